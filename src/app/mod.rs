@@ -1,0 +1,1 @@
+//! USE CASE: one file a verb.

@@ -1,0 +1,9 @@
+#![doc = include_str!("ARCHITECTURE.md")]
+
+pub mod app;
+pub mod cli;
+pub mod model;
+pub mod os;
+pub mod policy;
+pub mod store;
+pub mod supervise;

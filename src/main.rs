@@ -1,0 +1,7 @@
+//! The `luzia` binary: hands its arguments to the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    luzia::cli::main(std::env::args_os().collect())
+}

@@ -1,0 +1,177 @@
+//! The configuration as values, with built-in defaults (contract, section 3).
+
+use super::lane::LaneName;
+use super::name::Name;
+use std::collections::BTreeMap;
+
+/// Everything an administrator can set.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Config {
+    /// Whether tasks of one user take turns (S3.22, S3.23). Capacity applies either way.
+    pub serialize_users: bool,
+    /// After how long a user's lease without a time to live of its own is stale, in milliseconds.
+    pub lock_timeout_ms: u64,
+    /// How many tasks run at once (`slots.max`), the limit of lane `global`.
+    pub slots_max: u32,
+    /// Projects by name.
+    pub projects: BTreeMap<String, Project>,
+    /// Rules for lanes, by lane or pattern (`thread:*`).
+    pub lanes: BTreeMap<String, LaneRule>,
+    /// Grants per round of the tiers high, normal and low.
+    pub tier_shares: [u32; 3],
+    /// How often a daemon looks where it cannot be told, in milliseconds.
+    pub poll_interval_ms: u64,
+    /// Whether a project may run its tasks as root.
+    pub allow_root: bool,
+    /// Whether `--env` may set variables that change how programs load.
+    pub allow_loader_env: bool,
+}
+
+/// A project: a conductor directory, and by configuration a user.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Project {
+    /// The user its tasks are serialised by.
+    pub user: Option<Name>,
+    /// The directory with `active/` and `done/`; an absolute path.
+    pub conductor_dir: Option<String>,
+    /// The command for `--prompt`; `{prompt}` stands for the text.
+    pub agent: Option<Vec<String>>,
+    /// The account its commands run as, when luzia runs as root.
+    pub run_as: Option<String>,
+}
+
+/// What is configured for a lane or a pattern of lanes; absent members fall to the next pattern, then to the default.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LaneRule {
+    /// How many may hold the lane at once.
+    pub max: Option<u32>,
+    /// The user's weight in fair share, for user lanes.
+    pub weight: Option<u32>,
+    /// After how long a lease of this lane is stale, in milliseconds.
+    pub lock_timeout_ms: Option<u64>,
+}
+
+/// The default lock timeout of user lanes: one hour (S3.9).
+pub const USER_LOCK_TIMEOUT_MS: u64 = 3_600_000;
+/// The default lock timeout of thread lanes: ten minutes (S0.9).
+pub const THREAD_LOCK_TIMEOUT_MS: u64 = 600_000;
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            serialize_users: true,
+            lock_timeout_ms: USER_LOCK_TIMEOUT_MS,
+            slots_max: 4,
+            projects: BTreeMap::new(),
+            lanes: BTreeMap::new(),
+            tier_shares: [16, 4, 1],
+            poll_interval_ms: 1000,
+            allow_root: false,
+            allow_loader_env: false,
+        }
+    }
+}
+
+impl Config {
+    /// How many may hold `lane` at once; `u32::MAX` for a user's lane when serialisation is off.
+    pub fn limit(&self, lane: &LaneName) -> u32 {
+        if lane.is_global() {
+            return self.slots_max;
+        }
+        if lane.is_user() && !self.serialize_users {
+            return u32::MAX;
+        }
+        self.rule(lane, |rule| rule.max)
+            .unwrap_or(match lane.to_string().as_str() {
+                "subagent" => 8,
+                _ => 1,
+            })
+    }
+
+    /// After how long a lease of `lane` without a time to live of its own is stale, in milliseconds.
+    pub fn lock_timeout_ms(&self, lane: &LaneName) -> u64 {
+        self.rule(lane, |rule| rule.lock_timeout_ms)
+            .unwrap_or(match lane.kind() {
+                "thread" => THREAD_LOCK_TIMEOUT_MS,
+                _ => self.lock_timeout_ms,
+            })
+    }
+
+    /// The weight of a user in fair share, 1 unless configured.
+    pub fn weight(&self, user: &Name) -> u32 {
+        self.rule(&LaneName::user(user), |rule| rule.weight)
+            .unwrap_or(1)
+    }
+
+    /// Whether a bare word names a configured lane rather than a user.
+    pub fn names_lane(&self, word: &str) -> bool {
+        !word.contains([':', '*']) && self.lanes.contains_key(word)
+    }
+
+    /// The first value set for a lane: its own name first, then patterns ending in `*`, longest first.
+    fn rule<T>(&self, lane: &LaneName, member: impl Fn(&LaneRule) -> Option<T>) -> Option<T> {
+        let name = lane.to_string();
+        let exact = self.lanes.get(&name).and_then(&member);
+        exact.or_else(|| {
+            let mut patterns: Vec<(&str, &LaneRule)> = self
+                .lanes
+                .iter()
+                .filter_map(|(pattern, rule)| Some((pattern.strip_suffix('*')?, rule)))
+                .filter(|(prefix, _)| name.starts_with(prefix))
+                .collect();
+            patterns.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
+            patterns.into_iter().find_map(|(_, rule)| member(rule))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(text: &str) -> LaneName {
+        LaneName::parse(text).expect("a lane")
+    }
+
+    #[test]
+    fn the_longest_pattern_that_says_something_wins() {
+        let mut config = Config::default();
+        let rule = |max, timeout| LaneRule {
+            max,
+            lock_timeout_ms: timeout,
+            weight: None,
+        };
+        config
+            .lanes
+            .insert("session:*".into(), rule(Some(2), Some(5)));
+        config
+            .lanes
+            .insert("session:telegram:*".into(), rule(Some(3), None));
+        config
+            .lanes
+            .insert("session:telegram:root".into(), rule(None, Some(9)));
+        let of = |name: &str| {
+            (
+                config.limit(&lane(name)),
+                config.lock_timeout_ms(&lane(name)),
+            )
+        };
+        assert_eq!(of("session:a"), (2, 5));
+        assert_eq!(of("session:telegram:a"), (3, 5));
+        assert_eq!(of("session:telegram:root"), (3, 9));
+        assert_eq!(of("thread:1"), (1, THREAD_LOCK_TIMEOUT_MS));
+        assert_eq!(of("user:a"), (1, USER_LOCK_TIMEOUT_MS));
+        assert_eq!(of("global").0, 4);
+    }
+
+    #[test]
+    fn switching_serialisation_off_lifts_the_user_limit_only() {
+        let config = Config {
+            serialize_users: false,
+            ..Config::default()
+        };
+        assert_eq!(config.limit(&lane("user:a")), u32::MAX);
+        assert_eq!(config.limit(&lane("thread:a")), 1);
+        assert_eq!(config.limit(&lane("global")), 4);
+    }
+}

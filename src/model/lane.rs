@@ -1,0 +1,235 @@
+//! Lanes: named queues `kind:key`, their slots, and what a `USER|LANE` argument means.
+
+use super::name::{self, Name, NameError};
+use super::task::TaskId;
+use std::fmt;
+
+/// Lanes that exist without configuration; as a bare word they mean the lane, not a user (contract, section 4).
+pub const BUILT_IN: [&str; 4] = ["main", "cron", "subagent", "global"];
+/// The longest kind accepted, in bytes; keeps every lock file's name under 255 bytes.
+pub const MAX_KIND_BYTES: usize = 64;
+
+/// The name of a lane: a kind of `[a-z][a-z0-9-]*` and a key.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LaneName {
+    kind: String,
+    key: Name,
+}
+
+/// Why a lane's name was refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LaneError {
+    /// The key is not a name.
+    #[error(transparent)]
+    Key(#[from] NameError),
+    /// The kind has characters that a kind cannot have.
+    #[error("a lane's kind is a lower-case word such as `thread`, not \"{0}\"")]
+    Kind(String),
+}
+
+impl LaneName {
+    /// A lane of a given kind.
+    pub fn new(kind: &str, key: Name) -> Result<Self, LaneError> {
+        let head = kind.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
+        let tail = kind
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        if head && tail && kind.len() <= MAX_KIND_BYTES {
+            Ok(Self {
+                kind: kind.to_owned(),
+                key,
+            })
+        } else {
+            Err(LaneError::Kind(kind.chars().take(80).collect()))
+        }
+    }
+
+    /// The lane `user:<name>`.
+    pub fn user(user: &Name) -> Self {
+        Self {
+            kind: "user".into(),
+            key: user.clone(),
+        }
+    }
+
+    /// The lane `thread:<id>`.
+    pub fn thread(id: &Name) -> Self {
+        Self {
+            kind: "thread".into(),
+            key: id.clone(),
+        }
+    }
+
+    /// The lane of all running tasks (`slots.max`).
+    pub fn global() -> Self {
+        Self::bare("global")
+    }
+
+    /// Reads `kind:key`; a bare word `w` is the lane `lane:w`.
+    pub fn parse(text: &str) -> Result<Self, LaneError> {
+        match text.split_once(':') {
+            Some((kind, key)) => Self::new(kind, Name::new(key)?),
+            None => Self::new("lane", Name::new(text)?),
+        }
+    }
+
+    /// The kind, as `user` in `user:alice`.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The key, as `alice` in `user:alice`.
+    pub fn key(&self) -> &Name {
+        &self.key
+    }
+
+    /// Whether this is a user's lane.
+    pub fn is_user(&self) -> bool {
+        self.kind == "user"
+    }
+
+    /// Whether this is the lane of all running tasks.
+    pub fn is_global(&self) -> bool {
+        self.kind == "lane" && self.key.as_str() == "global"
+    }
+
+    /// Whether tasks are ordered by this lane: users, threads and sessions keep the order in which work was given.
+    pub fn is_key_lane(&self) -> bool {
+        matches!(self.kind.as_str(), "user" | "thread" | "session")
+    }
+
+    /// The lane as part of a file name: `<kind>_<encoded key>`. The first `_` ends the kind.
+    pub fn stem(&self) -> String {
+        format!("{}_{}", self.kind, self.key.encoded())
+    }
+
+    /// The lane a stem stands for; `None` when the key is hashed or the stem is not one of ours.
+    pub fn from_stem(stem: &str) -> Option<Self> {
+        let (kind, key) = stem.split_once('_')?;
+        let key = Name::new(&name::decode(key)?).ok()?;
+        Self::new(kind, key).ok()
+    }
+
+    fn bare(word: &str) -> Self {
+        Self {
+            kind: "lane".into(),
+            key: Name::new(word).expect("a built-in lane's name is a name"),
+        }
+    }
+}
+
+impl fmt::Display for LaneName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.kind == "lane" {
+            return write!(f, "{}", self.key);
+        }
+        write!(f, "{}:{}", self.kind, self.key)
+    }
+}
+
+/// The name of one slot's lock file without its ending: slot 0 is the lane's stem, further slots add `@<n>`.
+pub fn slot_stem(lane_stem: &str, slot: u32) -> String {
+    if slot == 0 {
+        lane_stem.to_owned()
+    } else {
+        format!("{lane_stem}@{slot}")
+    }
+}
+
+/// Splits the name of a lock file's stem into the lane's stem and the slot; `None` for names that are not ours.
+pub fn split_slot_stem(stem: &str) -> Option<(&str, u32)> {
+    match stem.split_once('@') {
+        None => Some((stem, 0)),
+        Some((lane, slot)) => {
+            let number: u32 = slot.parse().ok()?;
+            (number > 0 && number.to_string() == slot).then_some((lane, number))
+        }
+    }
+}
+
+/// What a `TASK|USER|LANE` argument names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// `task_12` or `12`.
+    Task(TaskId),
+    /// A lane; a bare word is a user's.
+    Lane(LaneName),
+}
+
+impl Target {
+    /// Reads `USER|LANE`: `kind:key` is a lane, a bare word is a lane when `is_lane` knows it or it is built in, else a user.
+    pub fn lane(text: &str, is_lane: impl Fn(&str) -> bool) -> Result<LaneName, LaneError> {
+        if text.contains(':') || BUILT_IN.contains(&text) || is_lane(text) {
+            LaneName::parse(text)
+        } else {
+            Ok(LaneName::user(&Name::new(text)?))
+        }
+    }
+
+    /// Reads `TASK|USER|LANE`: `task_N` or digits are a task.
+    pub fn any(text: &str, is_lane: impl Fn(&str) -> bool) -> Result<Self, LaneError> {
+        match TaskId::parse(text) {
+            Some(task) => Ok(Self::Task(task)),
+            None => Self::lane(text, is_lane).map(Self::Lane),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lane_reads_back_from_its_stem() {
+        for (text, stem) in [
+            ("session:telegram:user123", "session_telegram=3auser123"),
+            ("user:a_b", "user_a_b"),
+            ("cron", "lane_cron"),
+            ("thread:7", "thread_7"),
+        ] {
+            let lane = LaneName::parse(text).expect("a lane");
+            assert_eq!(lane.stem(), stem);
+            assert_eq!(LaneName::from_stem(stem), Some(lane.clone()));
+            assert_eq!(lane.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn kinds_are_lower_case_words() {
+        for text in ["Thread:7", ":7", "7:x", "a_b:c", "thread:", ""] {
+            assert!(LaneName::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn bare_words_are_users_unless_a_lane_is_known() {
+        let known = |word: &str| word == "gpu";
+        let of = |text| Target::any(text, known).expect("a target");
+        assert_eq!(
+            of("alice"),
+            Target::Lane(LaneName::parse("user:alice").expect("lane"))
+        );
+        assert_eq!(
+            of("gpu"),
+            Target::Lane(LaneName::parse("gpu").expect("lane"))
+        );
+        assert_eq!(of("global"), Target::Lane(LaneName::global()));
+        assert_eq!(of("12"), Target::Task(TaskId(12)));
+        assert_eq!(of("task_12"), Target::Task(TaskId(12)));
+    }
+
+    #[test]
+    fn slots_have_one_spelling() {
+        assert_eq!(split_slot_stem("lane_global"), Some(("lane_global", 0)));
+        assert_eq!(split_slot_stem("lane_global@3"), Some(("lane_global", 3)));
+        for wrong in [
+            "lane_global@0",
+            "lane_global@03",
+            "lane_global@",
+            "lane_global@x",
+        ] {
+            assert_eq!(split_slot_stem(wrong), None, "{wrong}");
+        }
+        assert_eq!(slot_stem("lane_global", 2), "lane_global@2");
+    }
+}

@@ -1,0 +1,131 @@
+//! A lock: one occupied slot of a lane, as its sidecar describes it.
+
+use super::lane::LaneName;
+use super::time::Timestamp;
+use std::fmt;
+
+/// The token of a grant; greater than every token its lane ever gave (P5).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Fence(pub u64);
+
+impl fmt::Display for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// The name of one grant: `<task_id>_<unix seconds>` (S3.21).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LockId(pub String);
+
+impl fmt::Display for LockId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What kind of holder a lock has, and so how its life is judged.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LockKind {
+    /// A supervised task: `supervisor.lock` and `tree.lock` are its proof of life.
+    Task,
+    /// `luzia lock`: a kernel lock on the `.lock` file, inherited by the command.
+    Process,
+    /// `luzia acquire`: lives until its clock runs out.
+    Lease,
+    /// A parked task; survives reboots.
+    Wait,
+    /// Written by another program, without a kind of ours.
+    Foreign,
+}
+
+impl LockKind {
+    /// The word in the sidecar; a foreign lock has none.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Process => "process",
+            Self::Lease => "lease",
+            Self::Wait => "wait",
+            Self::Foreign => "foreign",
+        }
+    }
+
+    /// The kind a sidecar's word names; anything else was written by another program.
+    pub fn parse(word: &str) -> Self {
+        match word {
+            "task" => Self::Task,
+            "process" => Self::Process,
+            "lease" => Self::Lease,
+            "wait" => Self::Wait,
+            _ => Self::Foreign,
+        }
+    }
+}
+
+/// What a sidecar says. Every member but `kind` may be missing in a file that another program wrote.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LockRecord {
+    /// The lane; taken from the file's name when the sidecar does not say.
+    pub lane: Option<LaneName>,
+    /// The name of the grant.
+    pub lock_id: Option<String>,
+    /// Who holds it: `task_<n>`, or the name given to `acquire`.
+    pub task_id: Option<String>,
+    /// The token of the grant.
+    pub fence: Option<Fence>,
+    /// When it was granted.
+    pub acquired_at: Option<Timestamp>,
+    /// When it was last refreshed.
+    pub refreshed_at: Option<Timestamp>,
+    /// When a lease runs out; for other kinds, when the holder becomes overdue.
+    pub expires_at: Option<Timestamp>,
+    /// The time of the last refresh by the boot clock, in milliseconds.
+    pub refreshed_boot_ms: Option<u64>,
+    /// The time to live a lease was asked for, in milliseconds; absent when the lane's `lock_timeout_seconds` applies.
+    pub ttl_ms: Option<u64>,
+    /// The process that acquired it.
+    pub pid: Option<u32>,
+    /// The start time of that process, in clock ticks since boot.
+    pub pid_start: Option<u64>,
+    /// The boot in which it was acquired.
+    pub boot_id: Option<String>,
+    /// The host on which it was acquired.
+    pub host: Option<String>,
+    /// The pid namespace of the acquirer, the inode of `/proc/self/ns/pid`.
+    pub pid_namespace: Option<u64>,
+    /// Whether a lease ends when its process does (`acquire --pid`).
+    pub pid_watched: bool,
+    /// The kind of holder.
+    pub kind: LockKind,
+    /// Members that this version does not know, kept as JSON text.
+    pub extra: Option<String>,
+}
+
+impl LockRecord {
+    /// Whether `name` holds this lock: `task_12`, `12`, or the name given to `acquire`.
+    pub fn is_held_by(&self, name: &str) -> bool {
+        self.task_id.as_deref() == Some(canonical_holder(name).as_str())
+    }
+}
+
+/// The one spelling of a holder's name: digits mean a task (S0.5: `--task 100` is `task_100`).
+pub fn canonical_holder(name: &str) -> String {
+    match super::task::TaskId::parse(name) {
+        Some(id) => id.to_string(),
+        None => name.to_owned(),
+    }
+}
+
+/// A lock that was granted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grant {
+    /// The lane.
+    pub lane: LaneName,
+    /// Which of its slots, from 0.
+    pub slot: u32,
+    /// The name of the grant.
+    pub lock_id: LockId,
+    /// Its token.
+    pub fence: Fence,
+}

@@ -1,0 +1,179 @@
+//! Names from outside, and the one injective encoding that makes a file name of them (contract, section 3).
+
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::fmt::Write as _;
+
+/// The longest name accepted, in bytes.
+pub const MAX_NAME_BYTES: usize = 1024;
+/// The longest encoded form used as it is; longer ones become a hash.
+pub const MAX_ENCODED_BYTES: usize = 160;
+
+/// A name given from outside: a user, a project, a lane's key. 1 to 1024 bytes of UTF-8 without control characters.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Name(String);
+
+/// Why a name was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NameError {
+    /// The name has no characters.
+    #[error("a name cannot be empty")]
+    Empty,
+    /// The name is longer than [`MAX_NAME_BYTES`].
+    #[error("a name cannot be longer than {MAX_NAME_BYTES} bytes")]
+    TooLong,
+    /// The name holds a control character (NUL, newline, escape, …).
+    #[error("a name cannot hold control characters")]
+    Control,
+}
+
+impl Name {
+    /// Checks a name at the door.
+    pub fn new(text: &str) -> Result<Self, NameError> {
+        if text.is_empty() {
+            return Err(NameError::Empty);
+        }
+        if text.len() > MAX_NAME_BYTES {
+            return Err(NameError::TooLong);
+        }
+        if text.chars().any(char::is_control) {
+            return Err(NameError::Control);
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The name as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name as part of a file name; see [`encode`].
+    pub fn encoded(&self) -> String {
+        encode(&self.0)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Encodes a name for use in a file name: bytes of `[A-Za-z0-9_.-]` stay, a leading `.` or `-` and every other byte
+/// become `=` and two lower-case hex digits; a result over 160 bytes becomes `=h` and the SHA-256 of the name in hex.
+pub fn encode(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 8);
+    for (at, byte) in name.bytes().enumerate() {
+        let plain = byte.is_ascii_alphanumeric()
+            || byte == b'_'
+            || (at > 0 && (byte == b'.' || byte == b'-'));
+        if plain {
+            out.push(char::from(byte));
+        } else {
+            push_hex(&mut out, byte);
+        }
+    }
+    if out.len() <= MAX_ENCODED_BYTES {
+        return out;
+    }
+    let mut hashed = String::from("=h");
+    for byte in Sha256::digest(name.as_bytes()) {
+        let _ = write!(hashed, "{byte:02x}");
+    }
+    hashed
+}
+
+/// The name an encoded form stands for; `None` for a hashed form and for every spelling that [`encode`] does not make.
+pub fn decode(encoded: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(encoded.len());
+    let mut rest = encoded.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'=' {
+            let high = char::from(rest.next()?).to_digit(16)?;
+            let low = char::from(rest.next()?).to_digit(16)?;
+            bytes.push(u8::try_from(high * 16 + low).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    let name = String::from_utf8(bytes).ok()?;
+    (encode(&name) == encoded && Name::new(&name).is_ok()).then_some(name)
+}
+
+/// Whether an encoded form is a hash, so that the name itself must be read from the record beside it.
+pub fn is_hashed(encoded: &str) -> bool {
+    encoded.len() == 66
+        && encoded.strip_prefix("=h").is_some_and(|hex| {
+            hex.bytes()
+                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+        })
+}
+
+fn push_hex(out: &mut String, byte: u8) {
+    let _ = write!(out, "={byte:02x}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(name: &str, encoded: &str) {
+        assert_eq!(encode(name), encoded);
+        assert_eq!(decode(encoded).as_deref(), Some(name));
+    }
+
+    #[test]
+    fn contract_vectors() {
+        check("alice", "alice");
+        check("telegram:user123", "telegram=3auser123");
+        check("..", "=2e.");
+        check(".hidden", "=2ehidden");
+        check("-rf", "=2drf");
+        check("a=b", "a=3db");
+        check("Ünï", "=c3=9cn=c3=af");
+        check("thread/123", "thread=2f123");
+    }
+
+    #[test]
+    fn other_spellings_of_a_name_are_not_decoded() {
+        for wrong in [
+            "=61", "=2E.", ".", "-x", "=3", "=", "=zz", "=h00", "a/b", "",
+        ] {
+            assert_eq!(decode(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn long_names_become_a_hash_and_stay_apart() {
+        let (a, b) = ("😀".repeat(64), "😀".repeat(65));
+        assert!(is_hashed(&encode(&a)));
+        assert_ne!(encode(&a), encode(&b));
+        assert_eq!(decode(&encode(&a)), None);
+        assert_eq!(encode(&"x".repeat(160)).len(), 160);
+        assert!(is_hashed(&encode(&"x".repeat(161))));
+    }
+
+    #[test]
+    fn refused_names() {
+        assert_eq!(Name::new(""), Err(NameError::Empty));
+        assert_eq!(Name::new(&"x".repeat(1025)), Err(NameError::TooLong));
+        assert!(Name::new(&"x".repeat(1024)).is_ok());
+        for control in ["a\nb", "a\0", "\u{1b}[31m", "\u{85}"] {
+            assert_eq!(Name::new(control), Err(NameError::Control));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn encoding_is_reversible_and_safe_as_a_file_name(name in "\\PC{1,40}") {
+            let encoded = encode(&name);
+            prop_assert!(encoded.len() <= MAX_ENCODED_BYTES);
+            prop_assert!(!encoded.starts_with(['.', '-']));
+            prop_assert!(encoded.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-=".contains(&b)));
+            if !is_hashed(&encoded) && Name::new(&name).is_ok() {
+                prop_assert_eq!(decode(&encoded), Some(name));
+            }
+        }
+    }
+}

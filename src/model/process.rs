@@ -1,0 +1,44 @@
+//! Who a process is: a pid alone is reused, a pid with its start time and boot is not.
+
+/// One process for the whole life of a host: pid, start time and boot.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Identity {
+    /// The process number.
+    pub pid: u32,
+    /// Field 22 of `/proc/<pid>/stat`: clock ticks from boot to the start of the process (proc(5)).
+    pub start: u64,
+    /// `/proc/sys/kernel/random/boot_id` of the boot in which it lives.
+    pub boot_id: String,
+}
+
+/// What a look at a pid showed. Only `Gone` and `Zombie` prove death.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Probe {
+    /// No such process (ESRCH).
+    Gone,
+    /// Dead, but not yet waited for by its parent.
+    Zombie,
+    /// Alive, with its start time in clock ticks since boot.
+    Alive {
+        /// Field 22 of `/proc/<pid>/stat`.
+        start: u64,
+    },
+    /// It exists or may exist, but nothing can be read about it (EPERM, hidden /proc).
+    Unknown,
+}
+
+impl Probe {
+    /// Whether this look proves that the process which started at `start` no longer lives.
+    pub fn proves_death_of(self, start: u64) -> bool {
+        match self {
+            Self::Gone | Self::Zombie => true,
+            Self::Alive { start: now } => now != start,
+            Self::Unknown => false,
+        }
+    }
+
+    /// Whether this look proves that the process which started at `start` lives.
+    pub fn proves_life_of(self, start: u64) -> bool {
+        matches!(self, Self::Alive { start: now } if now == start)
+    }
+}

@@ -1,0 +1,312 @@
+//! A task: one command with a state machine, and how it ended.
+
+use super::lane::LaneName;
+use super::name::Name;
+use super::time::Timestamp;
+use std::fmt;
+
+/// The number of a task, written `task_<n>`; also its sequence, which orders the queue. Never given twice.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TaskId(pub u64);
+
+impl TaskId {
+    /// Reads `task_12` or `12`, in the one spelling without leading zeros.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix("task_").unwrap_or(text);
+        let number: u64 = digits.parse().ok()?;
+        (number > 0 && number.to_string() == digits).then_some(Self(number))
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task_{}", self.0)
+    }
+}
+
+/// The seven states (S1.1). "Stale", "orphan", "overdue" and "stuck" are derived when asked, never stored.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Status {
+    /// Accepted, not started.
+    Pending,
+    /// Claimed by a dispatcher, or its command runs.
+    Running,
+    /// Waits for an event.
+    Waiting,
+    /// Its command ended with 0.
+    Completed,
+    /// Its command ended otherwise, or could not run.
+    Failed,
+    /// A time limit ended it.
+    Timeout,
+    /// Somebody ended it.
+    Cancelled,
+}
+
+impl Status {
+    /// Every state, in the order of a task's life.
+    pub const ALL: [Self; 7] = [
+        Self::Pending,
+        Self::Running,
+        Self::Waiting,
+        Self::Completed,
+        Self::Failed,
+        Self::Timeout,
+        Self::Cancelled,
+    ];
+
+    /// The word used in files, JSON and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The state a word names.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.word() == word)
+    }
+
+    /// Whether nothing but an explicit `retry` leaves this state (S1.11).
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Completed | Self::Failed | Self::Timeout | Self::Cancelled => true,
+            Self::Pending | Self::Running | Self::Waiting => false,
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// 0 (first) to 9 (last).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Priority(u8);
+
+impl Priority {
+    /// The priority of a task that names none.
+    pub const DEFAULT: Self = Self(5);
+
+    /// A priority from 0 to 9.
+    pub fn new(number: u8) -> Option<Self> {
+        (number <= 9).then_some(Self(number))
+    }
+
+    /// 0 to 9.
+    pub fn number(self) -> u8 {
+        self.0
+    }
+
+    /// 0–3 high, 4–6 normal, 7–9 low.
+    pub fn tier(self) -> Tier {
+        match self.0 {
+            0..=3 => Tier::High,
+            4..=6 => Tier::Normal,
+            _ => Tier::Low,
+        }
+    }
+}
+
+/// A class of priorities that gets a share of the grants (`tier_shares`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Tier {
+    /// Priorities 0 to 3.
+    High,
+    /// Priorities 4 to 6.
+    Normal,
+    /// Priorities 7 to 9.
+    Low,
+}
+
+impl Tier {
+    /// The tiers from first to last.
+    pub const ALL: [Self; 3] = [Self::High, Self::Normal, Self::Low];
+
+    /// The word used in configuration and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Normal => "normal",
+            Self::Low => "low",
+        }
+    }
+
+    /// The priorities of this tier, first to last.
+    pub fn priorities(self) -> impl Iterator<Item = Priority> {
+        let range = match self {
+            Self::High => 0..=3,
+            Self::Normal => 4..=6,
+            Self::Low => 7..=9,
+        };
+        range.map(Priority)
+    }
+}
+
+/// One accepted task, from its request to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Task {
+    /// Its number.
+    pub id: TaskId,
+    /// Where it stands.
+    pub status: Status,
+    /// The name it is serialised by.
+    pub user: Name,
+    /// Its project, if any.
+    pub project: Option<Name>,
+    /// Further lanes it takes, beside its user's and `global`: in canonical order, without repeats.
+    pub lanes: Vec<LaneName>,
+    /// Its place among tasks of the same lane.
+    pub priority: Priority,
+    /// The program and its arguments, executed as they are.
+    pub command: Vec<String>,
+    /// Text given to the command on its standard input, if any.
+    pub stdin: Option<String>,
+    /// A note for people.
+    pub label: Option<String>,
+    /// Only one unfinished task has a given key.
+    pub key: Option<String>,
+    /// The environment of the command, as bytes; luzia's own variables are added at the start.
+    pub env: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The working directory of the command.
+    pub cwd: String,
+    /// The file mode creation mask of the command.
+    pub umask: u32,
+    /// The directory with `active/` and `done/` in which the task's own directory stands.
+    pub conductor_dir: String,
+    /// Whether `conductor_dir` was configured for the project (then luzia never removes anything there).
+    pub conductor_configured: bool,
+    /// The account the command runs as, when luzia runs as root.
+    pub run_as: Option<String>,
+    /// When it was accepted.
+    pub created_at: Timestamp,
+    /// The process that asked for it.
+    pub created_by_pid: u32,
+    /// Not before this moment.
+    pub due_at: Option<Timestamp>,
+    /// Not before these have completed.
+    pub after: Vec<TaskId>,
+    /// Ends as `timeout` when it has not started by this moment.
+    pub start_by: Option<Timestamp>,
+    /// The longest its command may run, in milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// The time between SIGTERM and SIGKILL, in milliseconds.
+    pub grace_ms: u64,
+    /// How many failed or interrupted attempts are followed by another one.
+    pub retries: u32,
+    /// Attempts that have failed or were interrupted (P3).
+    pub failures: u32,
+    /// Launches of the command that were recorded (P3).
+    pub starts: u32,
+    /// Claims that ended before the command was launched.
+    pub claims: u32,
+    /// What is known of the latest start.
+    pub last_start: Option<Start>,
+    /// How it ended, once it is over.
+    pub outcome: Option<Outcome>,
+    /// Members of the record that this version does not know, kept as JSON text.
+    pub extra: Option<String>,
+}
+
+impl Task {
+    /// Every lane it must hold to run, in the order in which they are taken: user, others by name, `global` last.
+    pub fn all_lanes(&self) -> Vec<LaneName> {
+        let mut lanes = vec![LaneName::user(&self.user)];
+        lanes.extend(self.lanes.iter().cloned());
+        lanes.push(LaneName::global());
+        lanes
+    }
+
+    /// The number of the attempt that runs or comes next, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.failures.saturating_add(1)
+    }
+}
+
+/// One launch of a task's command.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Start {
+    /// When the start was recorded.
+    pub at: Timestamp,
+    /// The lock id of the task's user lane at that start.
+    pub lock_id: String,
+    /// The fence of the task's user lane at that start.
+    pub fence: u64,
+}
+
+/// How a task ended (S1.35–S1.38).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// One of the four final states.
+    pub status: Status,
+    /// When it ended.
+    pub completed_at: Timestamp,
+    /// The command's own code, when it exited.
+    pub exit_code: Option<i32>,
+    /// The signal that ended the command.
+    pub signal: Option<i32>,
+    /// One sentence for people.
+    pub summary: String,
+    /// What went wrong, for `failed`.
+    pub error: Option<String>,
+    /// Who cancelled it.
+    pub cancelled_by: Option<String>,
+    /// Why it was cancelled.
+    pub cancel_reason: Option<String>,
+    /// How long the command ran, in milliseconds; `None` when it never started.
+    pub ran_ms: Option<u64>,
+}
+
+impl Outcome {
+    /// `success`, `failure`, `timeout` or `cancelled` (S1.35–S1.38).
+    pub fn result_type(&self) -> &'static str {
+        match self.status {
+            Status::Completed => "success",
+            Status::Timeout => "timeout",
+            Status::Cancelled => "cancelled",
+            Status::Failed | Status::Pending | Status::Running | Status::Waiting => "failure",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn task_ids_have_one_spelling() {
+        assert_eq!(TaskId::parse("task_12"), Some(TaskId(12)));
+        assert_eq!(TaskId::parse("12"), Some(TaskId(12)));
+        for wrong in [
+            "task_012",
+            "012",
+            "0",
+            "task_0",
+            "+1",
+            "-1",
+            "task_",
+            "",
+            "task_1x",
+            "99999999999999999999999",
+        ] {
+            assert_eq!(TaskId::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn priorities_fall_into_tiers() {
+        for tier in Tier::ALL {
+            assert!(tier.priorities().all(|priority| priority.tier() == tier));
+        }
+        assert_eq!(Tier::ALL.into_iter().flat_map(Tier::priorities).count(), 10);
+        assert_eq!(Priority::new(10), None);
+    }
+}

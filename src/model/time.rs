@@ -1,0 +1,223 @@
+//! Moments and lengths of time. This file and `os/real` alone use chrono.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use std::fmt;
+
+/// A moment by the wall clock, in milliseconds since 1970 (UTC).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// Reads an RFC 3339 date and time.
+    pub fn parse(text: &str) -> Option<Self> {
+        DateTime::parse_from_rfc3339(text)
+            .ok()
+            .map(|at| Self(at.timestamp_millis()))
+    }
+
+    /// Whole seconds since 1970.
+    pub fn unix_seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// The UTC day as `2026-01-31`, the name of a folder of finished tasks and of an events file.
+    pub fn day(self) -> String {
+        self.date_time().format("%Y-%m-%d").to_string()
+    }
+
+    /// The time of day in UTC as `14:01:07`.
+    pub fn clock(self) -> String {
+        self.date_time().format("%H:%M:%S").to_string()
+    }
+
+    /// This moment moved by a number of milliseconds, saturating.
+    pub fn plus_ms(self, ms: i64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+
+    /// Milliseconds from `earlier` to this moment; negative when it lies before.
+    pub fn ms_since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    fn date_time(self) -> DateTime<Utc> {
+        let edge = if self.0 < 0 {
+            DateTime::<Utc>::MIN_UTC
+        } else {
+            DateTime::<Utc>::MAX_UTC
+        };
+        DateTime::from_timestamp_millis(self.0).unwrap_or(edge)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    /// RFC 3339 in UTC with milliseconds.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            &self
+                .date_time()
+                .to_rfc3339_opts(SecondsFormat::Millis, true),
+        )
+    }
+}
+
+/// Why a duration was refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("\"{0}\" is not a duration; write 100ms, 30s, 10m, 1h30m, 2d, or seconds as a bare number")]
+pub struct DurationError(pub String);
+
+/// The longest duration accepted: 100 years, in milliseconds.
+pub const MAX_DURATION_MS: u64 = 100 * 365 * 24 * 3600 * 1000;
+
+/// Reads a duration in milliseconds: `100ms`, `30s`, `10m`, `1h30m`, `2d`; a bare number is seconds, and may have a fraction.
+/// Units go from large to small, each at most once.
+pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
+    let wrong = || DurationError(text.chars().take(80).collect());
+    if !text.is_ascii() || text.is_empty() {
+        return Err(wrong());
+    }
+    let total = if text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        parse_bare_seconds(text)
+    } else {
+        parse_units(text)
+    };
+    total.filter(|ms| *ms <= MAX_DURATION_MS).ok_or_else(wrong)
+}
+
+fn parse_bare_seconds(text: &str) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let seconds: u64 = whole.parse().ok()?;
+    if text.contains('.') && (fraction.is_empty() || fraction.len() > 3 || fraction.contains('.')) {
+        return None;
+    }
+    let ms: u64 = format!("{fraction:0<3}").parse().ok()?;
+    seconds.checked_mul(1000)?.checked_add(ms)
+}
+
+fn parse_units(text: &str) -> Option<u64> {
+    const UNITS: [(&str, u64); 5] = [
+        ("d", 86_400_000),
+        ("h", 3_600_000),
+        ("m", 60_000),
+        ("s", 1000),
+        ("ms", 1),
+    ];
+    let mut total: u64 = 0;
+    let mut next_unit = 0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let letters = rest[digits..]
+            .bytes()
+            .take_while(u8::is_ascii_lowercase)
+            .count();
+        let number: u64 = rest[..digits].parse().ok()?;
+        let unit = &rest[digits..digits + letters];
+        let at = UNITS.iter().position(|(name, _)| *name == unit)?;
+        if at < next_unit {
+            return None;
+        }
+        next_unit = at + 1;
+        total = total.checked_add(number.checked_mul(UNITS[at].1)?)?;
+        rest = &rest[digits + letters..];
+    }
+    Some(total)
+}
+
+/// Writes a length of time in milliseconds for people: the two largest units, as `1h30m`, `12s`, `250ms`.
+pub fn format_duration(ms: u64) -> String {
+    let (days, hours, minutes, seconds) = (
+        ms / 86_400_000,
+        ms / 3_600_000 % 24,
+        ms / 60_000 % 60,
+        ms / 1000 % 60,
+    );
+    let two = |a: u64, x: &str, b: u64, y: &str| {
+        if b == 0 {
+            format!("{a}{x}")
+        } else {
+            format!("{a}{x}{b}{y}")
+        }
+    };
+    match ms {
+        0..1000 => format!("{ms}ms"),
+        1000..60_000 => format!("{seconds}s"),
+        60_000..3_600_000 => two(minutes, "m", seconds, "s"),
+        3_600_000..86_400_000 => two(hours, "h", minutes, "m"),
+        _ => two(days, "d", hours, "h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn durations_read() {
+        for (text, ms) in [
+            ("100ms", 100),
+            ("30s", 30_000),
+            ("10m", 600_000),
+            ("1h30m", 5_400_000),
+            ("30", 30_000),
+            ("0.5", 500),
+            ("2d", 172_800_000),
+            ("1m100ms", 60_100),
+            ("0", 0),
+        ] {
+            assert_eq!(parse_duration(text), Ok(ms), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_refused() {
+        for text in [
+            "",
+            "-5s",
+            "1e400",
+            "99999999999999999999",
+            "5m5",
+            "١s",
+            "5s5m",
+            "s",
+            "1.",
+            "1.2.3",
+            " 1s",
+            "1 s",
+            "NaN",
+            "5M",
+            "1s1s",
+        ] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn moments_are_written_as_rfc3339_with_milliseconds() {
+        assert_eq!(
+            Timestamp(1_768_005_905_120).to_string(),
+            "2026-01-10T00:45:05.120Z"
+        );
+        assert_eq!(
+            Timestamp::parse("2026-01-10T00:45:05.120Z"),
+            Some(Timestamp(1_768_005_905_120))
+        );
+        assert_eq!(
+            Timestamp::parse("2026-01-10T01:45:05.12+01:00"),
+            Some(Timestamp(1_768_005_905_120))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_a_duration_panic(text in "\\PC{0,12}") {
+            let _ = parse_duration(&text);
+        }
+
+        #[test]
+        fn any_moment_can_be_written(ms in any::<i64>()) {
+            let _ = (Timestamp(ms).to_string(), Timestamp(ms).day());
+        }
+    }
+}

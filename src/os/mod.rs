@@ -1,0 +1,314 @@
+//! OUTSIDE: the operating system as a few traits, and `real`, the only caller of it.
+//!
+//! Knows files, clocks and processes; must not know what a task or a lane is for. The traits exist so that the
+//! crash tests can stop at every operation and the race tests can let one pretend process move at a time.
+
+use crate::model::Identity;
+use crate::model::Timestamp;
+use crate::model::process::Probe;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub mod real;
+
+/// The time: wall clock, boot clock, and which boot this is.
+pub trait Clock: Send + Sync {
+    /// The wall clock.
+    fn now(&self) -> Timestamp;
+    /// Milliseconds since boot, suspended time included (CLOCK_BOOTTIME).
+    fn boot_ms(&self) -> u64;
+    /// The identity of this boot (`/proc/sys/kernel/random/boot_id`).
+    fn boot_id(&self) -> String;
+    /// Waits.
+    fn sleep(&self, time: Duration);
+}
+
+/// What kind of thing a directory entry is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Dir,
+    /// A symbolic link, FIFO, socket or device: never followed, never opened.
+    Other,
+}
+
+/// One name in a directory. Names that are not UTF-8 come with U+FFFD in them, and match nothing of ours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The name.
+    pub name: String,
+    /// What it is.
+    pub kind: FileKind,
+}
+
+/// What is known about a file without reading it; symbolic links are not followed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Meta {
+    /// What it is.
+    pub kind: FileKind,
+    /// Length in bytes.
+    pub size: u64,
+    /// Permission bits.
+    pub mode: u32,
+    /// The owner.
+    pub uid: u32,
+    /// How many names it has.
+    pub links: u64,
+    /// Device and inode.
+    pub ident: (u64, u64),
+    /// Time of the last change of content.
+    pub modified: Timestamp,
+}
+
+/// How a file is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Open {
+    /// For reading and writing; must exist.
+    Existing,
+    /// For reading only; must exist.
+    ReadOnly,
+    /// For reading and writing; must not exist (O_CREAT|O_EXCL); the mode is set whatever the umask is.
+    CreateNew(u32),
+    /// For reading and writing; emptied if it exists, created with the mode if not. For temporary files only.
+    Truncate(u32),
+    /// For appending (O_APPEND); created with the mode if it does not exist.
+    Append(u32),
+}
+
+/// An open file. Dropping it closes it, and so gives up its kernel lock unless a copy of the descriptor lives on.
+pub trait Handle: Send {
+    /// Reads from the start, at most `cap` bytes; a longer file is an error of kind `FileTooLarge`.
+    fn read_all(&mut self, cap: u64) -> io::Result<Vec<u8>>;
+    /// Writes at the current end (or appends), all or an error.
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Overwrites from the start in one call (pwrite(2)); the length does not shrink.
+    fn write_at_start(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// fdatasync(2). After a failure the descriptor must not be synced again.
+    fn sync_data(&mut self) -> io::Result<()>;
+    /// fsync(2). After a failure the descriptor must not be synced again.
+    fn sync_all(&mut self) -> io::Result<()>;
+    /// flock(2) without waiting; false when another descriptor holds it.
+    fn try_lock(&mut self, shared: bool) -> io::Result<bool>;
+    /// flock(LOCK_UN): gives the lock up for every copy of this descriptor.
+    fn unlock(&mut self) -> io::Result<()>;
+    /// fstat(2).
+    fn meta(&self) -> io::Result<Meta>;
+    /// The descriptor itself, to hand to a child process; `None` where files are simulated.
+    fn into_file(self: Box<Self>) -> Option<File>;
+    /// A further descriptor of the same open file, close-on-exec, sharing its lock; `None` where files are simulated.
+    fn share(&self) -> Option<File>;
+}
+
+/// Waits for changes in directories.
+pub trait Watch: Send {
+    /// Waits until something changed in a watched directory or the time is over; true when something may have changed.
+    /// Events that came since the last call count.
+    fn wait(&mut self, time: Duration) -> io::Result<bool>;
+}
+
+/// Files below one directory that is held open. A path is relative, `/`-separated, and has no `..`; no component of
+/// it may be a symbolic link, and none leads out of the directory (openat2(2) RESOLVE_BENEATH|RESOLVE_NO_SYMLINKS).
+/// EINTR is retried by the implementation. Where `None` or `false` is not described, a missing file is an error.
+pub trait Vfs: Send + Sync {
+    /// The path of the root as it was opened, for messages and for child processes only.
+    fn root(&self) -> &str;
+    /// Opens another root. With `create`, missing directories are made with mode 0700.
+    fn open_root(&self, path: &str, create: bool) -> io::Result<Option<Arc<dyn Vfs>>>;
+    /// Opens a regular file: `None` when a file that must exist does not, or one that must not does. Never blocks on a
+    /// FIFO; anything but a regular file is an error of kind `InvalidInput`.
+    fn open(&self, path: &str, how: Open) -> io::Result<Option<Box<dyn Handle>>>;
+    /// Looks at a name; `None` when it does not exist.
+    fn meta(&self, path: &str) -> io::Result<Option<Meta>>;
+    /// Lists a directory in no order, without `.` and `..`; `None` when it does not exist.
+    fn list(&self, path: &str) -> io::Result<Option<Vec<Entry>>>;
+    /// Makes a directory; false when the name exists.
+    fn make_dir(&self, path: &str, mode: u32) -> io::Result<bool>;
+    /// Removes a directory; false when it is missing or not empty.
+    fn remove_dir(&self, path: &str) -> io::Result<bool>;
+    /// Renames, replacing; false when `from` does not exist or the directory of `to` does not.
+    fn rename(&self, from: &str, to: &str) -> io::Result<bool>;
+    /// Renames without replacing (RENAME_NOREPLACE).
+    fn publish(&self, from: &str, to: &str) -> io::Result<Published>;
+    /// Removes a name that is not a directory; false when it does not exist.
+    fn unlink(&self, path: &str) -> io::Result<bool>;
+    /// fsync(2) on a directory.
+    fn sync_dir(&self, path: &str) -> io::Result<()>;
+    /// syncfs(2) on the file system of the root.
+    fn sync_everything(&self) -> io::Result<()>;
+    /// Changes permission bits.
+    fn set_mode(&self, path: &str, mode: u32) -> io::Result<()>;
+    /// Starts to watch directories for names that appear, change or vanish. Missing directories are left out.
+    fn watch(&self, paths: &[&str]) -> io::Result<Box<dyn Watch>>;
+    /// What the file system below the root is, for `doctor`.
+    fn file_system(&self) -> io::Result<FileSystem>;
+}
+
+/// What came of a rename that does not replace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Published {
+    /// It has the new name.
+    Done,
+    /// Something has that name already; nothing was changed.
+    Exists,
+    /// The directory of the new name does not exist; nothing was changed.
+    NoDirectory,
+}
+
+/// A file system, as statfs(2) tells it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileSystem {
+    /// A name for people, as `ext4`.
+    pub name: String,
+    /// Whether flock(2) and rename(2) mean there what they mean on a local file system.
+    pub is_local: bool,
+    /// Free bytes for an ordinary account.
+    pub free_bytes: u64,
+    /// Free inodes.
+    pub free_inodes: u64,
+}
+
+/// The signals luzia sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Signal {
+    /// SIGINT.
+    Int,
+    /// SIGTERM.
+    Term,
+    /// SIGKILL.
+    Kill,
+    /// SIGUSR1: asks a supervisor to make one scheduling pass.
+    Wake,
+}
+
+/// Which processes belong to a task's tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TreeMark {
+    /// The value of `LUZIA_STATE_DIR` in its processes.
+    pub state_dir: String,
+    /// The value of `LUZIA_TASK_ID` in its processes.
+    pub task_id: String,
+    /// Device and inode of `tree.lock`, which its processes may have open.
+    pub tree_lock: Option<(u64, u64)>,
+}
+
+/// A command to start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Command {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// The whole environment.
+    pub env: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The working directory.
+    pub cwd: String,
+    /// File mode creation mask.
+    pub umask: u32,
+    /// The account to become, when running as root.
+    pub run_as: Option<String>,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// It exited with a code.
+    Code(i32),
+    /// A signal ended it.
+    Signal(i32),
+}
+
+/// Why a command could not be started.
+#[derive(Debug)]
+pub enum StartError {
+    /// The program does not exist (127).
+    NotFound(io::Error),
+    /// It exists, but cannot be executed (126).
+    NotExecutable(io::Error),
+    /// Something else: no process, no memory, no working directory (125).
+    Other(io::Error),
+}
+
+/// What woke a process that watches a child.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Woken {
+    /// The child is over.
+    Exited(Exit),
+    /// SIGTERM came.
+    Terminate,
+    /// SIGINT came.
+    Interrupt,
+    /// SIGUSR1 came: a scheduling pass is asked for.
+    Pass,
+    /// The time is over.
+    TimeUp,
+}
+
+/// A child process that is being watched.
+pub trait Child {
+    /// Who it is.
+    fn identity(&self) -> &Identity;
+    /// Waits for the child, a signal, or the end of the time (`None`: for ever).
+    fn wait(&mut self, time: Option<Duration>) -> io::Result<Woken>;
+    /// Signals its process group.
+    fn signal_group(&mut self, signal: Signal) -> io::Result<()>;
+}
+
+/// Where the standard streams of a command go.
+pub struct Streams {
+    /// Standard input; `None` is `/dev/null`.
+    pub stdin: Option<File>,
+    /// Standard output.
+    pub stdout: File,
+    /// Standard error.
+    pub stderr: File,
+}
+
+/// Processes.
+pub trait Processes: Send + Sync {
+    /// This process.
+    fn me(&self) -> Identity;
+    /// The effective account of this process.
+    fn uid(&self) -> u32;
+    /// The name of this host.
+    fn host(&self) -> String;
+    /// The inode of this process's pid namespace.
+    fn pid_namespace(&self) -> u64;
+    /// Looks at a pid.
+    fn probe(&self, pid: u32) -> Probe;
+    /// Signals a process, only if it is still that very process; false when it is dead.
+    fn signal(&self, who: &Identity, signal: Signal) -> io::Result<bool>;
+    /// Waits until a process is dead or the time is over; true when it is dead.
+    fn await_death(&self, who: &Identity, time: Duration) -> io::Result<bool>;
+    /// Starts `luzia --state-dir DIR supervise …` with `lock` as its standard input, in no session of ours, with an
+    /// environment that has no variable of a task. Gives its pid.
+    fn launch_supervisor(&self, args: &[String], lock: Box<dyn Handle>) -> io::Result<u32>;
+    /// Becomes a supervisor: own session, subreaper, no stray descriptor, default dispositions and an empty mask for
+    /// what it starts, SIGTERM and SIGUSR1 caught.
+    fn become_supervisor(&self) -> io::Result<()>;
+    /// Starts the command of a task in a process group of its own, with the descriptors 0, 1, 2 and `tree` only.
+    fn start(
+        &self,
+        command: &Command,
+        streams: Streams,
+        tree: Option<File>,
+    ) -> Result<Box<dyn Child>, StartError>;
+    /// Starts a command in this session and group, with this process's own streams and environment plus `env`;
+    /// it inherits `held`. SIGINT and SIGQUIT reach it from the terminal, SIGTERM is passed on by the caller.
+    fn start_here(
+        &self,
+        argv: &[String],
+        env: &[(String, String)],
+        held: Option<File>,
+    ) -> Result<Box<dyn Child>, StartError>;
+    /// The living processes of a task's tree: children that a subreaper inherited, and those found by their environment
+    /// or an open `tree.lock`; without `spared` and this process itself.
+    fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>;
+    /// Waits for dead children that nobody else waits for, so that no zombie stays.
+    fn reap(&self);
+    /// The pid of a process that holds a kernel lock on a file, as far as `/proc/locks` tells.
+    fn lock_holder(&self, file: (u64, u64)) -> Option<u32>;
+    /// Keeps stop signals (SIGTSTP, SIGTTIN, SIGTTOU) from this process, or lets them through again.
+    fn hold_stop_signals(&self, hold: bool);
+}

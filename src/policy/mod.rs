@@ -1,0 +1,1 @@
+//! WHETHER: decisions as pure functions.

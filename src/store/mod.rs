@@ -1,0 +1,1 @@
+//! FACTS: what is on disk.

@@ -1,0 +1,1 @@
+//! CHILD: the supervisor of one task.

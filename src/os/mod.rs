@@ -288,12 +288,7 @@ pub trait Processes: Send + Sync {
     /// what it starts, SIGTERM and SIGUSR1 caught.
     fn become_supervisor(&self) -> io::Result<()>;
     /// Starts the command of a task in a process group of its own, with the descriptors 0, 1, 2 and `tree` only.
-    fn start(
-        &self,
-        command: &Command,
-        streams: Streams,
-        tree: Option<File>,
-    ) -> Result<Box<dyn Child>, StartError>;
+    fn start(&self, command: &Command, streams: Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError>;
     /// Starts a command in this session and group, with this process's own streams and environment plus `env`;
     /// it inherits `held`. SIGINT and SIGQUIT reach it from the terminal, SIGTERM is passed on by the caller.
     fn start_here(

@@ -284,6 +284,8 @@ pub trait Processes: Send + Sync {
     /// Starts `luzia --state-dir DIR supervise …` with `lock` as its standard input, in no session of ours, with an
     /// environment that has no variable of a task. Gives its pid.
     fn launch_supervisor(&self, args: &[String], lock: Box<dyn Handle>) -> io::Result<u32>;
+    /// The kernel lock that this process inherited as its standard input, which stays open beside it.
+    fn inherited_lock(&self) -> io::Result<Box<dyn Handle>>;
     /// Becomes a supervisor: own session, subreaper, no stray descriptor, default dispositions and an empty mask for
     /// what it starts, SIGTERM and SIGUSR1 caught.
     fn become_supervisor(&self) -> io::Result<()>;

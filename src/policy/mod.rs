@@ -1,3 +1,7 @@
 //! WHETHER: decisions as pure functions of what was seen, the limits and the time. No I/O, no clock, no log.
 
+pub mod admission;
+pub mod ending;
+pub mod lifecycle;
+pub mod recovery;
 pub mod staleness;

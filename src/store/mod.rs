@@ -11,6 +11,7 @@ mod lifecycle;
 mod locks;
 mod look;
 mod order;
+mod outside;
 mod publish;
 mod record;
 mod release;
@@ -63,4 +64,10 @@ impl Store {
     pub fn state_dir(&self) -> &str {
         self.vfs.root()
     }
+}
+
+/// A task for the tests of other rooms.
+#[cfg(test)]
+pub(crate) mod tests_support {
+    pub(crate) use super::record::tests::task;
 }

@@ -171,12 +171,10 @@ pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task
 
 /// Tells a record of a newer version, which may look different altogether, from a damaged one.
 pub(crate) fn newer_or_corrupt(path: &str, bytes: &[u8], error: &serde_json::Error) -> StoreError {
-    #[derive(Deserialize)]
-    struct Version {
-        v: u64,
-    }
-    match serde_json::from_slice::<Version>(bytes) {
-        Ok(Version { v }) if v > FORMAT_VERSION => StoreError::Newer { path: path.to_owned(), version: v },
+    let version =
+        serde_json::from_slice::<Map<String, Value>>(bytes).ok().and_then(|members| members.get("v")?.as_u64());
+    match version {
+        Some(version) if version > FORMAT_VERSION => StoreError::Newer { path: path.to_owned(), version },
         _ => StoreError::corrupt(path, error.to_string()),
     }
 }

@@ -1,1 +1,4 @@
 //! WHETHER: decisions as pure functions.
+
+pub mod fair;
+pub mod schedule;

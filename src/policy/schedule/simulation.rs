@@ -12,12 +12,7 @@ fn name(text: &str) -> Name {
 }
 
 fn head(user: &str, tier: Tier) -> LaneHead {
-    LaneHead {
-        user: name(user),
-        tier,
-        priority: tier.priorities().next().expect("a priority"),
-        sequence: None,
-    }
+    LaneHead { user: name(user), tier, priority: tier.priorities().next().expect("a priority"), sequence: None }
 }
 
 /// One pass that starts one task: of whom?
@@ -103,15 +98,10 @@ impl World {
                 self.forget_waiting_of(user);
             }
         }
-        let offered: Vec<usize> = (0..self.users.len())
-            .filter(|u| self.has_work(*u))
-            .collect();
+        let offered: Vec<usize> = (0..self.users.len()).filter(|u| self.has_work(*u)).collect();
         let heads = offered
             .iter()
-            .map(|user| LaneHead {
-                user: Self::name_of(*user),
-                ..head("any", self.users[*user].tier)
-            })
+            .map(|user| LaneHead { user: Self::name_of(*user), ..head("any", self.users[*user].tier) })
             .collect();
         let mut ledger = std::mem::take(&mut self.ledger);
         let mut round = Round::new(&mut ledger, SHARES, heads, Timestamp(self.now));
@@ -124,10 +114,7 @@ impl World {
             if self.is_blocked(user) {
                 continue;
             }
-            let again = LaneHead {
-                user: candidate.user.clone(),
-                ..head("any", candidate.tier)
-            };
+            let again = LaneHead { user: candidate.user.clone(), ..head("any", candidate.tier) };
             round.started(candidate, self.users[user].weight);
             self.start(user);
             if self.has_work(user) {
@@ -164,17 +151,11 @@ impl World {
         }
         let second = self.now + 1000;
         self.now = next_end.map_or(second, |end| if waits { end.min(second) } else { end });
-        while let Some(run) = self
-            .running
-            .first()
-            .copied()
-            .filter(|run| run.0 <= self.now)
-        {
+        while let Some(run) = self.running.first().copied().filter(|run| run.0 <= self.now) {
             self.running.remove(&run);
             let (_, user, ms, _) = run;
             let (who, weight) = (Self::name_of(user), self.users[user].weight);
-            self.ledger
-                .charge_end(&who, ms, weight, Timestamp(self.now));
+            self.ledger.charge_end(&who, ms, weight, Timestamp(self.now));
             self.forget_waiting_of(user);
         }
         true
@@ -212,31 +193,21 @@ fn users(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<User>> {
         prop_oneof![Just(0i64), 0..900_000i64],
         prop_oneof![4 => Just(u64::MAX), 1 => 2..9u64],
     );
-    let user = user.prop_map(
-        |(tier, weight, at_once, tasks, durations, arrival, blocked_every)| User {
-            tier,
-            weight,
-            at_once,
-            tasks,
-            durations,
-            arrival,
-            blocked_every,
-        },
-    );
+    let user = user.prop_map(|(tier, weight, at_once, tasks, durations, arrival, blocked_every)| User {
+        tier,
+        weight,
+        at_once,
+        tasks,
+        durations,
+        arrival,
+        blocked_every,
+    });
     proptest::collection::vec(user, count)
 }
 
 /// Users that differ in nothing but what is given.
 fn plain(tasks: u64, ms: u64, arrival: i64) -> User {
-    User {
-        tier: Tier::Normal,
-        weight: 1,
-        at_once: 1,
-        tasks,
-        durations: vec![ms],
-        arrival,
-        blocked_every: u64::MAX,
-    }
+    User { tier: Tier::Normal, weight: 1, at_once: 1, tasks, durations: vec![ms], arrival, blocked_every: u64::MAX }
 }
 
 proptest! {
@@ -319,11 +290,8 @@ proptest! {
 
 /// One grant while the tiers in the bits of `active` have work, high in the lowest bit; which of them got it?
 fn tier_granted(ledger: &mut Ledger, shares: [u32; 3], active: u8) -> usize {
-    let heads = Tier::ALL
-        .into_iter()
-        .filter(|tier| active >> tier_index(*tier) & 1 == 1)
-        .map(|tier| head("a", tier))
-        .collect();
+    let heads =
+        Tier::ALL.into_iter().filter(|tier| active >> tier_index(*tier) & 1 == 1).map(|tier| head("a", tier)).collect();
     tier_index(grant(ledger, shares, heads, Timestamp(0)).tier)
 }
 
@@ -342,10 +310,7 @@ fn explore(shares: [u32; 3]) -> [u32; 3] {
             continue;
         }
         let next = (1..8u8).map(|active| {
-            let mut ledger = Ledger {
-                credits,
-                ..Ledger::default()
-            };
+            let mut ledger = Ledger { credits, ..Ledger::default() };
             let granted = tier_granted(&mut ledger, shares, active);
             (active, granted, ledger.credits)
         });
@@ -378,9 +343,7 @@ fn by_default_a_runnable_tier_waits_for_2_8_or_31_grants_at_most() {
 #[test]
 fn from_the_start_each_round_of_21_grants_is_shared_exactly() {
     let mut ledger = Ledger::default();
-    let run: Vec<usize> = (0..210)
-        .map(|_| tier_granted(&mut ledger, SHARES, 0b111))
-        .collect();
+    let run: Vec<usize> = (0..210).map(|_| tier_granted(&mut ledger, SHARES, 0b111)).collect();
     for window in run.windows(21) {
         let counts = [0, 1, 2].map(|tier| window.iter().filter(|t| **t == tier).count());
         assert_eq!(counts, [16, 4, 1]);
@@ -392,17 +355,11 @@ fn a_low_task_behind_a_saturated_high_tier_starts_within_32_grants() {
     for earlier in 0..40 {
         let mut ledger = Ledger::default();
         for _ in 0..earlier {
-            grant(
-                &mut ledger,
-                SHARES,
-                vec![head("busy", Tier::High)],
-                Timestamp(0),
-            );
+            grant(&mut ledger, SHARES, vec![head("busy", Tier::High)], Timestamp(0));
         }
         let heads = || vec![head("busy", Tier::High), head("late", Tier::Low)];
-        let waited = (1..)
-            .find(|_| grant(&mut ledger, SHARES, heads(), Timestamp(0)).tier == Tier::Low)
-            .expect("it starts");
+        let waited =
+            (1..).find(|_| grant(&mut ledger, SHARES, heads(), Timestamp(0)).tier == Tier::Low).expect("it starts");
         assert!(waited <= 32, "{waited}");
     }
 }
@@ -424,9 +381,8 @@ fn an_old_heavy_user_waits_for_sixty_slot_seconds_of_a_newcomer_at_most() {
     let mut ledger = Ledger::default();
     ledger.charge_end(&name("heavy"), 100_000_000, 1, Timestamp(0));
     let heads = || vec![head("heavy", Tier::Normal), head("new", Tier::Normal)];
-    let waited = (1..)
-        .find(|_| grant(&mut ledger, SHARES, heads(), Timestamp(0)).user == name("heavy"))
-        .expect("it starts");
+    let waited =
+        (1..).find(|_| grant(&mut ledger, SHARES, heads(), Timestamp(0)).user == name("heavy")).expect("it starts");
     assert_eq!(waited, 61);
 }
 
@@ -454,15 +410,9 @@ fn among_users_of_whom_nothing_is_known_priority_decides_then_age() {
         ..head(user, Tier::High)
     };
     let mut ledger = Ledger::default();
-    let heads = vec![
-        offer("c", 1, 7),
-        offer("a", 1, 9),
-        offer("b", 0, 8),
-        offer("d", 1, 6),
-    ];
-    let order: Vec<String> = Round::new(&mut ledger, SHARES, heads, Timestamp(0))
-        .map(|candidate| candidate.user.to_string())
-        .collect();
+    let heads = vec![offer("c", 1, 7), offer("a", 1, 9), offer("b", 0, 8), offer("d", 1, 6)];
+    let order: Vec<String> =
+        Round::new(&mut ledger, SHARES, heads, Timestamp(0)).map(|candidate| candidate.user.to_string()).collect();
     assert_eq!(order, ["b", "d", "c", "a"]);
 }
 
@@ -503,22 +453,16 @@ fn what_is_blocked_costs_neither_its_user_nor_its_tier_anything() {
 
 #[test]
 fn a_damaged_ledger_does_not_lock_a_tier_out() {
-    let mut ledger = Ledger {
-        credits: [i64::MAX, i64::MIN, 0],
-        ..Ledger::default()
-    };
-    let normal = (1..)
-        .find(|_| tier_granted(&mut ledger, SHARES, 0b111) == 1)
-        .expect("it starts");
+    let mut ledger = Ledger { credits: [i64::MAX, i64::MIN, 0], ..Ledger::default() };
+    let normal = (1..).find(|_| tier_granted(&mut ledger, SHARES, 0b111) == 1).expect("it starts");
     assert!(normal < 40, "{normal}");
 }
 
 #[test]
 fn ten_thousand_users_are_each_given_once_in_a_pass() {
     let mut ledger = Ledger::default();
-    let heads: Vec<LaneHead> = (0..10_000)
-        .map(|number| head(&format!("user-{number}"), Tier::ALL[number % 3]))
-        .collect();
+    let heads: Vec<LaneHead> =
+        (0..10_000).map(|number| head(&format!("user-{number}"), Tier::ALL[number % 3])).collect();
     let mut given = BTreeSet::new();
     let mut round = Round::new(&mut ledger, SHARES, heads, Timestamp(0));
     while let Some(candidate) = round.next() {

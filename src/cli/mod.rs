@@ -1,5 +1,7 @@
 //! WORDS: arguments in, tables and JSON out.
 
+pub mod args;
+
 use std::ffi::OsString;
 use std::process::ExitCode;
 

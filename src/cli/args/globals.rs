@@ -1,18 +1,18 @@
 //! The options every verb has. Definition only.
 
 use super::values::{ColorWhen, OutputFormat};
-use clap::Args;
+use clap::{Args, ValueHint};
 
 /// The options every verb has, before or after the verb.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Global options")]
 pub struct Globals {
     /// The state directory, instead of LUZIA_STATE_DIR and the usual places
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, global = true)]
     pub state_dir: Option<String>,
 
     /// The configuration file, instead of LUZIA_CONFIG and the usual places
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, global = true)]
     pub config: Option<String>,
 
     /// Answer with one JSON document, and with errors as JSON

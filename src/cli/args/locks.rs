@@ -1,13 +1,14 @@
 //! Options of the verbs about lanes and locks. Definition only.
 
 use super::values::{LockState, number, pid};
-use clap::Args;
+use clap::{Args, ValueHint};
 
 /// `luzia lock`.
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Hold a lane while a command runs, as flock(1) holds a file: no queue entry, no log. The command gets \
                   this terminal, and its exit code is passed on. Without -u and -l the lane is your account's.",
+    override_usage = "luzia lock [OPTIONS] [--] <CMD>...",
     after_help = LOCK_HELP
 )]
 pub struct LockArgs {
@@ -20,7 +21,13 @@ pub struct LockArgs {
     pub lane: Option<String>,
 
     /// Wait no longer than this
-    #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, conflicts_with = "nonblock")]
+    #[arg(
+        short,
+        long,
+        value_name = "DUR",
+        allow_hyphen_values = true,
+        conflicts_with = "nonblock"
+    )]
     pub wait: Option<String>,
 
     /// Do not wait
@@ -32,7 +39,7 @@ pub struct LockArgs {
     pub conflict_exit_code: Option<u8>,
 
     /// The command and its arguments
-    #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<String>,
 }
 
@@ -204,7 +211,7 @@ Exit codes:
 )]
 pub struct CleanupStaleArgs {
     /// The age from which a lease is stale, instead of the configured one
-    #[arg(value_name = "SECONDS", allow_hyphen_values = true)]
+    #[arg(value_name = "SECONDS")]
     pub seconds: Option<String>,
 
     /// Say what would be removed, and remove nothing

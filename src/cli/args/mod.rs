@@ -138,9 +138,16 @@ verbs! {
 /// The version line that `luzia --version` prints.
 const VERSION_LINE: &str = concat!("luzia ", env!("CARGO_PKG_VERSION"), "\n");
 
-/// The whole definition, for help, completions and manual pages.
+/// The whole definition.
 pub fn command() -> Command {
     Verb::augment_subcommands(root())
+}
+
+/// The definition without the verbs that luzia starts itself, for completions and manual pages.
+pub fn public_command() -> Command {
+    augment_with(root(), |names| {
+        !names.iter().any(|name| HIDDEN.contains(name))
+    })
 }
 
 /// Reads the arguments of the process, the program's own name first. The definition of one verb is enough to read
@@ -165,7 +172,9 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, ParseStop> {
 }
 
 fn root() -> Command {
-    let cmd = Command::new("luzia")
+    // The global options first: their own description would replace the program's.
+    Globals::augment_args(Command::new("luzia"))
+        .bin_name("luzia")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Make AI agents and scripts that share a host take turns")
         .long_about(
@@ -174,8 +183,7 @@ fn root() -> Command {
         )
         .after_help(ROOT_HELP)
         .subcommand_required(true)
-        .subcommand_value_name("VERB");
-    Globals::augment_args(cmd)
+        .subcommand_value_name("VERB")
 }
 
 fn read(mut cmd: Command, args: &[String]) -> Result<Cli, clap::Error> {

@@ -135,11 +135,7 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
     let (message, mut known) = match parent {
         Some(mut parent) => {
             parent.build();
-            let message = format!(
-                "luzia {} has no verb {}",
-                parent.get_name(),
-                quoted(word)
-            );
+            let message = format!("luzia {} has no verb {}", parent.get_name(), quoted(word));
             (message, parent)
         }
         None => (format!("there is no verb {}", quoted(word)), command()),
@@ -158,9 +154,7 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
     }
     let hint = match close.as_slice() {
         [] => None,
-        [one] => Some(format!(
-            "did you mean \"{one}\"? verbs are not abbreviated"
-        )),
+        [one] => Some(format!("did you mean \"{one}\"? verbs are not abbreviated")),
         several => Some(format!(
             "verbs are not abbreviated; these begin so: {}",
             several.join(", ")
@@ -169,11 +163,7 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
     (message, hint)
 }
 
-fn unknown_argument(
-    error: &clap::Error,
-    name: &str,
-    args: &[String],
-) -> (String, Option<String>) {
+fn unknown_argument(error: &clap::Error, name: &str, args: &[String]) -> (String, Option<String>) {
     if !name.starts_with('-') {
         let hint = "quote a text of several words; `--help` lists what the verb takes";
         return (
@@ -206,10 +196,7 @@ fn invalid_value(error: &clap::Error, name: &str) -> (String, Option<String>) {
     if value.is_empty() {
         return (format!("{name} needs a value"), hint);
     }
-    (
-        format!("{} is not a value of {name}", quoted(value)),
-        hint,
-    )
+    (format!("{} is not a value of {name}", quoted(value)), hint)
 }
 
 fn conflict(error: &clap::Error, name: &str) -> (String, Option<String>) {
@@ -250,7 +237,10 @@ fn no_verb(args: &[String]) -> (String, Option<String>) {
 /// The first sentence of an error we have no words of our own for.
 fn first_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
-    let line = text.lines().next().unwrap_or("the command line cannot be read");
+    let line = text
+        .lines()
+        .next()
+        .unwrap_or("the command line cannot be read");
     line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }
 

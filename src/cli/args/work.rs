@@ -1,7 +1,7 @@
 //! Options of the verbs that create, await and end tasks. Definition only.
 
 use super::values::{OnConflict, number, priority};
-use clap::Args;
+use clap::{Args, ValueHint};
 
 /// What `enqueue` and `run` say about a task.
 #[derive(Args, Clone, Debug)]
@@ -27,7 +27,12 @@ pub struct TaskOptions {
     pub priority: Option<u8>,
 
     /// Do not start before this time has passed, as `10m`
-    #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, conflicts_with = "at")]
+    #[arg(
+        long = "in",
+        value_name = "DUR",
+        allow_hyphen_values = true,
+        conflicts_with = "at"
+    )]
     pub in_time: Option<String>,
 
     /// Do not start before this moment, as `2026-01-31T08:00:00Z`
@@ -67,7 +72,7 @@ pub struct TaskOptions {
     pub env: Vec<String>,
 
     /// The directory the command runs in; by default this one
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub cwd: Option<String>,
 
     /// The time between SIGTERM and SIGKILL when the task is ended
@@ -89,7 +94,12 @@ pub struct TaskOptions {
     long_about = "Put a task in the queue and print its id, and only the id. The task survives kill -9 and a power cut \
                   from then on. Nothing is started: `luzia dispatch`, `luzia daemon` and `luzia run` start tasks.\n\n\
                   Everything after the command word belongs to the command. It is executed as given, without a shell, \
-                  in the environment and working directory of this moment.",
+                  in the environment and working directory of this moment.\n\n\
+                  DUR is `100ms`, `30s`, `10m`, `1h30m`, or seconds as a bare number.",
+    override_usage = "luzia enqueue [OPTIONS] [--] <CMD>...\n       \
+                      luzia enqueue [OPTIONS] --prompt <TEXT>\n       \
+                      luzia enqueue [OPTIONS] --shell <STRING>\n       \
+                      luzia enqueue [OPTIONS] --from <FILE>",
     after_help = ENQUEUE_HELP
 )]
 pub struct EnqueueArgs {
@@ -98,7 +108,7 @@ pub struct EnqueueArgs {
     pub task: TaskOptions,
 
     /// Read tasks from a file of JSON objects, one a line; `-` is stdin
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "shell", "wait", "command"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "wait", "command"])]
     pub from: Option<String>,
 
     /// Wait until the task is over, and exit as `luzia wait` does
@@ -109,6 +119,7 @@ pub struct EnqueueArgs {
     #[arg(
         value_name = "CMD",
         trailing_var_arg = true,
+        value_hint = ValueHint::CommandWithArguments,
         required_unless_present_any = ["prompt", "shell", "from"],
         conflicts_with = "shell"
     )]
@@ -138,7 +149,11 @@ Exit codes:
 #[command(
     long_about = "Queue a command, start it when its turn comes, stream its output, and exit with its own code. The \
                   first Ctrl-C cancels the task with its grace, the second kills it.\n\n\
-                  Everything after the command word belongs to the command. It is executed as given, without a shell.",
+                  Everything after the command word belongs to the command. It is executed as given, without a shell.\n\n\
+                  DUR is `100ms`, `30s`, `10m`, `1h30m`, or seconds as a bare number.",
+    override_usage = "luzia run [OPTIONS] [--] <CMD>...\n       \
+                      luzia run [OPTIONS] --prompt <TEXT>\n       \
+                      luzia run [OPTIONS] --shell <STRING>",
     after_help = RUN_HELP
 )]
 pub struct RunArgs {
@@ -150,6 +165,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub no_wait: bool,
 
+    /// Accepted for scripts that pass the options of `enqueue`: run always waits.
+    #[arg(long, hide = true, conflicts_with = "no_wait")]
+    pub wait: bool,
+
     /// Print the output when the task is over, in one piece
     #[arg(long)]
     pub group_output: bool,
@@ -158,6 +177,7 @@ pub struct RunArgs {
     #[arg(
         value_name = "CMD",
         trailing_var_arg = true,
+        value_hint = ValueHint::CommandWithArguments,
         required_unless_present_any = ["prompt", "shell"],
         conflicts_with = "shell"
     )]

@@ -45,6 +45,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
 mod simulation;
 
 /// A user that has work in a tier, as far as the caller knows before it has opened the task.

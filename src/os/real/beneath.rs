@@ -24,7 +24,9 @@ const RESOLVE: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
     .union(ResolveFlags::NO_MAGICLINKS);
 
-const ALWAYS: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+/// For openat(2). Not for openat2(2): there O_NOFOLLOW would take a last component that is a link out of the reach of
+/// RESOLVE_NO_SYMLINKS, and a link in place of a directory would be called "not a directory".
+const ONE_STEP: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
 const AS_PLACE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 
@@ -126,17 +128,17 @@ impl Beneath {
 
     /// Opens a path, close-on-exec; a symbolic link anywhere in it is ELOOP.
     pub(super) fn open(&self, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-        let flags = flags | ALWAYS;
         if is_root(path) {
-            return retry_on_intr(|| openat(&self.root, ".", flags, mode));
+            return retry_on_intr(|| openat(&self.root, ".", flags | ONE_STEP, mode));
         }
         let (parent, _) = split(path);
         let near = is_root(parent) || PERMANENT.contains(&parent);
         if self.way == Way::Kernel && !near {
+            let flags = flags | OFlags::CLOEXEC;
             return retry_on_intr(|| openat2(&self.root, path, flags, mode, RESOLVE));
         }
         self.on_name(path, |dir, name| {
-            openat(dir, name, flags, mode).map_err(|error| link_or(error, dir, name))
+            openat(dir, name, flags | ONE_STEP, mode).map_err(|error| link_or(error, dir, name))
         })
     }
 
@@ -195,14 +197,14 @@ impl Beneath {
     }
 
     fn open_place(&self, path: &str) -> Result<OwnedFd, Errno> {
-        let flags = AS_PLACE | ALWAYS;
         if self.way == Way::Kernel {
+            let flags = AS_PLACE | OFlags::CLOEXEC;
             return retry_on_intr(|| openat2(&self.root, path, flags, Mode::empty(), RESOLVE));
         }
         let mut at = None;
         for name in path.split('/') {
             let dir = at.as_ref().map_or(self.root(), OwnedFd::as_fd);
-            let next = retry_on_intr(|| openat(dir, name, flags, Mode::empty()))
+            let next = retry_on_intr(|| openat(dir, name, AS_PLACE | ONE_STEP, Mode::empty()))
                 .map_err(|error| link_or(error, dir, name))?;
             at = Some(next);
         }

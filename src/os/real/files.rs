@@ -51,6 +51,12 @@ impl RealFiles {
         Ok(Some(Self { path, beneath }))
     }
 
+    #[cfg(test)]
+    pub(super) fn by(path: &str, beneath: Beneath) -> Self {
+        let path = path.to_owned();
+        Self { path, beneath }
+    }
+
     fn open_new(&self, path: &str, flags: OFlags, mode: u32) -> Result<OwnedFd, Errno> {
         let flags = flags | CAREFULLY | OFlags::CREATE | OFlags::EXCL;
         self.beneath.open(path, flags, bits(mode))

@@ -2,10 +2,11 @@
 
 use super::account::{ENVIRONMENT_FD, TREE_FD};
 use super::child::{Reach, RealChild};
-use super::program::{check_cwd, find, lookup, start_error};
+use super::program::{check_cwd, check_format, find, lookup, start_error};
 use super::signals::{self, Caught};
 use crate::os::{Child, Command, Handle, StartError, Streams};
 use nix::sys::signal::{SigSet, SigmaskHow};
+use nix::unistd::{Gid, setgid};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::umask;
@@ -41,6 +42,7 @@ pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::R
         lock.ok_or_else(|| io::Error::other("the lock of a supervisor is not a real file"))?;
     close_fds::set_fds_cloexec(3, &[]);
     let mut command = StdCommand::new(own_program());
+    fork_and_exec(&mut command);
     command
         .arg0("luzia")
         .args(args)
@@ -78,6 +80,7 @@ pub(super) fn start(
         .stdin(streams.stdin.map_or_else(Stdio::null, Stdio::from))
         .stdout(streams.stdout)
         .stderr(streams.stderr);
+    fork_and_exec(&mut std_command);
     let inherited = inheritable([tree, environment])?;
     // The standard library hands on mask and umask as they are.
     let old_umask = umask(Mode::from_raw_mode(command.umask & 0o777));
@@ -119,6 +122,16 @@ pub(super) fn start_here(
     adopt(spawned, command.get_program(), cwd, Reach::Alone)
 }
 
+/// Makes the standard library start a child by fork(2) and not by posix_spawn(3), with which the C library leaves its
+/// two internal signals ignored in the child and in all that comes of it. To ask for the group that we have already is
+/// what decides it; where that cannot be set (a user namespace without a map), posix_spawn(3) has to do.
+fn fork_and_exec(command: &mut StdCommand) {
+    let own = Gid::effective();
+    if setgid(own).is_ok() {
+        command.gid(own.as_raw());
+    }
+}
+
 /// This program as a file to execute. A binary that was replaced or removed meanwhile is reached by the link of the
 /// kernel, which would show as `exe` in a list of processes and is therefore not used otherwise.
 pub(super) fn own_program() -> PathBuf {
@@ -140,6 +153,7 @@ pub(super) fn own_program() -> PathBuf {
 fn directly(command: &Command, cwd: &Path) -> Result<StdCommand, StartError> {
     let (name, args) = split(&command.argv)?;
     let program = find(name, lookup(&command.env, "PATH").as_deref(), cwd)?;
+    check_format(&program, cwd)?;
     let mut direct = StdCommand::new(program);
     let pairs = command.env.iter();
     direct

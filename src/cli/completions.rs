@@ -4,13 +4,7 @@ use super::args::public_command;
 use clap_complete::Shell;
 
 /// The shells that have a script.
-pub const SHELLS: [Shell; 5] = [
-    Shell::Bash,
-    Shell::Elvish,
-    Shell::Fish,
-    Shell::PowerShell,
-    Shell::Zsh,
-];
+pub const SHELLS: [Shell; 5] = [Shell::Bash, Shell::Elvish, Shell::Fish, Shell::PowerShell, Shell::Zsh];
 
 /// The script for one shell.
 pub fn script(shell: Shell) -> String {

@@ -18,8 +18,7 @@ pub fn escape_lines(text: &str) -> Cow<'_, str> {
 
 /// Whether a character acts on a terminal instead of being shown.
 pub(super) fn is_hostile(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn escape_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -59,10 +58,7 @@ mod tests {
             ("\x1b]0;x\x07", "\\x1b]0;x\\x07"),
             ("a\nb\tc\rd\0", "a\\nb\\tc\\rd\\x00"),
             ("\u{7f}\u{80}\u{9b}31m", "\\x7f\\x80\\x9b31m"),
-            (
-                "a\u{202e}b\u{2066}\u{2069}\u{2028}",
-                "a\\u{202e}b\\u{2066}\\u{2069}\\u{2028}",
-            ),
+            ("a\u{202e}b\u{2066}\u{2069}\u{2028}", "a\\u{202e}b\\u{2066}\\u{2069}\\u{2028}"),
         ] {
             assert_eq!(escape_controls(text), shown);
         }

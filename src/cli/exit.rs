@@ -114,10 +114,7 @@ impl Exit {
 
     /// The code for a command that a signal ended: 128+N.
     pub fn of_signal(signal: i32) -> u8 {
-        u8::try_from(signal)
-            .ok()
-            .and_then(|number| number.checked_add(128))
-            .unwrap_or(u8::MAX)
+        u8::try_from(signal).ok().and_then(|number| number.checked_add(128)).unwrap_or(u8::MAX)
     }
 }
 
@@ -135,12 +132,7 @@ pub fn manual_page() -> String {
             page.push_str(MANUAL_COMMANDS);
         }
         // Writing to a String cannot fail.
-        let _ = write!(
-            page,
-            ".TP\n\\fB{}\\fR\n{}\n",
-            exit.code(),
-            roff(exit.meaning())
-        );
+        let _ = write!(page, ".TP\n\\fB{}\\fR\n{}\n", exit.code(), roff(exit.meaning()));
     }
     page.push_str(MANUAL_TAIL);
     page
@@ -187,24 +179,12 @@ mod tests {
     #[test]
     fn codes_rise_and_are_the_contracts() {
         let codes: Vec<u8> = Exit::ALL.into_iter().map(Exit::code).collect();
-        assert_eq!(
-            codes,
-            [
-                0, 1, 2, 65, 66, 69, 70, 73, 74, 75, 77, 78, 124, 125, 126, 127
-            ]
-        );
+        assert_eq!(codes, [0, 1, 2, 65, 66, 69, 70, 73, 74, 75, 77, 78, 124, 125, 126, 127]);
     }
 
     #[test]
     fn signals_stay_within_a_byte() {
-        for (signal, code) in [
-            (2, 130),
-            (9, 137),
-            (15, 143),
-            (127, 255),
-            (200, 255),
-            (-1, 255),
-        ] {
+        for (signal, code) in [(2, 130), (9, 137), (15, 143), (127, 255), (200, 255), (-1, 255)] {
             assert_eq!(Exit::of_signal(signal), code, "{signal}");
         }
     }

@@ -126,11 +126,7 @@ fn end(outcome: &Outcome) -> Map<String, Value> {
 fn attempt(task: &Task) -> u32 {
     match task.status {
         Status::Failed | Status::Timeout => task.failures.max(1),
-        Status::Pending
-        | Status::Running
-        | Status::Waiting
-        | Status::Completed
-        | Status::Cancelled => task.attempt(),
+        Status::Pending | Status::Running | Status::Waiting | Status::Completed | Status::Cancelled => task.attempt(),
     }
 }
 
@@ -204,11 +200,7 @@ mod tests {
         let mut over = example();
         over.status = status;
         over.failures = u32::from(status == Status::Failed);
-        over.last_start = Some(Start {
-            at: over.created_at,
-            lock_id: "task_12_1768005905".into(),
-            fence: 4,
-        });
+        over.last_start = Some(Start { at: over.created_at, lock_id: "task_12_1768005905".into(), fence: 4 });
         over.outcome = Some(Outcome {
             status,
             completed_at: Timestamp(1_768_005_906_000),
@@ -235,31 +227,16 @@ mod tests {
         assert_eq!(value["attempt"], 1);
         assert!(value.get("project").is_some_and(Value::is_null));
         assert!(value.get("completedAt").is_none());
-        assert!(
-            !value.to_string().contains("SECRET"),
-            "the environment stays private"
-        );
+        assert!(!value.to_string().contains("SECRET"), "the environment stays private");
     }
 
     #[test]
     fn the_end_of_a_task_has_the_members_of_its_state() {
         for (status, result, keys) in [
-            (
-                Status::Completed,
-                "success",
-                &["resultSummary", "variables"][..],
-            ),
-            (
-                Status::Failed,
-                "failure",
-                &["errorMessage", "failedActionId"],
-            ),
+            (Status::Completed, "success", &["resultSummary", "variables"][..]),
+            (Status::Failed, "failure", &["errorMessage", "failedActionId"]),
             (Status::Timeout, "timeout", &["resultSummary"]),
-            (
-                Status::Cancelled,
-                "cancelled",
-                &["cancelledBy", "cancelReason"],
-            ),
+            (Status::Cancelled, "cancelled", &["cancelledBy", "cancelReason"]),
         ] {
             let value = ended(status);
             assert_eq!(value["resultType"], result);
@@ -267,10 +244,7 @@ mod tests {
             assert_eq!(value["completedAt"], "2026-01-10T00:45:06.000Z");
             assert_eq!(value["attempt"], 1);
             for key in keys {
-                assert!(
-                    value.get(key).is_some_and(|found| !found.is_null()),
-                    "{status} {key}"
-                );
+                assert!(value.get(key).is_some_and(|found| !found.is_null()), "{status} {key}");
             }
         }
         assert!(ended(Status::Completed).get("cancelledBy").is_none());
@@ -279,22 +253,13 @@ mod tests {
     #[test]
     fn a_line_is_json_and_safe_on_a_terminal() {
         let text = line(&single("show", task(&example())));
-        assert!(
-            text.starts_with("{\"schema\":\"luzia.show/v1\",\"id\":\"task_12\","),
-            "{text}"
-        );
-        assert!(
-            text.contains("a\\u202e\\u009b\\n") && text.ends_with("}\n"),
-            "{text}"
-        );
+        assert!(text.starts_with("{\"schema\":\"luzia.show/v1\",\"id\":\"task_12\","), "{text}");
+        assert!(text.contains("a\\u202e\\u009b\\n") && text.ends_with("}\n"), "{text}");
         assert_eq!(text.lines().count(), 1);
         for text in [text, pretty(&task(&example()))] {
             let back: Value = serde_json::from_str(&text).expect("JSON");
             assert_eq!(back["command"][1], "a\u{202e}\u{9b}\n");
         }
-        assert_eq!(
-            line(&list("list", vec![])),
-            "{\"schema\":\"luzia.list/v1\",\"items\":[]}\n"
-        );
+        assert_eq!(line(&list("list", vec![])), "{\"schema\":\"luzia.list/v1\",\"items\":[]}\n");
     }
 }

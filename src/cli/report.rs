@@ -28,13 +28,7 @@ pub struct Report {
 impl Report {
     /// An error with nothing but a message.
     pub fn new(code: &'static str, exit: Exit, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            hint: None,
-            next: Vec::new(),
-            exit: exit.code(),
-        }
+        Self { code, message: message.into(), hint: None, next: Vec::new(), exit: exit.code() }
     }
 
     /// Adds a hint.
@@ -60,19 +54,11 @@ impl Report {
 
     /// The error for people, with a newline at the end.
     pub fn text(&self, style: Style) -> String {
-        let mut text = format!(
-            "{} {}\n",
-            style.paint(Tone::Bad, "luzia:"),
-            escape_controls(&self.message)
-        );
+        let mut text = format!("{} {}\n", style.paint(Tone::Bad, "luzia:"), escape_controls(&self.message));
         let hints = self.hint.iter().map(|hint| ("hint:", hint));
         let nexts = self.next.iter().map(|command| ("try:", command));
         for (word, line) in hints.chain(nexts) {
-            text.push_str(&format!(
-                "{} {}\n",
-                style.paint(Tone::Strong, word),
-                escape_controls(line)
-            ));
+            text.push_str(&format!("{} {}\n", style.paint(Tone::Strong, word), escape_controls(line)));
         }
         text
     }
@@ -93,11 +79,7 @@ impl Report {
 
     /// The error in the form asked for.
     pub fn render(&self, as_json: bool, style: Style) -> String {
-        if as_json {
-            self.json()
-        } else {
-            self.text(style)
-        }
+        if as_json { self.json() } else { self.text(style) }
     }
 }
 
@@ -111,23 +93,13 @@ impl std::error::Error for Report {}
 
 impl From<Usage> for Report {
     fn from(usage: Usage) -> Self {
-        Self {
-            code: "USAGE",
-            message: usage.message,
-            hint: usage.hint,
-            next: usage.next,
-            exit: Exit::Usage.code(),
-        }
+        Self { code: "USAGE", message: usage.message, hint: usage.hint, next: usage.next, exit: Exit::Usage.code() }
     }
 }
 
 /// A warning for people on stderr, as `luzia: warning: …`, with a newline at the end.
 pub fn warning(message: &str, style: Style) -> String {
-    format!(
-        "luzia: {} {}\n",
-        style.paint(Tone::Warn, "warning:"),
-        escape_controls(message)
-    )
+    format!("luzia: {} {}\n", style.paint(Tone::Warn, "warning:"), escape_controls(message))
 }
 
 #[cfg(test)]
@@ -146,11 +118,7 @@ mod tests {
             held().text(Style::PLAIN),
             "luzia: lane \"a\\x1b[2J\\nb\" is held\nhint: wait for it\ntry: luzia explain user:a\n"
         );
-        assert!(
-            held()
-                .text(Style { color: true })
-                .starts_with("\x1b[31mluzia:\x1b[0m ")
-        );
+        assert!(held().text(Style { color: true }).starts_with("\x1b[31mluzia:\x1b[0m "));
     }
 
     #[test]

@@ -85,35 +85,21 @@ impl Style {
 pub fn age(now: Timestamp, at: Timestamp) -> String {
     let ms = now.ms_since(at);
     let length = format_duration(ms.unsigned_abs());
-    if ms < 0 {
-        format!("in {length}")
-    } else {
-        length
-    }
+    if ms < 0 { format!("in {length}") } else { length }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(
-        when: ColorWhen,
-        no_color: Option<&str>,
-        force: Option<&str>,
-        is_terminal: bool,
-        color: bool,
-    ) {
+    fn check(when: ColorWhen, no_color: Option<&str>, force: Option<&str>, is_terminal: bool, color: bool) {
         let hints = ColorHints {
             no_color: no_color.map(str::to_owned),
             clicolor_force: force.map(str::to_owned),
             term: None,
             is_terminal,
         };
-        assert_eq!(
-            Style::choose(when, &hints).color,
-            color,
-            "{when:?} {hints:?}"
-        );
+        assert_eq!(Style::choose(when, &hints).color, color, "{when:?} {hints:?}");
     }
 
     #[test]
@@ -132,11 +118,7 @@ mod tests {
 
     #[test]
     fn a_dumb_terminal_has_no_colour() {
-        let hints = ColorHints {
-            term: Some("dumb".into()),
-            is_terminal: true,
-            ..ColorHints::default()
-        };
+        let hints = ColorHints { term: Some("dumb".into()), is_terminal: true, ..ColorHints::default() };
         assert!(!Style::choose(ColorWhen::Auto, &hints).color);
     }
 
@@ -145,18 +127,12 @@ mod tests {
         let at = Timestamp(1_000_000);
         assert_eq!(age(Timestamp(1_312_000), at), "5m12s");
         assert_eq!(age(Timestamp(997_000), at), "in 3s");
-        assert_eq!(
-            age(Timestamp(i64::MAX), Timestamp(i64::MIN)),
-            format_duration(i64::MAX.unsigned_abs())
-        );
+        assert_eq!(age(Timestamp(i64::MAX), Timestamp(i64::MIN)), format_duration(i64::MAX.unsigned_abs()));
     }
 
     #[test]
     fn plain_text_stays_plain() {
         assert_eq!(Style::PLAIN.paint(Tone::Bad, "x"), "x");
-        assert_eq!(
-            Style { color: true }.paint(Tone::Bad, "x"),
-            "\x1b[31mx\x1b[0m"
-        );
+        assert_eq!(Style { color: true }.paint(Tone::Bad, "x"), "\x1b[31mx\x1b[0m");
     }
 }

@@ -23,18 +23,12 @@ pub struct Column {
 impl Column {
     /// A column that is always shown.
     pub const fn new(title: &'static str) -> Self {
-        Self {
-            title,
-            is_wide: false,
-        }
+        Self { title, is_wide: false }
     }
 
     /// A column of `-o wide`.
     pub const fn wide(title: &'static str) -> Self {
-        Self {
-            title,
-            is_wide: true,
-        }
+        Self { title, is_wide: true }
     }
 }
 
@@ -60,10 +54,7 @@ pub struct Table {
 impl Table {
     /// A table without rows.
     pub fn new(columns: &[Column]) -> Self {
-        Self {
-            columns: columns.to_vec(),
-            rows: Vec::new(),
-        }
+        Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
     /// Adds a row, one text a column.
@@ -85,9 +76,8 @@ impl Table {
 
     /// The table, each line with a newline at its end.
     pub fn render(&self, layout: Layout) -> String {
-        let shown: Vec<usize> = (0..self.columns.len())
-            .filter(|at| layout.wide || !self.columns[*at].is_wide)
-            .collect();
+        let shown: Vec<usize> =
+            (0..self.columns.len()).filter(|at| layout.wide || !self.columns[*at].is_wide).collect();
         let Some((last, body)) = shown.split_last() else {
             return String::new();
         };
@@ -99,11 +89,7 @@ impl Table {
 
     /// The first column only, one a line (`-o name`).
     pub fn names(&self) -> String {
-        self.rows
-            .iter()
-            .filter_map(|row| row.first())
-            .map(|(text, _)| format!("{}\n", escape_controls(text)))
-            .collect()
+        self.rows.iter().filter_map(|row| row.first()).map(|(text, _)| format!("{}\n", escape_controls(text))).collect()
     }
 
     /// One line a row, the last column cut at `width`.
@@ -135,9 +121,7 @@ impl Table {
         if body.is_empty() {
             right.for_each(|cell| push_line(&mut out, "", &cell));
         } else {
-            left.lines()
-                .zip(right)
-                .for_each(|(line, cell)| push_line(&mut out, &line, &cell));
+            left.lines().zip(right).for_each(|(line, cell)| push_line(&mut out, &line, &cell));
         }
         out
     }
@@ -170,11 +154,7 @@ impl Table {
 }
 
 fn shown_text(text: &str) -> String {
-    if text.is_empty() {
-        EMPTY.to_owned()
-    } else {
-        escape_controls(text).into_owned()
-    }
+    if text.is_empty() { EMPTY.to_owned() } else { escape_controls(text).into_owned() }
 }
 
 fn cut(mut text: String, most: usize) -> String {
@@ -217,30 +197,18 @@ fn push_line(out: &mut String, left: &str, right: &str) {
 mod tests {
     use super::*;
 
-    const COLUMNS: [Column; 4] = [
-        Column::new("ID"),
-        Column::new("USER"),
-        Column::wide("FENCE"),
-        Column::new("COMMAND"),
-    ];
+    const COLUMNS: [Column; 4] =
+        [Column::new("ID"), Column::new("USER"), Column::wide("FENCE"), Column::new("COMMAND")];
 
     fn example() -> Table {
         let mut table = Table::new(&COLUMNS);
-        table.row([
-            "task_1",
-            "alice",
-            "17",
-            "make a very long list of things to do today",
-        ]);
+        table.row(["task_1", "alice", "17", "make a very long list of things to do today"]);
         table.row(["task_12", "b\u{1b}[2J\n", "", ""]);
         table
     }
 
     fn on(width: u16) -> Layout {
-        Layout {
-            width: Some(width),
-            ..Layout::default()
-        }
+        Layout { width: Some(width), ..Layout::default() }
     }
 
     #[test]
@@ -251,15 +219,8 @@ mod tests {
              task_1   alice       make a very long list of things to do today\n\
              task_12  b\\x1b[2J\\n  -\n"
         );
-        let wide = Layout {
-            wide: true,
-            ..Layout::default()
-        };
-        assert!(
-            example()
-                .render(wide)
-                .starts_with("ID       USER        FENCE  COMMAND\n")
-        );
+        let wide = Layout { wide: true, ..Layout::default() };
+        assert!(example().render(wide).starts_with("ID       USER        FENCE  COMMAND\n"));
     }
 
     #[test]
@@ -303,10 +264,7 @@ mod tests {
         let mut table = Table::new(&[Column::new("USER"), Column::new("X")]);
         table.row(["日本", "1"]);
         table.row(["abcd", "2"]);
-        assert_eq!(
-            table.render(Layout::default()),
-            "USER  X\n日本  1\nabcd  2\n"
-        );
+        assert_eq!(table.render(Layout::default()), "USER  X\n日本  1\nabcd  2\n");
     }
 
     #[test]
@@ -314,20 +272,11 @@ mod tests {
         let mut table = Table::new(&[Column::new("ID"), Column::new("STATUS")]);
         table.toned_row([("1".into(), Tone::Plain), ("failed".into(), Tone::Bad)]);
         for width in [None, Some(80)] {
-            let plain = Layout {
-                width,
-                ..Layout::default()
-            };
+            let plain = Layout { width, ..Layout::default() };
             assert!(!table.render(plain).contains('\x1b'), "{width:?}");
-            let colored = Layout {
-                style: Style { color: true },
-                ..plain
-            };
+            let colored = Layout { style: Style { color: true }, ..plain };
             let text = table.render(colored);
-            assert!(
-                text.contains("failed") && text.contains("\x1b["),
-                "{text:?}"
-            );
+            assert!(text.contains("failed") && text.contains("\x1b["), "{text:?}");
         }
     }
 

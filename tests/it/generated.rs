@@ -25,19 +25,13 @@ fn generated_files_are_up_to_date() {
             wrong.push(path.clone());
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "run `UPDATE_GENERATED=1 cargo test generated` and commit: {wrong:?}"
-    );
+    assert!(wrong.is_empty(), "run `UPDATE_GENERATED=1 cargo test generated` and commit: {wrong:?}");
 }
 
 #[test]
 fn generated_pages_hide_what_luzia_starts_itself() {
     for (path, text) in generated() {
-        assert!(
-            !text.contains("supervise TASK") && !text.contains("exec-task"),
-            "{path}"
-        );
+        assert!(!text.contains("supervise TASK") && !text.contains("exec-task"), "{path}");
         assert!(!text.contains(env!("CARGO_MANIFEST_DIR")), "{path}");
     }
 }
@@ -69,9 +63,7 @@ fn pages(cmd: &Command, files: &mut BTreeMap<String, String>) {
 }
 
 fn page(cmd: &Command) -> String {
-    let man = Man::new(cmd.clone())
-        .date("")
-        .source(concat!("luzia ", env!("CARGO_PKG_VERSION")));
+    let man = Man::new(cmd.clone()).date("").source(concat!("luzia ", env!("CARGO_PKG_VERSION")));
     let mut out = Vec::new();
     man.render_title(&mut out).unwrap();
     man.render_name_section(&mut out).unwrap();
@@ -83,9 +75,7 @@ fn page(cmd: &Command) -> String {
     }
     out.extend(after(cmd));
     let text = String::from_utf8(out).unwrap();
-    text.lines()
-        .map(|line| format!("{}\n", line.trim_end()))
-        .collect()
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 fn synopsis(cmd: &Command) -> Vec<u8> {
@@ -101,27 +91,16 @@ fn synopsis(cmd: &Command) -> Vec<u8> {
 
 /// Examples, exit codes, environment and references.
 fn after(cmd: &Command) -> Vec<u8> {
-    let help = cmd
-        .get_after_help()
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let help = cmd.get_after_help().map(ToString::to_string).unwrap_or_default();
     let (examples, codes) = help.split_once("\nExit codes:\n").unwrap();
     let mut roff = Roff::new();
-    block(
-        &mut roff,
-        "EXAMPLES",
-        examples.trim_start_matches("Examples:\n"),
-    );
+    block(&mut roff, "EXAMPLES", examples.trim_start_matches("Examples:\n"));
     block(&mut roff, "EXIT STATUS", codes);
     if cmd.get_name() == "luzia" {
         environment(&mut roff);
     }
     roff.control("SH", ["SEE ALSO"]);
-    let own = if cmd.get_name() == "luzia" {
-        ""
-    } else {
-        "luzia(1), "
-    };
+    let own = if cmd.get_name() == "luzia" { "" } else { "luzia(1), " };
     roff.text([roman(format!("{own}luzia-exit-codes(7), luzia-spool(5)"))]);
     bytes(&roff)
 }
@@ -138,26 +117,14 @@ fn block(roff: &mut Roff, heading: &str, lines: &str) {
 fn environment(roff: &mut Roff) {
     roff.control("SH", ["ENVIRONMENT"]);
     for (name, meaning) in [
-        (
-            "LUZIA_STATE_DIR",
-            "The state directory, unless --state-dir is given.",
-        ),
+        ("LUZIA_STATE_DIR", "The state directory, unless --state-dir is given."),
         (
             "STATE_DIRECTORY",
             "The state directory when LUZIA_STATE_DIR is not set, as systemd names it; its first entry counts.",
         ),
-        (
-            "LUZIA_CONFIG",
-            "The configuration file, unless --config is given.",
-        ),
-        (
-            "NO_COLOR",
-            "When not empty: no colour, unless --color is given.",
-        ),
-        (
-            "CLICOLOR_FORCE",
-            "When neither empty nor 0: colour in a pipe too.",
-        ),
+        ("LUZIA_CONFIG", "The configuration file, unless --config is given."),
+        ("NO_COLOR", "When not empty: no colour, unless --color is given."),
+        ("CLICOLOR_FORCE", "When neither empty nor 0: colour in a pipe too."),
     ] {
         roff.control("TP", []);
         roff.text([clap_mangen::roff::bold(name)]);

@@ -32,13 +32,7 @@ pub struct Globals {
     pub verbose: u8,
 
     /// When to use colour
-    #[arg(
-        long,
-        value_name = "WHEN",
-        global = true,
-        default_value = "auto",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto", hide_default_value = true)]
     pub color: ColorWhen,
 
     /// Answer yes to every question

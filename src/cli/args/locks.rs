@@ -21,13 +21,7 @@ pub struct LockArgs {
     pub lane: Option<String>,
 
     /// Wait no longer than this
-    #[arg(
-        short,
-        long,
-        value_name = "DUR",
-        allow_hyphen_values = true,
-        conflicts_with = "nonblock"
-    )]
+    #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, conflicts_with = "nonblock")]
     pub wait: Option<String>,
 
     /// Do not wait

@@ -13,13 +13,12 @@ mod work;
 
 pub use globals::Globals;
 pub use locks::{
-    AcquireArgs, CheckArgs, CheckProjectArgs, CleanupStaleArgs, ListLocksArgs, LockArgs,
-    ReleaseArgs, RenewArgs,
+    AcquireArgs, CheckArgs, CheckProjectArgs, CleanupStaleArgs, ListLocksArgs, LockArgs, ReleaseArgs, RenewArgs,
 };
 pub use stop::{ParseStop, Usage};
 pub use tend::{
-    CompletionsArgs, ConfigArgs, ConfigVerb, DaemonArgs, DemoArgs, DispatchArgs, DoctorArgs,
-    ExecTaskArgs, SuperviseArgs,
+    CompletionsArgs, ConfigArgs, ConfigVerb, DaemonArgs, DemoArgs, DispatchArgs, DoctorArgs, ExecTaskArgs,
+    SuperviseArgs,
 };
 pub use values::{ColorWhen, LockState, OnConflict, OutputFormat, TaskState};
 pub use view::{ExplainArgs, ListArgs, LogsArgs, ShowArgs, StatusArgs};
@@ -145,9 +144,7 @@ pub fn command() -> Command {
 
 /// The definition without the verbs that luzia starts itself, for completions and manual pages.
 pub fn public_command() -> Command {
-    augment_with(root(), |names| {
-        !names.iter().any(|name| HIDDEN.contains(name))
-    })
+    augment_with(root(), |names| !names.iter().any(|name| HIDDEN.contains(name)))
 }
 
 /// Reads the arguments of the process, the program's own name first. The definition of one verb is enough to read
@@ -188,10 +185,7 @@ fn root() -> Command {
 
 fn read(mut cmd: Command, args: &[String]) -> Result<Cli, clap::Error> {
     let matches = cmd.try_get_matches_from_mut(args)?;
-    Ok(Cli {
-        globals: Globals::from_arg_matches(&matches)?,
-        verb: Verb::from_arg_matches(&matches)?,
-    })
+    Ok(Cli { globals: Globals::from_arg_matches(&matches)?, verb: Verb::from_arg_matches(&matches)? })
 }
 
 const ROOT_HELP: &str = "\

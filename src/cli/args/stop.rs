@@ -24,10 +24,7 @@ pub enum ParseStop {
 
 impl ParseStop {
     pub(super) fn answer(text: &str) -> Self {
-        Self::Answer {
-            plain: text.to_owned(),
-            styled: text.to_owned(),
-        }
+        Self::Answer { plain: text.to_owned(), styled: text.to_owned() }
     }
 }
 
@@ -52,13 +49,13 @@ pub(super) fn utf8(args: Vec<OsString>) -> Result<Vec<String>, ParseStop> {
             Some(text) => texts.push(text.to_owned()),
             None if at == 0 => texts.push("luzia".to_owned()),
             None => {
-                let lossy: Vec<String> = args
-                    .iter()
-                    .map(|arg| arg.to_string_lossy().into_owned())
-                    .collect();
+                let lossy: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
                 return Err(ParseStop::Usage(Usage {
                     message: format!("argument {at} is not UTF-8: {}", quoted(&lossy[at])),
-                    hint: Some("names, texts and commands are UTF-8; a file with such a name can be reached from a script".into()),
+                    hint: Some(
+                        "names, texts and commands are UTF-8; a file with such a name can be reached from a script"
+                            .into(),
+                    ),
                     next: Vec::new(),
                     json: wants_json(&lossy),
                 }));
@@ -89,23 +86,12 @@ pub(super) fn verb_of(args: &[String]) -> Option<&str> {
 
 /// Turns clap's stop into ours.
 pub(super) fn explain(error: &clap::Error, args: &[String]) -> ParseStop {
-    if matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-    ) {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let text = error.render();
-        return ParseStop::Answer {
-            plain: text.to_string(),
-            styled: text.ansi().to_string(),
-        };
+        return ParseStop::Answer { plain: text.to_string(), styled: text.ansi().to_string() };
     }
     let (message, hint) = words(error, args);
-    ParseStop::Usage(Usage {
-        message,
-        hint,
-        next: vec![help_of(args)],
-        json: wants_json(args),
-    })
+    ParseStop::Usage(Usage { message, hint, next: vec![help_of(args)], json: wants_json(args) })
 }
 
 fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
@@ -114,23 +100,16 @@ fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
     match error.kind() {
         ErrorKind::InvalidSubcommand => unknown_verb(error, args),
         ErrorKind::UnknownArgument => unknown_argument(error, first.unwrap_or_default(), args),
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
-            invalid_value(error, first.unwrap_or_default())
-        }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => invalid_value(error, first.unwrap_or_default()),
         ErrorKind::ArgumentConflict => conflict(error, first.unwrap_or_default()),
         ErrorKind::MissingRequiredArgument => missing(&invalid),
-        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            no_verb(args)
-        }
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => no_verb(args),
         _ => (first_line(error), None),
     }
 }
 
 fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
-    let word = context(error, ContextKind::InvalidSubcommand)
-        .first()
-        .copied()
-        .unwrap_or_default();
+    let word = context(error, ContextKind::InvalidSubcommand).first().copied().unwrap_or_default();
     let parent = known_verb(args).and_then(|verb| command().find_subcommand(verb).cloned());
     let (message, mut known) = match parent {
         Some(mut parent) => {
@@ -155,10 +134,7 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
     let hint = match close.as_slice() {
         [] => None,
         [one] => Some(format!("did you mean \"{one}\"? verbs are not abbreviated")),
-        several => Some(format!(
-            "verbs are not abbreviated; these begin so: {}",
-            several.join(", ")
-        )),
+        several => Some(format!("verbs are not abbreviated; these begin so: {}", several.join(", "))),
     };
     (message, hint)
 }
@@ -166,27 +142,19 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
 fn unknown_argument(error: &clap::Error, name: &str, args: &[String]) -> (String, Option<String>) {
     if !name.starts_with('-') {
         let hint = "quote a text of several words; `--help` lists what the verb takes";
-        return (
-            format!("unexpected argument {}", quoted(name)),
-            Some(hint.into()),
-        );
+        return (format!("unexpected argument {}", quoted(name)), Some(hint.into()));
     }
     let suggested = context(error, ContextKind::SuggestedArg);
     let hint = match suggested.first() {
         Some(close) => Some(format!("did you mean {}?", option_name(close))),
-        None if takes_a_command(args) => {
-            Some("a command whose name begins with a hyphen stands after `--`".into())
-        }
+        None if takes_a_command(args) => Some("a command whose name begins with a hyphen stands after `--`".into()),
         None => None,
     };
     (format!("there is no option {}", quoted(name)), hint)
 }
 
 fn invalid_value(error: &clap::Error, name: &str) -> (String, Option<String>) {
-    let value = context(error, ContextKind::InvalidValue)
-        .first()
-        .copied()
-        .unwrap_or_default();
+    let value = context(error, ContextKind::InvalidValue).first().copied().unwrap_or_default();
     let valid = context(error, ContextKind::ValidValue);
     let hint = match error.source() {
         Some(source) => Some(source.to_string()),
@@ -209,10 +177,7 @@ fn conflict(error: &clap::Error, name: &str) -> (String, Option<String>) {
         ),
         [] => (format!("{name} cannot be used here"), None),
         [one] if *one == name => (format!("{name} may be given only once"), None),
-        others => (
-            format!("{name} and {} exclude each other", others.join(", ")),
-            Some("give one of them".into()),
-        ),
+        others => (format!("{name} and {} exclude each other", others.join(", ")), Some("give one of them".into())),
     }
 }
 
@@ -227,20 +192,16 @@ fn missing(names: &[&str]) -> (String, Option<String>) {
 fn no_verb(args: &[String]) -> (String, Option<String>) {
     match known_verb(args) {
         Some(verb) => (format!("luzia {verb} needs a verb of its own"), None),
-        None => (
-            "no verb given".into(),
-            Some("`luzia demo` shows what luzia does, `luzia --help` lists the verbs".into()),
-        ),
+        None => {
+            ("no verb given".into(), Some("`luzia demo` shows what luzia does, `luzia --help` lists the verbs".into()))
+        }
     }
 }
 
 /// The first sentence of an error we have no words of our own for.
 fn first_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
-    let line = text
-        .lines()
-        .next()
-        .unwrap_or("the command line cannot be read");
+    let line = text.lines().next().unwrap_or("the command line cannot be read");
     line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }
 
@@ -255,11 +216,7 @@ fn context(error: &clap::Error, kind: ContextKind) -> Vec<&str> {
 
 /// `--user` of `--user <USER>`; a positional argument keeps its brackets.
 fn option_name(arg: &str) -> &str {
-    if arg.starts_with('-') {
-        arg.split([' ', '=']).next().unwrap_or(arg)
-    } else {
-        arg
-    }
+    if arg.starts_with('-') { arg.split([' ', '=']).next().unwrap_or(arg) } else { arg }
 }
 
 fn quoted(text: &str) -> String {
@@ -286,8 +243,7 @@ fn takes_a_command(args: &[String]) -> bool {
 }
 
 fn has_trailing_command(verb: &Command) -> bool {
-    verb.get_positionals()
-        .any(clap::Arg::is_trailing_var_arg_set)
+    verb.get_positionals().any(clap::Arg::is_trailing_var_arg_set)
 }
 
 /// The verb if it is one of ours, aliases included.
@@ -329,9 +285,7 @@ fn json_among(args: &[String], cmd: &Command, ends_at_word: bool) -> bool {
 }
 
 fn is_json_format(word: &str) -> bool {
-    [OutputFormat::Json, OutputFormat::Jsonl]
-        .iter()
-        .any(|format| format.word() == word)
+    [OutputFormat::Json, OutputFormat::Jsonl].iter().any(|format| format.word() == word)
 }
 
 fn is_option(word: &str) -> bool {
@@ -362,25 +316,16 @@ fn valued_option<'a>(word: &'a str, cmd: &'a Command) -> Option<(&'a str, Option
             Some((name, value)) => (name, Some(value)),
             None => (long, None),
         };
-        let arg = cmd
-            .get_arguments()
-            .filter(takes_value)
-            .find(|arg| arg.get_long() == Some(name))?;
+        let arg = cmd.get_arguments().filter(takes_value).find(|arg| arg.get_long() == Some(name))?;
         return Some((arg.get_id().as_str(), attached));
     }
     let cluster = word.strip_prefix('-')?;
     for (at, letter) in cluster.char_indices() {
-        let found = cmd
-            .get_arguments()
-            .filter(takes_value)
-            .find(|arg| arg.get_short() == Some(letter));
+        let found = cmd.get_arguments().filter(takes_value).find(|arg| arg.get_short() == Some(letter));
         if let Some(arg) = found {
             let rest = &cluster[at + letter.len_utf8()..];
             let attached = rest.strip_prefix('=').unwrap_or(rest);
-            return Some((
-                arg.get_id().as_str(),
-                (!attached.is_empty()).then_some(attached),
-            ));
+            return Some((arg.get_id().as_str(), (!attached.is_empty()).then_some(attached)));
         }
     }
     None

@@ -195,10 +195,6 @@ pub struct SuperviseArgs {
 #[derive(Args, Clone, Debug)]
 pub struct ExecTaskArgs {
     /// What to become; its form is settled between the supervisor and this verb
-    #[arg(
-        value_name = "ARG",
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
+    #[arg(value_name = "ARG", trailing_var_arg = true, allow_hyphen_values = true)]
     pub args: Vec<String>,
 }

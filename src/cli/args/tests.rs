@@ -3,10 +3,7 @@
 use super::*;
 
 fn args(line: &[&str]) -> Vec<OsString> {
-    std::iter::once("luzia")
-        .chain(line.iter().copied())
-        .map(OsString::from)
-        .collect()
+    std::iter::once("luzia").chain(line.iter().copied()).map(OsString::from).collect()
 }
 
 fn verb(line: &[&str]) -> Verb {
@@ -52,24 +49,15 @@ fn the_definition_is_sound() {
 #[test]
 fn everything_after_the_command_word_belongs_to_the_command() {
     for (line, command) in [
-        (
-            &["enqueue", "-u", "alice", "claude", "-p", "x", "--json"][..],
-            &["claude", "-p", "x", "--json"][..],
-        ),
+        (&["enqueue", "-u", "alice", "claude", "-p", "x", "--json"][..], &["claude", "-p", "x", "--json"][..]),
         (&["enqueue", "claude", "--help"], &["claude", "--help"]),
         (&["enqueue", "claude", "--", "-V"], &["claude", "--", "-V"]),
-        (
-            &["enqueue", "--", "claude", "--", "x"],
-            &["claude", "--", "x"],
-        ),
+        (&["enqueue", "--", "claude", "--", "x"], &["claude", "--", "x"]),
         (&["enqueue", "--", "-rf"], &["-rf"]),
         (&["enqueue", "--", "--help"], &["--help"]),
         (&["enqueue", "--", "--"], &["--"]),
         (&["enqueue", "echo", "", "a b"], &["echo", "", "a b"]),
-        (
-            &["enqueue", "echo", "-u", "bob", "--wait"],
-            &["echo", "-u", "bob", "--wait"],
-        ),
+        (&["enqueue", "echo", "-u", "bob", "--wait"], &["echo", "-u", "bob", "--wait"]),
         (&["add", "list"], &["list"]),
     ] {
         let parsed = enqueued(line);
@@ -81,10 +69,7 @@ fn everything_after_the_command_word_belongs_to_the_command() {
     let Verb::Lock(lock) = verb(&["lock", "-l", "cron", "-n", "-E", "9", "--", "sh", "-n"]) else {
         panic!("not lock");
     };
-    assert_eq!(
-        (lock.command, lock.conflict_exit_code),
-        (vec!["sh".into(), "-n".into()], Some(9))
-    );
+    assert_eq!((lock.command, lock.conflict_exit_code), (vec!["sh".into(), "-n".into()], Some(9)));
 }
 
 #[test]
@@ -164,10 +149,7 @@ fn global_options_stand_before_or_after_the_verb() {
         assert!(globals.is_json() && globals.quiet, "{line:?}");
         assert_eq!(globals.verbose, 1, "{line:?}");
     }
-    refused(
-        &["--json", "list", "-o", "wide"],
-        "--json and -o wide exclude each other",
-    );
+    refused(&["--json", "list", "-o", "wide"], "--json and -o wide exclude each other");
 }
 
 #[test]
@@ -180,35 +162,19 @@ fn verbs_have_their_aliases() {
         ("cleanup_stale", "cleanup-stale"),
         ("check_project", "check-project"),
     ] {
-        assert_eq!(
-            verb(
-                &[alias, "x"][..if alias == "add" || alias == "check_project" {
-                    2
-                } else {
-                    1
-                }]
-            )
-            .name(),
-            name
-        );
+        assert_eq!(verb(&[alias, "x"][..if alias == "add" || alias == "check_project" { 2 } else { 1 }]).name(), name);
     }
     let Verb::List(list) = verb(&["ls", "--status", "pending,running", "--state", "failed"]) else {
         panic!("not list");
     };
-    assert_eq!(
-        list.states,
-        [TaskState::Pending, TaskState::Running, TaskState::Failed]
-    );
+    assert_eq!(list.states, [TaskState::Pending, TaskState::Running, TaskState::Failed]);
 }
 
 #[test]
 fn verbs_are_not_abbreviated() {
     let stop = usage(&["enq", "-u", "a", "x"]);
     assert_eq!(stop.message, "there is no verb \"enq\"");
-    assert_eq!(
-        stop.hint.as_deref(),
-        Some("did you mean \"enqueue\"? verbs are not abbreviated")
-    );
+    assert_eq!(stop.hint.as_deref(), Some("did you mean \"enqueue\"? verbs are not abbreviated"));
     assert_eq!(stop.next, ["luzia --help"]);
     let hint = usage(&["c"]).hint.expect("a hint");
     assert_eq!(
@@ -218,10 +184,7 @@ fn verbs_are_not_abbreviated() {
     let hint = usage(&["lsit"]).hint.expect("a hint");
     assert!(hint.contains("\"list\""), "{hint}");
     refused(&["config", "sho"], "luzia config has no verb \"sho\"");
-    refused(
-        &["enqueue", "--prio", "3", "x"],
-        "there is no option \"--prio\"",
-    );
+    refused(&["enqueue", "--prio", "3", "x"], "there is no option \"--prio\"");
 }
 
 #[test]
@@ -237,23 +200,12 @@ fn one_user_only() {
 
 #[test]
 fn priorities_are_one_digit() {
-    for wrong in [
-        "-1", "256", "1e9", "NaN", "0x10", "１", "10", "05", "+5", " 5", "5 ", "--json",
-    ] {
+    for wrong in ["-1", "256", "1e9", "NaN", "0x10", "１", "10", "05", "+5", " 5", "5 ", "--json"] {
         let stop = usage(&["enqueue", "--priority", wrong, "x"]);
-        assert_eq!(
-            stop.message,
-            format!("\"{wrong}\" is not a value of --priority")
-        );
-        assert_eq!(
-            stop.hint.as_deref(),
-            Some("a priority is one digit from 0 (first) to 9 (last)")
-        );
+        assert_eq!(stop.message, format!("\"{wrong}\" is not a value of --priority"));
+        assert_eq!(stop.hint.as_deref(), Some("a priority is one digit from 0 (first) to 9 (last)"));
     }
-    refused(
-        &["enqueue", "--priority", "", "x"],
-        "--priority needs a value",
-    );
+    refused(&["enqueue", "--priority", "", "x"], "--priority needs a value");
     for (line, name) in [
         (&["enqueue", "--retries", "-1", "x"][..], "--retries"),
         (&["enqueue", "--retries", "4294967296", "x"], "--retries"),
@@ -261,58 +213,29 @@ fn priorities_are_one_digit() {
         (&["lock", "-E", "+1", "x"], "--conflict-exit-code"),
         (&["acquire", "a", "--task", "t", "--pid", "0"], "--pid"),
         (&["acquire", "a", "--task", "t", "--pid", "-1"], "--pid"),
-        (
-            &["acquire", "a", "--task", "t", "--pid", "4294967296"],
-            "--pid",
-        ),
+        (&["acquire", "a", "--task", "t", "--pid", "4294967296"], "--pid"),
         (&["logs", "1", "-n", "１"], "--lines"),
     ] {
         let message = usage(line).message;
-        assert!(
-            message.ends_with(&format!("is not a value of {name}")),
-            "{message}"
-        );
+        assert!(message.ends_with(&format!("is not a value of {name}")), "{message}");
     }
 }
 
 #[test]
 fn options_that_exclude_each_other_are_refused() {
     for (line, message) in [
-        (
-            &["enqueue", "--in", "1s", "--at", "x", "c"][..],
-            "--in and --at exclude each other",
-        ),
-        (
-            &["lock", "-u", "a", "-l", "b", "c"],
-            "--user and --lane exclude each other",
-        ),
-        (
-            &["lock", "-n", "-w", "1s", "c"],
-            "--wait and --nonblock exclude each other",
-        ),
-        (
-            &["dispatch", "--once", "--drain"],
-            "--once and --drain exclude each other",
-        ),
-        (
-            &["logs", "1", "--stdout", "--stderr"],
-            "--stdout and --stderr exclude each other",
-        ),
-        (
-            &["enqueue", "--key", "a", "--key", "b", "c"],
-            "--key may be given only once",
-        ),
+        (&["enqueue", "--in", "1s", "--at", "x", "c"][..], "--in and --at exclude each other"),
+        (&["lock", "-u", "a", "-l", "b", "c"], "--user and --lane exclude each other"),
+        (&["lock", "-n", "-w", "1s", "c"], "--wait and --nonblock exclude each other"),
+        (&["dispatch", "--once", "--drain"], "--once and --drain exclude each other"),
+        (&["logs", "1", "--stdout", "--stderr"], "--stdout and --stderr exclude each other"),
+        (&["enqueue", "--key", "a", "--key", "b", "c"], "--key may be given only once"),
     ] {
         let found = usage(line).message;
         let swapped = message.split(' ').next().zip(message.split(' ').nth(2));
         let (one, other) = swapped.expect("two options");
         assert!(
-            found == message
-                || found
-                    == message
-                        .replacen(one, "#", 1)
-                        .replacen(other, one, 1)
-                        .replacen('#', other, 1),
+            found == message || found == message.replacen(one, "#", 1).replacen(other, one, 1).replacen('#', other, 1),
             "{found}"
         );
     }
@@ -342,14 +265,8 @@ fn what_is_missing_is_named() {
         (&["config"], "luzia config needs a verb of its own"),
         (&["show", "1", "2"], "unexpected argument \"2\""),
         (&["wait", "1", "--timeout"], "--timeout needs a value"),
-        (
-            &["--color", "blue", "list"],
-            "\"blue\" is not a value of --color",
-        ),
-        (
-            &["list", "--state", "aborted"],
-            "\"aborted\" is not a value of --state",
-        ),
+        (&["--color", "blue", "list"], "\"blue\" is not a value of --color"),
+        (&["list", "--state", "aborted"], "\"aborted\" is not a value of --state"),
         (&["completions", "csh"], "\"csh\" is not a value of <SHELL>"),
     ] {
         refused(line, message);
@@ -361,10 +278,7 @@ fn a_mistyped_option_is_not_a_command() {
     let stop = usage(&["enqueue", "--prioritt", "3", "claude"]);
     assert_eq!(stop.hint.as_deref(), Some("did you mean --priority?"));
     let stop = usage(&["enqueue", "-Z"]);
-    assert_eq!(
-        stop.hint.as_deref(),
-        Some("a command whose name begins with a hyphen stands after `--`")
-    );
+    assert_eq!(stop.hint.as_deref(), Some("a command whose name begins with a hyphen stands after `--`"));
 }
 
 #[test]
@@ -381,24 +295,12 @@ fn help_and_version_are_answers() {
     assert!(help.starts_with("luzia makes AI agents"), "{help}");
     assert!(answer(&["-h"]).starts_with("Make AI agents and scripts"));
     assert!(help.contains("\nCommands:\n  enqueue "), "{help}");
-    assert!(
-        !help.contains("supervise") && !help.contains("exec-task"),
-        "{help}"
-    );
-    for name in command()
-        .get_subcommands()
-        .filter(|verb| !verb.is_hide_set())
-        .map(Command::get_name)
-    {
-        let line = help
-            .lines()
-            .find(|line| line.trim_start().split(' ').next() == Some(name));
+    assert!(!help.contains("supervise") && !help.contains("exec-task"), "{help}");
+    for name in command().get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name) {
+        let line = help.lines().find(|line| line.trim_start().split(' ').next() == Some(name));
         assert!(line.is_some(), "{name} is missing");
         let own = answer(&[name, "--help"]);
-        assert!(
-            own.contains("\nExamples:\n  luzia ") && own.contains("\nExit codes:\n"),
-            "{own}"
-        );
+        assert!(own.contains("\nExamples:\n  luzia ") && own.contains("\nExit codes:\n"), "{own}");
         assert!(own.contains(&format!("Usage: luzia {name}")), "{own}");
         assert_eq!(own, answer(&["help", name]), "{name}");
     }
@@ -440,17 +342,13 @@ fn arguments_that_are_not_utf8_are_refused() {
     }
     let mut line = vec![OsString::from_vec(b"/bin/\xff".to_vec())];
     line.push("list".into());
-    assert!(
-        parse(line).is_ok(),
-        "the program's own name does not matter"
-    );
+    assert!(parse(line).is_ok(), "the program's own name does not matter");
     assert!(matches!(parse(Vec::new()), Err(ParseStop::Usage(_))));
 }
 
 #[test]
 fn hidden_verbs_are_read() {
-    let Verb::Supervise(parsed) = verb(&["--state-dir", "/s", "supervise", "--recover", "task_1"])
-    else {
+    let Verb::Supervise(parsed) = verb(&["--state-dir", "/s", "supervise", "--recover", "task_1"]) else {
         panic!("not supervise");
     };
     assert!(parsed.recover);

@@ -143,9 +143,5 @@ pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 /// Reads the number of a process, from 1.
 pub(super) fn pid(text: &str) -> Result<u32, String> {
     let wrong = || String::from("a pid is a whole number from 1 to 2147483647");
-    number::<i32>(text)
-        .ok()
-        .and_then(|pid| u32::try_from(pid).ok())
-        .filter(|pid| *pid > 0)
-        .ok_or_else(wrong)
+    number::<i32>(text).ok().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0).ok_or_else(wrong)
 }

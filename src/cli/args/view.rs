@@ -15,12 +15,7 @@ pub struct ListArgs {
     pub all: bool,
 
     /// Only tasks in these states; several separated by commas
-    #[arg(
-        long = "state",
-        alias = "status",
-        value_name = "STATE",
-        value_delimiter = ','
-    )]
+    #[arg(long = "state", alias = "status", value_name = "STATE", value_delimiter = ',')]
     pub states: Vec<TaskState>,
 
     /// Only tasks of this user

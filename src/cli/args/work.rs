@@ -27,12 +27,7 @@ pub struct TaskOptions {
     pub priority: Option<u8>,
 
     /// Do not start before this time has passed, as `10m`
-    #[arg(
-        long = "in",
-        value_name = "DUR",
-        allow_hyphen_values = true,
-        conflicts_with = "at"
-    )]
+    #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, conflicts_with = "at")]
     pub in_time: Option<String>,
 
     /// Do not start before this moment, as `2026-01-31T08:00:00Z`

@@ -5,8 +5,7 @@ use super::program::{find, start_error};
 use super::signals;
 use crate::os::StartError;
 use nix::unistd::{
-    Gid, Uid, User, execve, getgrouplist, getgroups, getresgid, getresuid, initgroups, setresgid,
-    setresuid,
+    Gid, Uid, User, execve, getgrouplist, getgroups, getresgid, getresuid, initgroups, setresgid, setresuid,
 };
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -36,6 +35,12 @@ pub fn account_name(uid: u32) -> Option<String> {
     Some(user.name)
 }
 
+/// The uid of an account.
+pub fn account_id(name: &str) -> Option<u32> {
+    let user = User::from_name(name).ok().flatten()?;
+    Some(user.uid.as_raw())
+}
+
 /// The hidden verb `exec-task`: becomes an account for good (groups, gid, uid, verified, no new privileges) and then
 /// the command. Returns only when it failed.
 pub fn exec_task(user: &str, argv: &[String], root: RootAccount) -> StartError {
@@ -50,17 +55,10 @@ pub fn exec_task(user: &str, argv: &[String], root: RootAccount) -> StartError {
 }
 
 fn take_on(user: &str, root: RootAccount) -> io::Result<Vec<CString>> {
-    let account = User::from_name(user)?.ok_or_else(|| {
-        io::Error::new(
-            io::ErrorKind::NotFound,
-            format!("there is no account {user:?}"),
-        )
-    })?;
+    let account = User::from_name(user)?
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no account {user:?}")))?;
     if account.uid.is_root() && root == RootAccount::Refused {
-        return Err(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            format!("{user:?} is the account of root"),
-        ));
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{user:?} is the account of root")));
     }
     // Read before the account changes, because the new one may not open what the old one did.
     let env = environment()?;

@@ -11,18 +11,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The directories whose descriptors are kept.
-const PERMANENT: [&str; 6] = [
-    "locks",
-    "locks/.guard",
-    "spool",
-    "spool/tmp",
-    "spool/running",
-    "run",
-];
+const PERMANENT: [&str; 6] = ["locks", "locks/.guard", "spool", "spool/tmp", "spool/running", "run"];
 
-const RESOLVE: ResolveFlags = ResolveFlags::BENEATH
-    .union(ResolveFlags::NO_SYMLINKS)
-    .union(ResolveFlags::NO_MAGICLINKS);
+const RESOLVE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
 /// For openat(2). Not for openat2(2): there O_NOFOLLOW would take a last component that is a link out of the reach of
 /// RESOLVE_NO_SYMLINKS, and a link in place of a directory would be called "not a directory".
@@ -114,11 +105,7 @@ impl Beneath {
 
     /// Holds a directory and walks below it in a given way.
     pub(super) fn by(root: OwnedFd, way: Way) -> Self {
-        Self {
-            root,
-            way,
-            kept: Mutex::default(),
-        }
+        Self { root, way, kept: Mutex::default() }
     }
 
     /// The directory itself.

@@ -12,8 +12,7 @@ use crate::os::{Child, Exit, Signal, Woken};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{
-    Pid, PidfdFlags, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group,
-    pidfd_open, waitid, waitpid,
+    Pid, PidfdFlags, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, pidfd_open, waitid, waitpid,
 };
 use std::collections::BTreeSet;
 use std::io;
@@ -75,11 +74,8 @@ impl RealChild {
     fn sleep(&self, until: Option<Instant>) -> io::Result<()> {
         let wakeups = signals::wakeups().map(AsFd::as_fd);
         let ends = self.pidfd.as_ref().map(AsFd::as_fd);
-        let mut fds: Vec<PollFd<'_>> = [wakeups, ends]
-            .into_iter()
-            .flatten()
-            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
-            .collect();
+        let mut fds: Vec<PollFd<'_>> =
+            [wakeups, ends].into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         // Without a pidfd, the death of the child may have been told before the pipe was there to tell it.
         let nap = deadline(Duration::from_millis(100)).filter(|_| self.pidfd.is_none());
         poll_until(&mut fds, nap.into_iter().chain(until).min())?;

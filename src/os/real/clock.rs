@@ -37,11 +37,8 @@ mod tests {
     #[test]
     fn the_boot_clock_agrees_with_the_uptime_of_the_kernel() {
         let uptime = std::fs::read_to_string("/proc/uptime").expect("/proc is mounted");
-        let seconds: f64 = uptime
-            .split(' ')
-            .next()
-            .and_then(|word| word.parse().ok())
-            .expect("the first word is a number");
+        let seconds: f64 =
+            uptime.split(' ').next().and_then(|word| word.parse().ok()).expect("the first word is a number");
         let ours = RealClock.boot_ms() as f64 / 1000.0;
         assert!((ours - seconds).abs() < 5.0, "{ours} against {seconds}");
     }

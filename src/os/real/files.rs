@@ -7,8 +7,8 @@ use super::watch;
 use crate::model::Timestamp;
 use crate::os::{Entry, FileKind, FileSystem, Handle, Meta, Open, Published, Vfs, Watch};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, Stat, chmodat, fchmod, fstat, fsync,
-    ftruncate, mkdirat, renameat_with, statat, syncfs, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, Stat, chmodat, fchmod, fstat, fsync, ftruncate, mkdirat,
+    renameat_with, statat, syncfs, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use std::fs::{DirBuilder, File};
@@ -81,15 +81,9 @@ impl RealFiles {
     fn open_regular(&self, path: &str, how: Open) -> Result<Opened, Errno> {
         let both = OFlags::RDWR;
         Ok(match how {
-            Open::Existing => {
-                Opened::old(self.beneath.open(path, both | CAREFULLY, Mode::empty())?)
-            }
+            Open::Existing => Opened::old(self.beneath.open(path, both | CAREFULLY, Mode::empty())?),
             Open::ReadOnly => Opened::old(self.beneath.open(path, CAREFULLY, Mode::empty())?),
-            Open::CreateNew(mode) => Opened {
-                fd: self.open_new(path, both, mode)?,
-                mode: Some(mode),
-                emptied: false,
-            },
+            Open::CreateNew(mode) => Opened { fd: self.open_new(path, both, mode)?, mode: Some(mode), emptied: false },
             Open::Truncate(mode) => Opened {
                 // A temporary file that a crash left may have any mode, so this one is set in either case.
                 fd: self.open_or_new(path, both, mode)?.0,
@@ -98,19 +92,13 @@ impl RealFiles {
             },
             Open::Append(mode) => {
                 let (fd, is_new) = self.open_or_new(path, both | OFlags::APPEND, mode)?;
-                Opened {
-                    fd,
-                    mode: is_new.then_some(mode),
-                    emptied: false,
-                }
+                Opened { fd, mode: is_new.then_some(mode), emptied: false }
             }
         })
     }
 
     fn stat(&self, path: &str) -> Result<Stat, Errno> {
-        self.beneath.on_name(path, |dir, name| {
-            statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
-        })
+        self.beneath.on_name(path, |dir, name| statat(dir, name, AtFlags::SYMLINK_NOFOLLOW))
     }
 }
 
@@ -123,11 +111,7 @@ struct Opened {
 
 impl Opened {
     fn old(fd: OwnedFd) -> Self {
-        Self {
-            fd,
-            mode: None,
-            emptied: false,
-        }
+        Self { fd, mode: None, emptied: false }
     }
 }
 
@@ -144,8 +128,9 @@ impl Vfs for RealFiles {
     fn open(&self, path: &str, how: Open) -> io::Result<Option<Box<dyn Handle>>> {
         check(path)?;
         let opened = match (self.open_regular(path, how), how) {
-            (Err(Errno::NOENT), Open::Existing | Open::ReadOnly)
-            | (Err(Errno::EXIST), Open::CreateNew(_)) => return Ok(None),
+            (Err(Errno::NOENT), Open::Existing | Open::ReadOnly) | (Err(Errno::EXIST), Open::CreateNew(_)) => {
+                return Ok(None);
+            }
             (Err(Errno::ISDIR), _) => return Err(refused(path, "is a directory, not a file")),
             (Err(Errno::NXIO), _) => return Err(refused(path, "is a socket or FIFO, not a file")),
             (other, _) => other.map_err(|error| fault(path, error))?,
@@ -186,9 +171,7 @@ impl Vfs for RealFiles {
 
     fn make_dir(&self, path: &str, mode: u32) -> io::Result<bool> {
         check(path)?;
-        let made = self
-            .beneath
-            .on_name(path, |dir, name| mkdirat(dir, name, bits(mode)));
+        let made = self.beneath.on_name(path, |dir, name| mkdirat(dir, name, bits(mode)));
         match made {
             Err(Errno::EXIST) => return Ok(false),
             other => other.map_err(|error| fault(path, error))?,
@@ -199,9 +182,7 @@ impl Vfs for RealFiles {
 
     fn remove_dir(&self, path: &str) -> io::Result<bool> {
         check(path)?;
-        let removed = self
-            .beneath
-            .on_name(path, |dir, name| unlinkat(dir, name, AtFlags::REMOVEDIR));
+        let removed = self.beneath.on_name(path, |dir, name| unlinkat(dir, name, AtFlags::REMOVEDIR));
         match removed {
             Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
             other => other.map(|()| true).map_err(|error| fault(path, error)),
@@ -211,9 +192,8 @@ impl Vfs for RealFiles {
     fn rename(&self, from: &str, to: &str) -> io::Result<bool> {
         check(from)?;
         check(to)?;
-        let renamed = self.beneath.on_names(from, to, |a, old, b, new| {
-            renameat_with(a, old, b, new, RenameFlags::empty())
-        });
+        let renamed =
+            self.beneath.on_names(from, to, |a, old, b, new| renameat_with(a, old, b, new, RenameFlags::empty()));
         match renamed {
             Err(Errno::NOENT) => Ok(false),
             other => other.map(|()| true).map_err(|error| fault(to, error)),
@@ -223,9 +203,8 @@ impl Vfs for RealFiles {
     fn publish(&self, from: &str, to: &str) -> io::Result<Published> {
         check(from)?;
         check(to)?;
-        let renamed = self.beneath.on_names(from, to, |a, old, b, new| {
-            renameat_with(a, old, b, new, RenameFlags::NOREPLACE)
-        });
+        let renamed =
+            self.beneath.on_names(from, to, |a, old, b, new| renameat_with(a, old, b, new, RenameFlags::NOREPLACE));
         match renamed {
             Ok(()) => Ok(Published::Done),
             Err(Errno::EXIST) => Ok(Published::Exists),
@@ -240,9 +219,7 @@ impl Vfs for RealFiles {
 
     fn unlink(&self, path: &str) -> io::Result<bool> {
         check(path)?;
-        let removed = self
-            .beneath
-            .on_name(path, |dir, name| unlinkat(dir, name, AtFlags::empty()));
+        let removed = self.beneath.on_name(path, |dir, name| unlinkat(dir, name, AtFlags::empty()));
         match removed {
             Err(Errno::NOENT) => Ok(false),
             other => other.map(|()| true).map_err(|error| fault(path, error)),
@@ -275,9 +252,7 @@ impl Vfs for RealFiles {
         // A descriptor that was not opened for reading cannot be given to fchmod(2), and one that was would need the
         // very permission that is to be given; this link names the same inode for certain.
         let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-        Ok(retry_on_intr(|| {
-            chmodat(CWD, link.as_str(), bits(mode), AtFlags::empty())
-        })?)
+        Ok(retry_on_intr(|| chmodat(CWD, link.as_str(), bits(mode), AtFlags::empty()))?)
     }
 
     fn watch(&self, paths: &[&str]) -> io::Result<Box<dyn Watch>> {
@@ -361,10 +336,7 @@ fn entries(dir: BorrowedFd<'_>) -> io::Result<Option<Vec<Entry>>> {
             },
             known => known,
         };
-        found.push(Entry {
-            name: name.to_string_lossy().into_owned(),
-            kind: kind_of(kind),
-        });
+        found.push(Entry { name: name.to_string_lossy().into_owned(), kind: kind_of(kind) });
     }
     Ok(Some(found))
 }

@@ -57,20 +57,14 @@ pub(super) fn file_system(dir: BorrowedFd<'_>) -> io::Result<FileSystem> {
     };
     let remote = find(&REMOTE);
     let is_local = remote.is_none();
-    let name = remote
-        .or_else(|| find(&LOCAL))
-        .unwrap_or_else(|| format!("{magic:#x}"));
+    let name = remote.or_else(|| find(&LOCAL)).unwrap_or_else(|| format!("{magic:#x}"));
     let block = u64::try_from(stat.f_bsize).unwrap_or(0);
     Ok(FileSystem {
         name,
         is_local,
         free_bytes: stat.f_bavail.saturating_mul(block),
         // No count at all means that inodes are made as needed (btrfs).
-        free_inodes: if stat.f_files == 0 {
-            u64::MAX
-        } else {
-            stat.f_ffree
-        },
+        free_inodes: if stat.f_files == 0 { u64::MAX } else { stat.f_ffree },
     })
 }
 

@@ -17,10 +17,7 @@ pub(super) struct RealHandle {
 
 impl RealHandle {
     pub(super) fn new(file: File) -> Self {
-        Self {
-            file,
-            sync_failed: false,
-        }
+        Self { file, sync_failed: false }
     }
 
     fn sync(&mut self, how: impl Fn(&File) -> Result<(), Errno>) -> io::Result<()> {
@@ -72,11 +69,7 @@ impl Handle for RealHandle {
 
     fn write_at_start(&mut self, bytes: &[u8]) -> io::Result<()> {
         let done = retry_on_intr(|| pwrite(&self.file, bytes, 0))?;
-        if done == bytes.len() {
-            Ok(())
-        } else {
-            Err(io::ErrorKind::WriteZero.into())
-        }
+        if done == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     }
 
     fn sync_data(&mut self) -> io::Result<()> {
@@ -137,8 +130,5 @@ fn blocking(file: &File) {
 }
 
 fn too_large(cap: u64) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::FileTooLarge,
-        format!("longer than {cap} bytes"),
-    )
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {cap} bytes"))
 }

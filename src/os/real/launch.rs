@@ -38,8 +38,7 @@ const SELF: &str = "/proc/self/exe";
 /// descriptor on, since a supervisor that holds the pipe of a caller's caller would keep it from ever ending.
 pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::Result<u32> {
     let lock = lock.into_file();
-    let lock =
-        lock.ok_or_else(|| io::Error::other("the lock of a supervisor is not a real file"))?;
+    let lock = lock.ok_or_else(|| io::Error::other("the lock of a supervisor is not a real file"))?;
     close_fds::set_fds_cloexec(3, &[]);
     let mut command = StdCommand::new(own_program());
     fork_and_exec(&mut command);
@@ -58,11 +57,7 @@ pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::R
 }
 
 /// Starts the command of a task in a group of its own.
-pub(super) fn start(
-    command: &Command,
-    streams: Streams,
-    tree: Option<File>,
-) -> Result<Box<dyn Child>, StartError> {
+pub(super) fn start(command: &Command, streams: Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
     signals::catch_child_deaths().map_err(StartError::Other)?;
     let cwd = Path::new(&command.cwd);
     check_cwd(cwd)?;
@@ -112,10 +107,7 @@ pub(super) fn start_here(
     let path = path.or_else(|| std::env::var_os("PATH"));
     let cwd = Path::new(".");
     let mut command = StdCommand::new(find(name, path.as_deref(), cwd)?);
-    command
-        .arg0(name)
-        .args(args)
-        .envs(env.iter().map(|(key, value)| (key, value)));
+    command.arg0(name).args(args).envs(env.iter().map(|(key, value)| (key, value)));
     let inherited = inheritable([held, None])?;
     let spawned = command.spawn();
     drop(inherited);
@@ -139,9 +131,7 @@ pub(super) fn own_program() -> PathBuf {
     match std::env::current_exe() {
         Ok(path)
             if running.is_ok_and(|running| {
-                stat(&path).is_ok_and(|found| {
-                    (found.st_dev, found.st_ino) == (running.st_dev, running.st_ino)
-                })
+                stat(&path).is_ok_and(|found| (found.st_dev, found.st_ino) == (running.st_dev, running.st_ino))
             }) =>
         {
             path

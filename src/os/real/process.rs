@@ -10,8 +10,8 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid as nix_waitid};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{
-    Pid, PidfdFlags, Signal as Number, WaitOptions, geteuid, getpid, kill_process, pidfd_open,
-    pidfd_send_signal, test_kill_process, waitpid,
+    Pid, PidfdFlags, Signal as Number, WaitOptions, geteuid, getpid, kill_process, pidfd_open, pidfd_send_signal,
+    test_kill_process, waitpid,
 };
 use std::fs::File;
 use std::io;
@@ -31,6 +31,14 @@ impl Processes for RealProcesses {
 
     fn uid(&self) -> u32 {
         geteuid().as_raw()
+    }
+
+    fn account_name(&self, uid: u32) -> Option<String> {
+        super::account::account_name(uid)
+    }
+
+    fn account_id(&self, name: &str) -> Option<u32> {
+        super::account::account_id(name)
     }
 
     fn host(&self) -> String {
@@ -58,16 +66,16 @@ impl Processes for RealProcesses {
         launch::launch_supervisor(args, lock)
     }
 
+    fn inherited_lock(&self) -> io::Result<Box<dyn Handle>> {
+        let copy = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+        Ok(Box::new(super::handle::RealHandle::new(File::from(copy))))
+    }
+
     fn become_supervisor(&self) -> io::Result<()> {
         become_supervisor::become_supervisor()
     }
 
-    fn start(
-        &self,
-        command: &Command,
-        streams: Streams,
-        tree: Option<File>,
-    ) -> Result<Box<dyn Child>, StartError> {
+    fn start(&self, command: &Command, streams: Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
         launch::start(command, streams, tree)
     }
 
@@ -98,11 +106,7 @@ impl Processes for RealProcesses {
             set.add(signal);
         }
         // The only error is a wrong argument, and there is none.
-        let _ = if hold {
-            set.thread_block()
-        } else {
-            set.thread_unblock()
-        };
+        let _ = if hold { set.thread_block() } else { set.thread_unblock() };
     }
 }
 
@@ -120,11 +124,7 @@ pub(super) fn number(signal: Signal) -> Number {
 /// the start time is 0; nothing can be probed there either, so it is never compared.
 pub(super) fn identity_of(pid: Pid) -> Identity {
     let pid = pid.as_raw_nonzero().get().unsigned_abs();
-    Identity {
-        pid,
-        start: procfs::stat(pid).map_or(0, |stat| stat.start),
-        boot_id: procfs::boot_id().to_owned(),
-    }
+    Identity { pid, start: procfs::stat(pid).map_or(0, |stat| stat.start), boot_id: procfs::boot_id().to_owned() }
 }
 
 fn pid_of(pid: u32) -> Option<Pid> {
@@ -177,10 +177,7 @@ fn send(who: &Identity, signal: Signal) -> io::Result<bool> {
         return Ok(false);
     }
     if !seen.proves_life_of(who.start) {
-        let text = format!(
-            "cannot tell whether pid {} is still the same process",
-            who.pid
-        );
+        let text = format!("cannot tell whether pid {} is still the same process", who.pid);
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
     let sent = match grip {
@@ -198,20 +195,16 @@ fn send(who: &Identity, signal: Signal) -> io::Result<bool> {
 fn target(who: &Identity) -> io::Result<Pid> {
     match pid_of(who.pid) {
         Some(pid) if pid != Pid::INIT && pid != getpid() => Ok(pid),
-        Some(_) | None => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("pid {} is never signalled", who.pid),
-        )),
+        Some(_) | None => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, format!("pid {} is never signalled", who.pid)))
+        }
     }
 }
 
 fn await_death(who: &Identity, time: Duration) -> io::Result<bool> {
     let until = deadline(time);
     let Some(pid) = pid_of(who.pid) else {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "no such pid can be",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such pid can be"));
     };
     let fd = match grip(who, pid)? {
         Grip::Dead => return Ok(true),

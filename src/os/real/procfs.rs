@@ -110,9 +110,7 @@ fn find_holder(table: &str, (device, inode): (u64, u64)) -> Option<u32> {
     table.lines().find_map(|line| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         match words.as_slice() {
-            [_, "FLOCK", _, _, pid, place, ..] if *place == wanted => {
-                pid.parse().ok().filter(|pid| *pid != 0)
-            }
+            [_, "FLOCK", _, _, pid, place, ..] if *place == wanted => pid.parse().ok().filter(|pid| *pid != 0),
             _ => None,
         }
     })
@@ -123,9 +121,7 @@ mod tests {
     use super::*;
 
     fn line(name: &str, state: char, threads: u32) -> String {
-        format!(
-            "77 ({name}) {state} 4 5 6 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 8899 0 0 18446744073709551615"
-        )
+        format!("77 ({name}) {state} 4 5 6 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 8899 0 0 18446744073709551615")
     }
 
     fn check(name: &str, state: char, threads: u32, is_dead: bool) {

@@ -6,8 +6,7 @@
 use super::procfs;
 use nix::sys::signal::SigSet;
 use signal_hook::consts::signal::{
-    SIGCHLD, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM,
-    SIGUSR1, SIGXFSZ,
+    SIGCHLD, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGUSR1, SIGXFSZ,
 };
 use signal_hook::{flag, low_level::pipe};
 use std::io::{self, Read};
@@ -63,12 +62,7 @@ fn desk() -> io::Result<&'static Desk> {
         reader.set_nonblocking(true)?;
         writer.set_nonblocking(true)?;
         // Whoever was first wins; the loser's pipe is closed.
-        let _ = DESK.set(Desk {
-            came: Default::default(),
-            reader,
-            writer,
-            handled: Mutex::default(),
-        });
+        let _ = DESK.set(Desk { came: Default::default(), reader, writer, handled: Mutex::default() });
     }
     DESK.get().ok_or_else(|| io::Error::other("no signal desk"))
 }
@@ -102,8 +96,7 @@ pub fn catch(signals: &[Caught]) -> io::Result<()> {
 
 /// Whether a signal that is caught came since this was last asked.
 pub fn take(signal: Caught) -> bool {
-    DESK.get()
-        .is_some_and(|desk| desk.came[signal as usize].swap(false, Ordering::SeqCst))
+    DESK.get().is_some_and(|desk| desk.came[signal as usize].swap(false, Ordering::SeqCst))
 }
 
 /// Catches a signal even if it was ignored.

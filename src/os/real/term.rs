@@ -74,16 +74,13 @@ pub fn env(name: &str) -> Option<OsString> {
 
 /// The whole environment of this process, as bytes.
 pub fn environment() -> Vec<(Vec<u8>, Vec<u8>)> {
-    std::env::vars_os()
-        .map(|(key, value)| (key.into_vec(), value.into_vec()))
-        .collect()
+    std::env::vars_os().map(|(key, value)| (key.into_vec(), value.into_vec())).collect()
 }
 
 /// The working directory; an error when it was removed or its name is not UTF-8.
 pub fn working_directory() -> io::Result<String> {
     let path = std::env::current_dir()?.into_os_string();
-    path.into_string()
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "its name is not UTF-8"))
+    path.into_string().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "its name is not UTF-8"))
 }
 
 /// The file mode creation mask of this process. There is no way to ask but to set it for an instant, and no thread

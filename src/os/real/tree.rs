@@ -35,11 +35,7 @@ pub(super) fn tree(mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>
         }
     }
     let identity = |pid: &u32| {
-        living.get(pid).map(|stat| Identity {
-            pid: *pid,
-            start: stat.start,
-            boot_id: procfs::boot_id().to_owned(),
-        })
+        living.get(pid).map(|stat| Identity { pid: *pid, start: stat.start, boot_id: procfs::boot_id().to_owned() })
     };
     Ok(found.iter().filter_map(identity).collect())
 }
@@ -67,8 +63,7 @@ fn descendants(living: &BTreeMap<u32, Stat>, top: u32, spared: &[u32]) -> BTreeS
 /// Only an own process shows its environment and descriptors; asking the others would cost time and bring nothing.
 fn may_look_into(pid: u32) -> bool {
     let uid = geteuid();
-    uid.is_root()
-        || rustix::fs::stat(format!("/proc/{pid}")).is_ok_and(|stat| stat.st_uid == uid.as_raw())
+    uid.is_root() || rustix::fs::stat(format!("/proc/{pid}")).is_ok_and(|stat| stat.st_uid == uid.as_raw())
 }
 
 fn has_open(pid: u32, file: (u64, u64)) -> bool {

@@ -18,10 +18,8 @@ pub(super) fn poll_until(fds: &mut [PollFd<'_>], until: Option<Instant>) -> io::
     loop {
         let left = until.map_or(LONGEST, |end| end.saturating_duration_since(Instant::now()));
         let turn = left.min(LONGEST);
-        let limit = Timespec {
-            tv_sec: i64::try_from(turn.as_secs()).unwrap_or(3600),
-            tv_nsec: turn.subsec_nanos().into(),
-        };
+        let limit =
+            Timespec { tv_sec: i64::try_from(turn.as_secs()).unwrap_or(3600), tv_nsec: turn.subsec_nanos().into() };
         match poll(fds, Some(&limit)) {
             Ok(0) if left <= turn && until.is_some() => return Ok(false),
             Ok(0) | Err(Errno::INTR) => {}

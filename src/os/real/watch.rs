@@ -51,10 +51,7 @@ impl Watch for Queue {
     fn wait(&mut self, time: Duration) -> io::Result<bool> {
         // A signal that this process catches ends the wait as well, so that a daemon need not sleep on.
         let woken = signals::wakeups().map_or_else(|| self.queue.as_fd(), AsFd::as_fd);
-        let mut fds = [
-            PollFd::new(&self.queue, PollFlags::IN),
-            PollFd::from_borrowed_fd(woken, PollFlags::IN),
-        ];
+        let mut fds = [PollFd::new(&self.queue, PollFlags::IN), PollFd::from_borrowed_fd(woken, PollFlags::IN)];
         if !poll_until(&mut fds, deadline(time))? {
             return Ok(false);
         }

@@ -27,17 +27,12 @@ fn accounts_have_names() {
 
 #[test]
 fn root_and_unknown_accounts_are_refused() {
-    alone(
-        module_path!(),
-        "root_and_unknown_accounts_are_refused",
-        PLAINLY,
-        || {
-            for user in ["root", "no-such-account", ""] {
-                let error = exec_task(user, &argv(&["true"]), RootAccount::Refused);
-                assert_eq!(code(&error), 125, "{user}");
-            }
-        },
-    );
+    alone(module_path!(), "root_and_unknown_accounts_are_refused", PLAINLY, || {
+        for user in ["root", "no-such-account", ""] {
+            let error = exec_task(user, &argv(&["true"]), RootAccount::Refused);
+            assert_eq!(code(&error), 125, "{user}");
+        }
+    });
 }
 
 /// Not a test of its own: the trampoline that the next test starts, as `luzia exec-task` does.
@@ -55,8 +50,7 @@ fn be_the_trampoline(dir: &str) -> ! {
 
 #[test]
 fn the_trampoline_becomes_the_account_for_good_and_never_sees_the_environment_of_the_task() {
-    let name =
-        "the_trampoline_becomes_the_account_for_good_and_never_sees_the_environment_of_the_task";
+    let name = "the_trampoline_becomes_the_account_for_good_and_never_sees_the_environment_of_the_task";
     alone(module_path!(), name, PLAINLY, || {
         if let Ok(dir) = std::env::var("LUZIA_TEST_TRAMPOLINE") {
             be_the_trampoline(&dir);
@@ -70,10 +64,7 @@ fn the_trampoline_becomes_the_account_for_good_and_never_sees_the_environment_of
         let out = std::process::Command::new("sh")
             .args(["-c", r#"exec "$0" "$@" 5<"$ENV" 6>"$TREE" 9</etc/passwd"#])
             .arg(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                &format!("{}::{name}", module_path!().split_once("::").unwrap().1),
-            ])
+            .args(["--exact", &format!("{}::{name}", module_path!().split_once("::").unwrap().1)])
             .args(["--test-threads=1", "--nocapture"])
             .env("ENV", &env)
             .env("TREE", &tree)
@@ -87,18 +78,12 @@ fn the_trampoline_becomes_the_account_for_good_and_never_sees_the_environment_of
         let expected = "65534\n65534\n";
         assert!(text.starts_with(expected), "{text}");
         let rest: Vec<&str> = text[expected.len()..].lines().collect();
-        assert!(
-            rest.contains(&"SECRET=\u{fffd}") && rest.contains(&"NoNewPrivs:\t1"),
-            "{text}"
-        );
+        assert!(rest.contains(&"SECRET=\u{fffd}") && rest.contains(&"NoNewPrivs:\t1"), "{text}");
         // The first of the two signals of the C library is out of reach, if the tests were started with it ignored.
         let clean = ["SigIgn:\t0000000000000000", "SigIgn:\t0000000080000000"];
         assert!(clean.iter().any(|line| rest.contains(line)), "{text}");
         assert!(rest.contains(&tree.to_str().unwrap()), "{text}");
-        assert!(
-            !text.contains("LUZIA") && !text.contains("passwd") && !text.contains("/env"),
-            "{text}"
-        );
+        assert!(!text.contains("LUZIA") && !text.contains("passwd") && !text.contains("/env"), "{text}");
         assert_eq!(out.status.code(), Some(0));
     });
 }
@@ -113,10 +98,7 @@ fn the_trampoline_is_started_with_an_empty_environment_and_the_descriptors_it_is
         other.env.push((b"LD_DEBUG".to_vec(), b"help".to_vec()));
         let (exit, text) = run(&other);
         assert_ne!(exit, Exit::Code(0));
-        assert!(
-            !text.contains("LD_DEBUG"),
-            "the loader obeyed the task: {text}"
-        );
+        assert!(!text.contains("LD_DEBUG"), "the loader obeyed the task: {text}");
         assert!(text.contains("user"), "{text}");
     });
 }

@@ -21,14 +21,7 @@ fn trapped() -> tempfile::TempDir {
     for place in ["root/locks", "root/deep", "root"] {
         symlink(at("outside/secret"), at(place).join("link")).unwrap();
         symlink("nowhere", at(place).join("dangling")).unwrap();
-        mknodat(
-            CWD,
-            at(place).join("fifo"),
-            FileType::Fifo,
-            Mode::from_raw_mode(0o600),
-            0,
-        )
-        .unwrap();
+        mknodat(CWD, at(place).join("fifo"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
         std::os::unix::net::UnixListener::bind(at(place).join("socket")).unwrap();
         std::fs::create_dir(at(place).join("dir")).unwrap();
         std::fs::write(at(place).join("file"), "data").unwrap();
@@ -51,12 +44,7 @@ fn nothing_but_a_regular_file_is_opened_and_nothing_blocks() {
     for files in both_ways(&dir) {
         for place in ["", "locks/", "deep/"] {
             for name in ["link", "dangling", "fifo", "socket", "dir"] {
-                for how in [
-                    Open::Existing,
-                    Open::ReadOnly,
-                    Open::Truncate(0o600),
-                    Open::Append(0o600),
-                ] {
+                for how in [Open::Existing, Open::ReadOnly, Open::Truncate(0o600), Open::Append(0o600)] {
                     let path = format!("{place}{name}");
                     let refused = files.open(&path, how).err().map(|error| error.kind());
                     assert_eq!(refused, Some(ErrorKind::InvalidInput), "{path} {how:?}");
@@ -93,24 +81,15 @@ fn no_operation_follows_a_symbolic_link_in_the_middle_of_a_path() {
             ];
             for (number, error) in kinds.into_iter().enumerate() {
                 let kind = error.map(|error| error.kind());
-                assert_eq!(
-                    kind,
-                    Some(ErrorKind::InvalidInput),
-                    "{way}, number {number}"
-                );
+                assert_eq!(kind, Some(ErrorKind::InvalidInput), "{way}, number {number}");
             }
         }
         assert_eq!(
-            files
-                .open("inner/file", Open::ReadOnly)
-                .err()
-                .map(|error| error.kind()),
+            files.open("inner/file", Open::ReadOnly).err().map(|error| error.kind()),
             Some(ErrorKind::InvalidInput)
         );
     }
-    let names = std::fs::read_dir(dir.path().join("outside"))
-        .unwrap()
-        .count();
+    let names = std::fs::read_dir(dir.path().join("outside")).unwrap().count();
     assert_eq!(names, 1);
 }
 
@@ -171,26 +150,12 @@ fn what_is_missing_is_an_answer_where_the_trait_says_so() {
         }
         assert!(!files.rename("file", "gone/x").unwrap());
         assert!(!files.remove_dir("deep").unwrap());
-        for how in [
-            Open::CreateNew(0o600),
-            Open::Append(0o600),
-            Open::Truncate(0o600),
-        ] {
+        for how in [Open::CreateNew(0o600), Open::Append(0o600), Open::Truncate(0o600)] {
             let kind = files.open("gone/x", how).err().map(|error| error.kind());
             assert_eq!(kind, Some(ErrorKind::NotFound), "{how:?}");
         }
-        assert!(
-            files
-                .open("file", Open::CreateNew(0o600))
-                .unwrap()
-                .is_none()
-        );
-        assert!(
-            files
-                .open("link", Open::CreateNew(0o600))
-                .unwrap()
-                .is_none()
-        );
+        assert!(files.open("file", Open::CreateNew(0o600)).unwrap().is_none());
+        assert!(files.open("link", Open::CreateNew(0o600)).unwrap().is_none());
         assert!(!files.make_dir("dir", 0o700).unwrap());
     }
 }
@@ -200,22 +165,10 @@ fn publishing_replaces_nothing_and_says_why_it_did_not() {
     let dir = trapped();
     for files in both_ways(&dir) {
         std::fs::write(dir.path().join("root/new"), "new").unwrap();
-        assert_eq!(
-            files.publish("new", "locks/file").unwrap(),
-            Published::Exists
-        );
-        assert_eq!(
-            files.publish("new", "locks/link").unwrap(),
-            Published::Exists
-        );
-        assert_eq!(
-            files.publish("new", "spool/tmp/x").unwrap(),
-            Published::NoDirectory
-        );
-        assert_eq!(
-            files.publish("new", "gone/x").unwrap(),
-            Published::NoDirectory
-        );
+        assert_eq!(files.publish("new", "locks/file").unwrap(), Published::Exists);
+        assert_eq!(files.publish("new", "locks/link").unwrap(), Published::Exists);
+        assert_eq!(files.publish("new", "spool/tmp/x").unwrap(), Published::NoDirectory);
+        assert_eq!(files.publish("new", "gone/x").unwrap(), Published::NoDirectory);
         let kind = files.publish("gone", "x").err().map(|error| error.kind());
         assert_eq!(kind, Some(ErrorKind::NotFound));
         assert_eq!(files.publish("new", "locks/x").unwrap(), Published::Done);
@@ -234,15 +187,8 @@ fn a_permanent_directory_may_be_removed_and_made_again() {
         assert!(make("locks/.guard/00"));
         std::fs::remove_dir_all(&guard).unwrap();
         assert_eq!(files.meta("locks/.guard/00").unwrap(), None);
-        assert!(
-            files
-                .open("locks/.guard/00", Open::CreateNew(0o600))
-                .is_err()
-        );
-        assert_eq!(
-            files.publish("file", "locks/.guard/00").unwrap(),
-            Published::NoDirectory
-        );
+        assert!(files.open("locks/.guard/00", Open::CreateNew(0o600)).is_err());
+        assert_eq!(files.publish("file", "locks/.guard/00").unwrap(), Published::NoDirectory);
         assert!(files.make_dir("locks/.guard", 0o700).unwrap());
         assert!(make("locks/.guard/00"));
         assert!(guard.join("00").exists());
@@ -261,10 +207,7 @@ fn a_list_has_kinds_and_survives_names_that_are_not_text() {
     let [files, _] = both_ways(&dir);
     let mut found: Vec<_> = files.list("deep").unwrap().unwrap();
     found.sort_by(|a, b| a.name.cmp(&b.name));
-    let found: Vec<_> = found
-        .iter()
-        .map(|entry| (entry.name.as_str(), entry.kind))
-        .collect();
+    let found: Vec<_> = found.iter().map(|entry| (entry.name.as_str(), entry.kind)).collect();
     use FileKind::{Dir, File, Other};
     let expected = [
         ("bad\u{fffd}", File),
@@ -294,44 +237,28 @@ fn a_long_list_is_complete() {
 
 #[test]
 fn modes_are_as_asked_whatever_the_umask_is() {
-    alone(
-        module_path!(),
-        "modes_are_as_asked_whatever_the_umask_is",
-        "umask 0277; exec \"$@\"",
-        || {
-            assert_eq!(super::super::term::umask(), 0o277);
-            let dir = tempfile::tempdir().unwrap();
-            std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o700)).unwrap();
-            let files = vfs(dir.path());
-            let mode = |name: &str| {
-                std::fs::symlink_metadata(dir.path().join(name))
-                    .unwrap()
-                    .mode()
-                    & 0o7777
-            };
-            files.open("new", Open::CreateNew(0o644)).unwrap().unwrap();
-            files.open("tmp", Open::Truncate(0o640)).unwrap().unwrap();
-            files.open("log", Open::Append(0o666)).unwrap().unwrap();
-            assert!(files.make_dir("dir", 0o755).unwrap());
-            assert_eq!(
-                ["new", "tmp", "log", "dir"].map(mode),
-                [0o644, 0o640, 0o666, 0o755]
-            );
-            let deep = dir.path().join("a/b");
-            let other = files.open_root(deep.to_str().unwrap(), true);
-            assert_eq!(
-                other.unwrap().map(|it| it.root().to_owned()).as_deref(),
-                deep.to_str()
-            );
-            assert_eq!(mode("a/b"), 0o700);
-            // A temporary file of a crash gets the mode, a log keeps the one that somebody gave it.
-            files.set_mode("tmp", 0o000).unwrap();
-            files.set_mode("log", 0o600).unwrap();
-            files.set_mode("tmp", 0o400).unwrap();
-            files.open("log", Open::Append(0o666)).unwrap().unwrap();
-            assert_eq!(["tmp", "log"].map(mode), [0o400, 0o600]);
-        },
-    );
+    alone(module_path!(), "modes_are_as_asked_whatever_the_umask_is", "umask 0277; exec \"$@\"", || {
+        assert_eq!(super::super::term::umask(), 0o277);
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o700)).unwrap();
+        let files = vfs(dir.path());
+        let mode = |name: &str| std::fs::symlink_metadata(dir.path().join(name)).unwrap().mode() & 0o7777;
+        files.open("new", Open::CreateNew(0o644)).unwrap().unwrap();
+        files.open("tmp", Open::Truncate(0o640)).unwrap().unwrap();
+        files.open("log", Open::Append(0o666)).unwrap().unwrap();
+        assert!(files.make_dir("dir", 0o755).unwrap());
+        assert_eq!(["new", "tmp", "log", "dir"].map(mode), [0o644, 0o640, 0o666, 0o755]);
+        let deep = dir.path().join("a/b");
+        let other = files.open_root(deep.to_str().unwrap(), true);
+        assert_eq!(other.unwrap().map(|it| it.root().to_owned()).as_deref(), deep.to_str());
+        assert_eq!(mode("a/b"), 0o700);
+        // A temporary file of a crash gets the mode, a log keeps the one that somebody gave it.
+        files.set_mode("tmp", 0o000).unwrap();
+        files.set_mode("log", 0o600).unwrap();
+        files.set_mode("tmp", 0o400).unwrap();
+        files.open("log", Open::Append(0o666)).unwrap().unwrap();
+        assert_eq!(["tmp", "log"].map(mode), [0o400, 0o600]);
+    });
 }
 
 #[test]
@@ -339,17 +266,10 @@ fn a_root_is_opened_through_links_and_made_only_when_asked() {
     let dir = trapped();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     assert!(RealFiles::open_at(&at("gone"), false).unwrap().is_none());
-    assert!(
-        RealFiles::open_at(&at("root/inner"), false)
-            .unwrap()
-            .is_some()
-    );
+    assert!(RealFiles::open_at(&at("root/inner"), false).unwrap().is_some());
     assert!(RealFiles::open_at(&at("root/file"), true).is_err());
     let made = RealFiles::open_at(&at("x/y/z"), true).unwrap().unwrap();
-    assert_eq!(
-        std::fs::metadata(made.root()).unwrap().mode() & 0o777,
-        0o700
-    );
+    assert_eq!(std::fs::metadata(made.root()).unwrap().mode() & 0o777, 0o700);
     assert_eq!(made.list("").unwrap(), Some(Vec::new()));
 }
 
@@ -375,12 +295,8 @@ fn a_watch_sees_names_that_appear_change_and_vanish() {
         file.unwrap().write_all(b"more").unwrap();
     });
     sees(|root| {
-        let file = File::options()
-            .write(true)
-            .open(root.join("deep/file"))
-            .unwrap();
-        file.set_modified(std::time::SystemTime::UNIX_EPOCH)
-            .unwrap();
+        let file = File::options().write(true).open(root.join("deep/file")).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     });
 }
 
@@ -402,10 +318,7 @@ fn a_watch_whose_queue_overflows_says_that_something_changed() {
     let dir = trapped();
     let [files, _] = both_ways(&dir);
     let mut watch = files.watch(&["deep", ""]).unwrap();
-    let (a, b) = (
-        dir.path().join("root/deep/file"),
-        dir.path().join("root/file2"),
-    );
+    let (a, b) = (dir.path().join("root/deep/file"), dir.path().join("root/file2"));
     for _ in 0..9000 {
         std::fs::rename(&a, &b).unwrap();
         std::fs::rename(&b, &a).unwrap();

@@ -62,28 +62,19 @@ fn writes_go_to_the_end_and_overwrites_to_the_start() {
 
 #[test]
 fn a_file_without_write_permission_can_be_read() {
-    alone(
-        module_path!(),
-        "a_file_without_write_permission_can_be_read",
-        PLAINLY,
-        || {
-            with_file("text", |files, path| {
-                std::fs::set_permissions(path, PermissionsExt::from_mode(0o444)).unwrap();
-                std::fs::set_permissions(path.parent().unwrap(), PermissionsExt::from_mode(0o755))
-                    .unwrap();
-                if nix::unistd::Uid::effective().is_root() {
-                    // Root may write everything, so another account must show it.
-                    nix::unistd::setuid(nix::unistd::Uid::from_raw(65534)).unwrap();
-                }
-                assert_eq!(open(files, Open::ReadOnly).read_all(9).unwrap(), b"text");
-                let kind = files
-                    .open("file", Open::Existing)
-                    .err()
-                    .map(|error| error.kind());
-                assert_eq!(kind, Some(ErrorKind::PermissionDenied));
-            });
-        },
-    );
+    alone(module_path!(), "a_file_without_write_permission_can_be_read", PLAINLY, || {
+        with_file("text", |files, path| {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(0o444)).unwrap();
+            std::fs::set_permissions(path.parent().unwrap(), PermissionsExt::from_mode(0o755)).unwrap();
+            if nix::unistd::Uid::effective().is_root() {
+                // Root may write everything, so another account must show it.
+                nix::unistd::setuid(nix::unistd::Uid::from_raw(65534)).unwrap();
+            }
+            assert_eq!(open(files, Open::ReadOnly).read_all(9).unwrap(), b"text");
+            let kind = files.open("file", Open::Existing).err().map(|error| error.kind());
+            assert_eq!(kind, Some(ErrorKind::PermissionDenied));
+        });
+    });
 }
 
 #[test]
@@ -148,19 +139,14 @@ fn the_kernel_names_the_holder_of_a_lock() {
 #[test]
 fn a_file_size_limit_is_an_error_and_not_a_death() {
     let name = "a_file_size_limit_is_an_error_and_not_a_death";
-    alone(
-        module_path!(),
-        name,
-        "ulimit -f 0; exec \"$@\" 2>/dev/null | cat",
-        || {
-            super::super::prepare_process().unwrap();
-            with_nothing(|files| {
-                let mut handle = files.open("new", Open::CreateNew(0o600)).unwrap().unwrap();
-                let error = handle.write_all(b"x").unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::FileTooLarge);
-            });
-        },
-    );
+    alone(module_path!(), name, "ulimit -f 0; exec \"$@\" 2>/dev/null | cat", || {
+        super::super::prepare_process().unwrap();
+        with_nothing(|files| {
+            let mut handle = files.open("new", Open::CreateNew(0o600)).unwrap().unwrap();
+            let error = handle.write_all(b"x").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+        });
+    });
 }
 
 fn with_nothing(check: impl FnOnce(&RealFiles)) {
@@ -171,16 +157,11 @@ fn with_nothing(check: impl FnOnce(&RealFiles)) {
 #[test]
 fn closed_standard_streams_are_not_taken_by_files() {
     let name = "closed_standard_streams_are_not_taken_by_files";
-    alone(
-        module_path!(),
-        name,
-        "sh -c 'exec \"$@\" 0<&- 2>&-' sh \"$@\"",
-        || {
-            use std::os::fd::AsRawFd;
-            with_nothing(|files| {
-                let handle = files.open("new", Open::CreateNew(0o600)).unwrap().unwrap();
-                assert!(handle.into_file().unwrap().as_raw_fd() > 2);
-            });
-        },
-    );
+    alone(module_path!(), name, "sh -c 'exec \"$@\" 0<&- 2>&-' sh \"$@\"", || {
+        use std::os::fd::AsRawFd;
+        with_nothing(|files| {
+            let handle = files.open("new", Open::CreateNew(0o600)).unwrap().unwrap();
+            assert!(handle.into_file().unwrap().as_raw_fd() > 2);
+        });
+    });
 }

@@ -10,9 +10,7 @@ mod supervising;
 mod trees;
 
 use super::{RealFiles, RealProcesses};
-use crate::os::{
-    Child, Command, Exit, Handle, Open, Processes, Signal, StartError, Streams, Vfs, Woken,
-};
+use crate::os::{Child, Command, Exit, Handle, Open, Processes, Signal, StartError, Streams, Vfs, Woken};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -43,12 +41,7 @@ fn alone(module: &str, name: &str, through: &str, body: impl FnOnce()) {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let passed = output.status.success() && text.contains("1 passed");
-    assert!(
-        passed,
-        "{test}: {}\n{text}\n{}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(passed, "{test}: {}\n{text}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
 }
 
 /// The shell text of a plain start.
@@ -64,9 +57,7 @@ fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 fn vfs(dir: &Path) -> RealFiles {
-    RealFiles::open_at(dir.to_str().unwrap(), false)
-        .unwrap()
-        .unwrap()
+    RealFiles::open_at(dir.to_str().unwrap(), false).unwrap().unwrap()
 }
 
 fn command(argv: &[&str]) -> Command {
@@ -81,11 +72,7 @@ fn command(argv: &[&str]) -> Command {
 
 fn streams(dir: &Path) -> Streams {
     let create = |name: &str| File::create(dir.join(name)).unwrap();
-    Streams {
-        stdin: None,
-        stdout: create("out"),
-        stderr: create("err"),
-    }
+    Streams { stdin: None, stdout: create("out"), stderr: create("err") }
 }
 
 fn end_of(child: &mut dyn Child) -> Exit {

@@ -7,10 +7,7 @@ use std::io::ErrorKind;
 use std::process::Child as StdChild;
 
 fn sleeper() -> StdChild {
-    std::process::Command::new("sleep")
-        .arg("1000")
-        .spawn()
-        .unwrap()
+    std::process::Command::new("sleep").arg("1000").spawn().unwrap()
 }
 
 fn identity(child: &StdChild) -> Identity {
@@ -18,11 +15,7 @@ fn identity(child: &StdChild) -> Identity {
         panic!("a sleeper lives");
     };
     let boot_id = RealProcesses.me().boot_id;
-    Identity {
-        pid: child.id(),
-        start,
-        boot_id,
-    }
+    Identity { pid: child.id(), start, boot_id }
 }
 
 #[test]
@@ -31,10 +24,7 @@ fn this_process_lives_since_its_start() {
     assert_eq!(me.pid, std::process::id());
     assert!(me.start > 0);
     assert!(RealProcesses.probe(me.pid).proves_life_of(me.start));
-    assert!(
-        RealProcesses.probe(me.pid).proves_death_of(me.start - 1),
-        "recycled"
-    );
+    assert!(RealProcesses.probe(me.pid).proves_death_of(me.start - 1), "recycled");
 }
 
 #[test]
@@ -68,14 +58,8 @@ fn a_pid_above_the_limit_of_the_kernel_is_gone() {
 fn a_process_is_signalled_only_if_it_is_that_very_process() {
     let mut child = sleeper();
     let who = identity(&child);
-    let other_start = Identity {
-        start: who.start + 1,
-        ..who.clone()
-    };
-    let other_boot = Identity {
-        boot_id: "another".to_owned(),
-        ..who.clone()
-    };
+    let other_start = Identity { start: who.start + 1, ..who.clone() };
+    let other_boot = Identity { boot_id: "another".to_owned(), ..who.clone() };
     for stranger in [&other_start, &other_boot] {
         assert!(!RealProcesses.signal(stranger, Signal::Kill).unwrap());
         assert!(RealProcesses.await_death(stranger, Duration::ZERO).unwrap());
@@ -84,10 +68,7 @@ fn a_process_is_signalled_only_if_it_is_that_very_process() {
     assert!(RealProcesses.signal(&who, Signal::Term).unwrap());
     assert!(RealProcesses.await_death(&who, SOON).unwrap());
     let status = child.wait().unwrap();
-    assert_eq!(
-        std::os::unix::process::ExitStatusExt::signal(&status),
-        Some(15)
-    );
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(15));
 }
 
 #[test]
@@ -98,11 +79,7 @@ fn everybody_init_and_this_process_are_never_signalled() {
             Probe::Alive { start } => start,
             Probe::Gone | Probe::Zombie | Probe::Unknown => 1,
         };
-        let who = Identity {
-            pid,
-            start,
-            boot_id: me.boot_id.clone(),
-        };
+        let who = Identity { pid, start, boot_id: me.boot_id.clone() };
         let error = RealProcesses.signal(&who, Signal::Wake).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{pid}");
     }
@@ -110,26 +87,18 @@ fn everybody_init_and_this_process_are_never_signalled() {
 
 #[test]
 fn stop_signals_wait_while_they_are_held() {
-    alone(
-        module_path!(),
-        "stop_signals_wait_while_they_are_held",
-        PLAINLY,
-        || {
-            let blocked = || {
-                let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
-                let line = status
-                    .lines()
-                    .find(|line| line.starts_with("SigBlk:"))
-                    .unwrap();
-                u64::from_str_radix(line[7..].trim(), 16).unwrap()
-            };
-            let before = blocked();
-            RealProcesses.hold_stop_signals(true);
-            assert_eq!(blocked() & !before, 0b111 << 19);
-            RealProcesses.hold_stop_signals(false);
-            assert_eq!(blocked(), before);
-        },
-    );
+    alone(module_path!(), "stop_signals_wait_while_they_are_held", PLAINLY, || {
+        let blocked = || {
+            let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            let line = status.lines().find(|line| line.starts_with("SigBlk:")).unwrap();
+            u64::from_str_radix(line[7..].trim(), 16).unwrap()
+        };
+        let before = blocked();
+        RealProcesses.hold_stop_signals(true);
+        assert_eq!(blocked() & !before, 0b111 << 19);
+        RealProcesses.hold_stop_signals(false);
+        assert_eq!(blocked(), before);
+    });
 }
 
 #[test]
@@ -140,17 +109,11 @@ fn dead_children_are_reaped_but_for_those_that_are_watched() {
         let watched = RealProcesses.start(&sh("exit 7"), streams(dir.path()), None);
         let mut watched = watched.unwrap();
         let pid = watched.identity().pid;
-        eventually("the watched one is dead", || {
-            RealProcesses.probe(pid) == Probe::Zombie
-        });
-        let others: Vec<u32> = (0..3)
-            .map(|_| std::process::Command::new("true").spawn().unwrap().id())
-            .collect();
+        eventually("the watched one is dead", || RealProcesses.probe(pid) == Probe::Zombie);
+        let others: Vec<u32> = (0..3).map(|_| std::process::Command::new("true").spawn().unwrap().id()).collect();
         eventually("the others are gone", || {
             RealProcesses.reap();
-            others
-                .iter()
-                .all(|pid| RealProcesses.probe(*pid) == Probe::Gone)
+            others.iter().all(|pid| RealProcesses.probe(*pid) == Probe::Gone)
         });
         assert_eq!(end_of(watched.as_mut()), Exit::Code(7));
         drop(watched);
@@ -163,8 +126,5 @@ fn the_host_and_the_namespace_have_names() {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     assert_eq!(RealProcesses.host(), host.trim());
     let link = std::fs::read_link("/proc/self/ns/pid").unwrap();
-    assert_eq!(
-        link.to_str().unwrap(),
-        format!("pid:[{}]", RealProcesses.pid_namespace())
-    );
+    assert_eq!(link.to_str().unwrap(), format!("pid:[{}]", RealProcesses.pid_namespace()));
 }

@@ -14,18 +14,15 @@ fn status() -> String {
 }
 
 /// What a shell has to do so that the test begins with SIGTERM blocked, and SIGHUP, SIGINT and SIGUSR2 ignored.
-const SPOILED: &str = r#"exec env --block-signal=TERM --ignore-signal=HUP --ignore-signal=INT --ignore-signal=USR2 "$@""#;
+const SPOILED: &str =
+    r#"exec env --block-signal=TERM --ignore-signal=HUP --ignore-signal=INT --ignore-signal=USR2 "$@""#;
 
 #[test]
 fn a_command_starts_with_clean_signals_whatever_the_supervisor_inherited() {
     let name = "a_command_starts_with_clean_signals_whatever_the_supervisor_inherited";
     alone(module_path!(), name, SPOILED, || {
         let look = command(&["cat", "/proc/self/status"]);
-        assert_eq!(
-            field(&status(), "SigBlk") & 1 << 14,
-            1 << 14,
-            "the spoiling worked"
-        );
+        assert_eq!(field(&status(), "SigBlk") & 1 << 14, 1 << 14, "the spoiling worked");
         let spoiled = run(&look).1;
         assert_ne!(field(&spoiled, "SigIgn"), 0, "and is seen by a child");
         RealProcesses.become_supervisor().unwrap();
@@ -41,36 +38,28 @@ fn a_command_starts_with_clean_signals_whatever_the_supervisor_inherited() {
 #[test]
 fn a_command_gets_three_descriptors_and_the_tree_lock_only() {
     let name = "a_command_gets_three_descriptors_and_the_tree_lock_only";
-    alone(
-        module_path!(),
-        name,
-        r#"exec "$@" 7</dev/null 8>/dev/null"#,
-        || {
-            let list = sh("for fd in /proc/$$/fd/*; do readlink $fd; done");
-            let dir = tempfile::tempdir().unwrap();
-            let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-            let lines = |tree: Option<File>| {
-                let child = RealProcesses.start(&list, streams(dir.path()), tree);
-                end_of(child.unwrap().as_mut());
-                let text = std::fs::read_to_string(path("out")).unwrap();
-                let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-                lines.sort();
-                lines
-            };
-            let strays = lines(None)
-                .iter()
-                .filter(|line| *line == "/dev/null")
-                .count();
-            assert!(strays >= 3, "standard input and both strays");
-            RealProcesses.become_supervisor().unwrap();
-            let three = vec!["/dev/null".to_owned(), path("err"), path("out")];
-            assert_eq!(lines(None), three);
-            let tree = File::create(path("tree.lock")).unwrap();
-            let with_tree = lines(Some(tree));
-            assert_eq!(with_tree, [three.clone(), vec![path("tree.lock")]].concat());
-            assert_eq!(lines(None), three, "the next one does not get it");
-        },
-    );
+    alone(module_path!(), name, r#"exec "$@" 7</dev/null 8>/dev/null"#, || {
+        let list = sh("for fd in /proc/$$/fd/*; do readlink $fd; done");
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+        let lines = |tree: Option<File>| {
+            let child = RealProcesses.start(&list, streams(dir.path()), tree);
+            end_of(child.unwrap().as_mut());
+            let text = std::fs::read_to_string(path("out")).unwrap();
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        let strays = lines(None).iter().filter(|line| *line == "/dev/null").count();
+        assert!(strays >= 3, "standard input and both strays");
+        RealProcesses.become_supervisor().unwrap();
+        let three = vec!["/dev/null".to_owned(), path("err"), path("out")];
+        assert_eq!(lines(None), three);
+        let tree = File::create(path("tree.lock")).unwrap();
+        let with_tree = lines(Some(tree));
+        assert_eq!(with_tree, [three.clone(), vec![path("tree.lock")]].concat());
+        assert_eq!(lines(None), three, "the next one does not get it");
+    });
 }
 
 #[test]
@@ -97,59 +86,44 @@ fn a_supervisor_has_its_own_session_and_inherits_orphans() {
 
 #[test]
 fn a_supervisor_is_told_of_its_signals_one_by_one() {
-    alone(
-        module_path!(),
-        "a_supervisor_is_told_of_its_signals_one_by_one",
-        PLAINLY,
-        || {
-            RealProcesses.become_supervisor().unwrap();
-            let dir = tempfile::tempdir().unwrap();
-            let child =
-                RealProcesses.start(&command(&["sleep", "1000"]), streams(dir.path()), None);
-            let mut child = child.unwrap();
-            let me = std::process::id().to_string();
-            for (signal, woken) in [("USR1", Woken::Pass), ("TERM", Woken::Terminate)] {
-                for harmless in ["HUP", "INT", "QUIT"] {
-                    let sent = std::process::Command::new("kill")
-                        .args(["-s", harmless, &me])
-                        .status();
-                    assert!(sent.unwrap().success());
-                }
-                // From another process, while this one waits.
-                let text = format!("sleep 0.05; kill -s {signal} {me}");
-                let mut sender = std::process::Command::new("sh");
-                let mut sender = sender.args(["-c", &text]).spawn().unwrap();
-                assert_eq!(child.wait(Some(SOON)).unwrap(), woken);
-                assert!(sender.wait().unwrap().success());
+    alone(module_path!(), "a_supervisor_is_told_of_its_signals_one_by_one", PLAINLY, || {
+        RealProcesses.become_supervisor().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let child = RealProcesses.start(&command(&["sleep", "1000"]), streams(dir.path()), None);
+        let mut child = child.unwrap();
+        let me = std::process::id().to_string();
+        for (signal, woken) in [("USR1", Woken::Pass), ("TERM", Woken::Terminate)] {
+            for harmless in ["HUP", "INT", "QUIT"] {
+                let sent = std::process::Command::new("kill").args(["-s", harmless, &me]).status();
+                assert!(sent.unwrap().success());
             }
-            assert_eq!(child.wait(Some(Duration::ZERO)).unwrap(), Woken::TimeUp);
-            child.signal_group(Signal::Kill).unwrap();
-            assert_eq!(end_of(child.as_mut()), Exit::Signal(9));
-        },
-    );
+            // From another process, while this one waits.
+            let text = format!("sleep 0.05; kill -s {signal} {me}");
+            let mut sender = std::process::Command::new("sh");
+            let mut sender = sender.args(["-c", &text]).spawn().unwrap();
+            assert_eq!(child.wait(Some(SOON)).unwrap(), woken);
+            assert!(sender.wait().unwrap().success());
+        }
+        assert_eq!(child.wait(Some(Duration::ZERO)).unwrap(), Woken::TimeUp);
+        child.signal_group(Signal::Kill).unwrap();
+        assert_eq!(end_of(child.as_mut()), Exit::Signal(9));
+    });
 }
 
 #[test]
 fn a_caught_signal_ends_the_wait_for_a_directory() {
-    alone(
-        module_path!(),
-        "a_caught_signal_ends_the_wait_for_a_directory",
-        PLAINLY,
-        || {
-            use super::super::{Caught, catch, take};
-            catch(&[Caught::Terminate, Caught::Interrupt]).unwrap();
-            let dir = tempfile::tempdir().unwrap();
-            let mut watch = vfs(dir.path()).watch(&[""]).unwrap();
-            let text = format!("kill -s TERM {}", std::process::id());
-            let mut sender = std::process::Command::new("sh");
-            let mut sender = sender.args(["-c", &text]).spawn().unwrap();
-            assert!(watch.wait(SOON).unwrap());
-            assert!(sender.wait().unwrap().success());
-            assert!(
-                take(Caught::Terminate) && !take(Caught::Terminate) && !take(Caught::Interrupt)
-            );
-        },
-    );
+    alone(module_path!(), "a_caught_signal_ends_the_wait_for_a_directory", PLAINLY, || {
+        use super::super::{Caught, catch, take};
+        catch(&[Caught::Terminate, Caught::Interrupt]).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut watch = vfs(dir.path()).watch(&[""]).unwrap();
+        let text = format!("kill -s TERM {}", std::process::id());
+        let mut sender = std::process::Command::new("sh");
+        let mut sender = sender.args(["-c", &text]).spawn().unwrap();
+        assert!(watch.wait(SOON).unwrap());
+        assert!(sender.wait().unwrap().success());
+        assert!(take(Caught::Terminate) && !take(Caught::Terminate) && !take(Caught::Interrupt));
+    });
 }
 
 /// Not a test of its own: the supervisor that the next test launches.
@@ -161,12 +135,7 @@ fn be_the_launched_one(out: &Path) {
         .map(|path| path.to_string_lossy().into_owned())
         .collect();
     let cwd = std::env::current_dir().unwrap();
-    let text = format!(
-        "{}\n{}\n{}",
-        variables.join(" "),
-        strays.join(" "),
-        cwd.display()
-    );
+    let text = format!("{}\n{}\n{}", variables.join(" "), strays.join(" "), cwd.display());
     std::fs::write(out.with_extension("tmp"), text).unwrap();
     std::fs::rename(out.with_extension("tmp"), out).unwrap();
     RealProcesses.become_supervisor().unwrap();
@@ -184,10 +153,7 @@ fn a_launched_supervisor_holds_the_lock_and_nothing_of_its_caller() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("out");
         let helper = std::process::Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                &format!("{}::launches", module_path!().split_once("::").unwrap().1),
-            ])
+            .args(["--exact", &format!("{}::launches", module_path!().split_once("::").unwrap().1)])
             .args(["--test-threads=1", "--nocapture"])
             .env("LUZIA_TEST_LAUNCH", name)
             .env("LUZIA_STATE_DIR", &out)
@@ -235,8 +201,6 @@ fn launches() {
 }
 
 fn kill(pid: u32) {
-    let status = std::process::Command::new("kill")
-        .args(["-KILL", &pid.to_string()])
-        .status();
+    let status = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status();
     assert!(status.unwrap().success());
 }

@@ -1,1 +1,3 @@
 //! FACTS: what is on disk.
+
+pub mod config;

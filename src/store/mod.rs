@@ -1,3 +1,4 @@
 //! FACTS: what is on disk.
 
 pub mod config;
+pub mod statedir;

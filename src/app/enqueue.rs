@@ -139,7 +139,7 @@ impl App {
                 (Some((_, other)), OnConflict::Skip) => return Ok(Accepted { task: other, created: false }),
                 (Some((_, other)), OnConflict::Reject) => {
                     return Err(AppError::new(
-                        super::Kind::No,
+                        super::Kind::Busy,
                         "KEY_TAKEN",
                         format!("{} has the key \"{key}\" and is {}", other.id, other.status),
                     )
@@ -222,18 +222,17 @@ impl App {
         Ok(())
     }
 
-    fn task_of(&self, new: &NewTask, caller: &Caller) -> Result<Task, AppError> {
+    pub(super) fn task_of(&self, new: &NewTask, caller: &Caller) -> Result<Task, AppError> {
         let project =
             new.project.as_deref().or(self.inside_project(new)).map(|text| name("project", text)).transpose()?;
         let settings = project.as_ref().and_then(|project| self.config.projects.get(project.as_str()));
         let conductor = settings.and_then(|settings| settings.conductor_dir.clone());
         let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.account)?;
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
+        self.check_account(settings.and_then(|settings| settings.run_as.as_deref()))?;
         let now = self.store.now();
         let conductor_dir = match &conductor {
-            Some(template) => template
-                .replace("{project}", project.as_ref().map_or("", Name::as_str))
-                .replace("{user}", user.as_str()),
+            Some(template) => conductor_path(template, project.as_ref().map_or("", Name::as_str), user.as_str()),
             None => self.store.default_conductor(project.as_ref().map(Name::as_str)),
         };
         Ok(Task {
@@ -268,6 +267,18 @@ impl App {
             outcome: None,
             extra: None,
         })
+    }
+
+    /// The account of a project must exist, and may be root only where the configuration says so.
+    fn check_account(&self, run_as: Option<&str>) -> Result<(), AppError> {
+        let Some(name) = run_as else { return Ok(()) };
+        let wrong = |why: String| AppError::new(super::Kind::Config, "RUN_AS", why);
+        match self.store.account_id(name) {
+            None => Err(wrong(format!("there is no account \"{name}\" to run as"))),
+            Some(0) if !self.config.allow_root => Err(wrong("a task may not run as root".to_owned())
+                .hint("\"allow_root\": true in the configuration permits it")),
+            Some(_) => Ok(()),
+        }
     }
 
     fn inside_project(&self, new: &NewTask) -> Option<&str> {
@@ -322,6 +333,12 @@ impl App {
         }
         Ok(env)
     }
+}
+
+/// A configured conductor directory with its placeholders filled in; names are encoded, because `..` is a legal name.
+pub(super) fn conductor_path(template: &str, project: &str, user: &str) -> String {
+    use crate::model::name::encode;
+    template.replace("{project}", &encode(project)).replace("{user}", &encode(user))
 }
 
 /// Puts the place of a refused request before its message.

@@ -88,6 +88,25 @@ impl App {
         Ok(obstacles(task, &situation).next())
     }
 
+    /// How many tasks of the same user come before a pending one.
+    pub fn position(&self, task: &Task) -> Result<u64, AppError> {
+        Ok(self.store.position(task)?)
+    }
+
+    /// The task that waits longest, with its first reason in words; `None` when none waits for anything.
+    pub fn first_reason(&self) -> Result<Option<(TaskId, &'static str)>, AppError> {
+        if !self.store.has_layout()? {
+            return Ok(None);
+        }
+        for tier in crate::model::Tier::ALL {
+            let Some((stem, _)) = self.store.lanes_with_work(tier)?.into_iter().next() else { continue };
+            let Some(head) = self.store.head(tier, &stem)? else { continue };
+            let task = self.existing(head.id)?;
+            return Ok(self.first_obstacle(&task)?.map(|obstacle| (task.id, obstacle.word())));
+        }
+        Ok(None)
+    }
+
     /// Everything that admission looks at for a pending task.
     pub(super) fn situation(&self, task: &Task) -> Result<Situation, AppError> {
         let mut unfinished = Vec::new();

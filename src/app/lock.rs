@@ -15,6 +15,25 @@ pub struct Ran {
     pub exit: Exit,
 }
 
+/// How a command ended, for the exit code of whoever ran it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// With a code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+impl Ran {
+    /// How it ended.
+    pub fn end(self) -> End {
+        match self.exit {
+            Exit::Code(code) => End::Code(code),
+            Exit::Signal(signal) => End::Signal(signal),
+        }
+    }
+}
+
 impl App {
     /// Runs a command while holding a lane. `wait_ms`: `None` waits for ever.
     pub fn lock(&self, lane: &LaneName, wait_ms: Option<u64>, command: &[String]) -> Result<Ran, AppError> {

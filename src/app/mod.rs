@@ -23,11 +23,13 @@ pub mod status;
 pub mod supervise;
 pub mod wait;
 
+pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
+pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, LockView, Started, lock_state};
 pub use error::{AppError, Kind, Refusal};
 
 use crate::model::{Config, LaneName, Target, Task, TaskId};
 use crate::policy::staleness::judge;
-use crate::store::{LaneNeed, LockView, Store};
+use crate::store::{LaneNeed, Store};
 
 /// The task inside which this process runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,7 +56,17 @@ pub struct App {
     pub inside: Option<Inside>,
 }
 
+/// The configuration as the JSON that reads back to it.
+pub fn config_json(config: &Config) -> serde_json::Value {
+    crate::store::config::to_json(config)
+}
+
 impl App {
+    /// The path of the state directory.
+    pub fn store_path(&self) -> &str {
+        self.store.state_dir()
+    }
+
     /// Reads a `USER|LANE` argument.
     pub fn lane(&self, text: &str) -> Result<LaneName, AppError> {
         Target::lane(text, |word| self.config.names_lane(word)).map_err(|error| {

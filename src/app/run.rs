@@ -1,5 +1,6 @@
 //! `run`: enqueue, dispatch if need be, stream the output, and end as the command ended.
 
+use super::enqueue::{Caller, NewTask};
 use super::logs::{Stream, Tail};
 use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
@@ -28,25 +29,44 @@ pub trait Audience {
 }
 
 impl App {
-    /// Refuses what would wait for itself: inside a task, a command in a lane that this task holds (S4.16).
-    pub fn refuse_deadlock(&self, task: &Task) -> Result<(), AppError> {
+    /// Refuses what would wait for itself: inside a task, waiting for another one in a lane that this task holds (S4.16).
+    pub fn refuse_waiting_inside(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
         let Some(inside) = &self.inside else { return Ok(()) };
+        let task = self.task_of(new, caller)?;
+        let own = inside.task.to_string();
         for lane in task.all_lanes() {
-            let need = self.need(&lane);
             let holders = self.holders(&lane)?;
-            let own = inside.task.to_string();
             let is_ours = holders.iter().any(|view| view.holder() == Some(own.as_str()));
-            if is_ours && need.limit <= 1 {
-                return Err(AppError::new(
-                    Kind::No,
-                    "DEADLOCK",
-                    format!("{own} holds lane \"{lane}\", and would wait for a task that needs it"),
-                )
-                .hint("queue it without waiting, or give it another user")
-                .next(format!("luzia explain {lane}")));
+            if is_ours && self.config.limit(&lane) <= 1 {
+                let message = format!("{own} holds lane \"{lane}\", and would wait for a task that needs it");
+                return Err(AppError::new(Kind::No, "DEADLOCK", message)
+                    .hint("queue it without waiting for it, or run the command directly")
+                    .next(format!("luzia explain {lane}")));
             }
         }
         Ok(())
+    }
+
+    /// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
+    pub fn take_back_if_blocked(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        if task.status != Status::Pending {
+            return Ok(None);
+        }
+        let obstacle = self.first_obstacle(task)?;
+        match self.cancel_pending(task.id, "run --no-wait", Some("it could not start at once"))? {
+            Some(_) => Ok(Some(obstacle.unwrap_or(Obstacle::Priority { ahead: 0 }))),
+            // It started after all.
+            None => Ok(None),
+        }
+    }
+
+    /// The messages of a task's events, in the words of their source, for `-v`.
+    pub fn event_messages(&self, id: TaskId, since: crate::model::Timestamp) -> Result<Vec<String>, AppError> {
+        let name = id.to_string();
+        let is_its = |line: &serde_json::Value| line.get("task").and_then(|task| task.as_str()) == Some(name.as_str());
+        let events = self.store.events_since(since)?;
+        let messages = events.iter().filter(|event| is_its(&event.line)).filter_map(|event| event.line.get("message"));
+        Ok(messages.filter_map(|message| message.as_str()).map(str::to_owned).collect())
     }
 
     /// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes.

@@ -11,6 +11,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub mod nowhere;
 pub mod real;
 
 /// The time: wall clock, boot clock, and which boot this is.

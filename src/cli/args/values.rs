@@ -6,9 +6,9 @@ use clap::ValueEnum;
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnConflict {
     /// Queue the new task behind the other
-    #[default]
     Queue,
-    /// Queue nothing and print the id of the other
+    /// Queue nothing and print the id of the other (the default)
+    #[default]
     Skip,
     /// Cancel the other and queue the new task
     Replace,

@@ -83,6 +83,21 @@ pub fn working_directory() -> io::Result<String> {
     path.into_string().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "its name is not UTF-8"))
 }
 
+/// Everything in a file, or on standard input for `-`.
+pub fn read_whole(path: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == "-" {
+        io::Read::read_to_end(&mut io::stdin().lock(), &mut bytes)?;
+        return Ok(bytes);
+    }
+    std::fs::read(path)
+}
+
+/// The path of this program.
+pub fn own_program() -> String {
+    super::launch::own_program().to_string_lossy().into_owned()
+}
+
 /// The file mode creation mask of this process. There is no way to ask but to set it for an instant, and no thread
 /// that could notice.
 pub fn umask() -> u32 {

@@ -81,26 +81,23 @@ impl Config {
         if lane.is_user() && !self.serialize_users {
             return u32::MAX;
         }
-        self.rule(lane, |rule| rule.max)
-            .unwrap_or(match lane.to_string().as_str() {
-                "subagent" => 8,
-                _ => 1,
-            })
+        self.rule(lane, |rule| rule.max).unwrap_or(match lane.to_string().as_str() {
+            "subagent" => 8,
+            _ => 1,
+        })
     }
 
     /// After how long a lease of `lane` without a time to live of its own is stale, in milliseconds.
     pub fn lock_timeout_ms(&self, lane: &LaneName) -> u64 {
-        self.rule(lane, |rule| rule.lock_timeout_ms)
-            .unwrap_or(match lane.kind() {
-                "thread" => THREAD_LOCK_TIMEOUT_MS,
-                _ => self.lock_timeout_ms,
-            })
+        self.rule(lane, |rule| rule.lock_timeout_ms).unwrap_or(match lane.kind() {
+            "thread" => THREAD_LOCK_TIMEOUT_MS,
+            _ => self.lock_timeout_ms,
+        })
     }
 
     /// The weight of a user in fair share, 1 unless configured.
     pub fn weight(&self, user: &Name) -> u32 {
-        self.rule(&LaneName::user(user), |rule| rule.weight)
-            .unwrap_or(1)
+        self.rule(&LaneName::user(user), |rule| rule.weight).unwrap_or(1)
     }
 
     /// Whether a bare word names a configured lane rather than a user.
@@ -136,26 +133,11 @@ mod tests {
     #[test]
     fn the_longest_pattern_that_says_something_wins() {
         let mut config = Config::default();
-        let rule = |max, timeout| LaneRule {
-            max,
-            lock_timeout_ms: timeout,
-            weight: None,
-        };
-        config
-            .lanes
-            .insert("session:*".into(), rule(Some(2), Some(5)));
-        config
-            .lanes
-            .insert("session:telegram:*".into(), rule(Some(3), None));
-        config
-            .lanes
-            .insert("session:telegram:root".into(), rule(None, Some(9)));
-        let of = |name: &str| {
-            (
-                config.limit(&lane(name)),
-                config.lock_timeout_ms(&lane(name)),
-            )
-        };
+        let rule = |max, timeout| LaneRule { max, lock_timeout_ms: timeout, weight: None };
+        config.lanes.insert("session:*".into(), rule(Some(2), Some(5)));
+        config.lanes.insert("session:telegram:*".into(), rule(Some(3), None));
+        config.lanes.insert("session:telegram:root".into(), rule(None, Some(9)));
+        let of = |name: &str| (config.limit(&lane(name)), config.lock_timeout_ms(&lane(name)));
         assert_eq!(of("session:a"), (2, 5));
         assert_eq!(of("session:telegram:a"), (3, 5));
         assert_eq!(of("session:telegram:root"), (3, 9));
@@ -166,10 +148,7 @@ mod tests {
 
     #[test]
     fn switching_serialisation_off_lifts_the_user_limit_only() {
-        let config = Config {
-            serialize_users: false,
-            ..Config::default()
-        };
+        let config = Config { serialize_users: false, ..Config::default() };
         assert_eq!(config.limit(&lane("user:a")), u32::MAX);
         assert_eq!(config.limit(&lane("thread:a")), 1);
         assert_eq!(config.limit(&lane("global")), 4);

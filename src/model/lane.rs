@@ -31,14 +31,9 @@ impl LaneName {
     /// A lane of a given kind.
     pub fn new(kind: &str, key: Name) -> Result<Self, LaneError> {
         let head = kind.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
-        let tail = kind
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        let tail = kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         if head && tail && kind.len() <= MAX_KIND_BYTES {
-            Ok(Self {
-                kind: kind.to_owned(),
-                key,
-            })
+            Ok(Self { kind: kind.to_owned(), key })
         } else {
             Err(LaneError::Kind(kind.chars().take(80).collect()))
         }
@@ -46,18 +41,12 @@ impl LaneName {
 
     /// The lane `user:<name>`.
     pub fn user(user: &Name) -> Self {
-        Self {
-            kind: "user".into(),
-            key: user.clone(),
-        }
+        Self { kind: "user".into(), key: user.clone() }
     }
 
     /// The lane `thread:<id>`.
     pub fn thread(id: &Name) -> Self {
-        Self {
-            kind: "thread".into(),
-            key: id.clone(),
-        }
+        Self { kind: "thread".into(), key: id.clone() }
     }
 
     /// The lane of all running tasks (`slots.max`).
@@ -111,10 +100,7 @@ impl LaneName {
     }
 
     fn bare(word: &str) -> Self {
-        Self {
-            kind: "lane".into(),
-            key: Name::new(word).expect("a built-in lane's name is a name"),
-        }
+        Self { kind: "lane".into(), key: Name::new(word).expect("a built-in lane's name is a name") }
     }
 }
 
@@ -129,11 +115,7 @@ impl fmt::Display for LaneName {
 
 /// The name of one slot's lock file without its ending: slot 0 is the lane's stem, further slots add `@<n>`.
 pub fn slot_stem(lane_stem: &str, slot: u32) -> String {
-    if slot == 0 {
-        lane_stem.to_owned()
-    } else {
-        format!("{lane_stem}@{slot}")
-    }
+    if slot == 0 { lane_stem.to_owned() } else { format!("{lane_stem}@{slot}") }
 }
 
 /// Splits the name of a lock file's stem into the lane's stem and the slot; `None` for names that are not ours.
@@ -205,14 +187,8 @@ mod tests {
     fn bare_words_are_users_unless_a_lane_is_known() {
         let known = |word: &str| word == "gpu";
         let of = |text| Target::any(text, known).expect("a target");
-        assert_eq!(
-            of("alice"),
-            Target::Lane(LaneName::parse("user:alice").expect("lane"))
-        );
-        assert_eq!(
-            of("gpu"),
-            Target::Lane(LaneName::parse("gpu").expect("lane"))
-        );
+        assert_eq!(of("alice"), Target::Lane(LaneName::parse("user:alice").expect("lane")));
+        assert_eq!(of("gpu"), Target::Lane(LaneName::parse("gpu").expect("lane")));
         assert_eq!(of("global"), Target::Lane(LaneName::global()));
         assert_eq!(of("12"), Target::Task(TaskId(12)));
         assert_eq!(of("task_12"), Target::Task(TaskId(12)));
@@ -222,12 +198,7 @@ mod tests {
     fn slots_have_one_spelling() {
         assert_eq!(split_slot_stem("lane_global"), Some(("lane_global", 0)));
         assert_eq!(split_slot_stem("lane_global@3"), Some(("lane_global", 3)));
-        for wrong in [
-            "lane_global@0",
-            "lane_global@03",
-            "lane_global@",
-            "lane_global@x",
-        ] {
+        for wrong in ["lane_global@0", "lane_global@03", "lane_global@", "lane_global@x"] {
             assert_eq!(split_slot_stem(wrong), None, "{wrong}");
         }
         assert_eq!(slot_stem("lane_global", 2), "lane_global@2");

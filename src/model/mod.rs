@@ -1,6 +1,7 @@
 //! WHAT: the words of luzia as types. Nothing here does I/O, asks the time or knows JSON.
 
 pub mod config;
+pub mod judgement;
 pub mod lane;
 pub mod lock;
 pub mod name;

@@ -64,9 +64,7 @@ impl fmt::Display for Name {
 pub fn encode(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 8);
     for (at, byte) in name.bytes().enumerate() {
-        let plain = byte.is_ascii_alphanumeric()
-            || byte == b'_'
-            || (at > 0 && (byte == b'.' || byte == b'-'));
+        let plain = byte.is_ascii_alphanumeric() || byte == b'_' || (at > 0 && (byte == b'.' || byte == b'-'));
         if plain {
             out.push(char::from(byte));
         } else {
@@ -103,10 +101,9 @@ pub fn decode(encoded: &str) -> Option<String> {
 /// Whether an encoded form is a hash, so that the name itself must be read from the record beside it.
 pub fn is_hashed(encoded: &str) -> bool {
     encoded.len() == 66
-        && encoded.strip_prefix("=h").is_some_and(|hex| {
-            hex.bytes()
-                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-        })
+        && encoded
+            .strip_prefix("=h")
+            .is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
 }
 
 fn push_hex(out: &mut String, byte: u8) {
@@ -137,9 +134,7 @@ mod tests {
 
     #[test]
     fn other_spellings_of_a_name_are_not_decoded() {
-        for wrong in [
-            "=61", "=2E.", ".", "-x", "=3", "=", "=zz", "=h00", "a/b", "",
-        ] {
+        for wrong in ["=61", "=2E.", ".", "-x", "=3", "=", "=zz", "=h00", "a/b", ""] {
             assert_eq!(decode(wrong), None, "{wrong}");
         }
     }

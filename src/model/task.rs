@@ -45,15 +45,8 @@ pub enum Status {
 
 impl Status {
     /// Every state, in the order of a task's life.
-    pub const ALL: [Self; 7] = [
-        Self::Pending,
-        Self::Running,
-        Self::Waiting,
-        Self::Completed,
-        Self::Failed,
-        Self::Timeout,
-        Self::Cancelled,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Pending, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Timeout, Self::Cancelled];
 
     /// The word used in files, JSON and tables.
     pub fn word(self) -> &'static str {
@@ -285,18 +278,7 @@ mod tests {
     fn task_ids_have_one_spelling() {
         assert_eq!(TaskId::parse("task_12"), Some(TaskId(12)));
         assert_eq!(TaskId::parse("12"), Some(TaskId(12)));
-        for wrong in [
-            "task_012",
-            "012",
-            "0",
-            "task_0",
-            "+1",
-            "-1",
-            "task_",
-            "",
-            "task_1x",
-            "99999999999999999999999",
-        ] {
+        for wrong in ["task_012", "012", "0", "task_0", "+1", "-1", "task_", "", "task_1x", "99999999999999999999999"] {
             assert_eq!(TaskId::parse(wrong), None, "{wrong}");
         }
     }

@@ -10,9 +10,7 @@ pub struct Timestamp(pub i64);
 impl Timestamp {
     /// Reads an RFC 3339 date and time.
     pub fn parse(text: &str) -> Option<Self> {
-        DateTime::parse_from_rfc3339(text)
-            .ok()
-            .map(|at| Self(at.timestamp_millis()))
+        DateTime::parse_from_rfc3339(text).ok().map(|at| Self(at.timestamp_millis()))
     }
 
     /// Whole seconds since 1970.
@@ -41,11 +39,7 @@ impl Timestamp {
     }
 
     fn date_time(self) -> DateTime<Utc> {
-        let edge = if self.0 < 0 {
-            DateTime::<Utc>::MIN_UTC
-        } else {
-            DateTime::<Utc>::MAX_UTC
-        };
+        let edge = if self.0 < 0 { DateTime::<Utc>::MIN_UTC } else { DateTime::<Utc>::MAX_UTC };
         DateTime::from_timestamp_millis(self.0).unwrap_or(edge)
     }
 }
@@ -53,11 +47,7 @@ impl Timestamp {
 impl fmt::Display for Timestamp {
     /// RFC 3339 in UTC with milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            &self
-                .date_time()
-                .to_rfc3339_opts(SecondsFormat::Millis, true),
-        )
+        f.write_str(&self.date_time().to_rfc3339_opts(SecondsFormat::Millis, true))
     }
 }
 
@@ -95,22 +85,13 @@ fn parse_bare_seconds(text: &str) -> Option<u64> {
 }
 
 fn parse_units(text: &str) -> Option<u64> {
-    const UNITS: [(&str, u64); 5] = [
-        ("d", 86_400_000),
-        ("h", 3_600_000),
-        ("m", 60_000),
-        ("s", 1000),
-        ("ms", 1),
-    ];
+    const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
     let mut total: u64 = 0;
     let mut next_unit = 0;
     let mut rest = text;
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let letters = rest[digits..]
-            .bytes()
-            .take_while(u8::is_ascii_lowercase)
-            .count();
+        let letters = rest[digits..].bytes().take_while(u8::is_ascii_lowercase).count();
         let number: u64 = rest[..digits].parse().ok()?;
         let unit = &rest[digits..digits + letters];
         let at = UNITS.iter().position(|(name, _)| *name == unit)?;
@@ -126,18 +107,9 @@ fn parse_units(text: &str) -> Option<u64> {
 
 /// Writes a length of time in milliseconds for people: the two largest units, as `1h30m`, `12s`, `250ms`.
 pub fn format_duration(ms: u64) -> String {
-    let (days, hours, minutes, seconds) = (
-        ms / 86_400_000,
-        ms / 3_600_000 % 24,
-        ms / 60_000 % 60,
-        ms / 1000 % 60,
-    );
+    let (days, hours, minutes, seconds) = (ms / 86_400_000, ms / 3_600_000 % 24, ms / 60_000 % 60, ms / 1000 % 60);
     let two = |a: u64, x: &str, b: u64, y: &str| {
-        if b == 0 {
-            format!("{a}{x}")
-        } else {
-            format!("{a}{x}{b}{y}")
-        }
+        if b == 0 { format!("{a}{x}") } else { format!("{a}{x}{b}{y}") }
     };
     match ms {
         0..1000 => format!("{ms}ms"),
@@ -195,18 +167,9 @@ mod tests {
 
     #[test]
     fn moments_are_written_as_rfc3339_with_milliseconds() {
-        assert_eq!(
-            Timestamp(1_768_005_905_120).to_string(),
-            "2026-01-10T00:45:05.120Z"
-        );
-        assert_eq!(
-            Timestamp::parse("2026-01-10T00:45:05.120Z"),
-            Some(Timestamp(1_768_005_905_120))
-        );
-        assert_eq!(
-            Timestamp::parse("2026-01-10T01:45:05.12+01:00"),
-            Some(Timestamp(1_768_005_905_120))
-        );
+        assert_eq!(Timestamp(1_768_005_905_120).to_string(), "2026-01-10T00:45:05.120Z");
+        assert_eq!(Timestamp::parse("2026-01-10T00:45:05.120Z"), Some(Timestamp(1_768_005_905_120)));
+        assert_eq!(Timestamp::parse("2026-01-10T01:45:05.12+01:00"), Some(Timestamp(1_768_005_905_120)));
     }
 
     proptest! {

@@ -271,6 +271,10 @@ pub trait Processes: Send + Sync {
     fn me(&self) -> Identity;
     /// The effective account of this process.
     fn uid(&self) -> u32;
+    /// The name of an account.
+    fn account_name(&self, uid: u32) -> Option<String>;
+    /// The number of an account.
+    fn account_id(&self, name: &str) -> Option<u32>;
     /// The name of this host.
     fn host(&self) -> String;
     /// The inode of this process's pid namespace.
@@ -284,16 +288,13 @@ pub trait Processes: Send + Sync {
     /// Starts `luzia --state-dir DIR supervise …` with `lock` as its standard input, in no session of ours, with an
     /// environment that has no variable of a task. Gives its pid.
     fn launch_supervisor(&self, args: &[String], lock: Box<dyn Handle>) -> io::Result<u32>;
+    /// The kernel lock that this process inherited as its standard input, which stays open beside it.
+    fn inherited_lock(&self) -> io::Result<Box<dyn Handle>>;
     /// Becomes a supervisor: own session, subreaper, no stray descriptor, default dispositions and an empty mask for
     /// what it starts, SIGTERM and SIGUSR1 caught.
     fn become_supervisor(&self) -> io::Result<()>;
     /// Starts the command of a task in a process group of its own, with the descriptors 0, 1, 2 and `tree` only.
-    fn start(
-        &self,
-        command: &Command,
-        streams: Streams,
-        tree: Option<File>,
-    ) -> Result<Box<dyn Child>, StartError>;
+    fn start(&self, command: &Command, streams: Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError>;
     /// Starts a command in this session and group, with this process's own streams and environment plus `env`;
     /// it inherits `held`. SIGINT and SIGQUIT reach it from the terminal, SIGTERM is passed on by the caller.
     fn start_here(

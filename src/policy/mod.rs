@@ -1,4 +1,9 @@
-//! WHETHER: decisions as pure functions.
+//! WHETHER: decisions as pure functions of what was seen, the limits and the time. No I/O, no clock, no log.
 
+pub mod admission;
+pub mod ending;
 pub mod fair;
+pub mod lifecycle;
+pub mod recovery;
 pub mod schedule;
+pub mod staleness;

@@ -7,10 +7,7 @@ use crate::model::config::{Config, LaneRule, Project};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use values::{
-    Agent, Count, Directory, Is, Lanes, Object, Share, Text, Time, Unique, UserName, Version,
-    Weight,
-};
+use values::{Agent, Count, Directory, Is, Lanes, Object, Share, Text, Time, Unique, UserName, Version, Weight};
 
 mod values;
 
@@ -37,20 +34,12 @@ pub struct ConfigError {
 
 /// Reads a configuration. A key given twice, a wrong type or a wrong value is an error; an unknown key is a warning.
 pub fn parse(text: &[u8]) -> Result<Parsed, ConfigError> {
-    let at_start = |message: &str| ConfigError {
-        message: message.to_owned(),
-        line: 1,
-        column: 1,
-    };
+    let at_start = |message: &str| ConfigError { message: message.to_owned(), line: 1, column: 1 };
     if text.starts_with(b"\xef\xbb\xbf") {
-        return Err(at_start(
-            "the file begins with a byte order mark; save it as UTF-8 without one",
-        ));
+        return Err(at_start("the file begins with a byte order mark; save it as UTF-8 without one"));
     }
     if text.trim_ascii().is_empty() {
-        return Err(at_start(
-            "the file is empty; write {} for the built-in defaults",
-        ));
+        return Err(at_start("the file is empty; write {} for the built-in defaults"));
     }
     // Twice: serde sees a key given twice only where it knows the key, and then not in maps.
     serde_json::from_slice::<Unique>(text).map_err(ConfigError::from)?;
@@ -69,16 +58,9 @@ pub fn parse(text: &[u8]) -> Result<Parsed, ConfigError> {
 /// A configuration as JSON, for `config show`: every value in effect, and [`parse`] reads it back.
 pub fn to_json(config: &Config) -> Value {
     let [high, normal, low] = config.tier_shares;
-    let projects: Map<String, Value> = config
-        .projects
-        .iter()
-        .map(|(name, project)| (name.clone(), project_json(project)))
-        .collect();
-    let lanes: Map<String, Value> = config
-        .lanes
-        .iter()
-        .map(|(name, rule)| (name.clone(), rule_json(rule)))
-        .collect();
+    let projects: Map<String, Value> =
+        config.projects.iter().map(|(name, project)| (name.clone(), project_json(project))).collect();
+    let lanes: Map<String, Value> = config.lanes.iter().map(|(name, rule)| (name.clone(), rule_json(rule))).collect();
     json!({
         "per_user_serialization": {
             "enabled": config.serialize_users,
@@ -163,15 +145,9 @@ impl File {
             serialize_users: users.enabled.unwrap_or(default.serialize_users),
             lock_timeout_ms: time(users.lock_timeout_seconds, default.lock_timeout_ms),
             slots_max: self.slots.0.max.map_or(default.slots_max, |max| max.0.0),
-            projects: projects
-                .map(|(name, project)| (name.0.0, project.0.into_project()))
-                .collect(),
+            projects: projects.map(|(name, project)| (name.0.0, project.0.into_project())).collect(),
             lanes: lanes.map(|(name, rule)| (name, rule.into_rule())).collect(),
-            tier_shares: [
-                share(shares.high, high),
-                share(shares.normal, normal),
-                share(shares.low, low),
-            ],
+            tier_shares: [share(shares.high, high), share(shares.normal, normal), share(shares.low, low)],
             poll_interval_ms: time(self.poll_interval_seconds, default.poll_interval_ms),
             allow_root: self.allow_root,
             allow_loader_env: self.allow_loader_env,
@@ -220,9 +196,7 @@ fn keys_of(path: &serde_ignored::Path<'_>) -> Vec<String> {
         Path::Root => return Vec::new(),
         Path::Seq { parent, index } => (parent, Some(index.to_string())),
         Path::Map { parent, key } => (parent, Some(key.clone())),
-        Path::Some { parent }
-        | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => (parent, None),
+        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => (parent, None),
     };
     let mut keys = keys_of(parent);
     keys.extend(key);
@@ -286,10 +260,7 @@ fn project_json(project: &Project) -> Value {
         }
     };
     set("user", project.user.as_ref().map(|u| json!(u.as_str())));
-    set(
-        "conductor_dir",
-        project.conductor_dir.as_ref().map(|d| json!(d)),
-    );
+    set("conductor_dir", project.conductor_dir.as_ref().map(|d| json!(d)));
     set("agent", project.agent.as_ref().map(|a| json!(a)));
     set("run_as", project.run_as.as_ref().map(|a| json!(a)));
     Value::Object(out)

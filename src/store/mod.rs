@@ -1,4 +1,75 @@
-//! FACTS: what is on disk.
+//! FACTS: what is on disk. Every public verb is one whole transaction with a named commit point; the room is told what
+//! to do and never decides: the judge of stale locks and the limits come as arguments.
 
+mod conductor;
 pub mod config;
+mod counter;
+mod error;
+mod events;
+mod guard;
+mod layout;
+mod lifecycle;
+mod locks;
+mod look;
+mod order;
+mod outside;
+mod publish;
+mod record;
+mod release;
+mod rundir;
+mod sidecar;
+mod spool;
 pub mod statedir;
+mod survey;
+
+pub use conductor::{ClaimedMeta, Conductor};
+pub use conductor::{STDERR_LOG, STDOUT_LOG};
+pub use error::StoreError;
+pub use events::{Event, EventSink};
+pub use lifecycle::{Claim, Claimed, Ending, Found, Next, Removed};
+pub use locks::{Acquired, Break, LaneNeed, Release, Released, Request};
+pub use look::{LockView, lock_state};
+pub use order::KeySlot;
+pub use record::{DEFAULT_GRACE_MS, decode_task, encode_task};
+pub use release::Cleanup;
+pub use rundir::{CancelRequest, Started};
+pub use spool::{Head, Place};
+pub use survey::{Counts, Problem, Survey};
+
+use crate::model::Identity;
+use crate::os::{Clock, Processes, Vfs};
+use std::sync::Arc;
+
+/// The version written into every file; a higher one is refused, never rewritten.
+pub const FORMAT_VERSION: u64 = 1;
+/// The largest record read or written, in bytes.
+pub const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The state directory, through which everything on disk is read and changed.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) vfs: Arc<dyn Vfs>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) procs: Arc<dyn Processes>,
+    pub(crate) me: Identity,
+    pub(crate) uid: u32,
+}
+
+impl Store {
+    /// The store in an open state directory.
+    pub fn new(vfs: Arc<dyn Vfs>, clock: Arc<dyn Clock>, procs: Arc<dyn Processes>) -> Self {
+        let (me, uid) = (procs.me(), procs.uid());
+        Self { vfs, clock, procs, me, uid }
+    }
+
+    /// The path of the state directory, for messages and for the environment of tasks.
+    pub fn state_dir(&self) -> &str {
+        self.vfs.root()
+    }
+}
+
+/// A task for the tests of other rooms.
+#[cfg(test)]
+pub(crate) mod tests_support {
+    pub(crate) use super::record::tests::task;
+}

@@ -83,9 +83,7 @@ pub enum StateDirError {
     #[error("{0} is {1:?}, which is not an absolute path")]
     Relative(&'static str, String),
     /// A relative path, and no working directory to read it against (exit 78).
-    #[error(
-        "{0} is {1:?}, which is relative, and the working directory cannot be found; give an absolute path"
-    )]
+    #[error("{0} is {1:?}, which is relative, and the working directory cannot be found; give an absolute path")]
     NoWorkingDirectory(&'static str, String),
 }
 
@@ -136,21 +134,11 @@ pub fn config_candidates(
         (None, None) => None,
     };
     if let Some((rule, path)) = named {
-        return Ok(vec![ConfigPlace {
-            path: absolute(rule, path, cwd)?,
-            rule,
-            must_exist: true,
-        }]);
+        return Ok(vec![ConfigPlace { path: absolute(rule, path, cwd)?, rule, must_exist: true }]);
     }
     let home = home_config.map(|path| (path, "$XDG_CONFIG_HOME/luzia/config.json"));
     let places = home.into_iter().chain([(SYSTEM_CONFIG, SYSTEM_CONFIG)]);
-    Ok(places
-        .map(|(path, rule)| ConfigPlace {
-            path: path.to_owned(),
-            rule,
-            must_exist: false,
-        })
-        .collect())
+    Ok(places.map(|(path, rule)| ConfigPlace { path: path.to_owned(), rule, must_exist: false }).collect())
 }
 
 /// `$XDG_STATE_HOME/luzia`, or its default below the home of the caller. A relative `XDG_STATE_HOME` is ignored, as the
@@ -272,12 +260,7 @@ mod tests {
 
     #[test]
     fn an_empty_variable_is_not_set_but_an_empty_option_is_an_error() {
-        let mut inputs = Inputs {
-            flag: None,
-            luzia_state_dir: some(""),
-            state_directory: some(""),
-            ..all()
-        };
+        let mut inputs = Inputs { flag: None, luzia_state_dir: some(""), state_directory: some(""), ..all() };
         check(&inputs, "/var/lib/luzia", Rule::VarLib);
         inputs.flag = some("");
         assert_eq!(resolve(&inputs), Err(StateDirError::Empty("--state-dir")));
@@ -297,28 +280,15 @@ mod tests {
         ] {
             let flag = some(given);
             check(&Inputs { flag, ..all() }, path, Rule::Flag);
-            let variable = Inputs {
-                flag: None,
-                luzia_state_dir: some(given),
-                ..all()
-            };
+            let variable = Inputs { flag: None, luzia_state_dir: some(given), ..all() };
             check(&variable, path, Rule::Variable);
         }
     }
 
     #[test]
     fn what_cannot_be_meant_is_an_error_and_never_another_place() {
-        let flag = |path: &str, cwd: Option<&str>| Inputs {
-            flag: some(path),
-            cwd: cwd.map(str::to_owned),
-            ..all()
-        };
-        let systemd = |list: &str| Inputs {
-            flag: None,
-            luzia_state_dir: None,
-            state_directory: some(list),
-            ..all()
-        };
+        let flag = |path: &str, cwd: Option<&str>| Inputs { flag: some(path), cwd: cwd.map(str::to_owned), ..all() };
+        let systemd = |list: &str| Inputs { flag: None, luzia_state_dir: None, state_directory: some(list), ..all() };
         for (inputs, words) in [
             (flag("a\nb", Some("/work")), "control characters"),
             (flag("state", None), "working directory"),
@@ -333,11 +303,8 @@ mod tests {
 
     #[test]
     fn a_state_directory_that_exists_for_the_host_counts_even_where_there_is_a_home() {
-        let inputs = Inputs {
-            var_lib_exists: true,
-            home_state: some("/home/a/.local/state/luzia"),
-            ..Inputs::default()
-        };
+        let inputs =
+            Inputs { var_lib_exists: true, home_state: some("/home/a/.local/state/luzia"), ..Inputs::default() };
         check(&inputs, SYSTEM_STATE, Rule::VarLib);
     }
 
@@ -369,26 +336,14 @@ mod tests {
         };
         let one = |path: &str, must| (path.to_owned(), must);
         let home = Some("/home/a/.config/luzia/config.json");
-        assert_eq!(
-            places(Some("c.json"), Some("/v"), home),
-            Ok(vec![one("/work/c.json", true)])
-        );
+        assert_eq!(places(Some("c.json"), Some("/v"), home), Ok(vec![one("/work/c.json", true)]));
         assert_eq!(places(None, Some("/v"), home), Ok(vec![one("/v", true)]));
         assert_eq!(
             places(None, Some(""), home),
-            Ok(vec![
-                one("/home/a/.config/luzia/config.json", false),
-                one(SYSTEM_CONFIG, false)
-            ])
+            Ok(vec![one("/home/a/.config/luzia/config.json", false), one(SYSTEM_CONFIG, false)])
         );
-        assert_eq!(
-            places(None, None, None),
-            Ok(vec![one(SYSTEM_CONFIG, false)])
-        );
-        assert_eq!(
-            places(Some(""), None, home),
-            Err(StateDirError::Empty("--config"))
-        );
+        assert_eq!(places(None, None, None), Ok(vec![one(SYSTEM_CONFIG, false)]));
+        assert_eq!(places(Some(""), None, home), Err(StateDirError::Empty("--config")));
     }
 
     #[test]
@@ -400,10 +355,7 @@ mod tests {
 
     #[test]
     fn the_home_of_this_test_leads_to_absolute_paths_of_luzia() {
-        for (path, end) in [
-            (home_state(), "/luzia"),
-            (home_config(), "/luzia/config.json"),
-        ] {
+        for (path, end) in [(home_state(), "/luzia"), (home_config(), "/luzia/config.json")] {
             if let Some(path) = path {
                 assert!(path.starts_with('/') && path.ends_with(end), "{path}");
             }

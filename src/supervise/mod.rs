@@ -1,1 +1,35 @@
-//! CHILD: the supervisor of one task.
+//! CHILD: the supervisor of one task. Starts its command, watches it, kills what must die, records how it ended, and
+//! gives its lanes back. Never chooses what runs next: it tells its caller that a pass is due.
+
+mod environment;
+mod finish;
+mod kill;
+mod recover;
+mod run;
+
+pub use finish::{Finished, finish};
+pub use recover::{recover, seen};
+pub use run::run;
+
+use crate::model::Timestamp;
+use crate::store::Store;
+use std::time::Duration;
+
+/// How long stragglers may live after the command itself has exited, in milliseconds (`supervision.md`).
+pub const STRAGGLER_GRACE_MS: u64 = 5000;
+/// How often a supervisor looks for a request to cancel that no signal announced.
+pub const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// What a supervisor needs of its surroundings.
+pub struct Surroundings<'a> {
+    /// The state directory.
+    pub store: &'a Store,
+    /// Called when somebody inside the task asked for a scheduling pass; gives the pids of the supervisors it started,
+    /// which are this process's children and none of the task's.
+    pub pass: &'a mut dyn FnMut() -> Vec<u32>,
+}
+
+/// Milliseconds between two moments, never negative.
+fn elapsed_ms(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.ms_since(from)).unwrap_or(0)
+}

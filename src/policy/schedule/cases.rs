@@ -12,12 +12,7 @@ pub(super) fn name(text: &str) -> Name {
 }
 
 pub(super) fn head(user: &str, tier: Tier) -> LaneHead {
-    LaneHead {
-        user: name(user),
-        tier,
-        priority: tier.priorities().next().expect("a priority"),
-        sequence: None,
-    }
+    LaneHead { user: name(user), tier, priority: tier.priorities().next().expect("a priority"), sequence: None }
 }
 
 /// One pass that starts one task: of whom?
@@ -30,11 +25,8 @@ fn grant(ledger: &mut Ledger, shares: [u32; 3], heads: Vec<LaneHead>, now: Times
 
 /// One grant while the tiers in the bits of `active` have work, high in the lowest bit; which of them got it?
 fn tier_granted(ledger: &mut Ledger, shares: [u32; 3], active: u8) -> usize {
-    let heads = Tier::ALL
-        .into_iter()
-        .filter(|tier| active >> tier_index(*tier) & 1 == 1)
-        .map(|tier| head("a", tier))
-        .collect();
+    let heads =
+        Tier::ALL.into_iter().filter(|tier| active >> tier_index(*tier) & 1 == 1).map(|tier| head("a", tier)).collect();
     tier_index(grant(ledger, shares, heads, Timestamp(0)).tier)
 }
 
@@ -53,10 +45,7 @@ fn explore(shares: [u32; 3]) -> [u32; 3] {
             continue;
         }
         let next = (1..8u8).map(|active| {
-            let mut ledger = Ledger {
-                credits,
-                ..Ledger::default()
-            };
+            let mut ledger = Ledger { credits, ..Ledger::default() };
             let granted = tier_granted(&mut ledger, shares, active);
             (active, granted, ledger.credits)
         });
@@ -89,9 +78,7 @@ fn by_default_a_runnable_tier_waits_for_2_8_or_31_grants_at_most() {
 #[test]
 fn from_the_start_each_round_of_21_grants_is_shared_exactly() {
     let mut ledger = Ledger::default();
-    let run: Vec<usize> = (0..210)
-        .map(|_| tier_granted(&mut ledger, SHARES, 0b111))
-        .collect();
+    let run: Vec<usize> = (0..210).map(|_| tier_granted(&mut ledger, SHARES, 0b111)).collect();
     for window in run.windows(21) {
         let counts = [0, 1, 2].map(|tier| window.iter().filter(|t| **t == tier).count());
         assert_eq!(counts, [16, 4, 1]);
@@ -103,17 +90,11 @@ fn a_low_task_behind_a_saturated_high_tier_starts_within_32_grants() {
     for earlier in 0..40 {
         let mut ledger = Ledger::default();
         for _ in 0..earlier {
-            grant(
-                &mut ledger,
-                SHARES,
-                vec![head("busy", Tier::High)],
-                Timestamp(0),
-            );
+            grant(&mut ledger, SHARES, vec![head("busy", Tier::High)], Timestamp(0));
         }
         let heads = || vec![head("busy", Tier::High), head("late", Tier::Low)];
-        let waited = (1..)
-            .find(|_| grant(&mut ledger, SHARES, heads(), Timestamp(0)).tier == Tier::Low)
-            .expect("it starts");
+        let waited =
+            (1..).find(|_| grant(&mut ledger, SHARES, heads(), Timestamp(0)).tier == Tier::Low).expect("it starts");
         assert!(waited <= 32, "{waited}");
     }
 }
@@ -135,9 +116,8 @@ fn an_old_heavy_user_waits_for_sixty_slot_seconds_of_a_newcomer_at_most() {
     let mut ledger = Ledger::default();
     ledger.charge_end(&name("heavy"), 100_000_000, 1, Timestamp(0));
     let heads = || vec![head("heavy", Tier::Normal), head("new", Tier::Normal)];
-    let waited = (1..)
-        .find(|_| grant(&mut ledger, SHARES, heads(), Timestamp(0)).user == name("heavy"))
-        .expect("it starts");
+    let waited =
+        (1..).find(|_| grant(&mut ledger, SHARES, heads(), Timestamp(0)).user == name("heavy")).expect("it starts");
     assert_eq!(waited, 61);
 }
 
@@ -165,15 +145,9 @@ fn among_users_of_whom_nothing_is_known_priority_decides_then_age() {
         ..head(user, Tier::High)
     };
     let mut ledger = Ledger::default();
-    let heads = vec![
-        offer("c", 1, 7),
-        offer("a", 1, 9),
-        offer("b", 0, 8),
-        offer("d", 1, 6),
-    ];
-    let order: Vec<String> = Round::new(&mut ledger, SHARES, heads, Timestamp(0))
-        .map(|candidate| candidate.user.to_string())
-        .collect();
+    let heads = vec![offer("c", 1, 7), offer("a", 1, 9), offer("b", 0, 8), offer("d", 1, 6)];
+    let order: Vec<String> =
+        Round::new(&mut ledger, SHARES, heads, Timestamp(0)).map(|candidate| candidate.user.to_string()).collect();
     assert_eq!(order, ["b", "d", "c", "a"]);
 }
 
@@ -204,11 +178,7 @@ fn a_user_that_was_started_is_not_given_again_in_the_same_pass_unless_offered() 
 fn a_user_that_was_started_in_one_tier_is_skipped_in_every_other() {
     let mut ledger = Ledger::default();
     ledger.charge_end(&name("alice"), 5000, 1, Timestamp(0));
-    let heads = vec![
-        head("alice", Tier::High),
-        head("bob", Tier::Low),
-        head("alice", Tier::Low),
-    ];
+    let heads = vec![head("alice", Tier::High), head("bob", Tier::Low), head("alice", Tier::Low)];
     let mut round = Round::new(&mut ledger, SHARES, heads, Timestamp(0));
     let first = round.next().expect("alice");
     round.started(first, 1);
@@ -241,12 +211,7 @@ fn users_that_are_forgiven_down_to_the_same_use_still_take_turns() {
             ledger.charge_end(&name(heavy), 3_600_000, 1, Timestamp(0));
         }
         let starts = format!("new-{number}");
-        grant(
-            &mut ledger,
-            SHARES,
-            vec![head(&starts, Tier::Normal)],
-            Timestamp(0),
-        );
+        grant(&mut ledger, SHARES, vec![head(&starts, Tier::Normal)], Timestamp(0));
         let heads = ["h", "k", "blocked"].map(|user| head(user, Tier::Normal));
         let mut round = Round::new(&mut ledger, SHARES, heads.to_vec(), Timestamp(0));
         assert_eq!(round.next().map(|c| c.user), Some(name("blocked")));
@@ -272,22 +237,16 @@ fn what_is_blocked_costs_neither_its_user_nor_its_tier_anything() {
 
 #[test]
 fn a_damaged_ledger_does_not_lock_a_tier_out() {
-    let mut ledger = Ledger {
-        credits: [i64::MAX, i64::MIN, 0],
-        ..Ledger::default()
-    };
-    let normal = (1..)
-        .find(|_| tier_granted(&mut ledger, SHARES, 0b111) == 1)
-        .expect("it starts");
+    let mut ledger = Ledger { credits: [i64::MAX, i64::MIN, 0], ..Ledger::default() };
+    let normal = (1..).find(|_| tier_granted(&mut ledger, SHARES, 0b111) == 1).expect("it starts");
     assert!(normal < 40, "{normal}");
 }
 
 #[test]
 fn ten_thousand_users_are_each_given_once_in_a_pass() {
     let mut ledger = Ledger::default();
-    let heads: Vec<LaneHead> = (0..10_000)
-        .map(|number| head(&format!("user-{number}"), Tier::ALL[number % 3]))
-        .collect();
+    let heads: Vec<LaneHead> =
+        (0..10_000).map(|number| head(&format!("user-{number}"), Tier::ALL[number % 3])).collect();
     let mut given = BTreeSet::new();
     let mut round = Round::new(&mut ledger, SHARES, heads, Timestamp(0));
     while let Some(candidate) = round.next() {

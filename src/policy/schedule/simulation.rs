@@ -80,15 +80,10 @@ impl World {
                 self.forget_waiting_of(user);
             }
         }
-        let offered: Vec<usize> = (0..self.users.len())
-            .filter(|u| self.has_work(*u))
-            .collect();
+        let offered: Vec<usize> = (0..self.users.len()).filter(|u| self.has_work(*u)).collect();
         let heads = offered
             .iter()
-            .map(|user| LaneHead {
-                user: Self::name_of(*user),
-                ..head("any", self.users[*user].tier)
-            })
+            .map(|user| LaneHead { user: Self::name_of(*user), ..head("any", self.users[*user].tier) })
             .collect();
         let mut ledger = std::mem::take(&mut self.ledger);
         let mut round = Round::new(&mut ledger, SHARES, heads, Timestamp(self.now));
@@ -101,10 +96,7 @@ impl World {
             if self.is_blocked(user) {
                 continue;
             }
-            let again = LaneHead {
-                user: candidate.user.clone(),
-                ..head("any", candidate.tier)
-            };
+            let again = LaneHead { user: candidate.user.clone(), ..head("any", candidate.tier) };
             round.started(candidate, self.users[user].weight);
             self.start(user);
             if self.has_work(user) {
@@ -141,17 +133,11 @@ impl World {
         }
         let second = self.now + 1000;
         self.now = next_end.map_or(second, |end| if waits { end.min(second) } else { end });
-        while let Some(run) = self
-            .running
-            .first()
-            .copied()
-            .filter(|run| run.0 <= self.now)
-        {
+        while let Some(run) = self.running.first().copied().filter(|run| run.0 <= self.now) {
             self.running.remove(&run);
             let (_, user, ms, _) = run;
             let (who, weight) = (Self::name_of(user), self.users[user].weight);
-            self.ledger
-                .charge_end(&who, ms, weight, Timestamp(self.now));
+            self.ledger.charge_end(&who, ms, weight, Timestamp(self.now));
             self.forget_waiting_of(user);
         }
         true
@@ -189,31 +175,21 @@ fn users(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<User>> {
         prop_oneof![Just(0i64), 0..900_000i64],
         prop_oneof![4 => Just(u64::MAX), 1 => 2..9u64],
     );
-    let user = user.prop_map(
-        |(tier, weight, at_once, tasks, durations, arrival, blocked_every)| User {
-            tier,
-            weight,
-            at_once,
-            tasks,
-            durations,
-            arrival,
-            blocked_every,
-        },
-    );
+    let user = user.prop_map(|(tier, weight, at_once, tasks, durations, arrival, blocked_every)| User {
+        tier,
+        weight,
+        at_once,
+        tasks,
+        durations,
+        arrival,
+        blocked_every,
+    });
     proptest::collection::vec(user, count)
 }
 
 /// Users that differ in nothing but what is given.
 fn plain(tasks: u64, ms: u64, arrival: i64) -> User {
-    User {
-        tier: Tier::Normal,
-        weight: 1,
-        at_once: 1,
-        tasks,
-        durations: vec![ms],
-        arrival,
-        blocked_every: u64::MAX,
-    }
+    User { tier: Tier::Normal, weight: 1, at_once: 1, tasks, durations: vec![ms], arrival, blocked_every: u64::MAX }
 }
 
 proptest! {

@@ -32,54 +32,31 @@ fn the_example_of_the_contract_reads_as_it_is() {
     assert_eq!(warnings, Vec::<String>::new());
     let project = &config.projects["alice_project"];
     assert_eq!(project.user.as_ref().map(Name::as_str), Some("alice"));
-    assert_eq!(
-        project.conductor_dir.as_deref(),
-        Some("/home/alice_project/conductor")
-    );
+    assert_eq!(project.conductor_dir.as_deref(), Some("/home/alice_project/conductor"));
     assert_eq!(project.agent.as_ref().map(Vec::len), Some(3));
     let subagent = LaneName::parse("subagent").expect("a lane");
     assert_eq!(config.limit(&subagent), 8);
     assert_eq!(config.lanes["thread:*"].lock_timeout_ms, Some(600_000));
-    let rest = Config {
-        projects: BTreeMap::new(),
-        lanes: BTreeMap::new(),
-        ..config
-    };
+    let rest = Config { projects: BTreeMap::new(), lanes: BTreeMap::new(), ..config };
     assert_eq!(rest, Config::default());
 }
 
 #[test]
 fn what_is_not_said_is_the_default() {
-    for text in [
-        "{}",
-        " {\r\n} \n",
-        r#"{"slots":{},"projects":{},"lanes":{}}"#,
-    ] {
+    for text in ["{}", " {\r\n} \n", r#"{"slots":{},"projects":{},"lanes":{}}"#] {
         assert_eq!(read(text).config, Config::default(), "{text}");
     }
-    assert_eq!(
-        read(r#"{"tier_shares":{"low":2}}"#).config.tier_shares,
-        [16, 4, 2]
-    );
-    assert!(
-        !read(r#"{"per_user_serialization":{"enabled":false}}"#)
-            .config
-            .serialize_users
-    );
+    assert_eq!(read(r#"{"tier_shares":{"low":2}}"#).config.tier_shares, [16, 4, 2]);
+    assert!(!read(r#"{"per_user_serialization":{"enabled":false}}"#).config.serialize_users);
     let project = read(r#"{"projects":{"p":{"user":null,"agent":null}}}"#).config;
     assert_eq!(project.projects["p"], Project::default());
 }
 
 #[test]
 fn seconds_may_have_fractions() {
-    for (text, ms) in [
-        ("0.25", 250),
-        ("1", 1000),
-        ("1.0", 1000),
-        ("0.001", 1),
-        ("1e1", 10_000),
-        ("3153600000", 3_153_600_000_000),
-    ] {
+    for (text, ms) in
+        [("0.25", 250), ("1", 1000), ("1.0", 1000), ("0.001", 1), ("1e1", 10_000), ("3153600000", 3_153_600_000_000)]
+    {
         let text = format!(r#"{{"poll_interval_seconds":{text}}}"#);
         assert_eq!(read(&text).config.poll_interval_ms, ms, "{text}");
     }
@@ -90,35 +67,17 @@ fn an_unknown_key_warns_and_names_the_nearest() {
     for (text, key, nearest) in [
         (r#"{"slot":{"max":1}}"#, "slot", Some("slots")),
         (r#"{"slots":{"mx":1}}"#, "slots.mx", Some("max")),
-        (
-            r#"{"lanes":{"cron":{"weigth":1}}}"#,
-            "lanes.cron.weigth",
-            Some("weight"),
-        ),
-        (
-            r#"{"projects":{"p":{"conductordir":1}}}"#,
-            "projects.p.conductordir",
-            Some("conductor_dir"),
-        ),
-        (
-            r#"{"tier_shares":{"hihg":1}}"#,
-            "tier_shares.hihg",
-            Some("high"),
-        ),
+        (r#"{"lanes":{"cron":{"weigth":1}}}"#, "lanes.cron.weigth", Some("weight")),
+        (r#"{"projects":{"p":{"conductordir":1}}}"#, "projects.p.conductordir", Some("conductor_dir")),
+        (r#"{"tier_shares":{"hihg":1}}"#, "tier_shares.hihg", Some("high")),
         (r#"{"colour":[{"a":1}]}"#, "colour", None),
         ("{\"\\u001b[31m\":1}", "\\u{1b}[31m", None),
     ] {
         let Parsed { config, warnings } = read(text);
-        let [warning] = warnings.as_slice() else {
-            panic!("{text}: {warnings:?}")
-        };
+        let [warning] = warnings.as_slice() else { panic!("{text}: {warnings:?}") };
         assert!(warning.contains(&format!("\"{key}\"")), "{warning}");
         let meant = nearest.map(|nearest| format!("did you mean \"{nearest}\"?"));
-        assert_eq!(
-            meant.is_some(),
-            warning.contains("did you mean"),
-            "{warning}"
-        );
+        assert_eq!(meant.is_some(), warning.contains("did you mean"), "{warning}");
         assert!(warning.contains(&meant.unwrap_or_default()), "{warning}");
         assert_eq!(config.slots_max, 4);
     }
@@ -144,60 +103,20 @@ fn wrong_numbers_are_refused_at_their_line() {
         (r#""lanes":{"cron":{"weight":"#, "0", "a weight"),
         (r#""lanes":{"cron":{"weight":"#, "1001", "a weight"),
         (r#""lanes":{"cron":{"max":"#, "0", "from 1"),
-        (
-            r#""lanes":{"cron":{"lock_timeout_seconds":"#,
-            "0",
-            "seconds",
-        ),
-        (
-            r#""lanes":{"cron":{"lock_timeout_seconds":"#,
-            "3153600001",
-            "100 years",
-        ),
-        (
-            r#""lanes":{"cron":{"lock_timeout_seconds":"#,
-            "1e300",
-            "100 years",
-        ),
-        (
-            r#""lanes":{"cron":{"lock_timeout_seconds":"#,
-            "1e400",
-            "out of range",
-        ),
-        (
-            r#""per_user_serialization":{"lock_timeout_seconds":"#,
-            "-5",
-            "seconds",
-        ),
-        (
-            r#""per_user_serialization":{"lock_timeout_seconds":"#,
-            "-0.5",
-            "seconds",
-        ),
-        (
-            r#""per_user_serialization":{"lock_timeout_seconds":"#,
-            "NaN",
-            "expected",
-        ),
-        (
-            r#""per_user_serialization":{"lock_timeout_seconds":"#,
-            "99999999999999999999",
-            "100 years",
-        ),
-        (
-            r#""per_user_serialization":{"lock_timeout_seconds":"#,
-            "\"1h\"",
-            "seconds",
-        ),
+        (r#""lanes":{"cron":{"lock_timeout_seconds":"#, "0", "seconds"),
+        (r#""lanes":{"cron":{"lock_timeout_seconds":"#, "3153600001", "100 years"),
+        (r#""lanes":{"cron":{"lock_timeout_seconds":"#, "1e300", "100 years"),
+        (r#""lanes":{"cron":{"lock_timeout_seconds":"#, "1e400", "out of range"),
+        (r#""per_user_serialization":{"lock_timeout_seconds":"#, "-5", "seconds"),
+        (r#""per_user_serialization":{"lock_timeout_seconds":"#, "-0.5", "seconds"),
+        (r#""per_user_serialization":{"lock_timeout_seconds":"#, "NaN", "expected"),
+        (r#""per_user_serialization":{"lock_timeout_seconds":"#, "99999999999999999999", "100 years"),
+        (r#""per_user_serialization":{"lock_timeout_seconds":"#, "\"1h\"", "seconds"),
         (r#""per_user_serialization":{"enabled":"#, "1", "a boolean"),
         (r#""v":"#, "2", "version 1"),
     ] {
         let opened = key.matches('{').count();
-        refused(
-            &format!("{{\n{key}\n{value}\n{}\n}}", "}".repeat(opened)),
-            3,
-            words,
-        );
+        refused(&format!("{{\n{key}\n{value}\n{}\n}}", "}".repeat(opened)), 3, words);
     }
 }
 
@@ -216,23 +135,14 @@ fn wrong_names_lanes_and_commands_are_refused_at_their_line() {
         (r#""projects":{"p":{"user":"a\nb"}}"#, "control"),
         (r#""projects":{"p":{"user":7}}"#, "the name of a user"),
         (r#""projects":{"p":{"run_as":""}}"#, "empty"),
-        (
-            r#""projects":{"p":{"conductor_dir":"conductor"}}"#,
-            "absolute",
-        ),
+        (r#""projects":{"p":{"conductor_dir":"conductor"}}"#, "absolute"),
         (r#""projects":{"p":{"conductor_dir":"~/c"}}"#, "absolute"),
-        (
-            r#""projects":{"p":{"conductor_dir":"/home/{projct}/c"}}"#,
-            "braces",
-        ),
+        (r#""projects":{"p":{"conductor_dir":"/home/{projct}/c"}}"#, "braces"),
         (r#""projects":{"p":{"agent":[]}}"#, "empty"),
         (r#""projects":{"p":{"agent":["claude"]}}"#, "{prompt}"),
         (r#""projects":{"p":{"agent":["{prompt}"]}}"#, "program"),
         (r#""projects":{"p":{"agent":["","{prompt}"]}}"#, "program"),
-        (
-            r#""projects":{"p":{"agent":["a","{prompt}\u0000"]}}"#,
-            "NUL",
-        ),
+        (r#""projects":{"p":{"agent":["a","{prompt}\u0000"]}}"#, "NUL"),
         (r#""projects":{"p":{"agent":"claude {prompt}"}}"#, "a list"),
         (r#""projects":{"p":[]}"#, "an object"),
         (r#""projects":[]"#, "a map"),
@@ -297,10 +207,7 @@ fn time() -> impl Strategy<Value = u64> {
 fn project() -> impl Strategy<Value = Project> {
     let text = proptest::option::of("[a-z\u{e4} \"{]{1,8}");
     let agent = proptest::option::of("[^\\x00]{0,8}");
-    let dir = proptest::option::of(prop_oneof![
-        "/[a-z /.\"]{0,9}",
-        Just("/h/{project}".to_owned())
-    ]);
+    let dir = proptest::option::of(prop_oneof!["/[a-z /.\"]{0,9}", Just("/h/{project}".to_owned())]);
     (text.clone(), dir, agent, text).prop_map(|(user, conductor_dir, agent, run_as)| Project {
         user: user.map(|user| Name::new(&user).expect("a name")),
         conductor_dir,
@@ -311,12 +218,10 @@ fn project() -> impl Strategy<Value = Project> {
 
 fn rule() -> impl Strategy<Value = LaneRule> {
     use proptest::option::of;
-    (of(1..=u32::MAX), of(1..=1000u32), of(time())).prop_map(|(max, weight, lock_timeout_ms)| {
-        LaneRule {
-            max,
-            weight,
-            lock_timeout_ms,
-        }
+    (of(1..=u32::MAX), of(1..=1000u32), of(time())).prop_map(|(max, weight, lock_timeout_ms)| LaneRule {
+        max,
+        weight,
+        lock_timeout_ms,
     })
 }
 

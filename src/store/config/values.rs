@@ -127,11 +127,7 @@ impl Scalar for Time {
 
     fn fraction(number: f64) -> Option<Self> {
         let ms = (number * 1000.0).round();
-        #[allow(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss
-        )]
+        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let value = (ms >= 1.0 && ms <= MAX_DURATION_MS as f64).then_some(Self(ms as u64));
         value
     }
@@ -174,9 +170,7 @@ impl Scalar for Directory {
         }
         let rest = text.replace("{project}", "").replace("{user}", "");
         if rest.contains(['{', '}']) {
-            return Err(format!(
-                "{text:?} holds braces that are neither {{project}} nor {{user}}"
-            ));
+            return Err(format!("{text:?} holds braces that are neither {{project}} nor {{user}}"));
         }
         Ok(Some(Self(text.to_owned())))
     }
@@ -213,9 +207,9 @@ impl<'de> Visitor<'de> for AgentVisitor {
             Some((program, _)) if program.is_empty() || program.contains("{prompt}") => {
                 Err(Error::custom("the agent's command does not name a program"))
             }
-            Some((_, rest)) if !rest.iter().any(|item| item.contains("{prompt}")) => Err(
-                Error::custom("the agent's command has no \"{prompt}\" among its arguments"),
-            ),
+            Some((_, rest)) if !rest.iter().any(|item| item.contains("{prompt}")) => {
+                Err(Error::custom("the agent's command has no \"{prompt}\" among its arguments"))
+            }
             Some(_) => Ok(Agent(argv)),
         }
     }
@@ -297,13 +291,10 @@ fn lane_or_pattern(given: &str) -> Result<String, String> {
         return Err(wrong("a \"*\" can only be its last character".to_owned()));
     }
     if prefix == "lane:" {
-        return Err(wrong(
-            "no pattern stands for all lanes without a kind".to_owned(),
-        ));
+        return Err(wrong("no pattern stands for all lanes without a kind".to_owned()));
     }
     // The pattern is right when some name that it stands for is right.
-    let example =
-        LaneName::parse(&format!("{prefix}x")).map_err(|error| wrong(error.to_string()))?;
+    let example = LaneName::parse(&format!("{prefix}x")).map_err(|error| wrong(error.to_string()))?;
     let example = example.to_string();
     let prefix = example.strip_suffix('x').unwrap_or(&example);
     Ok(format!("{prefix}*"))

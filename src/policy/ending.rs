@@ -1,0 +1,171 @@
+//! What a run's end means for its task: over, or queued again (P3). Pure.
+
+use super::lifecycle::{self, Trigger};
+use crate::model::task::Outcome;
+use crate::model::{Status, Task, Timestamp};
+
+/// How many claims may come to nothing before a task is given up.
+pub const MOST_CLAIMS: u32 = 5;
+/// The longest pause between two attempts, in seconds (X19).
+pub const LONGEST_BACKOFF_S: u64 = 3600;
+
+/// What ended a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Happened {
+    /// The command exited with a code.
+    Exited(i32),
+    /// A signal ended the command.
+    Killed(i32),
+    /// The task's own time limit ran out.
+    TimedOut,
+    /// It was not started in time (`--start-within`).
+    StartedTooLate,
+    /// Somebody cancelled it.
+    Cancelled {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// It was interrupted: the supervisor or the host went down.
+    Interrupted(String),
+    /// The command could not be started; the code a shell would give (125, 126, 127), and why.
+    NotStarted(i32, String),
+    /// It was claimed, but no launch was recorded.
+    NeverLaunched,
+    /// A task it had to come after did not complete.
+    DependencyFailed(String),
+}
+
+/// The task after a run: with an outcome when it is over, without one when it is to be queued again.
+/// `ran_ms` is how long the command ran; `None` when it was never launched.
+pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option<u64>) -> Task {
+    let mut after = task.clone();
+    let trigger = trigger_of(task, happened);
+    match trigger {
+        Trigger::Requeue => {
+            if matches!(happened, Happened::NeverLaunched) {
+                after.claims = after.claims.saturating_add(1);
+            } else {
+                after.failures = after.failures.saturating_add(1);
+                after.claims = 0;
+                after.due_at = Some(now.plus_ms(backoff_ms(after.failures)));
+            }
+            after.status = Status::Pending;
+            after.outcome = None;
+            after.after = Vec::new();
+        }
+        _ => {
+            let is_failure = matches!(trigger, Trigger::Fail);
+            after.failures = after.failures.saturating_add(u32::from(is_failure));
+            after.status = lifecycle::next(Status::Running, trigger).unwrap_or(Status::Failed);
+            after.outcome = Some(outcome(after.status, happened, now, ran_ms));
+        }
+    }
+    after
+}
+
+/// The pause before the next attempt after `failures` failed ones: 2, 4, 8 … seconds, at most an hour (S2.20).
+pub fn backoff_ms(failures: u32) -> i64 {
+    let seconds = 1_u64.checked_shl(failures).unwrap_or(u64::MAX).min(LONGEST_BACKOFF_S);
+    i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX)
+}
+
+fn trigger_of(task: &Task, happened: &Happened) -> Trigger {
+    let again = task.failures < task.retries;
+    match happened {
+        Happened::Exited(0) => Trigger::Succeed,
+        Happened::Exited(_) | Happened::Killed(_) | Happened::Interrupted(_) | Happened::NotStarted(..) if again => {
+            Trigger::Requeue
+        }
+        Happened::NeverLaunched if task.claims.saturating_add(1) < MOST_CLAIMS => Trigger::Requeue,
+        Happened::Exited(_)
+        | Happened::Killed(_)
+        | Happened::Interrupted(_)
+        | Happened::NotStarted(..)
+        | Happened::NeverLaunched => Trigger::Fail,
+        Happened::TimedOut | Happened::StartedTooLate => Trigger::TimeOut,
+        Happened::Cancelled { .. } | Happened::DependencyFailed(_) => Trigger::Cancel,
+    }
+}
+
+fn outcome(status: Status, happened: &Happened, now: Timestamp, ran_ms: Option<u64>) -> Outcome {
+    let (summary, exit_code, signal) = match happened {
+        Happened::Exited(0) => ("the command completed".to_owned(), Some(0), None),
+        Happened::Exited(code) => (format!("the command exited with {code}"), Some(*code), None),
+        Happened::Killed(signal) => (format!("the command was killed by signal {signal}"), None, Some(*signal)),
+        Happened::TimedOut => ("its time limit ran out".to_owned(), None, None),
+        Happened::StartedTooLate => ("it could not be started in time".to_owned(), None, None),
+        Happened::Cancelled { by, reason: None } => (format!("cancelled by {by}"), None, None),
+        Happened::Cancelled { by, reason: Some(reason) } => (format!("cancelled by {by}: {reason}"), None, None),
+        Happened::Interrupted(why) => (format!("interrupted: {why}"), None, None),
+        Happened::NotStarted(code, why) => (format!("the command could not be started: {why}"), Some(*code), None),
+        Happened::NeverLaunched => (format!("claimed {MOST_CLAIMS} times without a launch"), None, None),
+        Happened::DependencyFailed(task) => (format!("{task}, which it comes after, did not complete"), None, None),
+    };
+    let (cancelled_by, cancel_reason) = match happened {
+        Happened::Cancelled { by, reason } => (Some(by.clone()), reason.clone()),
+        Happened::DependencyFailed(_) => (Some("luzia".to_owned()), Some(summary.clone())),
+        _ => (None, None),
+    };
+    let error = (status == Status::Failed).then(|| summary.clone());
+    Outcome { status, completed_at: now, exit_code, signal, summary, error, cancelled_by, cancel_reason, ran_ms }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests_support::task;
+
+    const NOW: Timestamp = Timestamp(1_700_000_100_000);
+
+    fn with(retries: u32, failures: u32, claims: u32) -> Task {
+        Task { retries, failures, claims, ..task(3) }
+    }
+
+    fn check(before: &Task, happened: &Happened, status: Status, failures: u32) -> Task {
+        let after = conclude(before, happened, NOW, Some(5));
+        assert_eq!((after.status, after.failures), (status, failures), "{happened:?}");
+        assert_eq!(after.outcome.is_some(), status.is_final());
+        after
+    }
+
+    #[test]
+    fn an_attempt_is_spent_by_a_failure_or_an_interruption_only() {
+        check(&with(0, 0, 0), &Happened::Exited(0), Status::Completed, 0);
+        check(&with(0, 0, 0), &Happened::Exited(3), Status::Failed, 1);
+        check(&with(0, 0, 0), &Happened::Interrupted("power".into()), Status::Failed, 1);
+        check(&with(0, 0, 0), &Happened::NeverLaunched, Status::Pending, 0);
+        check(&with(0, 0, 0), &Happened::TimedOut, Status::Timeout, 0);
+        check(&with(2, 0, 0), &Happened::Killed(9), Status::Pending, 1);
+        check(&with(2, 2, 0), &Happened::Killed(9), Status::Failed, 3);
+    }
+
+    #[test]
+    fn a_task_that_is_never_launched_does_not_loop_for_ever() {
+        let mut task = with(9, 0, 0);
+        for _ in 1..MOST_CLAIMS {
+            task = check(&task, &Happened::NeverLaunched, Status::Pending, 0);
+        }
+        check(&task, &Happened::NeverLaunched, Status::Failed, 1);
+    }
+
+    #[test]
+    fn attempts_wait_two_four_eight_seconds() {
+        let mut task = with(3, 0, 0);
+        for seconds in [2, 4, 8] {
+            task = conclude(&task, &Happened::Exited(1), NOW, Some(1));
+            assert_eq!(task.due_at, Some(NOW.plus_ms(seconds * 1000)));
+        }
+        assert_eq!(conclude(&task, &Happened::Exited(1), NOW, Some(1)).status, Status::Failed);
+        assert_eq!(backoff_ms(500), 3_600_000);
+    }
+
+    #[test]
+    fn a_cancel_says_who_and_why() {
+        let by_me = Happened::Cancelled { by: "me".into(), reason: Some("enough".into()) };
+        let outcome = conclude(&with(5, 0, 0), &by_me, NOW, None).outcome.expect("it is over");
+        assert_eq!((outcome.cancelled_by.as_deref(), outcome.cancel_reason.as_deref()), (Some("me"), Some("enough")));
+        assert_eq!(outcome.result_type(), "cancelled");
+    }
+}

@@ -1,0 +1,105 @@
+//! The recovery table of `supervision.md`: what is done with a task that nobody supervises. Pure.
+
+/// Where the record of an unsupervised task stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// No record of it can be found, or none that reads.
+    Nowhere,
+    /// In the queue: pending or parked. A copy elsewhere is older.
+    Queued,
+    /// In `running`.
+    Running,
+    /// In `waiting`.
+    Waiting,
+    /// In `done`.
+    Over,
+}
+
+/// What was seen of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// Where its record stands.
+    pub standing: Standing,
+    /// A whole result was recorded.
+    pub has_result: bool,
+    /// A launch was recorded.
+    pub is_started: bool,
+    /// A process of its tree holds `tree.lock`.
+    pub is_tree_locked: bool,
+}
+
+/// What is to be done. Every action but `StayWaiting` ends with the removal of the run folder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Kill what is left of its tree, then do the rest of the recorded end.
+    FinishEnd,
+    /// Kill its tree, wait until it is dead, then end it as interrupted.
+    Interrupt,
+    /// Give its lanes back and queue it again in its old place; a claim is counted, no attempt spent.
+    Unclaim,
+    /// Sweep if it was ever launched, give its lanes back and remove what the crash left; its record stays where it is.
+    Discard,
+    /// Kill leftovers; it stays waiting with its locks.
+    StayWaiting,
+}
+
+/// The row of the table that applies.
+pub fn action(seen: Seen) -> Action {
+    if seen.has_result {
+        return Action::FinishEnd;
+    }
+    match seen.standing {
+        Standing::Waiting => Action::StayWaiting,
+        Standing::Running if seen.is_started || seen.is_tree_locked => Action::Interrupt,
+        Standing::Running => Action::Unclaim,
+        Standing::Nowhere | Standing::Queued | Standing::Over => Action::Discard,
+    }
+}
+
+/// Whether an action may have to kill or to wait, so that a supervisor of its own must do it and not a pass.
+pub fn needs_supervisor(seen: Seen) -> bool {
+    match action(seen) {
+        Action::FinishEnd | Action::Interrupt | Action::StayWaiting => true,
+        Action::Unclaim => false,
+        Action::Discard => seen.is_started || seen.is_tree_locked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STANDINGS: [Standing; 5] =
+        [Standing::Nowhere, Standing::Queued, Standing::Running, Standing::Waiting, Standing::Over];
+
+    fn all() -> impl Iterator<Item = Seen> {
+        STANDINGS.into_iter().flat_map(|standing| {
+            (0..8).map(move |bits| Seen {
+                standing,
+                has_result: bits & 1 != 0,
+                is_started: bits & 2 != 0,
+                is_tree_locked: bits & 4 != 0,
+            })
+        })
+    }
+
+    #[test]
+    fn a_recorded_result_is_always_brought_to_its_end() {
+        assert!(all().filter(|seen| seen.has_result).all(|seen| action(seen) == Action::FinishEnd));
+    }
+
+    #[test]
+    fn nothing_that_may_live_is_given_up_without_a_supervisor() {
+        let may_live = |seen: &Seen| seen.is_tree_locked || seen.is_started;
+        assert!(all().filter(may_live).all(needs_supervisor));
+    }
+
+    #[test]
+    fn only_a_claim_without_a_launch_goes_back_without_spending_an_attempt() {
+        for seen in all().filter(|seen| action(*seen) == Action::Unclaim) {
+            let expected =
+                Seen { standing: Standing::Running, has_result: false, is_started: false, is_tree_locked: false };
+            assert_eq!(seen, expected);
+        }
+    }
+}

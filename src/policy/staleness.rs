@@ -1,0 +1,354 @@
+//! The judge table of `locks.md`: is a lock's holder alive? The first row that hits wins. Does no I/O.
+
+use crate::model::judgement::{Evidence, KernelLock, Reason, Sidecar, Verdict};
+use crate::model::{LockKind, LockRecord, Timestamp};
+
+/// How long a corrupt sidecar may be in the making, in milliseconds (j4).
+pub const CORRUPT_GRACE_MS: i64 = 2000;
+/// From which difference on the boot clock counts instead of the wall clock, in milliseconds (j6).
+pub const CLOCK_TOLERANCE_MS: i64 = 60_000;
+
+/// Judges one lock by what was seen of it under its guard.
+pub fn judge(seen: &Evidence) -> Verdict {
+    if !seen.is_regular {
+        return Verdict::Refused { why: Reason::NotAFile };
+    }
+    if !seen.is_own {
+        return Verdict::Refused { why: Reason::ForeignOwner };
+    }
+    if seen.is_waiting {
+        return live(Reason::TaskWaits);
+    }
+    match seen.kernel_lock {
+        KernelLock::Supervisor => return live_unless_overdue(seen, Reason::SupervisorLives),
+        KernelLock::Tree => return live_unless_overdue(seen, Reason::CommandLives),
+        KernelLock::LockFile => return live_unless_overdue(seen, Reason::LockHeld),
+        KernelLock::Free => {}
+    }
+    match &seen.sidecar {
+        Sidecar::Newer => Verdict::Refused { why: Reason::NewerVersion },
+        Sidecar::Missing => judge_missing(seen),
+        Sidecar::Corrupt => judge_corrupt(seen),
+        Sidecar::Whole(record) => judge_record(seen, record),
+    }
+}
+
+fn live(why: Reason) -> Verdict {
+    Verdict::Live { why, overdue: false }
+}
+
+fn live_unless_overdue(seen: &Evidence, why: Reason) -> Verdict {
+    let limit = seen.sidecar.record().and_then(|record| record.expires_at);
+    Verdict::Live { why, overdue: limit.is_some_and(|at| seen.now > at) }
+}
+
+fn stale(why: Reason, age_ms: i64) -> Verdict {
+    Verdict::Stale { why, age_ms: u64::try_from(age_ms).unwrap_or(0) }
+}
+
+fn judge_missing(seen: &Evidence) -> Verdict {
+    let age = seen.now.ms_since(seen.lock_modified);
+    if age > as_ms(seen.max_age_ms.unwrap_or(seen.timeout_ms)) {
+        stale(Reason::NoSidecarOld, age)
+    } else {
+        live(Reason::NoSidecarYoung)
+    }
+}
+
+fn judge_corrupt(seen: &Evidence) -> Verdict {
+    let written = seen.sidecar_modified.unwrap_or(seen.lock_modified);
+    // A time in the future says nothing about age, so a clock that was set back cannot keep a dead lock for ever.
+    let age = seen.now.ms_since(written);
+    if (0..=CORRUPT_GRACE_MS).contains(&age) { live(Reason::CorruptYoung) } else { stale(Reason::CorruptDead, age) }
+}
+
+fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
+    let age = age_ms(seen, record);
+    let has_process = match record.kind {
+        LockKind::Task | LockKind::Process => true,
+        LockKind::Lease => record.pid_watched,
+        LockKind::Wait | LockKind::Foreign => false,
+    };
+    if has_process && let Some(boot) = &record.boot_id {
+        if *boot != seen.boot_id {
+            return stale(Reason::OtherBoot, age);
+        }
+        if let (Some(probe), Some(start)) = (seen.process, record.pid_start) {
+            if probe.proves_death_of(start) {
+                return stale(Reason::ProcessGone, age);
+            }
+            if probe.proves_life_of(start) && !record.pid_watched {
+                return live_unless_overdue(seen, Reason::ProcessLives);
+            }
+        }
+    }
+    match record.kind {
+        LockKind::Lease => judge_lease(seen, record, age),
+        LockKind::Foreign => judge_foreign(seen, record, age),
+        LockKind::Task | LockKind::Process | LockKind::Wait => live_unless_overdue(seen, Reason::NotProvenDead),
+    }
+}
+
+fn judge_lease(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
+    let (Some(expires), Some(refreshed)) = (record.expires_at, record.refreshed_at) else {
+        return judge_foreign(seen, record, age);
+    };
+    let by_wall = seen.now.ms_since(refreshed);
+    let clocks_disagree = age.abs_diff(by_wall) > CLOCK_TOLERANCE_MS.unsigned_abs();
+    let over = if clocks_disagree { age > expires.ms_since(refreshed) } else { seen.now > expires };
+    if over {
+        return stale(Reason::LeaseOver, age);
+    }
+    // An operator's age limit overrides the lane's timeout, but not a time to live that the holder asked for.
+    if record.ttl_ms.is_none() && seen.max_age_ms.is_some_and(|limit| age > as_ms(limit)) {
+        return stale(Reason::TooOld, age);
+    }
+    if record.pid_watched
+        && seen.process.is_some_and(|probe| record.pid_start.is_some_and(|start| probe.proves_life_of(start)))
+    {
+        return live(Reason::ProcessLives);
+    }
+    live(Reason::LeaseRuns)
+}
+
+fn judge_foreign(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
+    if record.expires_at.is_some_and(|at| seen.now > at) {
+        return stale(Reason::LeaseOver, age);
+    }
+    if age > as_ms(seen.max_age_ms.unwrap_or(seen.timeout_ms)) {
+        return stale(Reason::TooOld, age);
+    }
+    live(Reason::LeaseRuns)
+}
+
+/// Milliseconds since the last refresh: by the boot clock when it was recorded in this boot and the wall clock disagrees
+/// with it, else by the wall clock and the latest of the recorded times and the files' own that is not in the future.
+fn age_ms(seen: &Evidence, record: &LockRecord) -> i64 {
+    let recorded = record.refreshed_at.or(record.acquired_at);
+    if let (Some(at), Some(boot_ms)) = (recorded, record.refreshed_boot_ms)
+        && record.boot_id.as_deref() == Some(seen.boot_id.as_str())
+    {
+        let by_boot = as_ms(seen.boot_ms.saturating_sub(boot_ms));
+        let by_wall = seen.now.ms_since(at);
+        return if by_boot.abs_diff(by_wall) > CLOCK_TOLERANCE_MS.unsigned_abs() { by_boot } else { by_wall };
+    }
+    let plausible = |at: &Timestamp| seen.now.ms_since(*at) >= -CLOCK_TOLERANCE_MS;
+    let latest = match record.kind {
+        LockKind::Foreign => {
+            [recorded, Some(seen.lock_modified), seen.sidecar_modified].into_iter().flatten().filter(plausible).max()
+        }
+        LockKind::Task | LockKind::Process | LockKind::Lease | LockKind::Wait => recorded.or(Some(seen.lock_modified)),
+    };
+    latest.map_or(0, |at| seen.now.ms_since(at)).max(0)
+}
+
+fn as_ms(ms: u64) -> i64 {
+    i64::try_from(ms).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::process::Probe;
+    use proptest::prelude::*;
+
+    const NOW: i64 = 1_700_000_000_000;
+
+    fn record(kind: LockKind) -> LockRecord {
+        LockRecord {
+            lane: None,
+            lock_id: Some("task_1_1700000000".into()),
+            task_id: Some("task_1".into()),
+            fence: None,
+            acquired_at: Some(Timestamp(NOW - 1000)),
+            refreshed_at: Some(Timestamp(NOW - 1000)),
+            expires_at: Some(Timestamp(NOW - 1000 + 600_000)),
+            refreshed_boot_ms: Some(99_000),
+            ttl_ms: None,
+            pid: Some(77),
+            pid_start: Some(5),
+            boot_id: Some("this".into()),
+            host: None,
+            pid_namespace: None,
+            pid_watched: false,
+            kind,
+            extra: None,
+        }
+    }
+
+    fn seen(sidecar: Sidecar) -> Evidence {
+        Evidence {
+            is_regular: true,
+            is_own: true,
+            lock_modified: Timestamp(NOW - 1000),
+            sidecar_modified: Some(Timestamp(NOW - 1000)),
+            sidecar,
+            is_waiting: false,
+            kernel_lock: KernelLock::Free,
+            process: None,
+            now: Timestamp(NOW),
+            boot_ms: 100_000,
+            boot_id: "this".into(),
+            timeout_ms: 600_000,
+            max_age_ms: None,
+        }
+    }
+
+    fn whole(kind: LockKind, change: impl FnOnce(&mut LockRecord)) -> Evidence {
+        let mut record = record(kind);
+        change(&mut record);
+        seen(Sidecar::Whole(Box::new(record)))
+    }
+
+    fn check(evidence: &Evidence, expected: Reason, is_stale: bool) {
+        match judge(evidence) {
+            Verdict::Stale { why, .. } => assert_eq!((why, true), (expected, is_stale)),
+            Verdict::Live { why, .. } => assert_eq!((why, false), (expected, is_stale)),
+            Verdict::Refused { why } => assert_eq!(why, expected),
+        }
+    }
+
+    #[test]
+    fn j1_what_is_not_ours_is_refused() {
+        check(&Evidence { is_regular: false, ..seen(Sidecar::Missing) }, Reason::NotAFile, false);
+        check(&Evidence { is_own: false, ..seen(Sidecar::Missing) }, Reason::ForeignOwner, false);
+        check(&seen(Sidecar::Newer), Reason::NewerVersion, false);
+    }
+
+    #[test]
+    fn j2_a_parked_task_keeps_its_lock_over_a_reboot() {
+        let mut parked = whole(LockKind::Wait, |record| record.boot_id = Some("other".into()));
+        parked.is_waiting = true;
+        check(&parked, Reason::TaskWaits, false);
+    }
+
+    #[test]
+    fn j3_a_kernel_lock_is_life_whatever_the_age_says() {
+        for (lock, why) in [
+            (KernelLock::Supervisor, Reason::SupervisorLives),
+            (KernelLock::Tree, Reason::CommandLives),
+            (KernelLock::LockFile, Reason::LockHeld),
+        ] {
+            let mut old = whole(LockKind::Task, |record| record.expires_at = Some(Timestamp(0)));
+            old.kernel_lock = lock;
+            assert_eq!(judge(&old), Verdict::Live { why, overdue: true });
+            check(&Evidence { kernel_lock: lock, ..seen(Sidecar::Corrupt) }, why, false);
+        }
+    }
+
+    #[test]
+    fn j4_without_a_whole_sidecar_the_age_decides() {
+        let at = |age: i64, sidecar: Sidecar| Evidence {
+            lock_modified: Timestamp(NOW - age),
+            sidecar_modified: Some(Timestamp(NOW - age)),
+            ..seen(sidecar)
+        };
+        check(&at(600_000, Sidecar::Missing), Reason::NoSidecarYoung, false);
+        check(&at(600_001, Sidecar::Missing), Reason::NoSidecarOld, true);
+        check(&at(2000, Sidecar::Corrupt), Reason::CorruptYoung, false);
+        check(&at(2001, Sidecar::Corrupt), Reason::CorruptDead, true);
+        check(&at(-3_600_000, Sidecar::Corrupt), Reason::CorruptDead, true);
+    }
+
+    #[test]
+    fn j5_a_dead_process_or_another_boot_is_stale() {
+        for kind in [LockKind::Task, LockKind::Process] {
+            check(&whole(kind, |record| record.boot_id = Some("other".into())), Reason::OtherBoot, true);
+            let with = |probe| Evidence { process: Some(probe), ..whole(kind, |_| {}) };
+            check(&with(Probe::Gone), Reason::ProcessGone, true);
+            check(&with(Probe::Zombie), Reason::ProcessGone, true);
+            check(&with(Probe::Alive { start: 6 }), Reason::ProcessGone, true);
+            check(&with(Probe::Alive { start: 5 }), Reason::ProcessLives, false);
+            check(&with(Probe::Unknown), Reason::NotProvenDead, false);
+        }
+    }
+
+    #[test]
+    fn a_bare_pid_proves_nothing() {
+        let bare = whole(LockKind::Foreign, |record| {
+            (record.pid_start, record.boot_id) = (None, None);
+        });
+        check(&Evidence { process: Some(Probe::Gone), ..bare }, Reason::LeaseRuns, false);
+    }
+
+    #[test]
+    fn j6_a_lease_ends_strictly_after_its_time() {
+        let at = |now: i64| {
+            let mut evidence = whole(LockKind::Lease, |_| {});
+            evidence.now = Timestamp(NOW - 1000 + now);
+            evidence.boot_ms = 99_000 + u64::try_from(now).expect("a time");
+            evidence
+        };
+        check(&at(600_000), Reason::LeaseRuns, false);
+        check(&at(600_001), Reason::LeaseOver, true);
+    }
+
+    #[test]
+    fn a_clock_jump_does_not_end_a_lease() {
+        let mut jumped = whole(LockKind::Lease, |_| {});
+        jumped.now = Timestamp(NOW + 86_400_000);
+        check(&jumped, Reason::LeaseRuns, false);
+        jumped.now = Timestamp(NOW - 86_400_000);
+        jumped.boot_ms = 99_000 + 600_001;
+        check(&jumped, Reason::LeaseOver, true);
+    }
+
+    #[test]
+    fn a_watched_process_ends_a_lease_and_does_not_prolong_it() {
+        let watched =
+            |probe| Evidence { process: Some(probe), ..whole(LockKind::Lease, |record| record.pid_watched = true) };
+        check(&watched(Probe::Gone), Reason::ProcessGone, true);
+        check(&watched(Probe::Alive { start: 5 }), Reason::ProcessLives, false);
+        let mut over = watched(Probe::Alive { start: 5 });
+        (over.now, over.boot_ms) = (Timestamp(NOW + 600_001), 700_001);
+        check(&over, Reason::LeaseOver, true);
+    }
+
+    #[test]
+    fn an_age_limit_spares_a_lease_with_a_time_of_its_own() {
+        let mut evidence = whole(LockKind::Lease, |_| {});
+        evidence.max_age_ms = Some(500);
+        check(&evidence, Reason::TooOld, true);
+        let mut own = whole(LockKind::Lease, |record| record.ttl_ms = Some(600_000));
+        own.max_age_ms = Some(500);
+        check(&own, Reason::LeaseRuns, false);
+    }
+
+    #[test]
+    fn a_foreign_lock_ends_by_its_expiry_or_by_age() {
+        let foreign = |expires: Option<i64>, acquired: i64, modified: i64| {
+            let mut evidence = whole(LockKind::Foreign, |record| {
+                record.expires_at = expires.map(Timestamp);
+                (record.acquired_at, record.refreshed_at) = (Some(Timestamp(acquired)), None);
+                (record.refreshed_boot_ms, record.boot_id) = (None, None);
+            });
+            evidence.lock_modified = Timestamp(modified);
+            evidence.sidecar_modified = Some(Timestamp(modified));
+            evidence
+        };
+        check(&foreign(Some(NOW - 1), NOW - 5, NOW - 5), Reason::LeaseOver, true);
+        check(&foreign(None, NOW - 600_001, NOW - 600_001), Reason::TooOld, true);
+        check(&foreign(None, 0, NOW - 5), Reason::LeaseRuns, false);
+        check(&foreign(None, NOW * 2, NOW - 600_001), Reason::TooOld, true);
+    }
+
+    proptest! {
+        #[test]
+        fn a_kernel_lock_or_a_living_process_is_never_stale(
+            now in any::<i64>(), boot in any::<u64>(), refreshed in any::<i64>(), expires in any::<i64>(), supervised in any::<bool>(),
+        ) {
+            let mut evidence = whole(LockKind::Task, |record| {
+                record.refreshed_at = Some(Timestamp(refreshed));
+                record.expires_at = Some(Timestamp(expires));
+            });
+            (evidence.now, evidence.boot_ms) = (Timestamp(now), boot);
+            if supervised {
+                evidence.kernel_lock = KernelLock::Supervisor;
+            } else {
+                evidence.process = Some(Probe::Alive { start: 5 });
+            }
+            let is_live = matches!(judge(&evidence), Verdict::Live { .. });
+            prop_assert!(is_live);
+        }
+    }
+}

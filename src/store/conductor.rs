@@ -1,0 +1,273 @@
+//! The conductor directory: the outward face of a task, `active/<id>/` with `meta.json` and the logs, later
+//! `done/<id>/`. What stands there is for people and other programs; luzia never trusts it. A claim in a foreign
+//! `meta.json` is only believed after the checks of `supervision.md`.
+
+use super::error::{Result, StoreError};
+use super::{FORMAT_VERSION, Store, layout};
+use crate::model::{Status, Task, TaskId};
+use crate::os::{FileKind, Handle, Open, Vfs};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The largest `meta.json` read, in bytes.
+pub const MAX_META_BYTES: u64 = 1024 * 1024;
+/// Where a command's standard output goes.
+pub const STDOUT_LOG: &str = "stdout.log";
+/// Where a command's standard error goes.
+pub const STDERR_LOG: &str = "stderr.log";
+
+/// One conductor directory, open.
+pub struct Conductor {
+    files: Arc<dyn Vfs>,
+}
+
+/// What a `meta.json` claims. Nothing of it is proven.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ClaimedMeta {
+    /// The name of its directory.
+    pub dir: String,
+    /// `id`.
+    pub id: Option<String>,
+    /// `status`.
+    pub status: Option<String>,
+    /// `user`.
+    pub user: Option<String>,
+    /// `lock_id`.
+    pub lock_id: Option<String>,
+    /// `fence`.
+    pub fence: Option<u64>,
+    /// `lock_released`.
+    pub lock_released: bool,
+    /// The owner of the file.
+    pub uid: u32,
+    /// Everything in it.
+    pub members: Map<String, Value>,
+}
+
+impl Store {
+    /// Opens a conductor directory. `None` when it does not exist and is not to be created.
+    pub fn conductor(&self, path: &str, create: bool) -> Result<Option<Conductor>> {
+        let files = self.vfs.open_root(path, create).map_err(StoreError::io("open the conductor directory", path))?;
+        let Some(files) = files else { return Ok(None) };
+        if create {
+            for folder in ["active", "done"] {
+                files.make_dir(folder, 0o750).map_err(StoreError::io("make the folder", folder))?;
+            }
+        }
+        Ok(Some(Conductor { files }))
+    }
+
+    /// The conductor directory of tasks whose project configures none.
+    pub fn default_conductor(&self, project: Option<&str>) -> String {
+        let folder = project.map_or_else(|| "_".to_owned(), crate::model::name::encode);
+        format!("{}/{}/{folder}", self.state_dir(), layout::CONDUCTOR)
+    }
+}
+
+impl Conductor {
+    /// Makes `active/<id>/` and writes its `meta.json`; before the command starts (S3.25).
+    pub fn open_task(&self, task: &Task, lock_id: &str, fence: u64) -> Result<()> {
+        self.make_dir(&dir("active", task.id))?;
+        self.write_meta("active", task, Some(lock_id), Some(fence), false)
+    }
+
+    /// The path of a task's directory, for the command's environment.
+    pub fn task_dir(&self, id: TaskId) -> String {
+        format!("{}/{}", self.files.root(), dir("active", id))
+    }
+
+    /// Opens a log for appending.
+    pub fn open_log(&self, id: TaskId, name: &str) -> Result<Box<dyn Handle>> {
+        let path = format!("{}/{name}", dir("active", id));
+        let missing = || StoreError::io("create", &path)(std::io::ErrorKind::NotFound.into());
+        self.files.open(&path, Open::Append(0o640)).map_err(StoreError::io("open", &path))?.ok_or_else(missing)
+    }
+
+    /// Opens a log for reading, where the task stands now; `None` when there is none.
+    pub fn read_log(&self, id: TaskId, name: &str) -> Result<Option<Box<dyn Handle>>> {
+        for place in ["active", "done", "active"] {
+            let path = format!("{}/{name}", dir(place, id));
+            match self.files.open(&path, Open::ReadOnly) {
+                Ok(Some(handle)) => return Ok(Some(handle)),
+                Ok(None) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(StoreError::io("open", &path)(error)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes the end of a run into `meta.json`; a task that is over moves to `done/`. Idempotent.
+    pub fn close_task(&self, task: &Task, lock_id: Option<&str>, fence: Option<u64>) -> Result<()> {
+        let place = self.place_of(task.id)?;
+        let Some(place) = place else { return Ok(()) };
+        self.write_meta(place, task, lock_id, fence, false)?;
+        if place == "active" && task.outcome.is_some() {
+            // A directory of the same name is left from an earlier life of the conductor directory: it stays beside ours.
+            let (from, to) = (dir("active", task.id), dir("done", task.id));
+            let moved = self.files.publish(&from, &to).map_err(StoreError::io("move", &from))?;
+            if moved == crate::os::Published::NoDirectory {
+                self.make_dir("done")?;
+                self.files.publish(&from, &to).map_err(StoreError::io("move", &from))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes in `meta.json` that the task's lanes are released.
+    pub fn mark_released(&self, task: &Task, lock_id: Option<&str>, fence: Option<u64>) -> Result<()> {
+        match self.place_of(task.id)? {
+            Some(place) => self.write_meta(place, task, lock_id, fence, true),
+            None => Ok(()),
+        }
+    }
+
+    fn place_of(&self, id: TaskId) -> Result<Option<&'static str>> {
+        for place in ["active", "done"] {
+            let path = dir(place, id);
+            if self.files.meta(&path).map_err(StoreError::io("look at", &path))?.is_some() {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
+    fn write_meta(
+        &self,
+        place: &str,
+        task: &Task,
+        lock_id: Option<&str>,
+        fence: Option<u64>,
+        released: bool,
+    ) -> Result<()> {
+        let folder = dir(place, task.id);
+        let old = self.read_members(&format!("{folder}/meta.json"))?.map(|(members, _)| members);
+        let mut members = old.unwrap_or_default();
+        let known = meta_of(task, lock_id, fence, released);
+        if let Value::Object(known) = known {
+            members.extend(known);
+        }
+        self.replace_meta(&folder, &members)
+    }
+
+    fn replace_meta(&self, folder: &str, members: &Map<String, Value>) -> Result<()> {
+        let (tmp, path) = (format!("{folder}/.meta.json.tmp"), format!("{folder}/meta.json"));
+        let mut bytes =
+            serde_json::to_vec_pretty(members).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
+        bytes.push(b'\n');
+        let missing = || StoreError::io("create", &tmp)(std::io::ErrorKind::NotFound.into());
+        let mut handle = self
+            .files
+            .open(&tmp, Open::Truncate(0o640))
+            .map_err(StoreError::io("create", &tmp))?
+            .ok_or_else(missing)?;
+        handle.write_all(&bytes).map_err(StoreError::io("write", &tmp))?;
+        drop(handle);
+        self.files.rename(&tmp, &path).map_err(StoreError::io("rename", &tmp))?;
+        Ok(())
+    }
+
+    /// The members and the owner of a `meta.json`; `None` when it does not exist or is nothing to read.
+    fn read_members(&self, path: &str) -> Result<Option<(Map<String, Value>, u32)>> {
+        let mut handle = match self.files.open(path, Open::ReadOnly) {
+            Ok(Some(handle)) => handle,
+            Ok(None) => return Ok(None),
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::InvalidInput | std::io::ErrorKind::NotFound) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(StoreError::io("open", path)(error)),
+        };
+        let uid = handle.meta().map_err(StoreError::io("look at", path))?.uid;
+        let Ok(bytes) = handle.read_all(MAX_META_BYTES) else { return Ok(None) };
+        Ok(serde_json::from_slice::<Map<String, Value>>(&bytes).ok().map(|members| (members, uid)))
+    }
+
+    /// What the `meta.json` files below `active/` claim; those that do not read come as `Err` with their path.
+    pub fn claims(&self) -> Result<Vec<std::result::Result<ClaimedMeta, String>>> {
+        let mut claims = Vec::new();
+        let mut entries = self.files.list("active").map_err(StoreError::io("list", "active"))?.unwrap_or_default();
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        for entry in entries.into_iter().filter(|entry| entry.kind == FileKind::Dir) {
+            let path = format!("active/{}/meta.json", entry.name);
+            let Some((members, uid)) = self.read_members(&path)? else {
+                claims.push(Err(path));
+                continue;
+            };
+            let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
+            claims.push(Ok(ClaimedMeta {
+                id: text("id"),
+                status: text("status"),
+                user: text("user"),
+                lock_id: text("lock_id"),
+                fence: members.get("fence").and_then(Value::as_u64),
+                lock_released: members.get("lock_released").and_then(Value::as_bool).unwrap_or(false),
+                uid,
+                dir: entry.name,
+                members,
+            }));
+        }
+        Ok(claims)
+    }
+
+    /// Sets `lock_released: true` in a foreign `meta.json`; everything else in it stays.
+    pub fn acknowledge(&self, claim: &ClaimedMeta) -> Result<()> {
+        let mut members = claim.members.clone();
+        members.insert("lock_released".into(), true.into());
+        self.replace_meta(&format!("active/{}", claim.dir), &members)
+    }
+
+    fn make_dir(&self, path: &str) -> Result<()> {
+        self.files.make_dir(path, 0o750).map_err(StoreError::io("make the folder", path))?;
+        Ok(())
+    }
+}
+
+fn dir(place: &str, id: TaskId) -> String {
+    format!("{place}/{id}")
+}
+
+/// The members of `meta.json`: those of S3.20, and those of S1.35–S1.38 once the task is over.
+fn meta_of(task: &Task, lock_id: Option<&str>, fence: Option<u64>, released: bool) -> Value {
+    let mut meta = json!({
+        "v": FORMAT_VERSION,
+        "id": task.id.to_string(),
+        "status": task.status.word(),
+        "user": task.user.as_str(),
+        "project": task.project.as_ref().map(|project| project.as_str()),
+        "lanes": task.all_lanes().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "priority": task.priority.number(),
+        "command": task.command,
+        "label": task.label,
+        "lock_id": lock_id,
+        "fence": fence,
+        "lock_released": released,
+        "attempt": task.attempt(),
+        "starts": task.starts,
+        "created_at": task.created_at.to_string(),
+        "started_at": task.last_start.as_ref().map(|start| start.at.to_string()),
+    });
+    let (Some(outcome), Some(members)) = (&task.outcome, meta.as_object_mut()) else { return meta };
+    let result = json!({
+        "completedAt": outcome.completed_at.to_string(),
+        "resultType": outcome.result_type(),
+        "resultSummary": outcome.summary,
+        "exit_code": outcome.exit_code,
+        "signal": outcome.signal,
+        "ran_ms": outcome.ran_ms,
+    });
+    if let Value::Object(result) = result {
+        members.extend(result);
+    }
+    if outcome.status == Status::Failed {
+        members.insert("errorMessage".into(), json!(outcome.error));
+        members.insert("failedActionId".into(), json!(0));
+    }
+    if outcome.status == Status::Cancelled {
+        members.insert("cancelledBy".into(), json!(outcome.cancelled_by));
+        members.insert("cancelReason".into(), json!(outcome.cancel_reason));
+    }
+    if outcome.status == Status::Completed {
+        members.insert("variables".into(), json!({}));
+    }
+    meta
+}

@@ -1,0 +1,77 @@
+//! What can go wrong on disk. An answer that is to be expected, such as a held lock, is a value and not an error.
+
+use crate::model::LaneName;
+use std::io;
+
+/// A failure of the store. The old state is intact.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {action} \"{path}\": {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which file, below the state directory.
+        path: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A record does not read whole.
+    #[error("\"{path}\" is not a whole record: {why}")]
+    Corrupt {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A record of a newer version.
+    #[error("\"{path}\" was written by a newer luzia (format {version})")]
+    Newer {
+        /// The file.
+        path: String,
+        /// The version it carries.
+        version: u64,
+    },
+    /// Somebody stays in the guard of a lane.
+    #[error("the guard of lane \"{lane}\" is busy")]
+    GuardBusy {
+        /// The lane.
+        lane: LaneName,
+        /// The process in the guard, when it can be told.
+        holder: Option<u32>,
+    },
+    /// The state directory is not one that luzia may use.
+    #[error("the state directory \"{path}\" {why}")]
+    Unsafe {
+        /// The directory.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The state directory does not exist, and this verb does not make one.
+    #[error("the state directory \"{path}\" does not exist")]
+    Absent {
+        /// The directory.
+        path: String,
+    },
+    /// A record would be larger than what is read back.
+    #[error("the task is too large: {bytes} bytes, and {limit} are the most", limit = super::MAX_RECORD_BYTES)]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn io(action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    pub(crate) fn corrupt(path: &str, why: impl Into<String>) -> Self {
+        Self::Corrupt { path: path.to_owned(), why: why.into() }
+    }
+}
+
+/// The result of a store verb.
+pub type Result<T> = std::result::Result<T, StoreError>;

@@ -1,0 +1,117 @@
+//! Events: one append-only record of something that happened, a line of JSON in `events/<day>.jsonl`. They inform; no
+//! decision of luzia rests on them, so a failure to write one never fails the verb.
+
+use super::error::Result;
+use super::{FORMAT_VERSION, Store, layout};
+use crate::model::{LaneName, TaskId, Timestamp};
+use crate::os::Open;
+use serde_json::{Value, json};
+
+/// One event, with what is known of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    /// What happened, one word.
+    pub name: &'static str,
+    /// The task it happened to.
+    pub task: Option<TaskId>,
+    /// The task's user.
+    pub user: Option<String>,
+    /// The lane it happened in.
+    pub lane: Option<LaneName>,
+    /// A sentence; log lines quoted from a source stand here word for word.
+    pub message: Option<String>,
+    /// Further members.
+    pub data: Value,
+}
+
+/// An event as it was read back.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EventSink {
+    /// When.
+    pub at: Timestamp,
+    /// The whole line.
+    pub line: Value,
+}
+
+impl Event {
+    /// An event without details.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, task: None, user: None, lane: None, message: None, data: Value::Null }
+    }
+
+    /// An event of a task.
+    pub fn of(name: &'static str, task: &crate::model::Task) -> Self {
+        Self { task: Some(task.id), user: Some(task.user.to_string()), ..Self::new(name) }
+    }
+
+    /// The same with a message.
+    pub fn saying(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// The same in a lane.
+    pub fn in_lane(mut self, lane: &LaneName) -> Self {
+        self.lane = Some(lane.clone());
+        self
+    }
+
+    /// The same with further members.
+    pub fn with(mut self, data: Value) -> Self {
+        self.data = data;
+        self
+    }
+}
+
+impl Store {
+    /// Appends an event. It is not synced, and a failure is not reported: events inform.
+    pub fn note(&self, event: &Event) {
+        let now = self.clock.now();
+        let mut line = json!({
+            "v": FORMAT_VERSION,
+            "at": now.to_string(),
+            "boot_ms": self.clock.boot_ms(),
+            "event": event.name,
+            "pid": self.me.pid,
+        });
+        let Some(members) = line.as_object_mut() else { return };
+        let mut set = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                members.insert(name.into(), value);
+            }
+        };
+        set("task", event.task.map(|task| task.to_string().into()));
+        set("user", event.user.clone().map(Value::from));
+        set("lane", event.lane.as_ref().map(|lane| lane.to_string().into()));
+        set("message", event.message.clone().map(Value::from));
+        set("data", (!event.data.is_null()).then(|| event.data.clone()));
+        let path = format!("{}/{}.jsonl", layout::EVENTS, now.day());
+        if let Ok(Some(mut file)) = self.vfs.open(&path, Open::Append(0o600)) {
+            let _ = file.write_all(format!("{line}\n").as_bytes());
+        }
+    }
+
+    /// Every event since `since`, in the order in which they were written; lines that do not read are left out.
+    pub fn events_since(&self, since: Timestamp) -> Result<Vec<EventSink>> {
+        let first = since.day();
+        let mut days: Vec<String> = self
+            .list(layout::EVENTS)?
+            .into_iter()
+            .filter_map(|entry| entry.name.strip_suffix(".jsonl").map(str::to_owned))
+            .filter(|day| *day >= first)
+            .collect();
+        days.sort_unstable();
+        let mut events = Vec::new();
+        for day in days {
+            let path = format!("{}/{day}.jsonl", layout::EVENTS);
+            let Some(mut file) = self.open(&path, Open::ReadOnly)? else { continue };
+            let bytes = file.read_all(u64::MAX).map_err(super::StoreError::io("read", &path))?;
+            for line in bytes.split(|byte| *byte == b'\n') {
+                let Ok(line) = serde_json::from_slice::<Value>(line) else { continue };
+                let at = line.get("at").and_then(Value::as_str).and_then(Timestamp::parse);
+                events.extend(at.filter(|at| *at >= since).map(|at| EventSink { at, line }));
+            }
+        }
+        Ok(events)
+    }
+}

@@ -1,0 +1,119 @@
+//! Guards: 256 permanent files whose kernel lock covers every change of a lane's lock files, and which store the
+//! fences of its lanes (`locks.md`). Nobody waits, executes or runs foreign code while in a guard.
+
+use super::counter::{self, CounterFile};
+use super::error::{Result, StoreError};
+use super::{Store, layout};
+use crate::model::{Fence, LaneName};
+use crate::os::{Handle, Open};
+use std::time::Duration;
+
+/// How long a command line tries to enter a guard before it answers "guard busy", in milliseconds.
+pub const GUARD_WAIT_MS: u64 = 5000;
+const PAUSE_FIRST_US: u64 = 200;
+const PAUSE_MOST_US: u64 = 5000;
+
+/// The guards of one or several lanes, held until dropped.
+pub struct Guards<'a> {
+    store: &'a Store,
+    held: Vec<(u8, Box<dyn Handle>)>,
+}
+
+/// The guard of a lane: a hash of its name, so that it never changes.
+pub fn bucket(lane: &LaneName) -> u8 {
+    let [first, ..] = crc32fast::hash(lane.stem().as_bytes()).to_be_bytes();
+    first
+}
+
+impl Store {
+    /// Enters the guards of all `lanes`: the first with patience, the further ones without waiting; all or none.
+    pub(crate) fn enter_guards(&self, lanes: &[&LaneName]) -> Result<Guards<'_>> {
+        let start = self.clock.boot_ms();
+        let mut pause_us = PAUSE_FIRST_US + u64::from(self.me.pid % 97);
+        loop {
+            if let Some(guards) = self.try_guards(lanes)? {
+                return Ok(guards);
+            }
+            if self.clock.boot_ms().saturating_sub(start) >= GUARD_WAIT_MS {
+                return Err(self.guard_busy(lanes[0]));
+            }
+            self.clock.sleep(Duration::from_micros(pause_us));
+            pause_us = (pause_us * 2).min(PAUSE_MOST_US);
+        }
+    }
+
+    /// Enters the guards of all `lanes` without waiting; `None` when one of them is busy.
+    pub(crate) fn try_guards(&self, lanes: &[&LaneName]) -> Result<Option<Guards<'_>>> {
+        let mut buckets: Vec<u8> = lanes.iter().map(|lane| bucket(lane)).collect();
+        buckets.sort_unstable();
+        buckets.dedup();
+        self.procs.hold_stop_signals(true);
+        let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()) };
+        for bucket in buckets {
+            match self.try_guard(bucket)? {
+                Some(handle) => guards.held.push((bucket, handle)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(guards))
+    }
+
+    fn try_guard(&self, bucket: u8) -> Result<Option<Box<dyn Handle>>> {
+        let path = layout::guard(bucket);
+        loop {
+            let mut handle = self.open_guard(&path)?;
+            if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
+                return Ok(None);
+            }
+            // A guard that was removed by hand while we opened it guards nothing.
+            let links = handle.meta().map_err(StoreError::io("look at", &path))?.links;
+            if links > 0 {
+                return Ok(Some(handle));
+            }
+        }
+    }
+
+    fn open_guard(&self, path: &str) -> Result<Box<dyn Handle>> {
+        for how in [Open::Existing, Open::CreateNew(0o600)].into_iter().cycle() {
+            if let Some(handle) = self.vfs.open(path, how).map_err(StoreError::io("open", path))? {
+                return Ok(handle);
+            }
+        }
+        unreachable!("the cycle has no end")
+    }
+
+    fn guard_busy(&self, lane: &LaneName) -> StoreError {
+        let meta = self.vfs.meta(&layout::guard(bucket(lane)));
+        let holder = meta.ok().flatten().and_then(|meta| self.procs.lock_holder(meta.ident));
+        StoreError::GuardBusy { lane: lane.clone(), holder }
+    }
+}
+
+impl Guards<'_> {
+    /// Takes the next fence of a lane. `seen` is a fence that is known to have been given, for a guard that was damaged.
+    pub(crate) fn next_fence(&mut self, lane: &LaneName, seen: u64) -> Result<Fence> {
+        let wanted = bucket(lane);
+        let store = self.store;
+        let handle = self
+            .held
+            .iter_mut()
+            .find_map(|(bucket, handle)| (*bucket == wanted).then_some(handle))
+            .expect("the guard of the lane was entered");
+        let path = layout::guard(wanted);
+        let micros = u64::try_from(store.clock.now().0).unwrap_or(0).saturating_mul(1000);
+        let fallback = |_: &CounterFile| Ok(micros.max(seen));
+        let settle = || store.sync_dir(layout::GUARDS);
+        counter::take(handle.as_mut(), &path, &store.clock.boot_id(), 1, fallback, settle).map(Fence)
+    }
+}
+
+impl Drop for Guards<'_> {
+    fn drop(&mut self) {
+        // An explicit unlock first: a child forked meanwhile may share the description, and closing would not be enough.
+        for (_, handle) in self.held.iter_mut().rev() {
+            let _ = handle.unlock();
+        }
+        self.held.clear();
+        self.store.procs.hold_stop_signals(false);
+    }
+}

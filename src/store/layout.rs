@@ -1,0 +1,161 @@
+//! Where things stand below the state directory: every path is made here. Does no I/O but the making of folders.
+
+use super::error::{Result, StoreError};
+use super::{FORMAT_VERSION, Store};
+use crate::model::lane::slot_stem;
+use crate::model::{LaneName, Priority, Task, TaskId};
+use crate::os::{FileKind, Open};
+
+pub(crate) const LOCKS: &str = "locks";
+pub(crate) const GUARDS: &str = "locks/.guard";
+pub(crate) const SPOOL: &str = "spool";
+pub(crate) const TMP: &str = "spool/tmp";
+pub(crate) const PENDING: &str = "spool/pending";
+pub(crate) const PARKED: &str = "spool/parked";
+pub(crate) const TIMERS: &str = "spool/timers";
+pub(crate) const AFTER: &str = "spool/after";
+pub(crate) const ORDER: &str = "spool/lanes";
+pub(crate) const KEYS: &str = "spool/keys";
+pub(crate) const RUNNING: &str = "spool/running";
+pub(crate) const WAITING: &str = "spool/waiting";
+pub(crate) const DONE: &str = "spool/done";
+pub(crate) const CORRUPT: &str = "spool/corrupt";
+pub(crate) const SEQUENCE: &str = "spool/sequence";
+pub(crate) const FAIR: &str = "spool/fair";
+pub(crate) const WAKE: &str = "spool/wake";
+pub(crate) const RUN: &str = "run";
+pub(crate) const EVENTS: &str = "events";
+pub(crate) const CONDUCTOR: &str = "conductor";
+pub(crate) const FORMAT: &str = "format";
+pub(crate) const DISPATCHERS: &str = "dispatchers.lock";
+
+const FOLDERS: [&str; 17] = [
+    LOCKS, GUARDS, SPOOL, TMP, PENDING, PARKED, TIMERS, AFTER, ORDER, KEYS, RUNNING, WAITING, DONE, CORRUPT, RUN,
+    EVENTS, CONDUCTOR,
+];
+
+pub(crate) fn guard(bucket: u8) -> String {
+    format!("{GUARDS}/{bucket:02x}")
+}
+
+pub(crate) fn lock_file(lane_stem: &str, slot: u32) -> String {
+    format!("{LOCKS}/{}.lock", slot_stem(lane_stem, slot))
+}
+
+pub(crate) fn sidecar(lane_stem: &str, slot: u32) -> String {
+    format!("{LOCKS}/{}.json", slot_stem(lane_stem, slot))
+}
+
+pub(crate) fn sidecar_tmp(lane_stem: &str, slot: u32) -> String {
+    format!("{LOCKS}/.{}.json.tmp", slot_stem(lane_stem, slot))
+}
+
+pub(crate) fn pending_tier(priority: Priority) -> String {
+    format!("{PENDING}/{}", priority.number())
+}
+
+pub(crate) fn pending_lane(priority: Priority, lane_stem: &str) -> String {
+    format!("{PENDING}/{}/{lane_stem}", priority.number())
+}
+
+pub(crate) fn pending_segment(priority: Priority, lane_stem: &str, segment: u64) -> String {
+    format!("{PENDING}/{}/{lane_stem}/{segment}", priority.number())
+}
+
+pub(crate) fn pending_at(priority: Priority, lane_stem: &str, id: TaskId) -> String {
+    format!("{}/{}.json", pending_segment(priority, lane_stem, segment(id)), id.0)
+}
+
+pub(crate) fn pending(task: &Task) -> String {
+    pending_at(task.priority, &LaneName::user(&task.user).stem(), task.id)
+}
+
+pub(crate) fn parked(id: TaskId) -> String {
+    format!("{PARKED}/{}/{}.json", segment(id), id.0)
+}
+
+pub(crate) fn running(id: TaskId) -> String {
+    format!("{RUNNING}/{}.json", id.0)
+}
+
+pub(crate) fn waiting(id: TaskId) -> String {
+    format!("{WAITING}/{}.json", id.0)
+}
+
+pub(crate) fn done(day: &str, id: TaskId) -> String {
+    format!("{DONE}/{day}/{}.json", id.0)
+}
+
+pub(crate) fn run_dir(id: TaskId) -> String {
+    format!("{RUN}/{}", id.0)
+}
+
+pub(crate) fn run_file(id: TaskId, name: &str) -> String {
+    format!("{RUN}/{}/{name}", id.0)
+}
+
+/// The segment of a lane's folder in which a task stands; segments keep the listing of a deep lane short.
+pub(crate) fn segment(id: TaskId) -> u64 {
+    id.0 / 1000
+}
+
+/// The id in the name of a record, in its one spelling.
+pub(crate) fn id_in(file_name: &str) -> Option<TaskId> {
+    TaskId::parse(file_name.strip_suffix(".json")?).filter(|id| format!("{}.json", id.0) == file_name)
+}
+
+impl Store {
+    /// Makes the folders of a state directory that has none yet, and refuses one that a newer luzia wrote.
+    pub fn prepare(&self) -> Result<()> {
+        if self.has_layout()? {
+            return Ok(());
+        }
+        for folder in FOLDERS {
+            let mode = if folder == LOCKS { 0o755 } else { 0o700 };
+            self.vfs.make_dir(folder, mode).map_err(StoreError::io("make the folder", folder))?;
+        }
+        if let Some(mut wake) = self.open(WAKE, Open::Append(0o600))? {
+            wake.write_all(b"").map_err(StoreError::io("write", WAKE))?;
+        }
+        let text = format!("{{\"v\":{FORMAT_VERSION}}}\n");
+        let tmp = format!("{TMP}/format.{}", self.me.pid);
+        self.write_whole(&tmp, Open::Truncate(0o600), text.as_bytes())?;
+        self.rename(&tmp, FORMAT)?;
+        for folder in [SPOOL, LOCKS, "."] {
+            self.sync_dir(folder)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the state directory has its folders. A newer format is an error, so that nothing of it is rewritten.
+    pub fn has_layout(&self) -> Result<bool> {
+        let Some(bytes) = self.read(FORMAT)? else { return Ok(false) };
+        let value: serde_json::Value =
+            serde_json::from_slice(&bytes).map_err(|error| StoreError::corrupt(FORMAT, error.to_string()))?;
+        match value.get("v").and_then(serde_json::Value::as_u64) {
+            Some(FORMAT_VERSION) => Ok(true),
+            Some(version) if version > FORMAT_VERSION => Err(StoreError::Newer { path: FORMAT.into(), version }),
+            _ => Err(StoreError::corrupt(FORMAT, "it has no version")),
+        }
+    }
+
+    /// Refuses a state directory in which others could change locks, or on which locks do not hold (`locks.md`).
+    pub fn check_safety(&self, force_file_system: bool) -> Result<()> {
+        let refuse = |why: String| Err(StoreError::Unsafe { path: self.state_dir().to_owned(), why });
+        let meta = self.vfs.meta(".").map_err(StoreError::io("look at", "."))?;
+        let Some(meta) = meta.filter(|meta| meta.kind == FileKind::Dir) else {
+            return Err(StoreError::Absent { path: self.state_dir().to_owned() });
+        };
+        if meta.uid != self.uid {
+            return refuse(format!("belongs to the account with uid {}, not to this one", meta.uid));
+        }
+        if meta.mode & 0o022 != 0 || meta.mode & 0o1000 != 0 {
+            return refuse(format!("can be written by other accounts (mode {:04o})", meta.mode & 0o7777));
+        }
+        let file_system = self.vfs.file_system().map_err(StoreError::io("look at the file system of", "."))?;
+        if !file_system.is_local && !force_file_system {
+            return refuse(format!("is on {}, where kernel locks do not hold between all programs", file_system.name));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,364 @@
+//! How a task moves: claimed, ended, queued again. Each verb names its commit point; every step after it is idempotent
+//! and is finished by whoever comes next. All of them require the task's `supervisor.lock`.
+
+use super::error::{Result, StoreError};
+use super::locks::{Acquired, Break, Request};
+use super::look::LockView;
+use super::spool::Head;
+use super::{Place, Store, decode_task, encode_task, layout, rundir};
+use crate::model::judgement::Judge;
+use crate::model::lock::Grant;
+use crate::model::{LaneName, Task, TaskId};
+use crate::os::Handle;
+
+/// A task that this process may start.
+pub struct Claimed {
+    /// The task.
+    pub task: Task,
+    /// Its `supervisor.lock`, to be handed to the supervisor.
+    pub lock: Box<dyn Handle>,
+    /// Its lanes.
+    pub grants: Vec<Grant>,
+    /// Stale locks that were broken on the way.
+    pub broken: Vec<Break>,
+}
+
+/// The answer to a claim.
+pub enum Claim {
+    /// The task is this process's to start.
+    Claimed(Box<Claimed>),
+    /// Somebody else has it, or had it.
+    Lost,
+    /// It may not start now, as the check of the caller said.
+    Refused(Box<Task>),
+    /// A lane is held.
+    Held(Box<Task>, Box<LockView>),
+    /// A dead task must be recovered first; perhaps this very one.
+    NeedsRecovery(TaskId),
+    /// Its record is damaged; it was set aside.
+    SetAside(StoreError),
+}
+
+/// What comes after a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// The task is over.
+    Over,
+    /// It is queued again.
+    Queued,
+}
+
+/// The end of a run: the task as it will be recorded. With an outcome it is over, without one it is queued again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ending {
+    /// The record to be.
+    pub task: Task,
+}
+
+impl Ending {
+    /// What comes after it.
+    pub fn next(&self) -> Next {
+        if self.task.outcome.is_some() { Next::Over } else { Next::Queued }
+    }
+}
+
+/// What a look at one run folder found, with its `supervisor.lock` taken.
+pub struct Found {
+    /// The task, when a record of it reads.
+    pub task: Option<Task>,
+    /// The lock.
+    pub lock: Box<dyn Handle>,
+    /// Its end, when it was recorded.
+    pub ending: Option<Ending>,
+    /// Whether a launch was recorded.
+    pub is_started: bool,
+    /// Whether `tree.lock` is held.
+    pub is_tree_locked: bool,
+    /// Where its record stands.
+    pub place: Option<Place>,
+}
+
+/// What became of a request to take a pending task out of the queue.
+pub enum Removed {
+    /// It is out of the queue, and its lock is ours.
+    Taken(Box<Task>, Box<dyn Handle>),
+    /// It is not pending any more.
+    NotPending,
+    /// Somebody acts for it right now.
+    Busy,
+}
+
+impl Store {
+    /// Claims the head of a lane: takes its `supervisor.lock`, asks `admit`, takes its lanes, moves its record. Commit
+    /// point: the rename `pending` -> `running`, which needs no sync, because after a power cut the record stands in its
+    /// old place and every holder is dead.
+    pub fn claim(
+        &self,
+        head: &Head,
+        admit: &dyn Fn(&Task) -> bool,
+        request: &dyn Fn(&Task) -> Request,
+        judge: Judge,
+    ) -> Result<Claim> {
+        let path = layout::pending_at(head.priority, &head.lane_stem, head.id);
+        let Some(lock) = self.take_supervisor_lock(head.id)? else { return Ok(Claim::Lost) };
+        match self.claim_locked(head.id, &path, lock, admit, request, judge)? {
+            (claim, None) => Ok(claim),
+            (claim, Some(lock)) => {
+                // Nothing was claimed: the run folder goes again, so that an idle task leaves nothing behind.
+                self.remove_run_dir(head.id)?;
+                drop(lock);
+                Ok(claim)
+            }
+        }
+    }
+
+    fn claim_locked(
+        &self,
+        id: TaskId,
+        path: &str,
+        lock: Box<dyn Handle>,
+        admit: &dyn Fn(&Task) -> bool,
+        request: &dyn Fn(&Task) -> Request,
+        judge: Judge,
+    ) -> Result<(Claim, Option<Box<dyn Handle>>)> {
+        let Some(bytes) = self.read(path)? else { return Ok((Claim::Lost, self.if_unused(id, lock)?)) };
+        let task = match self.read_task(Place::Pending, path, &bytes, id) {
+            Ok(task) => task,
+            Err(error @ StoreError::Corrupt { .. }) => {
+                self.set_aside(path)?;
+                return Ok((Claim::SetAside(error), Some(lock)));
+            }
+            Err(error) => return Err(error),
+        };
+        if self.read_result(id)?.is_some() || self.started(id)?.is_some() {
+            return Ok((Claim::NeedsRecovery(id), None));
+        }
+        if !admit(&task) {
+            return Ok((Claim::Refused(Box::new(task)), Some(lock)));
+        }
+        let (grants, broken) = match self.acquire(&request(&task), judge)? {
+            Acquired::Granted { grants, broken, .. } => (grants, broken),
+            Acquired::Held(view) => return Ok((Claim::Held(Box::new(task), view), Some(lock))),
+            Acquired::NeedsRecovery(dead) => return Ok((Claim::NeedsRecovery(dead), Some(lock))),
+            Acquired::Refreshed(_) => return Ok((Claim::Lost, Some(lock))),
+        };
+        match self.rename(path, &layout::running(id)) {
+            Ok(true) => {}
+            lost => {
+                self.release_task(id, &task.all_lanes())?;
+                lost?;
+                return Ok((Claim::Lost, Some(lock)));
+            }
+        }
+        self.unmark_order(&task)?;
+        self.sweep_pending(&task)?;
+        Ok((Claim::Claimed(Box::new(Claimed { task, lock, grants, broken })), None))
+    }
+
+    /// The lock itself when the run folder may be removed: nothing of the task is there that recovery would need.
+    fn if_unused(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<Option<Box<dyn Handle>>> {
+        let in_use = self.meta(&layout::running(id))?.is_some()
+            || self.meta(&layout::waiting(id))?.is_some()
+            || self.meta(&layout::run_file(id, rundir::RESULT))?.is_some();
+        Ok((!in_use).then_some(lock))
+    }
+
+    /// Gives a claim up: releases the lanes and puts the record back in its old place.
+    pub fn unclaim(&self, claimed: Claimed) -> Result<()> {
+        let task = &claimed.task;
+        self.release_task(task.id, &task.all_lanes())?;
+        self.mark_order(task)?;
+        let stem = LaneName::user(&task.user).stem();
+        let folders = [
+            layout::pending_tier(task.priority),
+            layout::pending_lane(task.priority, &stem),
+            layout::pending_segment(task.priority, &stem, layout::segment(task.id)),
+        ];
+        self.publish(&layout::running(task.id), &layout::pending(task), &folders)?;
+        self.remove_run_dir(task.id)?;
+        drop(claimed.lock);
+        self.ring();
+        Ok(())
+    }
+
+    /// Takes a pending or parked task for a verb that ends it without starting it.
+    pub fn take_pending(&self, id: TaskId) -> Result<Removed> {
+        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(Removed::Busy) };
+        match self.find(id)? {
+            Some((Place::Pending | Place::Parked, task)) if self.read_result(id)?.is_none() => {
+                Ok(Removed::Taken(Box::new(task), lock))
+            }
+            _ => {
+                if let Some(lock) = self.if_unused(id, lock)? {
+                    self.remove_run_dir(id)?;
+                    drop(lock);
+                }
+                Ok(Removed::NotPending)
+            }
+        }
+    }
+
+    /// Records how a run ended. Commit point: the sync of its folder; what follows is finished by whoever comes next.
+    pub fn record_ending(&self, ending: &Ending) -> Result<()> {
+        let id = ending.task.id;
+        let bytes = encode_task(&ending.task)?;
+        let folder = layout::run_dir(id);
+        self.replace(
+            &layout::run_file(id, "result.tmp"),
+            &layout::run_file(id, rundir::RESULT),
+            &folder,
+            &bytes,
+            true,
+        )?;
+        self.sync_dir(layout::RUN)
+    }
+
+    fn read_result(&self, id: TaskId) -> Result<Option<Ending>> {
+        let path = layout::run_file(id, rundir::RESULT);
+        let Some(bytes) = self.read(&path)? else { return Ok(None) };
+        match decode_task(&path, &bytes, None) {
+            Ok(task) if task.id == id => Ok(Some(Ending { task })),
+            Ok(_) | Err(StoreError::Corrupt { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Moves the record of an ended run to where it belongs, after its lanes were released: `done`, or back to its old
+    /// place in the queue. Gives the tasks that waited for its end. Idempotent; the lock goes last.
+    pub fn settle(&self, ending: &Ending, lock: Box<dyn Handle>) -> Result<Vec<TaskId>> {
+        let task = &ending.task;
+        let result = layout::run_file(task.id, rundir::RESULT);
+        self.unmark_order(task)?;
+        let dependents = match &task.outcome {
+            Some(outcome) => {
+                let day = outcome.completed_at.day();
+                self.make_dir(&format!("{}/{day}", layout::DONE))?;
+                self.rename(&result, &layout::done(&day, task.id))?;
+                self.unlink(&layout::pending(task))?;
+                self.sweep_pending(task)?;
+                self.unlink(&layout::parked(task.id))?;
+                self.remove_dir(&format!("{}/{}", layout::PARKED, layout::segment(task.id)))?;
+                self.drop_key(task)?;
+                self.drop_hints(task)?;
+                self.list(&format!("{}/{}", layout::AFTER, task.id.0))?
+                    .iter()
+                    .filter_map(|e| TaskId::parse(&e.name))
+                    .collect()
+            }
+            None => {
+                if let Some(done) = self.find_done(task.id)? {
+                    self.unlink(&done)?;
+                }
+                if self.meta(&result)?.is_some() {
+                    self.place(task, &result, true)?;
+                }
+                Vec::new()
+            }
+        };
+        self.unlink(&layout::running(task.id))?;
+        self.unlink(&layout::waiting(task.id))?;
+        self.remove_run_dir(task.id)?;
+        drop(lock);
+        self.ring();
+        Ok(dependents)
+    }
+
+    fn drop_hints(&self, task: &Task) -> Result<()> {
+        for at in [task.start_by, task.due_at].into_iter().flatten() {
+            self.clear_timer(task.id, at)?;
+        }
+        for dependency in &task.after {
+            self.clear_after(task.id, *dependency)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at a task that nobody supervises: takes its lock and tells what is there. `None` while somebody has it.
+    pub fn find_abandoned(&self, id: TaskId) -> Result<Option<Found>> {
+        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(None) };
+        self.look_abandoned(id, lock).map(Some)
+    }
+
+    /// The same with a lock that was handed over.
+    pub fn look_abandoned(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<Found> {
+        let ending = self.read_result(id)?;
+        let (place, task) = match self.find_for_recovery(id)? {
+            Some((place, task)) => (Some(place), task),
+            None => (None, ending.as_ref().map(|ending| ending.task.clone())),
+        };
+        Ok(Found {
+            task,
+            lock,
+            ending,
+            is_started: self.started(id)?.is_some(),
+            is_tree_locked: self.is_tree_locked(id)?,
+            place,
+        })
+    }
+
+    /// Where the record stands, in the order that survives crashes: a queued copy is newer than a running one, and a
+    /// finished one is the end of it.
+    fn find_for_recovery(&self, id: TaskId) -> Result<Option<(Place, Option<Task>)>> {
+        let read = |place: Place, path: String| -> Result<Option<Task>> {
+            let Some(bytes) = self.read(&path)? else { return Ok(None) };
+            match self.read_task(place, &path, &bytes, id) {
+                Ok(task) => Ok(Some(task)),
+                Err(StoreError::Corrupt { .. }) => {
+                    self.set_aside(&path)?;
+                    Ok(None)
+                }
+                Err(error) => Err(error),
+            }
+        };
+        let exists = |path: &str| self.meta(path).map(|meta| meta.is_some());
+        if let Some(path) = self.find_done(id)? {
+            return Ok(Some((Place::Done, read(Place::Done, path)?)));
+        }
+        if exists(&layout::parked(id))? {
+            return Ok(Some((Place::Parked, read(Place::Parked, layout::parked(id))?)));
+        }
+        for (place, path) in [(Place::Running, layout::running(id)), (Place::Waiting, layout::waiting(id))] {
+            if exists(&path)? {
+                let task = read(place, path)?;
+                let queued = match &task {
+                    Some(task) => exists(&layout::pending(task))?,
+                    None => false,
+                };
+                return Ok(Some((if queued { Place::Pending } else { place }, task)));
+            }
+        }
+        let Some((Place::Pending, path)) = self.locate(id)? else { return Ok(None) };
+        Ok(Some((Place::Pending, read(Place::Pending, path)?)))
+    }
+
+    /// Removes what a crash left of a task whose record stands in the queue or is over: the caller has released its lanes.
+    pub fn discard_leftovers(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
+        self.unlink(&layout::running(id))?;
+        self.unlink(&layout::waiting(id))?;
+        self.remove_run_dir(id)?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// The tasks that may need recovery: every record in `running` and every run folder.
+    pub fn in_flight(&self) -> Result<Vec<TaskId>> {
+        let mut ids: Vec<TaskId> =
+            self.list(layout::RUNNING)?.iter().filter_map(|entry| layout::id_in(&entry.name)).collect();
+        ids.extend(self.list(layout::RUN)?.iter().filter_map(|entry| TaskId::parse(&entry.name)));
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// Reads and rewrites the ledger of fair share under the guard of `global`; it is a hint and not synced.
+    pub fn update_ledger(&self, change: &mut dyn FnMut(Option<&str>) -> Option<String>) -> Result<()> {
+        let _guards = self.enter_guards(&[&LaneName::global()])?;
+        let old = self.read(layout::FAIR)?;
+        let old = old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+        if let Some(new) = change(old) {
+            let tmp = format!("{}.tmp", layout::FAIR);
+            self.replace(&tmp, layout::FAIR, layout::SPOOL, new.as_bytes(), false)?;
+        }
+        Ok(())
+    }
+}

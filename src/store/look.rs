@@ -1,0 +1,265 @@
+//! Looking at locks: gathers the evidence for the judge under a lane's guard, and lists every lock with its verdict.
+//! Changes nothing.
+
+use super::error::{Result, StoreError};
+use super::{Store, layout, sidecar};
+use crate::model::judgement::{Evidence, Judge, KernelLock, Reason, Sidecar, Verdict};
+use crate::model::lane::split_slot_stem;
+use crate::model::{LaneName, LockKind, LockRecord, TaskId};
+use crate::os::{FileKind, Open};
+
+/// One lock as it was found, with the verdict on its holder.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LockView {
+    /// The lane; `None` for a hashed name whose sidecar does not say.
+    pub lane: Option<LaneName>,
+    /// The name of its lock file, without the ending.
+    pub stem: String,
+    /// Which slot.
+    pub slot: u32,
+    /// What the sidecar says.
+    pub sidecar: Sidecar,
+    /// Whether the holder lives.
+    pub verdict: Verdict,
+    /// Milliseconds since the last refresh.
+    pub age_ms: u64,
+}
+
+impl LockView {
+    /// The record, when the sidecar reads.
+    pub fn record(&self) -> Option<&LockRecord> {
+        self.sidecar.record()
+    }
+
+    /// `task_<n>` or the name given to `acquire`, when it is known.
+    pub fn holder(&self) -> Option<&str> {
+        self.record()?.task_id.as_deref()
+    }
+
+    /// The name of the lane for people, even when it is only known by its file.
+    pub fn lane_name(&self) -> String {
+        self.lane.as_ref().map_or_else(|| self.stem.clone(), LaneName::to_string)
+    }
+}
+
+/// The derived state of a lock: `held`, `stale`, `orphan`, `overdue` or `refused`. Never stored.
+pub fn lock_state(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Live { why: Reason::CommandLives, .. } => "orphan",
+        Verdict::Live { overdue: true, .. } => "overdue",
+        Verdict::Live { .. } => "held",
+        Verdict::Stale { .. } => "stale",
+        Verdict::Refused { .. } => "refused",
+    }
+}
+
+/// The limits of time by which locks are judged.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    pub timeout_ms: u64,
+    pub max_age_ms: Option<u64>,
+}
+
+impl Store {
+    /// The slots of a lane that are occupied, in order. The caller is in the lane's guard.
+    pub(crate) fn occupied_slots(&self, lane_stem: &str) -> Result<Vec<u32>> {
+        let mut slots: Vec<u32> = self
+            .list(layout::LOCKS)?
+            .iter()
+            .filter_map(|entry| split_slot_stem(entry.name.strip_suffix(".lock")?))
+            .filter(|(stem, _)| *stem == lane_stem)
+            .map(|(_, slot)| slot)
+            .collect();
+        slots.sort_unstable();
+        Ok(slots)
+    }
+
+    /// Everything there is to see of one lock; `None` when its `.lock` does not exist. The caller is in the guard.
+    pub(crate) fn evidence(&self, lane_stem: &str, slot: u32, limits: Limits) -> Result<Option<Evidence>> {
+        let lock_path = layout::lock_file(lane_stem, slot);
+        let Some(lock) = self.meta(&lock_path)? else { return Ok(None) };
+        let sidecar_path = layout::sidecar(lane_stem, slot);
+        let sidecar_meta = self.meta(&sidecar_path)?;
+        let is_regular = lock.kind == FileKind::File;
+        let sidecar = match &sidecar_meta {
+            Some(meta) if meta.kind == FileKind::File => self.read_sidecar(&sidecar_path)?,
+            Some(_) => Sidecar::Corrupt,
+            None => Sidecar::Missing,
+        };
+        let kernel_lock = if is_regular { self.kernel_lock(&lock_path, &sidecar)? } else { KernelLock::Free };
+        Ok(Some(Evidence {
+            is_regular,
+            is_own: lock.uid == self.uid,
+            lock_modified: lock.modified,
+            sidecar_modified: sidecar_meta.map(|meta| meta.modified),
+            is_waiting: self.is_waiting(&sidecar)?,
+            kernel_lock,
+            process: self.probe_holder(&sidecar),
+            sidecar,
+            now: self.clock.now(),
+            boot_ms: self.clock.boot_ms(),
+            boot_id: self.clock.boot_id(),
+            timeout_ms: limits.timeout_ms,
+            max_age_ms: limits.max_age_ms,
+        }))
+    }
+
+    /// One lock with its verdict. The caller is in the guard.
+    pub(crate) fn view(&self, lane_stem: &str, slot: u32, limits: Limits, judge: Judge) -> Result<Option<LockView>> {
+        let Some(evidence) = self.evidence(lane_stem, slot, limits)? else { return Ok(None) };
+        let verdict = judge(&evidence);
+        let recorded = evidence.sidecar.record().and_then(|record| record.lane.clone());
+        let refreshed = evidence.sidecar.record().and_then(|record| record.refreshed_at.or(record.acquired_at));
+        let since = evidence.now.ms_since(refreshed.unwrap_or(evidence.lock_modified));
+        Ok(Some(LockView {
+            // The file's name is what excludes; a sidecar that names another lane is not believed.
+            lane: LaneName::from_stem(lane_stem).or(recorded.filter(|lane| lane.stem() == lane_stem)),
+            stem: crate::model::lane::slot_stem(lane_stem, slot),
+            slot,
+            sidecar: evidence.sidecar,
+            verdict,
+            age_ms: u64::try_from(since).unwrap_or(0),
+        }))
+    }
+
+    /// Every holder of a lane, judged under its guard.
+    pub fn holders(&self, lane: &LaneName, timeout_ms: u64, judge: Judge) -> Result<Vec<LockView>> {
+        let stem = lane.stem();
+        if !self.has_layout()? {
+            return Ok(Vec::new());
+        }
+        let _guards = self.enter_guards(&[lane])?;
+        let limits = Limits { timeout_ms, max_age_ms: None };
+        let slots = self.occupied_slots(&stem)?;
+        let views: Result<Vec<_>> = slots.into_iter().map(|slot| self.view(&stem, slot, limits, judge)).collect();
+        let mut views: Vec<LockView> = views?.into_iter().flatten().collect();
+        for view in &mut views {
+            view.lane.get_or_insert_with(|| lane.clone());
+        }
+        Ok(views)
+    }
+
+    /// Every lock there is, each judged under its lane's guard, ordered by the time it was acquired.
+    pub fn all_locks(&self, timeout_ms: impl Fn(&LaneName) -> u64, judge: Judge) -> Result<Vec<LockView>> {
+        let mut views = Vec::new();
+        for (stem, slot) in self.lock_stems()? {
+            let Some(lane) = self.lane_of_stem(&stem, slot)? else {
+                views.push(LockView {
+                    lane: None,
+                    stem: crate::model::lane::slot_stem(&stem, slot),
+                    slot,
+                    sidecar: Sidecar::Missing,
+                    verdict: Verdict::Refused { why: Reason::NotProvenDead },
+                    age_ms: 0,
+                });
+                continue;
+            };
+            let limits = Limits { timeout_ms: timeout_ms(&lane), max_age_ms: None };
+            let _guards = self.enter_guards(&[&lane])?;
+            let view = self.view(&stem, slot, limits, judge)?;
+            views.extend(view.map(|view| LockView { lane: Some(lane.clone()), ..view }));
+        }
+        views.sort_by_cached_key(|view| (view.record().and_then(|record| record.acquired_at), view.stem.clone()));
+        Ok(views)
+    }
+
+    /// The lane stems and slots of every lock file.
+    pub(crate) fn lock_stems(&self) -> Result<Vec<(String, u32)>> {
+        let mut stems: Vec<(String, u32)> = self
+            .list(layout::LOCKS)?
+            .iter()
+            .filter_map(|entry| split_slot_stem(entry.name.strip_suffix(".lock")?))
+            .map(|(stem, slot)| (stem.to_owned(), slot))
+            .collect();
+        stems.sort_unstable();
+        Ok(stems)
+    }
+
+    /// The lane of a lock file: by its name, or, for a hashed name, by its sidecar.
+    pub(crate) fn lane_of_stem(&self, stem: &str, slot: u32) -> Result<Option<LaneName>> {
+        if let Some(lane) = LaneName::from_stem(stem) {
+            return Ok(Some(lane));
+        }
+        let sidecar = self.read_sidecar(&layout::sidecar(stem, slot))?;
+        let lane = sidecar.record().and_then(|record| record.lane.clone());
+        Ok(lane.filter(|lane| lane.stem() == stem))
+    }
+
+    pub(crate) fn read_sidecar(&self, path: &str) -> Result<Sidecar> {
+        let mut handle = match self.vfs.open(path, Open::ReadOnly) {
+            Ok(Some(handle)) => handle,
+            Ok(None) => return Ok(Sidecar::Missing),
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Ok(Sidecar::Corrupt),
+            Err(error) => return Err(StoreError::io("open", path)(error)),
+        };
+        match handle.read_all(sidecar::MAX_SIDECAR_BYTES) {
+            Ok(bytes) => Ok(sidecar::decode(&bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Ok(Sidecar::Corrupt),
+            Err(error) => Err(StoreError::io("read", path)(error)),
+        }
+    }
+
+    /// Which kernel lock proves the holder's life. A sidecar that does not read is no reason to look away: the lock
+    /// file itself names the grant.
+    fn kernel_lock(&self, lock_path: &str, sidecar: &Sidecar) -> Result<KernelLock> {
+        let (task, may_hold_file) = match sidecar.record() {
+            Some(record) => match record.kind {
+                LockKind::Task => (record.task_id.as_deref().and_then(TaskId::parse), false),
+                LockKind::Process => (None, true),
+                LockKind::Lease | LockKind::Wait | LockKind::Foreign => (None, false),
+            },
+            None => (self.task_in_lock_file(lock_path)?, true),
+        };
+        if let Some(task) = task {
+            if self.is_kernel_locked(&layout::run_file(task, "supervisor.lock"))? {
+                return Ok(KernelLock::Supervisor);
+            }
+            if self.is_kernel_locked(&layout::run_file(task, "tree.lock"))? {
+                return Ok(KernelLock::Tree);
+            }
+        }
+        if may_hold_file && self.is_kernel_locked(lock_path)? {
+            return Ok(KernelLock::LockFile);
+        }
+        Ok(KernelLock::Free)
+    }
+
+    /// The task that the content of a lock file, `<lock_id> <fence>`, names.
+    fn task_in_lock_file(&self, lock_path: &str) -> Result<Option<TaskId>> {
+        let Some(mut handle) = self.open(lock_path, Open::ReadOnly)? else { return Ok(None) };
+        let bytes = handle.read_all(4096).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lock_id = text.split(' ').next().unwrap_or_default();
+        Ok(lock_id
+            .rsplit_once('_')
+            .and_then(|(task, _)| task.starts_with("task_").then(|| TaskId::parse(task)).flatten()))
+    }
+
+    /// Whether somebody holds a kernel lock on a file. Taken for an instant, shared, so that two lookers do not disturb
+    /// each other.
+    pub(crate) fn is_kernel_locked(&self, path: &str) -> Result<bool> {
+        let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
+        let free = handle.try_lock(true).map_err(StoreError::io("lock", path))?;
+        if free {
+            handle.unlock().map_err(StoreError::io("unlock", path))?;
+        }
+        Ok(!free)
+    }
+
+    fn is_waiting(&self, sidecar: &Sidecar) -> Result<bool> {
+        let Some(record) = sidecar.record().filter(|record| record.kind == LockKind::Wait) else { return Ok(false) };
+        let Some(id) = record.task_id.as_deref().and_then(TaskId::parse) else { return Ok(false) };
+        let Some(bytes) = self.read(&layout::waiting(id))? else { return Ok(false) };
+        let task = super::decode_task(&layout::waiting(id), &bytes, None);
+        Ok(task.is_ok_and(|task| task.last_start.map(|start| start.lock_id) == record.lock_id))
+    }
+
+    /// A look at the recorded process, when its number means anything here and now.
+    fn probe_holder(&self, sidecar: &Sidecar) -> Option<crate::model::process::Probe> {
+        let record = sidecar.record()?;
+        let same_boot = record.boot_id.as_deref() == Some(self.clock.boot_id().as_str());
+        let same_namespace = record.pid_namespace.is_none_or(|namespace| namespace == self.procs.pid_namespace());
+        let same_host = record.host.as_ref().is_none_or(|host| *host == self.procs.host());
+        (same_boot && same_namespace && same_host).then(|| record.pid.map(|pid| self.procs.probe(pid))).flatten()
+    }
+}

@@ -1,0 +1,214 @@
+//! Hints beside the records: the order of tasks in their further key lanes, timers, dependents and keys. A hint without
+//! its record means nothing and goes away; a record never depends on one to be found.
+
+use super::error::{Result, StoreError};
+use super::{Store, layout};
+use crate::model::{LaneName, Priority, Task, TaskId, Timestamp};
+use crate::os::{Handle, Meta, Open};
+use std::time::Duration;
+
+/// After how long a hint whose record never appeared counts as left by a crash, in milliseconds.
+const ORPHAN_HINT_MS: i64 = 60_000;
+const HOUR_MS: i64 = 3_600_000;
+
+impl Store {
+    fn order_marker(task: &Task, lane: &LaneName) -> String {
+        let user = LaneName::user(&task.user).stem();
+        format!("{}/{}/{}.{}.{user}", layout::ORDER, lane.stem(), task.priority.number(), task.id.0)
+    }
+
+    /// Marks a task's place in its further key lanes. Before its record appears in `pending`.
+    pub(crate) fn mark_order(&self, task: &Task) -> Result<()> {
+        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
+            let folder = format!("{}/{}", layout::ORDER, lane.stem());
+            self.touch(&Self::order_marker(task, lane), &folder)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the marks of a task that no longer waits for its turn.
+    pub(crate) fn unmark_order(&self, task: &Task) -> Result<()> {
+        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
+            self.unlink(&Self::order_marker(task, lane))?;
+            self.remove_dir(&format!("{}/{}", layout::ORDER, lane.stem()))?;
+        }
+        Ok(())
+    }
+
+    /// The first task of `task`'s tier in one of its further key lanes, when that is another one.
+    pub fn ahead_in(&self, task: &Task, lane: &LaneName) -> Result<Option<TaskId>> {
+        let folder = format!("{}/{}", layout::ORDER, lane.stem());
+        let mut ahead: Vec<(Priority, TaskId, String, String)> = Vec::new();
+        for entry in self.list(&folder)? {
+            let mut parts = entry.name.splitn(3, '.');
+            let priority = parts.next().and_then(|text| text.parse().ok()).and_then(Priority::new);
+            let id = parts.next().and_then(TaskId::parse);
+            let (Some(priority), Some(id), Some(user)) = (priority, id, parts.next()) else { continue };
+            let is_before = (priority, id) < (task.priority, task.id) && priority.tier() == task.priority.tier();
+            if is_before {
+                ahead.push((priority, id, user.to_owned(), format!("{folder}/{}", entry.name)));
+            }
+        }
+        ahead.sort_unstable();
+        for (priority, id, user, marker) in ahead {
+            if self.meta(&layout::pending_at(priority, &user, id))?.is_some() || !self.is_orphan_hint(&marker)? {
+                return Ok(Some(id));
+            }
+            self.unlink(&marker)?;
+        }
+        Ok(None)
+    }
+
+    /// Whether a hint is so old that its record would have appeared long ago.
+    fn is_orphan_hint(&self, path: &str) -> Result<bool> {
+        let age = |meta: Meta| self.clock.now().ms_since(meta.modified);
+        Ok(self.meta(path)?.map(age).is_none_or(|age| !(0..ORPHAN_HINT_MS).contains(&age)))
+    }
+
+    /// Sets a timer: at `at` a pass looks at the task.
+    pub(crate) fn set_timer(&self, id: TaskId, at: Timestamp) -> Result<()> {
+        let ms = at.0.max(0);
+        let folder = format!("{}/{}", layout::TIMERS, ms / HOUR_MS);
+        self.touch(&format!("{folder}/{ms}.{}", id.0), &folder)?;
+        self.sync_dir(&folder)?;
+        self.sync_dir(layout::TIMERS)
+    }
+
+    /// Removes a timer that fired or is not needed any more.
+    pub fn clear_timer(&self, id: TaskId, at: Timestamp) -> Result<()> {
+        let ms = at.0.max(0);
+        let folder = format!("{}/{}", layout::TIMERS, ms / HOUR_MS);
+        self.unlink(&format!("{folder}/{ms}.{}", id.0))?;
+        self.remove_dir(&folder)?;
+        Ok(())
+    }
+
+    /// The timers that are due, and the moment of the next one.
+    pub fn timers(&self, now: Timestamp) -> Result<(Vec<(TaskId, Timestamp)>, Option<Timestamp>)> {
+        let mut hours: Vec<i64> =
+            self.list(layout::TIMERS)?.iter().filter_map(|entry| entry.name.parse().ok()).collect();
+        hours.sort_unstable();
+        let (mut due, mut next) = (Vec::new(), None);
+        for hour in hours {
+            let mut found: Vec<(Timestamp, TaskId)> = self
+                .list(&format!("{}/{hour}", layout::TIMERS))?
+                .iter()
+                .filter_map(|entry| entry.name.split_once('.'))
+                .filter_map(|(ms, id)| Some((Timestamp(ms.parse().ok()?), TaskId::parse(id)?)))
+                .collect();
+            found.sort_unstable();
+            for (at, id) in found {
+                if at <= now {
+                    due.push((id, at));
+                } else {
+                    next.get_or_insert(at);
+                }
+            }
+            if next.is_some() {
+                break;
+            }
+        }
+        Ok((due, next))
+    }
+
+    /// Marks that `id` waits for the end of `dependency`.
+    pub(crate) fn mark_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
+        let folder = format!("{}/{}", layout::AFTER, dependency.0);
+        self.touch(&format!("{folder}/{}", id.0), &folder)?;
+        self.sync_dir(&folder)?;
+        self.sync_dir(layout::AFTER)
+    }
+
+    /// Removes that mark.
+    pub fn clear_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
+        let folder = format!("{}/{}", layout::AFTER, dependency.0);
+        self.unlink(&format!("{folder}/{}", id.0))?;
+        self.remove_dir(&folder)?;
+        Ok(())
+    }
+
+    /// Every task that others wait for, with those others.
+    pub fn dependencies(&self) -> Result<Vec<(TaskId, Vec<TaskId>)>> {
+        let mut all = Vec::new();
+        for entry in self.list(layout::AFTER)? {
+            let Some(dependency) = TaskId::parse(&entry.name) else { continue };
+            let folder = format!("{}/{}", layout::AFTER, entry.name);
+            let waiting = self.list(&folder)?.iter().filter_map(|entry| TaskId::parse(&entry.name)).collect();
+            all.push((dependency, waiting));
+        }
+        Ok(all)
+    }
+
+    /// Enters the transaction of a key: its file, locked. Dropping it leaves.
+    pub fn enter_key(&self, key: &str) -> Result<KeySlot<'_>> {
+        let path = format!("{}/{}", layout::KEYS, crate::model::name::encode(key));
+        loop {
+            let existing = self.open(&path, Open::Existing)?;
+            let Some(mut handle) = (match existing {
+                Some(handle) => Some(handle),
+                None => self.open(&path, Open::CreateNew(0o600))?,
+            }) else {
+                continue;
+            };
+            if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
+                self.clock.sleep(Duration::from_millis(1));
+                continue;
+            }
+            if handle.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
+                return Ok(KeySlot { store: self, path, handle });
+            }
+        }
+    }
+
+    /// Forgets a key when it still means this task.
+    pub(crate) fn drop_key(&self, task: &Task) -> Result<()> {
+        let Some(key) = &task.key else { return Ok(()) };
+        let mut slot = self.enter_key(key)?;
+        if matches!(slot.holder()?, Some(id) if id != task.id) {
+            return Ok(());
+        }
+        self.unlink(&slot.path)?;
+        Ok(())
+    }
+
+    fn touch(&self, path: &str, folder: &str) -> Result<()> {
+        loop {
+            self.make_dir(folder)?;
+            match self.vfs.open(path, Open::Truncate(0o600)) {
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(StoreError::io("create", path)(error)),
+            }
+        }
+    }
+}
+
+/// A key whose meaning only this process may change now.
+pub struct KeySlot<'a> {
+    store: &'a Store,
+    path: String,
+    handle: Box<dyn Handle>,
+}
+
+impl KeySlot<'_> {
+    /// The task that was last accepted with this key; it may be over, or never have been accepted whole.
+    pub fn holder(&mut self) -> Result<Option<TaskId>> {
+        let bytes = self.handle.read_all(64).map_err(StoreError::io("read", &self.path))?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.lines().next().and_then(|line| TaskId::parse(line.trim())))
+    }
+
+    /// Gives the key to a task, durably, before the task's record appears.
+    pub fn assign(&mut self, id: TaskId) -> Result<()> {
+        let line = format!("{:<40}\n", id.to_string());
+        self.handle.write_at_start(line.as_bytes()).map_err(StoreError::io("write", &self.path))?;
+        self.handle.sync_data().map_err(StoreError::io("sync", &self.path))?;
+        self.store.sync_dir(layout::KEYS)
+    }
+}
+
+impl Drop for KeySlot<'_> {
+    fn drop(&mut self) {
+        let _ = self.handle.unlock();
+    }
+}

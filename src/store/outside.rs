@@ -1,0 +1,136 @@
+//! What the rooms above need of the operating system beside files: passed through, so that they hold one thing only.
+
+use super::error::{Result, StoreError};
+use super::{Store, layout};
+use crate::model::{Identity, TaskId};
+use crate::os::{Child, Command, Open, Signal, StartError, Streams, TreeMark};
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+
+impl Store {
+    /// Who this process is.
+    pub fn identity(&self) -> Identity {
+        self.me.clone()
+    }
+
+    /// The account that owns a directory, when it exists and the account has a name.
+    pub fn owner_of(&self, path: &str) -> Option<String> {
+        let root = self.vfs.open_root(path, false).ok().flatten()?;
+        let meta = root.meta(".").ok().flatten()?;
+        self.procs.account_name(meta.uid)
+    }
+
+    /// The account that owns the state directory.
+    pub fn owner(&self) -> u32 {
+        self.uid
+    }
+
+    /// The number of an account.
+    pub fn account_id(&self, name: &str) -> Option<u32> {
+        self.procs.account_id(name)
+    }
+
+    /// Starts a command on this terminal.
+    pub fn start_here(
+        &self,
+        argv: &[String],
+        env: &[(String, String)],
+        held: Option<File>,
+    ) -> std::result::Result<Box<dyn Child>, StartError> {
+        self.procs.start_here(argv, env, held)
+    }
+
+    /// Milliseconds since boot.
+    pub fn boot_ms(&self) -> u64 {
+        self.clock.boot_ms()
+    }
+
+    /// Waits.
+    pub fn sleep(&self, time: Duration) {
+        self.clock.sleep(time);
+    }
+
+    /// The living processes of a task's tree.
+    pub fn tree(&self, mark: &TreeMark, spared: &[u32]) -> Result<Vec<Identity>> {
+        self.procs.tree(mark, spared).map_err(StoreError::io("look for the processes of", &mark.task_id))
+    }
+
+    /// The living processes that have a lock file open: the command of `luzia lock` and what it left behind.
+    pub fn lock_file_users(&self, slot_stem: &str) -> Result<Vec<Identity>> {
+        let path = format!("{}/{slot_stem}.lock", layout::LOCKS);
+        let Some(meta) = self.meta(&path)? else { return Ok(Vec::new()) };
+        let mark = TreeMark { state_dir: String::new(), task_id: String::new(), tree_lock: Some(meta.ident) };
+        self.procs.tree(&mark, &[]).map_err(StoreError::io("look for the processes of", &path))
+    }
+
+    /// Signals a process if it is still that very process; false when it is dead or out of reach.
+    pub fn signal(&self, who: &Identity, signal: Signal) -> bool {
+        self.procs.signal(who, signal).unwrap_or(false)
+    }
+
+    /// A look at a pid.
+    pub fn probe(&self, pid: u32) -> crate::model::process::Probe {
+        self.procs.probe(pid)
+    }
+
+    /// Watches for locks that go.
+    pub fn watch_locks(&self) -> io::Result<Box<dyn crate::os::Watch>> {
+        self.vfs.watch(&[layout::LOCKS])
+    }
+
+    /// Waits until a process is dead; true when it is.
+    pub fn await_death(&self, who: &Identity, time: Duration) -> bool {
+        self.procs.await_death(who, time).unwrap_or(false)
+    }
+
+    /// Takes note of dead children.
+    pub fn reap(&self) {
+        self.procs.reap();
+    }
+
+    /// Starts the command of a task.
+    pub fn start(
+        &self,
+        command: &Command,
+        streams: Streams,
+        tree: Option<File>,
+    ) -> std::result::Result<Box<dyn Child>, StartError> {
+        self.procs.start(command, streams, tree)
+    }
+
+    /// Tells people that the supervisor of a task is at work: the file's content is the boot clock and the boot.
+    pub fn beat(&self, id: TaskId) {
+        let path = layout::run_file(id, "heartbeat");
+        if let Ok(Some(mut file)) = self.vfs.open(&path, Open::Truncate(0o600)) {
+            let _ = file.write_all(format!("{} {}\n", self.clock.boot_ms(), self.clock.boot_id()).as_bytes());
+        }
+    }
+
+    /// Writes the text for a command's standard input and opens it for reading.
+    pub fn stdin_file(&self, id: TaskId, text: &str) -> Result<Option<File>> {
+        let path = layout::run_file(id, "stdin");
+        self.write_whole(&path, Open::Truncate(0o600), text.as_bytes())?;
+        Ok(self.open(&path, Open::ReadOnly)?.and_then(crate::os::Handle::into_file))
+    }
+
+    /// Hands a task to a new supervisor process: its lock changes hands without a gap. Gives the supervisor's pid.
+    pub fn launch_supervisor(&self, args: &[String], lock: Box<dyn crate::os::Handle>) -> Result<u32> {
+        self.procs.launch_supervisor(args, lock).map_err(StoreError::io("start a supervisor for", self.state_dir()))
+    }
+
+    /// Becomes a supervisor and takes over the lock that this process was started with.
+    pub fn take_over(&self, id: TaskId) -> Result<Option<Box<dyn crate::os::Handle>>> {
+        let path = layout::run_file(id, super::rundir::SUPERVISOR_LOCK);
+        self.procs.become_supervisor().map_err(StoreError::io("become the supervisor of", &path))?;
+        let mut lock = self.procs.inherited_lock().map_err(StoreError::io("take over", &path))?;
+        let mine = lock.meta().map_err(StoreError::io("look at", &path))?;
+        let is_it = self.meta(&path)?.is_some_and(|meta| meta.ident == mine.ident);
+        Ok((is_it && lock.try_lock(false).map_err(StoreError::io("lock", &path))?).then_some(lock))
+    }
+
+    /// Watches for tasks that start, end or arrive, and for locks that go. `io::Error` where nothing can be watched.
+    pub fn watch(&self) -> io::Result<Box<dyn crate::os::Watch>> {
+        self.vfs.watch(&[layout::RUNNING, layout::LOCKS, layout::SPOOL])
+    }
+}

@@ -1,0 +1,106 @@
+//! Small file operations with the action and the path in every error, and the two ways in which a record appears:
+//! complete and synced under its name, or not at all.
+
+use super::error::{Result, StoreError};
+use super::{MAX_RECORD_BYTES, Store, layout};
+use crate::model::TaskId;
+use crate::os::{Entry, Handle, Meta, Open, Published};
+
+impl Store {
+    pub(crate) fn open(&self, path: &str, how: Open) -> Result<Option<Box<dyn Handle>>> {
+        self.vfs.open(path, how).map_err(StoreError::io("open", path))
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        match self.open(path, Open::ReadOnly)? {
+            None => Ok(None),
+            Some(mut handle) => handle.read_all(MAX_RECORD_BYTES).map(Some).map_err(StoreError::io("read", path)),
+        }
+    }
+
+    pub(crate) fn meta(&self, path: &str) -> Result<Option<Meta>> {
+        self.vfs.meta(path).map_err(StoreError::io("look at", path))
+    }
+
+    pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>> {
+        Ok(self.vfs.list(path).map_err(StoreError::io("list", path))?.unwrap_or_default())
+    }
+
+    pub(crate) fn unlink(&self, path: &str) -> Result<bool> {
+        self.vfs.unlink(path).map_err(StoreError::io("remove", path))
+    }
+
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<bool> {
+        self.vfs.rename(from, to).map_err(StoreError::io("rename", from))
+    }
+
+    pub(crate) fn sync_dir(&self, path: &str) -> Result<()> {
+        self.vfs.sync_dir(path).map_err(StoreError::io("sync", path))
+    }
+
+    pub(crate) fn make_dir(&self, path: &str) -> Result<bool> {
+        self.vfs.make_dir(path, 0o700).map_err(StoreError::io("make the folder", path))
+    }
+
+    pub(crate) fn remove_dir(&self, path: &str) -> Result<bool> {
+        self.vfs.remove_dir(path).map_err(StoreError::io("remove the folder", path))
+    }
+
+    /// Writes a file in one go, without syncing it. A file left half-written is removed again where possible.
+    pub(crate) fn write_whole(&self, path: &str, how: Open, bytes: &[u8]) -> Result<Box<dyn Handle>> {
+        let missing = || StoreError::io("create", path)(std::io::ErrorKind::AlreadyExists.into());
+        let mut handle = self.open(path, how)?.ok_or_else(missing)?;
+        if let Err(error) = handle.write_all(bytes) {
+            let _ = self.vfs.unlink(path);
+            return Err(StoreError::io("write", path)(error));
+        }
+        Ok(handle)
+    }
+
+    /// Writes a record durably under a temporary name that only this process uses, and gives that name.
+    pub(crate) fn stage(&self, id: TaskId, bytes: &[u8]) -> Result<String> {
+        let tmp = format!("{}/{}.{}", layout::TMP, id.0, self.me.pid);
+        let mut handle = self.write_whole(&tmp, Open::Truncate(0o600), bytes)?;
+        if let Err(error) = handle.sync_data() {
+            let _ = self.vfs.unlink(&tmp);
+            return Err(StoreError::io("sync", &tmp)(error));
+        }
+        Ok(tmp)
+    }
+
+    /// Gives a staged record its name without replacing anything; folders on the way are made again as long as others
+    /// remove them for being empty. False when the name is taken. Syncs nothing.
+    pub(crate) fn publish(&self, tmp: &str, to: &str, folders: &[String]) -> Result<bool> {
+        loop {
+            match self.vfs.publish(tmp, to).map_err(StoreError::io("publish", to))? {
+                Published::Done => return Ok(true),
+                Published::Exists => return Ok(false),
+                Published::NoDirectory => {
+                    for folder in folders {
+                        // Others remove empty folders at any time, so a parent may be gone again: start over.
+                        match self.vfs.make_dir(folder, 0o700) {
+                            Ok(_) => {}
+                            Err(error) if error.kind() == std::io::ErrorKind::NotFound && folder != &folders[0] => {
+                                break;
+                            }
+                            Err(error) => return Err(StoreError::io("make the folder", folder)(error)),
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Replaces a file by a complete new one; with `durable`, synced before and after.
+    pub(crate) fn replace(&self, tmp: &str, to: &str, folder: &str, bytes: &[u8], durable: bool) -> Result<()> {
+        let mut handle = self.write_whole(tmp, Open::Truncate(0o600), bytes)?;
+        if durable {
+            handle.sync_data().map_err(StoreError::io("sync", tmp))?;
+        }
+        drop(handle);
+        if !self.rename(tmp, to)? {
+            return Err(StoreError::io("rename", tmp)(std::io::ErrorKind::NotFound.into()));
+        }
+        if durable { self.sync_dir(folder) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,388 @@
+//! Task records: JSON on disk, `model::Task` in memory. Members that this version does not know are kept.
+
+use super::error::{Result, StoreError};
+use super::{FORMAT_VERSION, MAX_RECORD_BYTES};
+use crate::model::task::{Outcome, Start};
+use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[derive(Serialize, Deserialize)]
+struct TaskFile {
+    v: u64,
+    id: String,
+    status: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lanes: Vec<String>,
+    priority: u8,
+    command: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stdin: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    #[serde(default)]
+    env: Vec<(String, String)>,
+    /// Pairs that are not UTF-8, as hex digits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    env_hex: Vec<(String, String)>,
+    cwd: String,
+    #[serde(default = "default_umask")]
+    umask: u32,
+    conductor_dir: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    conductor_configured: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run_as: Option<String>,
+    created_at: String,
+    #[serde(default)]
+    created_by_pid: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    due_at: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    after: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
+    #[serde(default = "default_grace")]
+    grace_ms: u64,
+    #[serde(default)]
+    retries: u32,
+    #[serde(default)]
+    failures: u32,
+    #[serde(default)]
+    starts: u32,
+    #[serde(default)]
+    claims: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_start: Option<StartFile>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    outcome: Option<OutcomeFile>,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StartFile {
+    at: String,
+    lock_id: String,
+    fence: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct OutcomeFile {
+    status: String,
+    completed_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signal: Option<i32>,
+    summary: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cancelled_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cancel_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ran_ms: Option<u64>,
+}
+
+/// The grace between SIGTERM and SIGKILL of a task that names none, in milliseconds (`supervision.md`).
+pub const DEFAULT_GRACE_MS: u64 = 10_000;
+
+fn default_umask() -> u32 {
+    0o022
+}
+
+fn default_grace() -> u64 {
+    DEFAULT_GRACE_MS
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// The record of a task as it is written, one line.
+pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
+    let time = |at: &Option<Timestamp>| at.map(|at| at.to_string());
+    let (env, env_hex) = encode_env(&task.env);
+    let file = TaskFile {
+        v: FORMAT_VERSION,
+        id: task.id.to_string(),
+        status: task.status.word().to_owned(),
+        user: Some(task.user.to_string()),
+        project: task.project.as_ref().map(Name::to_string),
+        lanes: task.lanes.iter().map(LaneName::to_string).collect(),
+        priority: task.priority.number(),
+        command: task.command.clone(),
+        stdin: task.stdin.clone(),
+        label: task.label.clone(),
+        key: task.key.clone(),
+        env,
+        env_hex,
+        cwd: task.cwd.clone(),
+        umask: task.umask,
+        conductor_dir: task.conductor_dir.clone(),
+        conductor_configured: task.conductor_configured,
+        run_as: task.run_as.clone(),
+        created_at: task.created_at.to_string(),
+        created_by_pid: task.created_by_pid,
+        due_at: time(&task.due_at),
+        after: task.after.iter().map(TaskId::to_string).collect(),
+        start_by: time(&task.start_by),
+        timeout_ms: task.timeout_ms,
+        grace_ms: task.grace_ms,
+        retries: task.retries,
+        failures: task.failures,
+        starts: task.starts,
+        claims: task.claims,
+        last_start: task.last_start.as_ref().map(|start| StartFile {
+            at: start.at.to_string(),
+            lock_id: start.lock_id.clone(),
+            fence: start.fence,
+        }),
+        outcome: task.outcome.as_ref().map(encode_outcome),
+        extra: task.extra.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default(),
+    };
+    let mut bytes = serde_json::to_vec(&file).map_err(|error| StoreError::corrupt("task record", error.to_string()))?;
+    bytes.push(b'\n');
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_RECORD_BYTES {
+        return Err(StoreError::TooLarge { bytes: bytes.len() });
+    }
+    Ok(bytes)
+}
+
+/// Reads a task record. `user` is the user of the lane in which it stands, for records that name none.
+pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task> {
+    let file: TaskFile = serde_json::from_slice(bytes).map_err(|error| newer_or_corrupt(path, bytes, &error))?;
+    if file.v > FORMAT_VERSION {
+        return Err(StoreError::Newer { path: path.to_owned(), version: file.v });
+    }
+    task_of(file, user).map_err(|why| StoreError::corrupt(path, why))
+}
+
+/// Tells a record of a newer version, which may look different altogether, from a damaged one.
+pub(crate) fn newer_or_corrupt(path: &str, bytes: &[u8], error: &serde_json::Error) -> StoreError {
+    let version =
+        serde_json::from_slice::<Map<String, Value>>(bytes).ok().and_then(|members| members.get("v")?.as_u64());
+    match version {
+        Some(version) if version > FORMAT_VERSION => StoreError::Newer { path: path.to_owned(), version },
+        _ => StoreError::corrupt(path, error.to_string()),
+    }
+}
+
+fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<Task, String> {
+    let name = |text: &str| Name::new(text).map_err(|error| error.to_string());
+    let user = match (&file.user, default_user) {
+        (Some(user), _) => name(user)?,
+        (None, Some(user)) => user.clone(),
+        (None, None) => return Err("it names no user".into()),
+    };
+    if file.command.is_empty() {
+        return Err("it has no command".into());
+    }
+    let task_id = |text: &String| TaskId::parse(text).ok_or_else(|| format!("\"{text}\" is not a task id"));
+    let lanes: std::result::Result<Vec<LaneName>, String> =
+        file.lanes.iter().map(|lane| LaneName::parse(lane).map_err(|error| error.to_string())).collect();
+    let after: std::result::Result<Vec<TaskId>, String> = file.after.iter().map(task_id).collect();
+    Ok(Task {
+        id: task_id(&file.id)?,
+        status: Status::parse(&file.status).ok_or_else(|| format!("\"{}\" is not a state", file.status))?,
+        user,
+        project: file.project.as_deref().map(name).transpose()?,
+        lanes: lanes?,
+        priority: Priority::new(file.priority).ok_or("its priority is not one of 0 to 9")?,
+        command: file.command,
+        stdin: file.stdin,
+        label: file.label,
+        key: file.key,
+        env: decode_env(file.env, &file.env_hex)?,
+        cwd: file.cwd,
+        umask: file.umask & 0o777,
+        conductor_dir: file.conductor_dir,
+        conductor_configured: file.conductor_configured,
+        run_as: file.run_as,
+        created_at: time(&file.created_at)?,
+        created_by_pid: file.created_by_pid,
+        due_at: file.due_at.as_deref().map(time).transpose()?,
+        after: after?,
+        start_by: file.start_by.as_deref().map(time).transpose()?,
+        timeout_ms: file.timeout_ms,
+        grace_ms: file.grace_ms,
+        retries: file.retries,
+        failures: file.failures,
+        starts: file.starts,
+        claims: file.claims,
+        last_start: file.last_start.map(decode_start).transpose()?,
+        outcome: file.outcome.map(decode_outcome).transpose()?,
+        extra: (!file.extra.is_empty()).then(|| Value::Object(file.extra).to_string()),
+    })
+}
+
+fn time(text: &str) -> std::result::Result<Timestamp, String> {
+    Timestamp::parse(text).ok_or_else(|| format!("\"{text}\" is not a time"))
+}
+
+fn decode_start(file: StartFile) -> std::result::Result<Start, String> {
+    Ok(Start { at: time(&file.at)?, lock_id: file.lock_id, fence: file.fence })
+}
+
+fn encode_outcome(outcome: &Outcome) -> OutcomeFile {
+    OutcomeFile {
+        status: outcome.status.word().to_owned(),
+        completed_at: outcome.completed_at.to_string(),
+        exit_code: outcome.exit_code,
+        signal: outcome.signal,
+        summary: outcome.summary.clone(),
+        error: outcome.error.clone(),
+        cancelled_by: outcome.cancelled_by.clone(),
+        cancel_reason: outcome.cancel_reason.clone(),
+        ran_ms: outcome.ran_ms,
+    }
+}
+
+fn decode_outcome(file: OutcomeFile) -> std::result::Result<Outcome, String> {
+    let status = Status::parse(&file.status).filter(|status| status.is_final());
+    Ok(Outcome {
+        status: status.ok_or_else(|| format!("\"{}\" is not a final state", file.status))?,
+        completed_at: time(&file.completed_at)?,
+        exit_code: file.exit_code,
+        signal: file.signal,
+        summary: file.summary,
+        error: file.error,
+        cancelled_by: file.cancelled_by,
+        cancel_reason: file.cancel_reason,
+        ran_ms: file.ran_ms,
+    })
+}
+
+type TextPairs = Vec<(String, String)>;
+
+fn encode_env(env: &[(Vec<u8>, Vec<u8>)]) -> (TextPairs, TextPairs) {
+    let (mut plain, mut hex) = (Vec::new(), Vec::new());
+    for (key, value) in env {
+        match (std::str::from_utf8(key), std::str::from_utf8(value)) {
+            (Ok(key), Ok(value)) => plain.push((key.to_owned(), value.to_owned())),
+            _ => hex.push((to_hex(key), to_hex(value))),
+        }
+    }
+    (plain, hex)
+}
+
+fn decode_env(plain: TextPairs, hex: &[(String, String)]) -> std::result::Result<Vec<(Vec<u8>, Vec<u8>)>, String> {
+    let mut env: Vec<(Vec<u8>, Vec<u8>)> =
+        plain.into_iter().map(|(key, value)| (key.into_bytes(), value.into_bytes())).collect();
+    for (key, value) in hex {
+        env.push((from_hex(key)?, from_hex(value)?));
+    }
+    let bad = |(key, value): &(Vec<u8>, Vec<u8>)| {
+        key.is_empty() || key.contains(&b'=') || key.contains(&0) || value.contains(&0)
+    };
+    if env.iter().any(bad) { Err("its environment has an impossible variable".into()) } else { Ok(env) }
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+fn from_hex(text: &str) -> std::result::Result<Vec<u8>, String> {
+    let wrong = || format!("\"{}\" is not hexadecimal", text.chars().take(40).collect::<String>());
+    if !text.is_ascii() || text.len() % 2 != 0 {
+        return Err(wrong());
+    }
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(crate) fn task(id: u64) -> Task {
+        Task {
+            id: TaskId(id),
+            status: Status::Pending,
+            user: Name::new("alice").expect("a name"),
+            project: None,
+            lanes: vec![LaneName::parse("thread:7").expect("a lane")],
+            priority: Priority::DEFAULT,
+            command: vec!["true".into()],
+            stdin: None,
+            label: None,
+            key: None,
+            env: vec![(b"A".to_vec(), b"b=c".to_vec()), (b"RAW".to_vec(), vec![0xff, 0x20])],
+            cwd: "/".into(),
+            umask: 0o027,
+            conductor_dir: "/c".into(),
+            conductor_configured: false,
+            run_as: None,
+            created_at: Timestamp(1_700_000_000_123),
+            created_by_pid: 9,
+            due_at: None,
+            after: vec![TaskId(1)],
+            start_by: Some(Timestamp(1_700_000_001_000)),
+            timeout_ms: Some(5),
+            grace_ms: 10_000,
+            retries: 2,
+            failures: 1,
+            starts: 1,
+            claims: 0,
+            last_start: Some(Start { at: Timestamp(4), lock_id: "task_3_1".into(), fence: 7 }),
+            outcome: None,
+            extra: Some("{\"later\":[1]}".into()),
+        }
+    }
+
+    #[test]
+    fn a_task_reads_back_with_what_it_does_not_know() {
+        let task = task(3);
+        let bytes = encode_task(&task).expect("it encodes");
+        assert_eq!(decode_task("x", &bytes, None).expect("it reads"), task);
+    }
+
+    #[test]
+    fn no_truncated_record_reads() {
+        let bytes = encode_task(&task(3)).expect("it encodes");
+        for at in 0..bytes.len() - 1 {
+            assert!(matches!(decode_task("x", &bytes[..at], None), Err(StoreError::Corrupt { .. })), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_newer_record_is_told_from_a_damaged_one() {
+        for newer in ["{\"v\":2}", "{\"v\":99,\"id\":[]}"] {
+            assert!(matches!(decode_task("x", newer.as_bytes(), None), Err(StoreError::Newer { .. })));
+        }
+        for damaged in ["", "{}", "{\"v\":1}", "[2]", "{\"v\":\"2\"}", "\u{feff}{\"v\":2}", "{\"v\":2}{\"v\":2}"] {
+            assert!(matches!(decode_task("x", damaged.as_bytes(), None), Err(StoreError::Corrupt { .. })), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn a_record_without_a_user_belongs_to_the_user_of_its_lane() {
+        let bytes = encode_task(&task(3)).expect("it encodes");
+        let text = String::from_utf8(bytes).expect("text").replace("\"user\":\"alice\",", "");
+        let bob = Name::new("bob").expect("a name");
+        assert_eq!(decode_task("x", text.as_bytes(), Some(&bob)).expect("it reads").user, bob);
+        assert!(decode_task("x", text.as_bytes(), None).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode_task("x", &bytes, None);
+        }
+    }
+}

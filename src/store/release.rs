@@ -1,0 +1,238 @@
+//! How locks end: release by grant or holder, release of everything a task holds, adoption by its supervisor, and the
+//! removal of stale ones. Each lock in one transaction under its guard, compared with what was meant before it goes.
+
+use super::error::{Result, StoreError};
+use super::guard::Guards;
+use super::locks::{Break, Release, Released, broken};
+use super::look::{Limits, LockView};
+use super::{Store, layout};
+use crate::model::judgement::{Judge, Verdict};
+use crate::model::lane::split_slot_stem;
+use crate::model::lock::Grant;
+use crate::model::{Fence, LaneName, LockId, LockKind, TaskId};
+use crate::os::Handle;
+
+/// What a clean-up did, or would do.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cleanup {
+    /// Locks that were removed.
+    pub broken: Vec<Break>,
+    /// Dead tasks that hold locks and must be recovered.
+    pub to_recover: Vec<TaskId>,
+    /// Sidecars and temporary files without a lock that were removed.
+    pub debris: Vec<String>,
+    /// Locks whose guard was busy.
+    pub skipped: Vec<String>,
+}
+
+impl Store {
+    /// Releases a lock of `lane` when it is the one that is meant and no living process holds it.
+    pub fn release(&self, lane: &LaneName, which: &Release, timeout_ms: u64, judge: Judge) -> Result<Released> {
+        if !self.has_layout()? {
+            return Ok(Released::Free);
+        }
+        let stem = lane.stem();
+        let _guards = self.enter_guards(&[lane])?;
+        let limits = Limits { timeout_ms, max_age_ms: None };
+        let mut others = Vec::new();
+        for slot in self.occupied_slots(&stem)? {
+            let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
+            if is_meant(&view, which) {
+                return self.release_seen(lane, view);
+            }
+            others.push(LockView { lane: Some(lane.clone()), ..view });
+        }
+        Ok(match others.into_iter().next() {
+            None => Released::Free,
+            Some(view) => Released::NotYours(Box::new(view)),
+        })
+    }
+
+    fn release_seen(&self, lane: &LaneName, view: LockView) -> Result<Released> {
+        let view = LockView { lane: Some(lane.clone()), ..view };
+        match &view.verdict {
+            Verdict::Live { why, .. } if why.is_living_process() => Ok(Released::Living(Box::new(view))),
+            Verdict::Refused { .. } => Ok(Released::Living(Box::new(view))),
+            Verdict::Live { .. } | Verdict::Stale { .. } => {
+                if let Some(task) = self.task_to_recover(view.record()) {
+                    return Ok(Released::NeedsRecovery(task));
+                }
+                self.remove_lock(&lane.stem(), view.slot)?;
+                Ok(Released::Removed(Break { why: None, ..broken(lane, &view) }))
+            }
+        }
+    }
+
+    /// Releases a lock of kind `process` by the process that took it. `file` is its open lock file: it is closed without
+    /// unlocking, and when somebody else still holds the kernel lock, a process the command left behind, the lock stays
+    /// until that one ends.
+    pub fn release_process(&self, grant: &Grant, file: Box<dyn Handle>) -> Result<bool> {
+        let stem = grant.lane.stem();
+        let _guards = self.enter_guards(&[&grant.lane])?;
+        drop(file);
+        let path = layout::lock_file(&stem, grant.slot);
+        let record = self.read_sidecar(&layout::sidecar(&stem, grant.slot))?;
+        if record.record().and_then(|record| record.lock_id.as_ref()) != Some(&grant.lock_id.0) {
+            return Ok(false);
+        }
+        if self.is_kernel_locked(&path)? {
+            return Ok(false);
+        }
+        self.remove_lock(&stem, grant.slot)?;
+        Ok(true)
+    }
+
+    /// Releases every lock that a task holds in `lanes`, in the reverse of the order given. The caller holds the task's
+    /// `supervisor.lock`, and the task's tree is dead. Idempotent.
+    pub fn release_task(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Break>> {
+        let mut released = Vec::new();
+        for lane in lanes.iter().rev() {
+            let mut guards = None;
+            for (slot, lock_id) in self.slots_of(task, lane, &mut guards)? {
+                self.remove_lock(&lane.stem(), slot)?;
+                released.push(Break {
+                    lane: lane.clone(),
+                    slot,
+                    lock_id: Some(lock_id),
+                    holder: Some(task.to_string()),
+                    why: None,
+                    age_ms: 0,
+                });
+            }
+        }
+        Ok(released)
+    }
+
+    /// Writes this process into every sidecar of a task, and gives the task's grants. The caller holds `supervisor.lock`.
+    pub fn adopt(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>> {
+        let mut grants = Vec::with_capacity(lanes.len());
+        for lane in lanes {
+            let mut guards = None;
+            for (slot, _) in self.slots_of(task, lane, &mut guards)? {
+                let path = layout::sidecar(&lane.stem(), slot);
+                let sidecar = self.read_sidecar(&path)?;
+                let Some(record) = sidecar.record() else { continue };
+                let mut record = record.clone();
+                (record.pid, record.pid_start) = (Some(self.me.pid), Some(self.me.start));
+                record.boot_id = Some(self.clock.boot_id());
+                record.pid_namespace = Some(self.procs.pid_namespace());
+                self.write_sidecar(lane, slot, &record, false)?;
+                grants.push(Grant {
+                    lane: lane.clone(),
+                    slot,
+                    lock_id: LockId(record.lock_id.unwrap_or_default()),
+                    fence: record.fence.unwrap_or(Fence(0)),
+                });
+            }
+        }
+        Ok(grants)
+    }
+
+    /// The slots of `lane` that a task holds, with their lock ids; the guard stays entered in `guards`. A supervisor
+    /// never gives up on a busy guard.
+    fn slots_of<'a>(
+        &'a self,
+        task: TaskId,
+        lane: &LaneName,
+        guards: &mut Option<Guards<'a>>,
+    ) -> Result<Vec<(u32, String)>> {
+        *guards = Some(loop {
+            match self.enter_guards(&[lane]) {
+                Ok(guards) => break guards,
+                Err(StoreError::GuardBusy { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        });
+        let stem = lane.stem();
+        let name = task.to_string();
+        let mut found = Vec::new();
+        for slot in self.occupied_slots(&stem)? {
+            let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
+            let of_task = sidecar
+                .record()
+                .filter(|record| record.kind == LockKind::Task && record.task_id.as_deref() == Some(name.as_str()));
+            match (of_task, self.names_task(&stem, slot, task, sidecar.record().is_none())?) {
+                (Some(record), _) => found.push((slot, record.lock_id.clone().unwrap_or_default())),
+                (None, Some(lock_id)) => found.push((slot, lock_id)),
+                (None, None) => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// The lock id in a lock file whose sidecar does not read, when it is the task's.
+    fn names_task(&self, stem: &str, slot: u32, task: TaskId, sidecar_is_lost: bool) -> Result<Option<String>> {
+        if !sidecar_is_lost {
+            return Ok(None);
+        }
+        let bytes = self.read(&layout::lock_file(stem, slot)).unwrap_or_default().unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lock_id = text.split(' ').next().unwrap_or_default();
+        let holder = lock_id.rsplit_once('_').map(|(holder, _)| holder);
+        Ok((holder == Some(task.to_string().as_str())).then(|| lock_id.to_owned()))
+    }
+
+    /// Removes every lock that is proven stale, and what lies about without a lock. With `dry_run`, only tells.
+    pub fn clean_locks(
+        &self,
+        timeout_ms: impl Fn(&LaneName) -> u64,
+        max_age_ms: Option<u64>,
+        dry_run: bool,
+        judge: Judge,
+    ) -> Result<Cleanup> {
+        let mut done = Cleanup::default();
+        if !self.has_layout()? {
+            return Ok(done);
+        }
+        for (stem, slot) in self.lock_stems()? {
+            let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
+            let limits = Limits { timeout_ms: timeout_ms(&lane), max_age_ms };
+            let Some(_guards) = self.try_guards(&[&lane])? else {
+                done.skipped.push(lane.to_string());
+                continue;
+            };
+            let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
+            let Verdict::Stale { .. } = view.verdict else { continue };
+            if let Some(task) = self.task_to_recover(view.record()) {
+                done.to_recover.push(task);
+                continue;
+            }
+            if !dry_run {
+                self.remove_lock(&stem, slot)?;
+            }
+            done.broken.push(broken(&lane, &view));
+        }
+        done.to_recover.sort_unstable();
+        done.to_recover.dedup();
+        self.clean_debris(dry_run, &mut done)?;
+        Ok(done)
+    }
+
+    /// Removes sidecars and temporary files that have no lock, each under its guard.
+    fn clean_debris(&self, dry_run: bool, done: &mut Cleanup) -> Result<()> {
+        for entry in self.list(layout::LOCKS)? {
+            let hidden = entry.name.strip_prefix('.').and_then(|name| name.strip_suffix(".json.tmp"));
+            let Some(slot_stem) = hidden.or_else(|| entry.name.strip_suffix(".json")) else { continue };
+            let Some((stem, slot)) = split_slot_stem(slot_stem) else { continue };
+            let Some(lane) = self.lane_of_stem(stem, slot)? else { continue };
+            let Some(_guards) = self.try_guards(&[&lane])? else { continue };
+            // Under the guard a temporary file belongs to nobody, and a sidecar belongs to its lock.
+            if hidden.is_none() && self.meta(&layout::lock_file(stem, slot))?.is_some() {
+                continue;
+            }
+            let path = format!("{}/{}", layout::LOCKS, entry.name);
+            if dry_run || self.unlink(&path)? {
+                done.debris.push(entry.name);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_meant(view: &LockView, which: &Release) -> bool {
+    match which {
+        Release::Whoever => true,
+        Release::LockId(id) => view.record().and_then(|record| record.lock_id.as_ref()) == Some(id),
+        Release::Holder(name) => view.record().is_some_and(|record| record.is_held_by(name)),
+    }
+}

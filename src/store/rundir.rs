@@ -1,0 +1,200 @@
+//! `run/<id>/`: the private proof of a task's life, its recorded start, a request to cancel it, and its result. Only who
+//! holds `supervisor.lock` changes anything here, but for the request to cancel.
+
+use super::error::{Result, StoreError};
+use super::{FORMAT_VERSION, Store, layout};
+use crate::model::{Identity, TaskId, Timestamp};
+use crate::os::{Handle, Open};
+use serde::{Deserialize, Serialize};
+
+/// The file whose kernel lock is the life of a supervisor.
+pub const SUPERVISOR_LOCK: &str = "supervisor.lock";
+/// The file whose kernel lock the processes of a task's tree inherit.
+pub const TREE_LOCK: &str = "tree.lock";
+const STARTED: &str = "started.json";
+const CANCEL: &str = "cancel.json";
+pub(crate) const RESULT: &str = "result.json";
+
+/// The record of one launch, durable before the launch (P3).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Started {
+    /// Counts the launches of the task, from 1.
+    pub start: u32,
+    /// When.
+    pub at: Timestamp,
+    /// The supervisor.
+    pub supervisor: Identity,
+    /// The lock id of the task's user lane.
+    pub lock_id: String,
+    /// The fence of the task's user lane.
+    pub fence: u64,
+}
+
+/// A durable request to cancel a running task.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CancelRequest {
+    /// Who asks.
+    pub by: String,
+    /// Why.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// The time between SIGTERM and SIGKILL, in milliseconds; the task's own when absent.
+    #[serde(default)]
+    pub grace_ms: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StartedFile {
+    v: u64,
+    start: u32,
+    at: String,
+    pid: u32,
+    pid_start: u64,
+    boot_id: String,
+    lock_id: String,
+    fence: u64,
+}
+
+impl Store {
+    /// Takes the right to act for a task: its `supervisor.lock`. `None` while somebody else has it.
+    pub fn take_supervisor_lock(&self, id: TaskId) -> Result<Option<Box<dyn Handle>>> {
+        let path = layout::run_file(id, SUPERVISOR_LOCK);
+        loop {
+            let opened = match self.vfs.open(&path, Open::Existing) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                other => other.map_err(StoreError::io("open", &path))?,
+            };
+            let mut handle = match opened {
+                Some(handle) => handle,
+                None => match self.create_supervisor_lock(id, &path)? {
+                    Some(handle) => handle,
+                    None => continue,
+                },
+            };
+            if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
+                return Ok(None);
+            }
+            // Its last holder removes the file while it holds the lock; a lock on a removed file is worth nothing.
+            let mine = handle.meta().map_err(StoreError::io("look at", &path))?;
+            if mine.links > 0 && self.meta(&path)?.is_some_and(|meta| meta.ident == mine.ident) {
+                return Ok(Some(handle));
+            }
+        }
+    }
+
+    fn create_supervisor_lock(&self, id: TaskId, path: &str) -> Result<Option<Box<dyn Handle>>> {
+        self.make_dir(&layout::run_dir(id))?;
+        match self.vfs.open(path, Open::CreateNew(0o600)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            other => other.map_err(StoreError::io("create", path)),
+        }
+    }
+
+    /// Whether a supervisor, or a dispatcher about to start one, holds the task.
+    pub fn is_supervised(&self, id: TaskId) -> Result<bool> {
+        self.is_kernel_locked(&layout::run_file(id, SUPERVISOR_LOCK))
+    }
+
+    /// Whether a process of the task's tree holds `tree.lock`.
+    pub fn is_tree_locked(&self, id: TaskId) -> Result<bool> {
+        self.is_kernel_locked(&layout::run_file(id, TREE_LOCK))
+    }
+
+    /// Device and inode of `tree.lock`, when it exists.
+    pub fn tree_ident(&self, id: TaskId) -> Result<Option<(u64, u64)>> {
+        Ok(self.meta(&layout::run_file(id, TREE_LOCK))?.map(|meta| meta.ident))
+    }
+
+    /// Opens and locks `tree.lock`, for the command to inherit.
+    pub fn lock_tree(&self, id: TaskId) -> Result<Box<dyn Handle>> {
+        let path = layout::run_file(id, TREE_LOCK);
+        let busy = || StoreError::io("lock", &path)(std::io::ErrorKind::WouldBlock.into());
+        let mut handle = match self.open(&path, Open::CreateNew(0o600))? {
+            Some(handle) => handle,
+            None => self.open(&path, Open::Existing)?.ok_or_else(busy)?,
+        };
+        // A looker may hold it, shared, for an instant.
+        for _ in 0..1000 {
+            if handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
+                return Ok(handle);
+            }
+            self.clock.sleep(std::time::Duration::from_millis(1));
+        }
+        Err(busy())
+    }
+
+    /// Records a start durably (P3). Commit point: the sync; the file's existence alone already means "started".
+    pub fn record_start(&self, id: TaskId, started: &Started) -> Result<()> {
+        let path = layout::run_file(id, STARTED);
+        let file = StartedFile {
+            v: FORMAT_VERSION,
+            start: started.start,
+            at: started.at.to_string(),
+            pid: started.supervisor.pid,
+            pid_start: started.supervisor.start,
+            boot_id: started.supervisor.boot_id.clone(),
+            lock_id: started.lock_id.clone(),
+            fence: started.fence,
+        };
+        let bytes = serde_json::to_vec(&file).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
+        let mut handle = self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
+        handle.sync_data().map_err(StoreError::io("sync", &path))?;
+        drop(handle);
+        self.sync_dir(&layout::run_dir(id))?;
+        self.sync_dir(layout::RUN)
+    }
+
+    /// The recorded start of a task; `Some(None)` when it was being recorded at the moment of a crash.
+    pub fn started(&self, id: TaskId) -> Result<Option<Option<Started>>> {
+        let path = layout::run_file(id, STARTED);
+        let Some(bytes) = self.read(&path)? else { return Ok(None) };
+        let read = serde_json::from_slice::<StartedFile>(&bytes).ok().and_then(|file| {
+            Some(Started {
+                start: file.start,
+                at: Timestamp::parse(&file.at)?,
+                supervisor: Identity { pid: file.pid, start: file.pid_start, boot_id: file.boot_id },
+                lock_id: file.lock_id,
+                fence: file.fence,
+            })
+        });
+        Ok(Some(read))
+    }
+
+    /// Writes a request to cancel durably. False when the task has no `run/<id>/` any more.
+    pub fn request_cancel(&self, id: TaskId, request: &CancelRequest) -> Result<bool> {
+        if self.meta(&layout::run_dir(id))?.is_none() {
+            return Ok(false);
+        }
+        let path = layout::run_file(id, CANCEL);
+        let bytes = serde_json::to_vec(request).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
+        let tmp = self.stage(id, &bytes)?;
+        if !self.rename(&tmp, &path)? {
+            self.unlink(&tmp)?;
+            return Ok(false);
+        }
+        match self.vfs.sync_dir(&layout::run_dir(id)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::io("sync", &path)(error)),
+        }
+    }
+
+    /// The request to cancel a task, if there is one. One that does not read still is a request.
+    pub fn cancel_request(&self, id: TaskId) -> Result<Option<CancelRequest>> {
+        let Some(bytes) = self.read(&layout::run_file(id, CANCEL))? else { return Ok(None) };
+        let unread = || CancelRequest { by: "unknown".into(), reason: None, grace_ms: None };
+        Ok(Some(serde_json::from_slice(&bytes).unwrap_or_else(|_| unread())))
+    }
+
+    /// Removes `run/<id>/` with everything in it. The caller holds its `supervisor.lock`, which goes last.
+    pub(crate) fn remove_run_dir(&self, id: TaskId) -> Result<()> {
+        for entry in self.list(&layout::run_dir(id))? {
+            if entry.name != SUPERVISOR_LOCK {
+                self.unlink(&layout::run_file(id, &entry.name))?;
+            }
+        }
+        self.unlink(&layout::run_file(id, SUPERVISOR_LOCK))?;
+        self.remove_dir(&layout::run_dir(id))?;
+        Ok(())
+    }
+}

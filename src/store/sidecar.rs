@@ -1,0 +1,195 @@
+//! The JSON beside a lock file. Reads what other programs write with patience; writes the fields of the contract.
+
+use super::FORMAT_VERSION;
+use crate::model::judgement::Sidecar;
+use crate::model::{Fence, LaneName, LockKind, LockRecord, Timestamp};
+use serde_json::{Map, Value, json};
+
+/// The largest sidecar read, in bytes.
+pub const MAX_SIDECAR_BYTES: u64 = 64 * 1024;
+
+const KNOWN: [&str; 19] = [
+    "v",
+    "user",
+    "lane",
+    "lock_id",
+    "task_id",
+    "fence",
+    "acquired_at",
+    "refreshed_at",
+    "expires_at",
+    "refreshed_boot_ms",
+    "ttl_ms",
+    "acquired_by_pid",
+    "pid_start",
+    "boot_id",
+    "host",
+    "pid_namespace",
+    "pid_watched",
+    "kind",
+    "borrowers",
+];
+
+/// The sidecar of a lock, one line.
+pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
+    let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    let mut members: Map<String, Value> =
+        record.extra.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let known = json!({
+        "v": FORMAT_VERSION,
+        "user": lane.is_user().then(|| lane.key().as_str()),
+        "lane": lane.to_string(),
+        "lock_id": record.lock_id,
+        "task_id": record.task_id,
+        "fence": record.fence.map(|fence| fence.0),
+        "acquired_at": time(record.acquired_at),
+        "refreshed_at": time(record.refreshed_at),
+        "expires_at": time(record.expires_at),
+        "refreshed_boot_ms": record.refreshed_boot_ms,
+        "ttl_ms": record.ttl_ms,
+        "acquired_by_pid": record.pid,
+        "pid_start": record.pid_start,
+        "boot_id": record.boot_id,
+        "host": record.host,
+        "pid_namespace": record.pid_namespace,
+        "pid_watched": record.pid_watched,
+        "kind": record.kind.word(),
+        "borrowers": [],
+    });
+    if let Value::Object(known) = known {
+        members.extend(known);
+    }
+    let mut bytes = Value::Object(members).to_string().into_bytes();
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Reads a sidecar. A record of one of luzia's kinds without its essential members is corrupt; in a record of another
+/// program, a member of the wrong type counts as absent.
+pub fn decode(bytes: &[u8]) -> Sidecar {
+    let Ok(Value::Object(mut members)) = serde_json::from_slice::<Value>(bytes) else {
+        return Sidecar::Corrupt;
+    };
+    if members.get("v").and_then(Value::as_u64).is_some_and(|version| version > FORMAT_VERSION) {
+        return Sidecar::Newer;
+    }
+    let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
+    let number = |name: &str| members.get(name).and_then(Value::as_u64);
+    let moment = |name: &str| members.get(name).and_then(time);
+    let kind = text("kind").map_or(LockKind::Foreign, |word| LockKind::parse(&word));
+    let mut record = LockRecord {
+        lane: text("lane").and_then(|lane| LaneName::parse(&lane).ok()),
+        lock_id: text("lock_id"),
+        task_id: text("task_id"),
+        fence: number("fence").map(Fence),
+        acquired_at: moment("acquired_at"),
+        refreshed_at: moment("refreshed_at"),
+        expires_at: moment("expires_at"),
+        refreshed_boot_ms: number("refreshed_boot_ms"),
+        ttl_ms: number("ttl_ms"),
+        pid: number("acquired_by_pid").and_then(plausible_pid),
+        pid_start: number("pid_start"),
+        boot_id: text("boot_id"),
+        host: text("host"),
+        pid_namespace: number("pid_namespace"),
+        pid_watched: members.get("pid_watched").and_then(Value::as_bool).unwrap_or(false),
+        kind,
+        extra: None,
+    };
+    let is_whole =
+        record.lock_id.is_some() && record.task_id.is_some() && record.fence.is_some() && record.acquired_at.is_some();
+    if kind != LockKind::Foreign && !is_whole {
+        return Sidecar::Corrupt;
+    }
+    members.retain(|name, _| !KNOWN.contains(&name.as_str()));
+    record.extra = (!members.is_empty()).then(|| Value::Object(members).to_string());
+    Sidecar::Whole(Box::new(record))
+}
+
+/// A pid that may belong to a process; 0, 1 and what no kernel gives are nobody's.
+fn plausible_pid(number: u64) -> Option<u32> {
+    u32::try_from(number).ok().filter(|pid| (2..=i32::MAX.unsigned_abs()).contains(pid))
+}
+
+/// A moment as other programs write it: RFC 3339, the same without a zone (taken as UTC), or seconds since 1970.
+fn time(value: &Value) -> Option<Timestamp> {
+    match value {
+        Value::String(text) => Timestamp::parse(text)
+            .or_else(|| Timestamp::parse(&format!("{text}Z")))
+            .or_else(|| Timestamp::parse(&format!("{}Z", text.replacen(' ', "T", 1)))),
+        Value::Number(number) => {
+            let seconds = number.as_f64().filter(|seconds| seconds.is_finite() && seconds.abs() < 1e12)?;
+            #[expect(clippy::cast_possible_truncation, reason = "below 1e15, checked on the line before")]
+            let ms = (seconds * 1000.0) as i64;
+            Some(Timestamp(ms))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record() -> LockRecord {
+        LockRecord {
+            lane: LaneName::parse("user:alice").ok(),
+            lock_id: Some("task_3_1768005905".into()),
+            task_id: Some("task_3".into()),
+            fence: Some(Fence(12)),
+            acquired_at: Some(Timestamp(1_768_005_905_120)),
+            refreshed_at: Some(Timestamp(1_768_005_905_120)),
+            expires_at: Some(Timestamp(1_768_009_505_120)),
+            refreshed_boot_ms: Some(5),
+            ttl_ms: None,
+            pid: Some(4242),
+            pid_start: Some(99),
+            boot_id: Some("b".into()),
+            host: Some("h".into()),
+            pid_namespace: Some(1),
+            pid_watched: false,
+            kind: LockKind::Task,
+            extra: Some("{\"x\":1}".into()),
+        }
+    }
+
+    #[test]
+    fn a_sidecar_reads_back() {
+        let lane = LaneName::parse("user:alice").expect("a lane");
+        assert_eq!(decode(&encode(&lane, &record())), Sidecar::Whole(Box::new(record())));
+    }
+
+    #[test]
+    fn an_old_sidecar_of_another_program_reads() {
+        let old = br#"{"user":"alice","lock_id":"task_123_1768005905","task_id":"task_123","acquired_at":"2024-01-09T15:30:45.123456",
+            "acquired_by_pid":-1,"expires_at":1704817845.5}"#;
+        let sidecar = decode(old);
+        let read = sidecar.record().expect("it reads");
+        assert_eq!((read.kind, read.pid), (LockKind::Foreign, None));
+        assert_eq!(read.acquired_at, Timestamp::parse("2024-01-09T15:30:45.123Z"));
+        assert_eq!(read.expires_at, Some(Timestamp(1_704_817_845_500)));
+    }
+
+    #[test]
+    fn what_is_not_a_record_is_corrupt() {
+        for bytes in ["", "[]", "{", "null", "{\"kind\":\"task\"}", "{\"kind\":\"lease\",\"lock_id\":5}"] {
+            assert_eq!(decode(bytes.as_bytes()), Sidecar::Corrupt, "{bytes}");
+        }
+        assert_eq!(decode(b"{\"v\":2}"), Sidecar::Newer);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes);
+        }
+
+        #[test]
+        fn no_pid_that_must_not_be_signalled_is_read(pid in any::<i64>()) {
+            let sidecar = decode(format!("{{\"acquired_by_pid\":{pid}}}").as_bytes());
+            let read = sidecar.record().expect("it reads").pid;
+            prop_assert!(read.is_none_or(|read| read > 1 && i64::from(read) == pid));
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! Pending and parked tasks: accepting them durably, finding the head of a lane, finding a task by its number.
+//! The place of a record is its state; a task appears by a rename, complete and synced.
+
+use super::counter::{self, CounterFile};
+use super::error::{Result, StoreError};
+use super::{Store, decode_task, encode_task, layout, rundir};
+use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Tier, Timestamp};
+use crate::os::{FileKind, Open};
+use std::collections::BTreeMap;
+
+/// The first task of a user's lane at one priority.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// The stem of the user's lane.
+    pub lane_stem: String,
+    /// The priority of the folder in which it stands.
+    pub priority: Priority,
+    /// The task.
+    pub id: TaskId,
+}
+
+/// In which folder a task's record stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Waits for its turn.
+    Pending,
+    /// Not due, or after another task.
+    Parked,
+    /// Claimed, running, or ending.
+    Running,
+    /// Waits for an event.
+    Waiting,
+    /// Over.
+    Done,
+}
+
+impl Store {
+    /// Gives `count` task ids that were never given before; the first of them.
+    pub fn reserve_ids(&self, count: u64) -> Result<TaskId> {
+        let path = layout::SEQUENCE;
+        let mut handle = loop {
+            let found = self.open(path, Open::Existing)?;
+            if let Some(handle) = found {
+                break handle;
+            }
+            if let Some(handle) = self.open(path, Open::CreateNew(0o600))? {
+                break handle;
+            }
+        };
+        while !handle.try_lock(false).map_err(StoreError::io("lock", path))? {
+            self.clock.sleep(std::time::Duration::from_micros(200));
+        }
+        let fallback = |found: &CounterFile| self.last_id_ever(found);
+        let settle = || self.sync_dir(layout::SPOOL);
+        counter::take(handle.as_mut(), path, &self.clock.boot_id(), count, fallback, settle).map(TaskId)
+    }
+
+    /// The last id that may have been given, for a counter that holds none: by every record there is; after damage also
+    /// past the clock, because records may have been pruned.
+    fn last_id_ever(&self, found: &CounterFile) -> Result<u64> {
+        let mut last = 0;
+        self.visit_ids(&mut |_, id| last = last.max(id.0))?;
+        let seconds = u64::try_from(self.clock.now().unix_seconds()).unwrap_or(0);
+        Ok(if *found == CounterFile::Damaged { last.max(seconds) } else { last })
+    }
+
+    /// Accepts tasks: durable when this returns (P2). Commit points: for one task the sync of its folder, for several the
+    /// second sync of the file system; each record appears whole or not at all.
+    pub fn accept(&self, tasks: &[Task]) -> Result<()> {
+        let mut staged = Vec::with_capacity(tasks.len());
+        let result = self.accept_staged(tasks, &mut staged);
+        if result.is_err() {
+            for tmp in &staged {
+                let _ = self.vfs.unlink(tmp);
+            }
+        }
+        self.ring();
+        result
+    }
+
+    fn accept_staged(&self, tasks: &[Task], staged: &mut Vec<String>) -> Result<()> {
+        let single = tasks.len() == 1;
+        for task in tasks {
+            let bytes = encode_task(task)?;
+            if single {
+                staged.push(self.stage(task.id, &bytes)?);
+            } else {
+                let tmp = format!("{}/{}.{}", layout::TMP, task.id.0, self.me.pid);
+                self.write_whole(&tmp, Open::Truncate(0o600), &bytes)?;
+                staged.push(tmp);
+            }
+        }
+        if !single {
+            self.vfs.sync_everything().map_err(StoreError::io("sync", layout::TMP))?;
+        }
+        for (task, tmp) in tasks.iter().zip(staged.iter()) {
+            self.place(task, tmp, single)?;
+        }
+        if !single {
+            self.vfs.sync_everything().map_err(StoreError::io("sync", layout::PENDING))?;
+        }
+        Ok(())
+    }
+
+    /// Gives a staged record its place: parked when it is not due or comes after another, pending otherwise.
+    pub(crate) fn place(&self, task: &Task, tmp: &str, durable: bool) -> Result<()> {
+        if let Some(at) = task.start_by {
+            self.set_timer(task.id, at)?;
+        }
+        let is_parked = self.must_park(task);
+        let (path, folders) = if is_parked {
+            if let Some(at) = task.due_at {
+                self.set_timer(task.id, at)?;
+            }
+            for dependency in &task.after {
+                self.mark_after(task.id, *dependency)?;
+            }
+            (layout::parked(task.id), vec![format!("{}/{}", layout::PARKED, layout::segment(task.id))])
+        } else {
+            self.mark_order(task)?;
+            (layout::pending(task), pending_folders(task))
+        };
+        if !self.publish(tmp, &path, &folders)? {
+            return Err(StoreError::io("publish", &path)(std::io::ErrorKind::AlreadyExists.into()));
+        }
+        if durable {
+            self.sync_published(&path, &folders, if is_parked { layout::PARKED } else { layout::PENDING })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether a task must wait outside the scan, by its own members.
+    pub fn must_park(&self, task: &Task) -> bool {
+        !task.after.is_empty() || task.due_at.is_some_and(|at| at > self.clock.now())
+    }
+
+    /// Makes a published name durable. Its folder may be gone already when a dispatcher was quick; then the record
+    /// stands elsewhere, and everything is synced.
+    fn sync_published(&self, path: &str, folders: &[String], root: &str) -> Result<()> {
+        for folder in folders.iter().rev().map(String::as_str).chain([root]) {
+            match self.vfs.sync_dir(folder) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    return self.vfs.sync_everything().map_err(StoreError::io("sync", folder));
+                }
+                Err(error) => return Err(StoreError::io("sync", folder)(error)),
+            }
+        }
+        if self.meta(path)?.is_none() {
+            self.vfs.sync_everything().map_err(StoreError::io("sync", path))?;
+        }
+        Ok(())
+    }
+
+    /// Tells whoever watches that there is something to do. Never relied on.
+    pub fn ring(&self) {
+        let _ = self.vfs.set_mode(layout::WAKE, 0o600);
+    }
+
+    /// The lanes of a tier that have pending tasks, each with its best priority, found by folder names only.
+    pub fn lanes_with_work(&self, tier: Tier) -> Result<BTreeMap<String, Priority>> {
+        let mut lanes = BTreeMap::new();
+        for priority in tier.priorities() {
+            for entry in self.list(&layout::pending_tier(priority))? {
+                if entry.kind == FileKind::Dir {
+                    lanes.entry(entry.name).or_insert(priority);
+                }
+            }
+        }
+        Ok(lanes)
+    }
+
+    /// The first task of a lane in a tier: lowest priority number, then lowest sequence. Two short listings.
+    pub fn head(&self, tier: Tier, lane_stem: &str) -> Result<Option<Head>> {
+        for priority in tier.priorities() {
+            let lane = layout::pending_lane(priority, lane_stem);
+            let mut segments: Vec<u64> = self.list(&lane)?.iter().filter_map(|entry| entry.name.parse().ok()).collect();
+            segments.sort_unstable();
+            for segment in segments {
+                let folder = layout::pending_segment(priority, lane_stem, segment);
+                let first = self.list(&folder)?.iter().filter_map(|entry| layout::id_in(&entry.name)).min();
+                if let Some(id) = first {
+                    return Ok(Some(Head { lane_stem: lane_stem.to_owned(), priority, id }));
+                }
+                self.remove_dir(&folder)?;
+            }
+            // Debris of a crash between making a folder and filling it; a folder in use is not empty.
+            self.remove_dir(&lane)?;
+        }
+        Ok(None)
+    }
+
+    /// How many tasks of the same lane come before this one.
+    pub fn position(&self, task: &Task) -> Result<u64> {
+        let stem = LaneName::user(&task.user).stem();
+        let mut ahead = 0;
+        for priority in (0..=task.priority.number()).filter_map(Priority::new) {
+            for entry in self.list(&layout::pending_lane(priority, &stem))? {
+                let Ok(segment) = entry.name.parse() else { continue };
+                let folder = layout::pending_segment(priority, &stem, segment);
+                let ids = self.list(&folder)?;
+                let before = |id: TaskId| priority < task.priority || id < task.id;
+                let count = ids.iter().filter_map(|entry| layout::id_in(&entry.name)).filter(|id| before(*id)).count();
+                ahead += u64::try_from(count).unwrap_or(0);
+            }
+        }
+        Ok(ahead)
+    }
+
+    /// Removes the empty folders that a moved record left.
+    pub(crate) fn sweep_pending(&self, task: &Task) -> Result<()> {
+        let stem = LaneName::user(&task.user).stem();
+        if self.remove_dir(&layout::pending_segment(task.priority, &stem, layout::segment(task.id)))? {
+            self.remove_dir(&layout::pending_lane(task.priority, &stem))?;
+        }
+        Ok(())
+    }
+
+    /// Where the record of a task stands and its path; a copy that a crash left behind does not count.
+    pub(crate) fn locate(&self, id: TaskId) -> Result<Option<(Place, String)>> {
+        let exists = |path: &str| self.meta(path).map(|meta| meta.is_some());
+        let running = layout::running(id);
+        // The usual case first, but a running record that has a pending or finished copy is only what a crash left.
+        let is_running = exists(&running)?;
+        if exists(&layout::parked(id))? {
+            return Ok(Some((Place::Parked, layout::parked(id))));
+        }
+        if let Some(path) = self.find_done(id)? {
+            return Ok(Some((Place::Done, path)));
+        }
+        if is_running && self.is_supervised(id)? {
+            return Ok(Some((Place::Running, running)));
+        }
+        if let Some(path) = self.find_pending(id)? {
+            return Ok(Some((Place::Pending, path)));
+        }
+        if exists(&running)? {
+            return Ok(Some((Place::Running, running)));
+        }
+        if exists(&layout::waiting(id))? {
+            return Ok(Some((Place::Waiting, layout::waiting(id))));
+        }
+        // It may have moved on behind our back; and between two places it stands in its run folder.
+        if let Some(path) = self.find_done(id)? {
+            return Ok(Some((Place::Done, path)));
+        }
+        let result = layout::run_file(id, rundir::RESULT);
+        Ok(exists(&result)?.then_some((Place::Running, result)))
+    }
+
+    fn find_pending(&self, id: TaskId) -> Result<Option<String>> {
+        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
+            for entry in self.list(&layout::pending_tier(priority))? {
+                let path = layout::pending_at(priority, &entry.name, id);
+                if self.meta(&path)?.is_some() {
+                    return Ok(Some(path));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn find_done(&self, id: TaskId) -> Result<Option<String>> {
+        let mut days: Vec<String> = self.list(layout::DONE)?.into_iter().map(|entry| entry.name).collect();
+        days.sort_unstable();
+        for day in days.iter().rev() {
+            let path = layout::done(day, id);
+            if self.meta(&path)?.is_some() {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A task by its number, with its state as its place tells it; `None` when there is no such task.
+    pub fn find(&self, id: TaskId) -> Result<Option<(Place, Task)>> {
+        // A record that moves between the look and the read is looked for again.
+        for _ in 0..100 {
+            let Some((place, path)) = self.locate(id)? else {
+                return Ok(None);
+            };
+            if let Some(bytes) = self.read(&path)? {
+                return self.read_task(place, &path, &bytes, id).map(|task| Some((place, task)));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn read_task(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<Task> {
+        let mut task = decode_task(path, bytes, user_of_path(path).as_ref())?;
+        if task.id != id {
+            return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
+        }
+        match place {
+            Place::Pending | Place::Parked => task.status = Status::Pending,
+            Place::Waiting => task.status = Status::Waiting,
+            Place::Running => {
+                task.status = Status::Running;
+                task.outcome = None;
+                if let Some(Some(started)) = self.started(id)? {
+                    task.starts = started.start;
+                    task.last_start = Some(crate::model::task::Start {
+                        at: started.at,
+                        lock_id: started.lock_id,
+                        fence: started.fence,
+                    });
+                }
+            }
+            Place::Done => {}
+        }
+        Ok(task)
+    }
+
+    /// Calls `visit` for every task's number and place; by names only.
+    pub fn visit_ids(&self, visit: &mut dyn FnMut(Place, TaskId)) -> Result<()> {
+        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
+            for lane in self.list(&layout::pending_tier(priority))? {
+                for segment in self.list(&layout::pending_lane(priority, &lane.name))? {
+                    let Ok(number) = segment.name.parse() else { continue };
+                    let folder = layout::pending_segment(priority, &lane.name, number);
+                    self.list(&folder)?
+                        .iter()
+                        .filter_map(|e| layout::id_in(&e.name))
+                        .for_each(|id| visit(Place::Pending, id));
+                }
+            }
+        }
+        for (root, place) in [(layout::PARKED, Place::Parked), (layout::DONE, Place::Done)] {
+            for folder in self.list(root)? {
+                let inner = self.list(&format!("{root}/{}", folder.name))?;
+                inner.iter().filter_map(|entry| layout::id_in(&entry.name)).for_each(|id| visit(place, id));
+            }
+        }
+        for (root, place) in [(layout::RUNNING, Place::Running), (layout::WAITING, Place::Waiting)] {
+            self.list(root)?.iter().filter_map(|entry| layout::id_in(&entry.name)).for_each(|id| visit(place, id));
+        }
+        Ok(())
+    }
+
+    /// Sets a damaged record aside, under a name that is not taken. Never deletes it.
+    pub fn set_aside(&self, path: &str) -> Result<String> {
+        let name = path.replace('/', "_");
+        for attempt in 0.. {
+            let suffix = if attempt == 0 { String::new() } else { format!(".{attempt}") };
+            let to = format!("{}/{name}{suffix}", layout::CORRUPT);
+            match self.vfs.publish(path, &to) {
+                Ok(crate::os::Published::Exists) => {}
+                Ok(_) => return Ok(to),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(to),
+                Err(error) => return Err(StoreError::io("set aside", path)(error)),
+            }
+        }
+        unreachable!("some suffix is free")
+    }
+
+    /// Moves a parked task to its lane, now that nothing keeps it. False when it is not parked any more.
+    pub fn unpark(&self, task: &Task) -> Result<bool> {
+        self.mark_order(task)?;
+        let moved = self.publish(&layout::parked(task.id), &layout::pending(task), &pending_folders(task));
+        let is_parked = match moved {
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => false,
+            other => other?,
+        };
+        if !is_parked {
+            self.unmark_order(task)?;
+        }
+        self.remove_dir(&format!("{}/{}", layout::PARKED, layout::segment(task.id)))?;
+        self.ring();
+        Ok(is_parked)
+    }
+
+    /// The moment a timestamped record of this store would carry now.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+fn pending_folders(task: &Task) -> Vec<String> {
+    let stem = LaneName::user(&task.user).stem();
+    vec![
+        layout::pending_tier(task.priority),
+        layout::pending_lane(task.priority, &stem),
+        layout::pending_segment(task.priority, &stem, layout::segment(task.id)),
+    ]
+}
+
+/// The user of the lane folder in which a pending record stands.
+pub(crate) fn user_of_path(path: &str) -> Option<Name> {
+    let lane = path.strip_prefix(layout::PENDING)?.split('/').nth(2)?;
+    LaneName::from_stem(lane).filter(LaneName::is_user).map(|lane| lane.key().clone())
+}

@@ -1,0 +1,269 @@
+//! Overviews: counts of pending tasks by names only, the records of a place, and what `doctor` looks at. Changes nothing.
+
+use super::error::{Result, StoreError};
+use super::spool::Place;
+use super::{Store, layout};
+use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
+use crate::os::FileKind;
+use std::collections::{BTreeMap, HashSet};
+
+/// How many tasks stand where.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Pending tasks by tier: high, normal, low.
+    pub pending: [u64; 3],
+    /// Parked tasks: not due, or after another.
+    pub parked: u64,
+}
+
+/// Something in the state directory that should not be there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Where.
+    pub path: String,
+    /// What.
+    pub what: String,
+}
+
+/// A listing of the records of one place, read one by one.
+pub struct Survey<'a> {
+    store: &'a Store,
+    ids: std::vec::IntoIter<(Place, TaskId, String)>,
+}
+
+impl Iterator for Survey<'_> {
+    type Item = Result<Task>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (place, id, path) = self.ids.next()?;
+            match self.store.read(&path) {
+                Ok(Some(bytes)) => return Some(self.store.read_task(place, &path, &bytes, id)),
+                // It moved on since the listing; ask for it by its number.
+                Ok(None) => match self.store.find(id) {
+                    Ok(Some((_, task))) => return Some(Ok(task)),
+                    Ok(None) => {}
+                    Err(error) => return Some(Err(error)),
+                },
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+impl Store {
+    /// The names of all lock files, without their ending.
+    pub fn locked_stems(&self) -> Result<HashSet<String>> {
+        let names = self.list(layout::LOCKS)?;
+        Ok(names.iter().filter_map(|entry| entry.name.strip_suffix(".lock")).map(str::to_owned).collect())
+    }
+
+    /// The lane of a folder of pending tasks: by its name, or, for a hashed name, by the first record in it.
+    pub fn pending_lane_name(&self, stem: &str) -> Result<Option<LaneName>> {
+        if let Some(lane) = LaneName::from_stem(stem) {
+            return Ok(Some(lane).filter(LaneName::is_user));
+        }
+        if !stem.starts_with("user_=h") {
+            return Ok(None);
+        }
+        for tier in Tier::ALL {
+            let Some(head) = self.head(tier, stem)? else { continue };
+            let path = layout::pending_at(head.priority, stem, head.id);
+            let Some(bytes) = self.read(&path)? else { continue };
+            match self.read_task(Place::Pending, &path, &bytes, head.id) {
+                Ok(task) => return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == stem)),
+                Err(StoreError::Corrupt { .. }) => drop(self.set_aside(&path)?),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Counts pending tasks by names only.
+    pub fn counts(&self) -> Result<Counts> {
+        let mut counts = Counts::default();
+        for (at, tier) in Tier::ALL.into_iter().enumerate() {
+            for priority in tier.priorities() {
+                for lane in self.list(&layout::pending_tier(priority))? {
+                    counts.pending[at] += self.count_lane(priority, &lane.name)?;
+                }
+            }
+        }
+        for folder in self.list(layout::PARKED)? {
+            counts.parked += self.count_records(&format!("{}/{}", layout::PARKED, folder.name))?;
+        }
+        Ok(counts)
+    }
+
+    fn count_lane(&self, priority: Priority, stem: &str) -> Result<u64> {
+        let mut count = 0;
+        for segment in self.list(&layout::pending_lane(priority, stem))? {
+            if let Ok(number) = segment.name.parse() {
+                count += self.count_records(&layout::pending_segment(priority, stem, number))?;
+            }
+        }
+        Ok(count)
+    }
+
+    fn count_records(&self, folder: &str) -> Result<u64> {
+        let count = self.list(folder)?.iter().filter(|entry| layout::id_in(&entry.name).is_some()).count();
+        Ok(u64::try_from(count).unwrap_or(u64::MAX))
+    }
+
+    /// The pending tasks of every lane, or of one user, in the order of their numbers.
+    pub fn pending_tasks(&self, user: Option<&Name>) -> Result<Survey<'_>> {
+        let mut found = Vec::new();
+        let wanted = user.map(|user| LaneName::user(user).stem());
+        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
+            for lane in self.list(&layout::pending_tier(priority))? {
+                if wanted.as_ref().is_some_and(|stem| *stem != lane.name) {
+                    continue;
+                }
+                for segment in self.list(&layout::pending_lane(priority, &lane.name))? {
+                    let Ok(number) = segment.name.parse() else { continue };
+                    self.collect(Place::Pending, &layout::pending_segment(priority, &lane.name, number), &mut found)?;
+                }
+            }
+        }
+        for folder in self.list(layout::PARKED)? {
+            self.collect(Place::Parked, &format!("{}/{}", layout::PARKED, folder.name), &mut found)?;
+        }
+        Ok(self.survey(found))
+    }
+
+    /// The tasks that run or wait for an event.
+    pub fn started_tasks(&self) -> Result<Survey<'_>> {
+        let mut found = Vec::new();
+        self.collect(Place::Running, layout::RUNNING, &mut found)?;
+        self.collect(Place::Waiting, layout::WAITING, &mut found)?;
+        Ok(self.survey(found))
+    }
+
+    /// The tasks that are over.
+    pub fn done_tasks(&self) -> Result<Survey<'_>> {
+        let mut found = Vec::new();
+        for day in self.list(layout::DONE)? {
+            self.collect(Place::Done, &format!("{}/{}", layout::DONE, day.name), &mut found)?;
+        }
+        Ok(self.survey(found))
+    }
+
+    fn survey(&self, mut found: Vec<(Place, TaskId, String)>) -> Survey<'_> {
+        found.sort_unstable_by_key(|(_, id, _)| *id);
+        Survey { store: self, ids: found.into_iter() }
+    }
+
+    fn collect(&self, place: Place, folder: &str, found: &mut Vec<(Place, TaskId, String)>) -> Result<()> {
+        for entry in self.list(folder)? {
+            if let Some(id) = layout::id_in(&entry.name) {
+                found.push((place, id, format!("{folder}/{}", entry.name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many pending tasks one user's lane has, by names only.
+    pub fn lane_depth(&self, stem: &str) -> Result<u64> {
+        let priorities = Tier::ALL.into_iter().flat_map(Tier::priorities);
+        priorities.map(|priority| self.count_lane(priority, stem)).sum()
+    }
+
+    /// Whether no task is pending and none is parked; the cheap question before counting.
+    pub fn is_queue_empty(&self) -> Result<bool> {
+        for tier in Tier::ALL {
+            if !self.lanes_with_work(tier)?.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(self.list(layout::PARKED)?.is_empty())
+    }
+
+    /// Whether the state directory still stands under its name.
+    pub fn is_still_there(&self) -> Result<bool> {
+        Ok(self.meta(layout::FORMAT)?.is_some())
+    }
+
+    /// How many pending tasks each user's lane has, by names only.
+    pub fn lane_depths(&self) -> Result<BTreeMap<String, u64>> {
+        let mut depths = BTreeMap::new();
+        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
+            for lane in self.list(&layout::pending_tier(priority))? {
+                *depths.entry(lane.name.clone()).or_insert(0) += self.count_lane(priority, &lane.name)?;
+            }
+        }
+        Ok(depths)
+    }
+
+    /// The records that were set aside.
+    pub fn set_aside_records(&self) -> Result<Vec<String>> {
+        let mut names: Vec<String> = self
+            .list(layout::CORRUPT)?
+            .into_iter()
+            .map(|entry| format!("{}/{}", layout::CORRUPT, entry.name))
+            .collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Names in the spool that luzia did not make; they are never touched.
+    pub fn foreign_names(&self) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut look = |folder: &str, ours: &dyn Fn(&str, FileKind) -> bool| -> Result<()> {
+            for entry in self.list(folder)? {
+                if !ours(&entry.name, entry.kind) {
+                    let what = "luzia did not make this, and leaves it alone".to_owned();
+                    problems.push(Problem { path: format!("{folder}/{}", entry.name), what });
+                }
+            }
+            Ok(())
+        };
+        let is_record = |name: &str, kind: FileKind| kind == FileKind::File && layout::id_in(name).is_some();
+        look(layout::RUNNING, &is_record)?;
+        look(layout::WAITING, &is_record)?;
+        look(layout::RUN, &|name, kind| kind == FileKind::Dir && TaskId::parse(name).is_some())?;
+        look(layout::PENDING, &|name, kind| {
+            kind == FileKind::Dir && name.len() == 1 && name.as_bytes()[0].is_ascii_digit()
+        })?;
+        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
+            let tier = layout::pending_tier(priority);
+            look(&tier, &|name, kind| kind == FileKind::Dir && name.starts_with("user_"))?;
+            for lane in self.list(&tier)? {
+                let folder = layout::pending_lane(priority, &lane.name);
+                look(&folder, &|name, kind| kind == FileKind::Dir && name.parse::<u64>().is_ok())?;
+                for segment in self.list(&folder)? {
+                    look(&format!("{folder}/{}", segment.name), &is_record)?;
+                }
+            }
+        }
+        Ok(problems)
+    }
+
+    /// Opens the lock that long-running dispatchers share; held while the handle lives. With `probe`, only tells whether
+    /// anybody holds it: `None` means nobody does.
+    pub fn join_dispatchers(&self) -> Result<Box<dyn crate::os::Handle>> {
+        let path = layout::DISPATCHERS;
+        let mut handle = loop {
+            if let Some(handle) = self.open(path, crate::os::Open::Existing)? {
+                break handle;
+            }
+            if let Some(handle) = self.open(path, crate::os::Open::CreateNew(0o600))? {
+                break handle;
+            }
+        };
+        while !handle.try_lock(true).map_err(StoreError::io("lock", path))? {
+            self.clock.sleep(std::time::Duration::from_millis(1));
+        }
+        Ok(handle)
+    }
+
+    /// Whether a daemon, a `run` or a `dispatch --drain` is at work.
+    pub fn has_dispatcher(&self) -> Result<bool> {
+        let Some(mut handle) = self.open(layout::DISPATCHERS, crate::os::Open::Existing)? else { return Ok(false) };
+        let path = layout::DISPATCHERS;
+        let free = handle.try_lock(false).map_err(StoreError::io("lock", path))?;
+        if free {
+            handle.unlock().map_err(StoreError::io("unlock", path))?;
+        }
+        Ok(!free)
+    }
+}

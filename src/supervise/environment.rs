@@ -1,0 +1,55 @@
+//! The environment of a task's command: what was captured when it was enqueued, and what luzia tells it. Pure.
+
+use crate::model::lock::Grant;
+use crate::model::{LaneName, Task};
+
+/// The variables that luzia sets, and so never takes from outside.
+pub const OWN_VARIABLES: [&str; 9] = [
+    "LUZIA_STATE_DIR",
+    "LUZIA_TASK_ID",
+    "LUZIA_USER",
+    "LUZIA_PROJECT",
+    "LUZIA_LANES",
+    "LUZIA_LOCK_ID",
+    "LUZIA_FENCE",
+    "LUZIA_ATTEMPT",
+    "LUZIA_CONDUCTOR_DIR",
+];
+
+/// The whole environment of a task's command.
+pub fn environment(task: &Task, state_dir: &str, task_dir: &str, grants: &[Grant]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let is_own = |key: &[u8]| OWN_VARIABLES.iter().any(|own| own.as_bytes() == key);
+    let mut env: Vec<(Vec<u8>, Vec<u8>)> = task.env.iter().filter(|(key, _)| !is_own(key)).cloned().collect();
+    let user_grant = grants.iter().find(|grant| grant.lane.is_user());
+    let lanes: Vec<String> = task.all_lanes().iter().map(LaneName::to_string).collect();
+    let own = [
+        ("LUZIA_STATE_DIR", state_dir.to_owned()),
+        ("LUZIA_TASK_ID", task.id.to_string()),
+        ("LUZIA_USER", task.user.to_string()),
+        ("LUZIA_PROJECT", task.project.as_ref().map(ToString::to_string).unwrap_or_default()),
+        ("LUZIA_LANES", lanes.join(" ")),
+        ("LUZIA_LOCK_ID", user_grant.map(|grant| grant.lock_id.to_string()).unwrap_or_default()),
+        ("LUZIA_FENCE", user_grant.map(|grant| grant.fence.to_string()).unwrap_or_default()),
+        ("LUZIA_ATTEMPT", task.attempt().to_string()),
+        ("LUZIA_CONDUCTOR_DIR", task_dir.to_owned()),
+    ];
+    env.extend(own.into_iter().map(|(key, value)| (key.as_bytes().to_vec(), value.into_bytes())));
+    env
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests_support::task;
+
+    #[test]
+    fn luzias_own_variables_are_never_taken_from_outside() {
+        let mut task = task(3);
+        task.env.push((b"LUZIA_TASK_ID".to_vec(), b"task_1".to_vec()));
+        let env = environment(&task, "/s", "/c", &[]);
+        let ids: Vec<_> = env.iter().filter(|(key, _)| key == b"LUZIA_TASK_ID").collect();
+        assert_eq!(ids, [&(b"LUZIA_TASK_ID".to_vec(), b"task_3".to_vec())]);
+        assert!(env.contains(&(b"LUZIA_ATTEMPT".to_vec(), b"2".to_vec())));
+        assert!(env.contains(&(b"LUZIA_LANES".to_vec(), b"user:alice thread:7 global".to_vec())));
+    }
+}

@@ -1,0 +1,49 @@
+//! The end of a run, in the order of `supervision.md`: result, `meta.json`, lanes (the user's last), record. Each step
+//! is idempotent; whoever comes next after a crash does the rest. The tree is dead before any of it begins.
+
+use crate::model::{LaneName, TaskId};
+use crate::os::Handle;
+use crate::store::{Ending, Event, Next, Store, StoreError};
+use serde_json::json;
+
+/// What a finished end leaves to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finished {
+    /// Tasks that waited for this one to be over.
+    pub dependents: Vec<TaskId>,
+    /// Whether it is over or queued again.
+    pub next: Next,
+}
+
+/// Brings a recorded end to its end: outward record, lanes, place. The lock goes last.
+pub fn finish(store: &Store, ending: &Ending, lock: Box<dyn Handle>) -> Result<Finished, StoreError> {
+    let task = &ending.task;
+    let start = task.last_start.as_ref();
+    let (lock_id, fence) = (start.map(|start| start.lock_id.as_str()), start.map(|start| start.fence));
+    // The outward directory belongs to people and other programs: whatever is wrong there never holds a lane.
+    let conductor = store.conductor(&task.conductor_dir, false).ok().flatten();
+    if let Some(conductor) = &conductor
+        && let Err(error) = conductor.close_task(task, lock_id, fence)
+    {
+        store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
+    }
+    let released = store.release_task(task.id, &task.all_lanes())?;
+    let threads = released.iter().filter(|lock| lock.lane.kind() == "thread").count();
+    let lanes: Vec<String> = released.iter().map(|lock| lock.lane.to_string()).collect();
+    let mut event = Event::of("released", task).with(json!({ "lanes": lanes, "threads": threads }));
+    if threads > 0 {
+        event = event.saying(format!("[AgentGraph] Released locks on {threads} thread(s) for execution {}", task.id.0));
+    }
+    store.note(&event);
+    if let Some(conductor) = &conductor {
+        let _ = conductor.mark_released(task, lock_id, fence);
+    }
+    let dependents = store.settle(ending, lock)?;
+    let name = match &task.outcome {
+        Some(_) => "finished",
+        None => "requeued",
+    };
+    let status = task.status.word();
+    store.note(&Event::of(name, task).in_lane(&LaneName::user(&task.user)).with(json!({ "status": status })));
+    Ok(Finished { dependents, next: ending.next() })
+}

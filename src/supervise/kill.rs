@@ -1,0 +1,43 @@
+//! Ends every process of a task's tree: those a subreaper inherited, those that hold `tree.lock`, and those that carry
+//! the task in their environment. Never gives up: a lane is not released while one of them lives (P1).
+
+use crate::model::TaskId;
+use crate::os::{Signal, TreeMark};
+use crate::store::{Store, StoreError};
+use std::time::Duration;
+
+const FIRST_PAUSE_MS: u64 = 2;
+const LONGEST_PAUSE_MS: u64 = 500;
+
+/// What marks the processes of a task.
+pub fn mark_of(store: &Store, id: TaskId) -> Result<TreeMark, StoreError> {
+    Ok(TreeMark { state_dir: store.state_dir().to_owned(), task_id: id.to_string(), tree_lock: store.tree_ident(id)? })
+}
+
+/// Waits until a task's tree is dead: SIGTERM at once, SIGKILL after `grace_ms`, and again until none is left.
+/// `spared` are supervisors of other tasks that this process started.
+pub fn end_tree(store: &Store, id: TaskId, grace_ms: u64, spared: &[u32]) -> Result<(), StoreError> {
+    let mark = mark_of(store, id)?;
+    let start = store.boot_ms();
+    let mut pause_ms = FIRST_PAUSE_MS;
+    let mut has_asked = false;
+    loop {
+        store.reap();
+        let tree = store.tree(&mark, spared)?;
+        if tree.is_empty() && !store.is_tree_locked(id)? {
+            return Ok(());
+        }
+        let signal = if store.boot_ms().saturating_sub(start) >= grace_ms { Some(Signal::Kill) } else { None };
+        for process in &tree {
+            // A process that cannot be signalled (EPERM) is alive all the same: it is waited for.
+            match signal {
+                Some(signal) => drop(store.signal(process, signal)),
+                None if !has_asked => drop(store.signal(process, Signal::Term)),
+                None => {}
+            }
+        }
+        has_asked = true;
+        store.sleep(Duration::from_millis(pause_ms));
+        pause_ms = (pause_ms * 2).min(LONGEST_PAUSE_MS);
+    }
+}

@@ -1,0 +1,73 @@
+//! Recovery: does with an unsupervised task what the recovery table says. The caller has taken its `supervisor.lock`.
+
+use super::finish::{Finished, finish};
+use super::kill::end_tree;
+use crate::model::{Task, TaskId};
+use crate::policy::ending::{Happened, conclude};
+use crate::policy::recovery::{Action, Seen, Standing, action};
+use crate::store::{Ending, Event, Found, Place, Store, StoreError};
+use serde_json::json;
+
+/// What was seen of an unsupervised task, as the recovery table asks for it.
+pub fn seen(found: &Found) -> Seen {
+    let standing = match found.place {
+        None => Standing::Nowhere,
+        Some(Place::Pending | Place::Parked) => Standing::Queued,
+        Some(Place::Running) if found.task.is_none() => Standing::Nowhere,
+        Some(Place::Running) => Standing::Running,
+        Some(Place::Waiting) => Standing::Waiting,
+        Some(Place::Done) => Standing::Over,
+    };
+    Seen {
+        standing,
+        has_result: found.ending.is_some(),
+        is_started: found.is_started,
+        is_tree_locked: found.is_tree_locked,
+    }
+}
+
+/// Recovers one task. `spared` are supervisors of other tasks that this process started.
+pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Result<Option<Finished>, StoreError> {
+    let seen = seen(&found);
+    let action = action(seen);
+    let request = store.cancel_request(id)?;
+    let grace_ms = request
+        .as_ref()
+        .and_then(|request| request.grace_ms)
+        .or(found.task.as_ref().map(|task| task.grace_ms))
+        .unwrap_or(crate::store::DEFAULT_GRACE_MS);
+    if seen.is_started || seen.is_tree_locked || seen.has_result {
+        end_tree(store, id, grace_ms, spared)?;
+    }
+    if let Some(task) = &found.task {
+        let what = json!({ "action": format!("{action:?}"), "was_alive": seen.is_tree_locked });
+        store.note(&Event::of("recovered", task).with(what));
+    }
+    let cancelled = request.map(|request| Happened::Cancelled { by: request.by, reason: request.reason });
+    let ending = match (action, found.ending, found.task) {
+        (Action::FinishEnd, Some(ending), _) => ending,
+        (Action::Interrupt, _, Some(task)) => {
+            let why = if seen.is_tree_locked { "its supervisor was killed" } else { "its supervisor died" };
+            let happened = cancelled.unwrap_or_else(|| Happened::Interrupted(why.to_owned()));
+            record(store, &task, &happened)?
+        }
+        (Action::Unclaim, _, Some(task)) => record(store, &task, &cancelled.unwrap_or(Happened::NeverLaunched))?,
+        (Action::StayWaiting, ..) => return Ok(None),
+        (_, _, task) => {
+            if let Some(task) = &task {
+                store.release_task(id, &task.all_lanes())?;
+            }
+            store.discard_leftovers(id, found.lock)?;
+            return Ok(None);
+        }
+    };
+    finish(store, &ending, found.lock).map(Some)
+}
+
+fn record(store: &Store, task: &Task, happened: &Happened) -> Result<Ending, StoreError> {
+    let now = store.now();
+    let ran_ms = task.last_start.as_ref().map(|start| super::elapsed_ms(start.at, now));
+    let ending = Ending { task: conclude(task, happened, now, ran_ms) };
+    store.record_ending(&ending)?;
+    Ok(ending)
+}

@@ -1,0 +1,228 @@
+//! One run of a task: verify the claim, record the start, launch, watch, kill, record the result, end.
+
+use super::environment::environment;
+use super::finish::{Finished, finish};
+use super::kill::end_tree;
+use super::recover::{recover, seen};
+use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
+use crate::model::lock::Grant;
+use crate::model::task::Start;
+use crate::model::{LaneName, Task, TaskId};
+use crate::os::{Child, Command, Exit, Handle, Signal, StartError, Streams, Woken};
+use crate::policy::ending::{Happened, conclude};
+use crate::policy::recovery::{Action, Standing, action};
+use crate::store::{CancelRequest, Conductor, Ending, Event, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError};
+use serde_json::json;
+use std::fs::File;
+use std::time::Duration;
+
+/// Why a watched run stopped.
+enum Stop {
+    Exited(Exit),
+    TimedOut,
+    Cancelled(CancelRequest),
+    Interrupted,
+}
+
+/// Supervises one claimed task from its claim to its durable end. `lock` is its `supervisor.lock`, handed over by the
+/// dispatcher. `None`: the task was recovered into the queue or belongs to somebody else.
+pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Result<Option<Finished>, StoreError> {
+    let store = around.store;
+    let found = store.look_abandoned(id, lock)?;
+    let claim = seen(&found);
+    if claim.standing != Standing::Running || action(claim) != Action::Unclaim {
+        return recover(store, id, found, &[]);
+    }
+    let Some(mut task) = found.task else { return Ok(None) };
+    let lanes = task.all_lanes();
+    let grants = store.adopt(id, &lanes)?;
+    if lanes.iter().any(|lane| grants.iter().all(|grant| grant.lane != *lane)) {
+        return end(store, &task, &Happened::NeverLaunched, None, found.lock).map(Some);
+    }
+    if let Some(request) = store.cancel_request(id)? {
+        return end(store, &task, &cancelled(request), None, found.lock).map(Some);
+    }
+    let mut spared = Vec::new();
+    let (happened, ran_ms) = match launch(store, &mut task, &grants)? {
+        Ok(mut child) => {
+            let stop = watch(around, &task, child.as_mut(), &mut spared)?;
+            let now = store.now();
+            let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now));
+            (stop_tree(store, &task, child.as_mut(), stop, &mut spared)?, ran_ms)
+        }
+        Err(happened) => (happened, None),
+    };
+    end_tree(store, id, 0, &spared)?;
+    end(store, &task, &happened, ran_ms, found.lock).map(Some)
+}
+
+fn cancelled(request: CancelRequest) -> Happened {
+    Happened::Cancelled { by: request.by, reason: request.reason }
+}
+
+/// Records what happened and brings it to its end. A full disk does not lose a result: it is tried until it succeeds,
+/// and the lanes stay held meanwhile.
+fn end(
+    store: &Store,
+    task: &Task,
+    happened: &Happened,
+    ran_ms: Option<u64>,
+    lock: Box<dyn Handle>,
+) -> Result<Finished, StoreError> {
+    let ending = Ending { task: conclude(task, happened, store.now(), ran_ms) };
+    let mut pause = Duration::from_millis(50);
+    while let Err(error) = store.record_ending(&ending) {
+        store.note(&Event::of("result_failed", task).saying(error.to_string()));
+        store.sleep(pause);
+        pause = (pause * 2).min(Duration::from_secs(5));
+    }
+    let status = ending.task.status.word();
+    store.note(
+        &Event::of("ended", task)
+            .in_lane(&LaneName::user(&task.user))
+            .with(json!({ "status": status, "ran_ms": ran_ms })),
+    );
+    finish(store, &ending, lock)
+}
+
+/// Makes the outward directory, records the start durably, and launches the command.
+#[allow(clippy::type_complexity, reason = "a start that failed is an answer, and no error of the store")]
+fn launch(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Result<Box<dyn Child>, Happened>, StoreError> {
+    let id = task.id;
+    let user_grant = grants.iter().find(|grant| grant.lane.is_user());
+    let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
+    let prepared = prepare(store, task, &lock_id, fence);
+    let (task_dir, streams) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => return Ok(Err(Happened::NotStarted(125, error.to_string()))),
+    };
+    let tree = store.lock_tree(id)?;
+    let started = Started {
+        start: task.starts.saturating_add(1),
+        at: store.now(),
+        supervisor: store.identity(),
+        lock_id: lock_id.clone(),
+        fence,
+    };
+    store.record_start(id, &started)?;
+    task.starts = started.start;
+    task.last_start = Some(Start { at: started.at, lock_id, fence });
+    let command = Command {
+        argv: task.command.clone(),
+        env: environment(task, store.state_dir(), &task_dir, grants),
+        cwd: task.cwd.clone(),
+        umask: task.umask,
+        run_as: task.run_as.clone(),
+    };
+    let begun = store.start(&command, streams, tree.share());
+    // Only the command and its children keep the tree's lock from here on.
+    drop(tree);
+    Ok(match begun {
+        Ok(child) => {
+            let lane = LaneName::user(&task.user);
+            let data = json!({ "command_pid": child.identity().pid, "start": task.starts, "attempt": task.attempt() });
+            store.note(&Event::of("started", task).in_lane(&lane).with(data));
+            Ok(child)
+        }
+        Err(StartError::NotFound(error)) => Err(Happened::NotStarted(127, error.to_string())),
+        Err(StartError::NotExecutable(error)) => Err(Happened::NotStarted(126, error.to_string())),
+        Err(StartError::Other(error)) => Err(Happened::NotStarted(125, error.to_string())),
+    })
+}
+
+fn prepare(store: &Store, task: &Task, lock_id: &str, fence: u64) -> Result<(String, Streams), StoreError> {
+    let mut meta = task.clone();
+    meta.last_start = Some(Start { at: store.now(), lock_id: lock_id.to_owned(), fence });
+    let conductor = store
+        .conductor(&task.conductor_dir, true)?
+        .ok_or_else(|| StoreError::Absent { path: task.conductor_dir.clone() })?;
+    conductor.open_task(&meta, lock_id, fence)?;
+    let stdin = task.stdin.as_deref().map(|text| store.stdin_file(task.id, text)).transpose()?.flatten();
+    let streams =
+        Streams { stdin, stdout: log(&conductor, task.id, STDOUT_LOG)?, stderr: log(&conductor, task.id, STDERR_LOG)? };
+    store.note(&Event::of("dispatched", task).in_lane(&LaneName::user(&task.user)));
+    Ok((conductor.task_dir(task.id), streams))
+}
+
+fn log(conductor: &Conductor, id: TaskId, name: &str) -> Result<File, StoreError> {
+    conductor.open_log(id, name)?.into_file().ok_or_else(|| StoreError::Absent { path: name.to_owned() })
+}
+
+/// Watches the command until it ends, its time is over, or somebody wants it to end.
+fn watch(
+    around: &mut Surroundings,
+    task: &Task,
+    child: &mut dyn Child,
+    spared: &mut Vec<u32>,
+) -> Result<Stop, StoreError> {
+    let store = around.store;
+    let begin = store.boot_ms();
+    loop {
+        if let Some(request) = store.cancel_request(task.id)? {
+            return Ok(Stop::Cancelled(request));
+        }
+        let passed = store.boot_ms().saturating_sub(begin);
+        let left = task.timeout_ms.map(|limit| limit.saturating_sub(passed));
+        if left == Some(0) {
+            return Ok(Stop::TimedOut);
+        }
+        let time = left.map_or(HEARTBEAT, |left| HEARTBEAT.min(Duration::from_millis(left)));
+        let woken = child.wait(Some(time)).map_err(|source| StoreError::Io {
+            action: "wait for the command of",
+            path: task.id.to_string(),
+            source,
+        })?;
+        match woken {
+            Woken::Exited(exit) => return Ok(Stop::Exited(exit)),
+            Woken::Terminate if store.cancel_request(task.id)?.is_none() => return Ok(Stop::Interrupted),
+            Woken::Pass => spared.extend((around.pass)()),
+            Woken::TimeUp => store.beat(task.id),
+            Woken::Terminate | Woken::Interrupt => {}
+        }
+    }
+}
+
+/// Ends the tree in the order of `supervision.md` and says what happened.
+fn stop_tree(
+    store: &Store,
+    task: &Task,
+    child: &mut dyn Child,
+    stop: Stop,
+    spared: &mut Vec<u32>,
+) -> Result<Happened, StoreError> {
+    let happened = match stop {
+        Stop::Exited(exit) => {
+            end_tree(store, task.id, STRAGGLER_GRACE_MS, spared)?;
+            return Ok(match exit {
+                Exit::Code(code) => Happened::Exited(code),
+                Exit::Signal(signal) => Happened::Killed(signal),
+            });
+        }
+        Stop::TimedOut => (Happened::TimedOut, task.grace_ms),
+        Stop::Cancelled(request) => {
+            let grace_ms = request.grace_ms.unwrap_or(task.grace_ms);
+            (cancelled(request), grace_ms)
+        }
+        Stop::Interrupted => (Happened::Interrupted("its supervisor was told to end".to_owned()), task.grace_ms),
+    };
+    let (happened, grace_ms) = happened;
+    let _ = child.signal_group(Signal::Term);
+    let begin = store.boot_ms();
+    loop {
+        let left = grace_ms.saturating_sub(store.boot_ms().saturating_sub(begin));
+        if left == 0 {
+            let _ = child.signal_group(Signal::Kill);
+            break;
+        }
+        match child.wait(Some(Duration::from_millis(left))) {
+            Ok(Woken::Exited(_)) => break,
+            Ok(_) => {}
+            Err(source) => {
+                return Err(StoreError::Io { action: "wait for the command of", path: task.id.to_string(), source });
+            }
+        }
+    }
+    let left = grace_ms.saturating_sub(store.boot_ms().saturating_sub(begin));
+    end_tree(store, task.id, left, spared)?;
+    Ok(happened)
+}

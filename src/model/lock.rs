@@ -105,7 +105,7 @@ pub struct LockRecord {
 impl LockRecord {
     /// Whether `name` holds this lock: `task_12`, `12`, or the name given to `acquire`.
     pub fn is_held_by(&self, name: &str) -> bool {
-        self.task_id.as_deref() == Some(canonical_holder(name).as_str())
+        self.task_id.as_deref().map(canonical_holder) == Some(canonical_holder(name))
     }
 }
 

@@ -82,10 +82,11 @@ impl App {
                 wished = wish;
                 self.carry_out(id, wish)?;
             }
-            let task = self.existing(id)?;
+            let mut task = self.existing(id)?;
             if task.status == Status::Pending {
                 // A pass at once, and again whenever something may have changed.
                 self.pass()?;
+                task = self.existing(id)?;
             }
             let obstacle = if task.status == Status::Pending { self.first_obstacle(&task)? } else { None };
             let word = (task.status, obstacle.as_ref().map(Obstacle::word));

@@ -35,7 +35,6 @@ const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
 /// Runs luzia with the process's arguments.
 pub fn main(args: Vec<OsString>) -> ExitCode {
-    let _ = real::prepare_process();
     let mut write = |channel: Channel, bytes: &[u8]| match term::write_all(stream_of(channel), bytes) {
         term::Written::Done => Wrote::Done,
         term::Written::Closed => Wrote::Closed,
@@ -43,6 +42,8 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
     };
     let code = match args::parse(args) {
         Ok(cli) => {
+            // A file size limit becomes an error instead of a death. Where /proc cannot be read nothing is lost but that.
+            let _ = real::prepare_process();
             let mut console = Console::new(&cli.globals, streams(&cli.globals), RealClock.now(), &mut write);
             let answer = run(&cli, &mut console);
             conclude(answer, &mut console)
@@ -143,8 +144,8 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
 
 fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> Answer {
     match verb {
-        Verb::Enqueue(args) => verbs::work::enqueue(args, app, &caller(), &read_input, console),
-        Verb::Run(args) => verbs::work::run(args, app, &caller(), &mut interrupts(), console),
+        Verb::Enqueue(args) => verbs::work::enqueue(args, app, &caller(args.task.user.is_some()), &read_input, console),
+        Verb::Run(args) => verbs::work::run(args, app, &caller(args.task.user.is_some()), &mut interrupts(), console),
         Verb::Wait(args) => verbs::work::wait(args, app, console),
         Verb::Cancel(args) => verbs::work::cancel(args, app, &account(), console),
         Verb::Retry(args) => verbs::work::retry(args, app, console),
@@ -153,7 +154,7 @@ fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> An
         Verb::Logs(args) => verbs::look::logs(args, app, console),
         Verb::Explain(args) => verbs::look::explain(args, app, console),
         Verb::Status(args) => verbs::status::status(args, app, found.rule.text(), console),
-        Verb::Lock(args) => verbs::locks::lock(args, app, &account(), console),
+        Verb::Lock(args) => verbs::locks::lock(args, app, &account, console),
         Verb::Acquire(args) => verbs::locks::acquire(args, app, console),
         Verb::Renew(args) => verbs::locks::renew(args, app, console),
         Verb::Release(args) => verbs::locks::release(args, app, console),
@@ -311,12 +312,13 @@ fn account() -> String {
     real::account_name(uid).unwrap_or_else(|| format!("uid-{uid}"))
 }
 
-fn caller() -> Caller {
+fn caller(names_user: bool) -> Caller {
     Caller {
         env: term::environment(),
         cwd: term::working_directory().ok(),
         umask: term::umask(),
-        account: account(),
+        // To look an account up takes longer than to queue a task, so it is done only where the name is needed.
+        account: if names_user { String::new() } else { account() },
         pid: RealProcesses.me().pid,
     }
 }

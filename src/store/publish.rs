@@ -6,6 +6,18 @@ use super::{MAX_RECORD_BYTES, Store, layout};
 use crate::model::TaskId;
 use crate::os::{Entry, Handle, Meta, Open, Published};
 
+/// What came of giving a record its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Publication {
+    /// Something has that name already.
+    Taken,
+    /// It has its name.
+    Placed {
+        /// Whether folders were made on the way, whose own names are to be made durable too.
+        made_folders: bool,
+    },
+}
+
 impl Store {
     pub(crate) fn open(&self, path: &str, how: Open) -> Result<Option<Box<dyn Handle>>> {
         self.vfs.open(path, how).map_err(StoreError::io("open", path))
@@ -69,17 +81,18 @@ impl Store {
     }
 
     /// Gives a staged record its name without replacing anything; folders on the way are made again as long as others
-    /// remove them for being empty. False when the name is taken. Syncs nothing.
-    pub(crate) fn publish(&self, tmp: &str, to: &str, folders: &[String]) -> Result<bool> {
+    /// remove them for being empty. Syncs nothing.
+    pub(crate) fn publish(&self, tmp: &str, to: &str, folders: &[String]) -> Result<Publication> {
+        let mut made_folders = false;
         loop {
             match self.vfs.publish(tmp, to).map_err(StoreError::io("publish", to))? {
-                Published::Done => return Ok(true),
-                Published::Exists => return Ok(false),
+                Published::Done => return Ok(Publication::Placed { made_folders }),
+                Published::Exists => return Ok(Publication::Taken),
                 Published::NoDirectory => {
                     for folder in folders {
                         // Others remove empty folders at any time, so a parent may be gone again: start over.
                         match self.vfs.make_dir(folder, 0o700) {
-                            Ok(_) => {}
+                            Ok(made) => made_folders |= made,
                             Err(error) if error.kind() == std::io::ErrorKind::NotFound && folder != &folders[0] => {
                                 break;
                             }

@@ -3,6 +3,7 @@
 
 use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
+use super::publish::Publication;
 use super::{Store, decode_task, encode_task, layout, rundir};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Tier, Timestamp};
 use crate::os::{FileKind, Open};
@@ -120,14 +121,14 @@ impl Store {
             self.mark_order(task)?;
             (layout::pending(task), pending_folders(task))
         };
-        if !self.publish(tmp, &path, &folders)? {
+        let Publication::Placed { made_folders } = self.publish(tmp, &path, &folders)? else {
             return Err(StoreError::io("publish", &path)(std::io::ErrorKind::AlreadyExists.into()));
+        };
+        if !durable {
+            return Ok(());
         }
-        if durable {
-            self.sync_published(&path, &folders, if is_parked { layout::PARKED } else { layout::PENDING })
-        } else {
-            Ok(())
-        }
+        let root = if is_parked { layout::PARKED } else { layout::PENDING };
+        self.sync_published(&path, &folders, made_folders.then_some(root))
     }
 
     /// Whether a task must wait outside the scan, by its own members.
@@ -135,10 +136,13 @@ impl Store {
         !task.after.is_empty() || task.due_at.is_some_and(|at| at > self.clock.now())
     }
 
-    /// Makes a published name durable. Its folder may be gone already when a dispatcher was quick; then the record
-    /// stands elsewhere, and everything is synced.
-    fn sync_published(&self, path: &str, folders: &[String], root: &str) -> Result<()> {
-        for folder in folders.iter().rev().map(String::as_str).chain([root]) {
+    /// Makes a published name durable: its folder, and with `root` every folder above it up to there, because they are
+    /// new. (A folder that another process made is as durable as what is synced in it: its own name was journalled
+    /// before.) Its folder may be gone already when a dispatcher was quick; then the record stands elsewhere, and
+    /// everything is synced.
+    fn sync_published(&self, path: &str, folders: &[String], root: Option<&str>) -> Result<()> {
+        let depth = if root.is_some() { folders.len() } else { 1 };
+        for folder in folders.iter().rev().take(depth).map(String::as_str).chain(root) {
             match self.vfs.sync_dir(folder) {
                 Ok(()) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -155,7 +159,9 @@ impl Store {
 
     /// Tells whoever watches that there is something to do. Never relied on.
     pub fn ring(&self) {
-        let _ = self.vfs.set_mode(layout::WAKE, 0o600);
+        if let Ok(Some(mut wake)) = self.vfs.open(layout::WAKE, Open::Existing) {
+            let _ = wake.write_at_start(b"\n");
+        }
     }
 
     /// The lanes of a tier that have pending tasks, each with its best priority, found by folder names only.
@@ -360,7 +366,7 @@ impl Store {
         let moved = self.publish(&layout::parked(task.id), &layout::pending(task), &pending_folders(task));
         let is_parked = match moved {
             Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => false,
-            other => other?,
+            other => other? != Publication::Taken,
         };
         if !is_parked {
             self.unmark_order(task)?;

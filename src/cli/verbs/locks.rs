@@ -17,10 +17,13 @@ use crate::model::{LaneName, TaskId};
 use serde_json::{Value, json};
 
 /// `luzia lock`.
-pub fn lock(args: &LockArgs, app: &App, account: &str, console: &mut Console) -> Answer {
+pub fn lock(args: &LockArgs, app: &App, account: &dyn Fn() -> String, console: &mut Console) -> Answer {
     let lane = match (&args.lane, &args.user) {
         (Some(lane), _) => LaneName::parse(lane).map_err(|error| AppError::usage(format!("--lane {lane}: {error}")))?,
-        (None, user) => LaneName::user(&crate::app::enqueue::name("user", user.as_deref().unwrap_or(account))?),
+        (None, user) => {
+            let user = user.clone().unwrap_or_else(account);
+            LaneName::user(&crate::app::enqueue::name("user", &user)?)
+        }
     };
     let wait_ms = if args.nonblock { Some(0) } else { door::duration("wait", args.wait.as_deref())? };
     match app.lock(&lane, wait_ms, &args.command) {

@@ -43,7 +43,8 @@ impl Handle for RealHandle {
             bytes.resize(done + chunk, 0);
             let got = retry_on_intr(|| pread(&self.file, &mut bytes[done..], done as u64))?;
             bytes.truncate(done + got);
-            if got == 0 {
+            // One byte more than the size was asked for: when just the size came, the end was reached.
+            if got == 0 || got < chunk {
                 return Ok(bytes);
             }
             // The file may grow while it is read, so what came is counted, not what fstat said.

@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 pub(super) fn boot_id() -> &'static str {
     static ID: OnceLock<String> = OnceLock::new();
     ID.get_or_init(|| {
-        fs::read_to_string("/proc/sys/kernel/random/boot_id")
-            .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
+        let text = small("/proc/sys/kernel/random/boot_id").and_then(|bytes| String::from_utf8(bytes).ok());
+        text.map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
     })
 }
 
@@ -39,7 +39,16 @@ pub(super) fn stat(pid: u32) -> Option<Stat> {
     if !shows_our_namespace() {
         return None;
     }
-    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+    parse_stat(&small(&format!("/proc/{pid}/stat"))?)
+}
+
+/// Reads a file of /proc that fits a page: the kernel gives it in one piece, and one call is enough.
+fn small(path: &str) -> Option<Vec<u8>> {
+    let file = fs::File::open(path).ok()?;
+    let mut bytes = vec![0; 4096];
+    let count = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut bytes[..])).ok()?;
+    bytes.truncate(count);
+    Some(bytes)
 }
 
 /// The name of a program may hold spaces, brackets and line ends, so the fields are counted after the last bracket.
@@ -91,7 +100,8 @@ pub(super) fn environment_has(pid: u32, entries: &[Vec<u8>]) -> bool {
 
 /// The signals that this process ignores.
 pub(super) fn ignored_signals() -> Vec<i32> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = small("/proc/self/status").unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
     let mask = mask.unwrap_or(0);

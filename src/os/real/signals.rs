@@ -44,9 +44,10 @@ struct Desk {
     came: [Arc<AtomicBool>; Caught::ALL.len()],
     reader: UnixStream,
     writer: UnixStream,
-    /// Every signal with a handler, so that none is registered twice.
-    handled: Mutex<Vec<(i32, Purpose)>>,
 }
+
+/// Every signal with a handler, so that none is registered twice. Apart from the desk, whose pipe most verbs never need.
+static HANDLED: Mutex<Vec<(i32, Purpose)>> = Mutex::new(Vec::new());
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
@@ -62,7 +63,7 @@ fn desk() -> io::Result<&'static Desk> {
         reader.set_nonblocking(true)?;
         writer.set_nonblocking(true)?;
         // Whoever was first wins; the loser's pipe is closed.
-        let _ = DESK.set(Desk { came: Default::default(), reader, writer, handled: Mutex::default() });
+        let _ = DESK.set(Desk { came: Default::default(), reader, writer });
     }
     DESK.get().ok_or_else(|| io::Error::other("no signal desk"))
 }
@@ -102,7 +103,7 @@ pub fn take(signal: Caught) -> bool {
 /// Catches a signal even if it was ignored.
 pub(super) fn catch_always(signal: Caught) -> io::Result<()> {
     let desk = desk()?;
-    let mut handled = desk.handled.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut handled = HANDLED.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (signal.number(), Purpose::Wake);
     if !handled.contains(&key) {
         // First the flag, then the pipe: whoever is woken by the pipe finds the flag.
@@ -116,7 +117,7 @@ pub(super) fn catch_always(signal: Caught) -> io::Result<()> {
 /// Lets the death of a child end a wait. Never left ignored, since the kernel would then throw exit statuses away.
 pub(super) fn catch_child_deaths() -> io::Result<()> {
     let desk = desk()?;
-    let mut handled = desk.handled.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut handled = HANDLED.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (SIGCHLD, Purpose::Wake);
     if !handled.contains(&key) {
         pipe::register(SIGCHLD, desk.writer.try_clone()?)?;
@@ -127,8 +128,7 @@ pub(super) fn catch_child_deaths() -> io::Result<()> {
 
 /// Gives a signal a handler that does nothing.
 pub(super) fn make_harmless(signal: i32) -> io::Result<()> {
-    let desk = desk()?;
-    let mut handled = desk.handled.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut handled = HANDLED.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (signal, Purpose::Nothing);
     if !handled.contains(&key) {
         flag::register(signal, Arc::default())?;

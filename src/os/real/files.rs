@@ -364,15 +364,16 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
 
 /// Makes a directory and those above it that are missing. One that somebody else makes meanwhile is left as it is.
 fn make_directories(path: &Path) -> io::Result<()> {
-    match retry_on_intr(|| rustix::fs::mkdir(path, bits(0o700))) {
+    let make = || retry_on_intr(|| rustix::fs::mkdir(path, bits(0o700)));
+    let made = match (make(), path.parent()) {
+        (Err(Errno::NOENT), Some(above)) => {
+            make_directories(above)?;
+            make()
+        }
+        (other, _) => other,
+    };
+    match made {
         Err(Errno::EXIST) => return Ok(()),
-        Err(Errno::NOENT) => match path.parent() {
-            Some(above) => {
-                make_directories(above)?;
-                return make_directories(path);
-            }
-            None => return Err(Errno::NOENT.into()),
-        },
         other => other?,
     }
     let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

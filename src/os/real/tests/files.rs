@@ -345,6 +345,7 @@ fn a_root_is_opened_through_links_and_made_only_when_asked() {
             .is_some()
     );
     assert!(RealFiles::open_at(&at("root/file"), true).is_err());
+    assert!(RealFiles::open_at("/proc/no/such", true).is_err());
     let made = RealFiles::open_at(&at("x/y/z"), true).unwrap().unwrap();
     assert_eq!(
         std::fs::metadata(made.root()).unwrap().mode() & 0o777,

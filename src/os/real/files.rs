@@ -11,10 +11,9 @@ use rustix::fs::{
     renameat_with, statat, syncfs, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -241,18 +240,10 @@ impl Vfs for RealFiles {
         check_dir(path)?;
         let fd = self.beneath.open(path, OFlags::PATH, Mode::empty());
         let fd = fd.map_err(|error| fault(path, error))?;
-        let stat = fstat(&fd)?;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile | FileType::Directory => {}
-            other => return Err(refused(path, &format!("is a {}", noun(other)))),
+        match FileType::from_raw_mode(fstat(&fd)?.st_mode) {
+            FileType::RegularFile | FileType::Directory => change_mode(fd.as_fd(), mode),
+            other => Err(refused(path, &format!("is a {}", noun(other)))),
         }
-        if has_mode(&stat, mode) {
-            return Ok(());
-        }
-        // A descriptor that was not opened for reading cannot be given to fchmod(2), and one that was would need the
-        // very permission that is to be given; this link names the same inode for certain.
-        let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-        Ok(retry_on_intr(|| chmodat(CWD, link.as_str(), bits(mode), AtFlags::empty()))?)
     }
 
     fn watch(&self, paths: &[&str]) -> io::Result<Box<dyn Watch>> {
@@ -345,12 +336,31 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| rustix::fs::open(path, LISTING | OFlags::CLOEXEC, Mode::empty()))
 }
 
+/// Makes a directory and those above it that are missing. One that somebody else makes meanwhile is left as it is.
 fn make_directories(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-    let fd = open_directory(path)?;
-    // The umask can only have taken bits away, and other processes may have made the directory as they like.
-    if meta_of(&fstat(&fd)?).mode & 0o700 != 0o700 {
-        retry_on_intr(|| fchmod(&fd, bits(0o700)))?;
+    let make = || retry_on_intr(|| rustix::fs::mkdir(path, bits(0o700)));
+    let made = match (make(), path.parent()) {
+        (Err(Errno::NOENT), Some(above)) => {
+            make_directories(above)?;
+            make()
+        }
+        (other, _) => other,
+    };
+    match made {
+        Err(Errno::EXIST) => return Ok(()),
+        other => other?,
     }
-    Ok(())
+    let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let fd = retry_on_intr(|| rustix::fs::open(path, how, Mode::empty()))?;
+    change_mode(fd.as_fd(), 0o700)
+}
+
+/// Sets permission bits, if they differ. A descriptor that was not opened for reading cannot be given to fchmod(2), and
+/// one that was would need the very permission that is to be given; the link in /proc names the same inode for certain.
+fn change_mode(fd: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
+    if has_mode(&fstat(fd)?, mode) {
+        return Ok(());
+    }
+    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    Ok(retry_on_intr(|| chmodat(CWD, link.as_str(), bits(mode), AtFlags::empty()))?)
 }

@@ -2,14 +2,14 @@
 
 use super::account::{ENVIRONMENT_FD, TREE_FD};
 use super::child::{Reach, RealChild};
+use super::procfs;
 use super::program::{check_cwd, check_format, find, lookup, start_error};
 use super::signals::{self, Caught};
 use crate::os::{Child, Command, Handle, StartError, Streams};
 use nix::sys::signal::{SigSet, SigmaskHow};
-use nix::unistd::{Gid, setgid};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::umask;
+use rustix::process::{getegid, umask};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
@@ -116,11 +116,11 @@ pub(super) fn start_here(
 
 /// Makes the standard library start a child by fork(2) and not by posix_spawn(3), with which the C library leaves its
 /// two internal signals ignored in the child and in all that comes of it. To ask for the group that we have already is
-/// what decides it; where that cannot be set (a user namespace without a map), posix_spawn(3) has to do.
-fn fork_and_exec(command: &mut StdCommand) {
-    let own = Gid::effective();
-    if setgid(own).is_ok() {
-        command.gid(own.as_raw());
+/// what decides it; where that cannot be set (a user namespace that does not map it), posix_spawn(3) has to do.
+pub(super) fn fork_and_exec(command: &mut StdCommand) {
+    let own = getegid().as_raw();
+    if procfs::maps_group(own) {
+        command.gid(own);
     }
 }
 

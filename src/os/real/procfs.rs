@@ -108,6 +108,22 @@ pub(super) fn ignored_signals() -> Vec<i32> {
     (1..=64).filter(|n| mask >> (n - 1) & 1 == 1).collect()
 }
 
+/// Whether a group exists in this user namespace, so that it can be asked for (user_namespaces(7)).
+pub(super) fn maps_group(gid: u32) -> bool {
+    fs::read_to_string("/proc/self/gid_map").is_ok_and(|map| is_mapped(&map, gid))
+}
+
+/// A line is `first-inside first-outside count`.
+fn is_mapped(map: &str, gid: u32) -> bool {
+    map.lines().any(|line| {
+        let numbers = line.split_ascii_whitespace().map(str::parse::<u64>);
+        match numbers.collect::<Result<Vec<_>, _>>().as_deref() {
+            Ok([first, _, count]) => (*first..first.saturating_add(*count)).contains(&gid.into()),
+            Ok(_) | Err(_) => false,
+        }
+    })
+}
+
 /// The pid that `/proc/locks` names as holder of a flock(2) on a file; those of other pid namespaces have none.
 pub(super) fn lock_holder(file: (u64, u64)) -> Option<u32> {
     find_holder(&fs::read_to_string("/proc/locks").ok()?, file)
@@ -160,6 +176,14 @@ mod tests {
         for text in ["", "77 sleep S 4", "77 (sleep)", "77 (sleep) S 4 5 6"] {
             assert_eq!(parse_stat(text.as_bytes()), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_group_is_mapped_or_not() {
+        assert!(is_mapped("         0          0 4294967295\n", 65534));
+        assert!(is_mapped("0 1000 1\n5 100000 10\n", 14));
+        assert!(!is_mapped("0 1000 1\n5 100000 10\n", 15));
+        assert!(!is_mapped("", 65534));
     }
 
     #[test]

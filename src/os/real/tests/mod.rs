@@ -12,7 +12,6 @@ mod trees;
 use super::{RealFiles, RealProcesses};
 use crate::os::{Child, Command, Exit, Handle, Open, Processes, Signal, StartError, Streams, Vfs, Woken};
 use std::fs::File;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -29,9 +28,9 @@ fn alone(module: &str, name: &str, through: &str, body: impl FnOnce()) {
         return;
     }
     let test = format!("{}::{name}", module.split_once("::").unwrap().1);
-    // Asking for the own group makes the standard library fork, which leaves no signal ignored that was not.
-    let output = std::process::Command::new("/bin/sh")
-        .gid(nix::unistd::Gid::effective().as_raw())
+    let mut start = std::process::Command::new("/bin/sh");
+    super::launch::fork_and_exec(&mut start);
+    let output = start
         .args(["-c", through, "sh"])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", &test, "--test-threads=1", "--nocapture"])

@@ -6,11 +6,22 @@ use crate::model::process::Probe;
 use std::io::ErrorKind;
 use std::process::Child as StdChild;
 
-fn sleeper() -> StdChild {
-    std::process::Command::new("sleep").arg("1000").spawn().unwrap()
+/// A process that ends with the test that made it, also when that fails.
+struct Sleeper(StdChild);
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
 }
 
-fn identity(child: &StdChild) -> Identity {
+fn sleeper() -> Sleeper {
+    let mut command = std::process::Command::new("sleep");
+    Sleeper(command.arg("1000").stdout(Stdio::null()).spawn().unwrap())
+}
+
+fn identity(Sleeper(child): &Sleeper) -> Identity {
     let Probe::Alive { start } = RealProcesses.probe(child.id()) else {
         panic!("a sleeper lives");
     };
@@ -32,11 +43,11 @@ fn the_dead_and_the_zombies_are_told_from_the_living() {
     let mut child = sleeper();
     let who = identity(&child);
     assert!(!RealProcesses.await_death(&who, Duration::ZERO).unwrap());
-    child.kill().unwrap();
+    child.0.kill().unwrap();
     eventually("zombie", || RealProcesses.probe(who.pid) == Probe::Zombie);
     assert!(RealProcesses.await_death(&who, Duration::ZERO).unwrap());
     assert!(!RealProcesses.signal(&who, Signal::Term).unwrap());
-    child.wait().unwrap();
+    child.0.wait().unwrap();
     assert!(RealProcesses.probe(who.pid).proves_death_of(who.start));
     assert!(RealProcesses.await_death(&who, Duration::MAX).unwrap());
     assert!(!RealProcesses.signal(&who, Signal::Kill).unwrap());
@@ -64,10 +75,10 @@ fn a_process_is_signalled_only_if_it_is_that_very_process() {
         assert!(!RealProcesses.signal(stranger, Signal::Kill).unwrap());
         assert!(RealProcesses.await_death(stranger, Duration::ZERO).unwrap());
     }
-    assert!(child.try_wait().unwrap().is_none(), "it was not hit");
+    assert!(child.0.try_wait().unwrap().is_none(), "it was not hit");
     assert!(RealProcesses.signal(&who, Signal::Term).unwrap());
     assert!(RealProcesses.await_death(&who, SOON).unwrap());
-    let status = child.wait().unwrap();
+    let status = child.0.wait().unwrap();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(15));
 }
 

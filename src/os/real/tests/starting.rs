@@ -152,7 +152,9 @@ fn a_signal_reaches_the_whole_group_even_after_its_leader() {
         let crate::model::process::Probe::Alive { start } = RealProcesses.probe(left) else {
             panic!("the second member lives");
         };
-        // The leader is dead and not yet waited for, so its number is still the group's.
+        let zombie = crate::model::process::Probe::Zombie;
+        let leader = RealProcesses.probe(child.identity().pid);
+        assert_eq!(leader, zombie, "not waited for: its number is the group's");
         child.signal_group(Signal::Term).unwrap();
         eventually("the second member is dead", || RealProcesses.probe(left).proves_death_of(start));
         assert_eq!(end_of(child.as_mut()), Exit::Code(0), "and its end is still known");

@@ -26,6 +26,7 @@ fn a_command_starts_with_clean_signals_whatever_the_supervisor_inherited() {
         let spoiled = run(&look).1;
         assert_ne!(field(&spoiled, "SigIgn"), 0, "and is seen by a child");
         RealProcesses.become_supervisor().unwrap();
+        assert_eq!(field(&status(), "SigBlk"), 0, "and blocks none itself");
         let clean = run(&look).1;
         // Whoever started the tests may have left the two signals of the C library ignored; nothing can undo that.
         let internal = field(&status(), "SigIgn") & 0b11 << 31;

@@ -1,0 +1,180 @@
+//! The house rules, checked: who may name whom, how long a file and a function may be, what a dependency's owner is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A room, and the rooms it may name (`src/ARCHITECTURE.md`).
+const MAY_NAME: [(&str, &[&str]); 7] = [
+    ("model", &[]),
+    ("policy", &["model"]),
+    ("os", &["model"]),
+    ("store", &["model", "os"]),
+    ("supervise", &["model", "policy", "os", "store"]),
+    ("app", &["model", "policy", "os", "store", "supervise"]),
+    ("cli", &["model", "app"]),
+];
+
+/// A crate, and the only files that may name it.
+const OWNERS: [(&str, &[&str]); 4] = [
+    ("fs2", &["src/os/real/handle.rs"]),
+    ("chrono", &["src/model/time.rs", "src/os/real/clock.rs"]),
+    ("directories", &["src/store/statedir.rs"]),
+    ("tempfile", &["src/os/real/"]),
+];
+
+const LONGEST_FILE: usize = 500;
+const LONGEST_FUNCTION: usize = 70;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let name = path.strip_prefix(root()).expect("below the root").to_str().expect("a name").to_owned();
+            found.push((name, fs::read_to_string(&path).expect("a source")));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The part of a source before its unit tests, without comments.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    let body = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
+    body.lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+fn room_of(file: &str) -> Option<&str> {
+    file.strip_prefix("src/")?.split(['/', '.']).next()
+}
+
+/// The first words after `crate::` in a line.
+fn named_rooms(line: &str) -> Vec<&str> {
+    line.match_indices("crate::")
+        .map(|(at, _)| line[at + 7..].split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or(""))
+        .collect()
+}
+
+#[test]
+fn no_room_names_one_above_or_beside_it() {
+    let mut wrong = Vec::new();
+    for (file, text) in sources(&root().join("src")) {
+        let Some((room, allowed)) = MAY_NAME.into_iter().find(|(room, _)| room_of(&file) == Some(*room)) else {
+            continue;
+        };
+        let is_test_of_room = file.contains("/tests") || file.contains("/cases") || file.contains("/simulation");
+        for line in code(&text) {
+            for named in named_rooms(line) {
+                let is_room = MAY_NAME.iter().any(|(room, _)| *room == named);
+                let wires = file == "src/cli/mod.rs" && (named == "os" || named == "store");
+                if is_room && named != room && !allowed.contains(&named) && !wires && !is_test_of_room {
+                    wrong.push(format!("{file} names {named}: {}", line.trim()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "arrows that must not be:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_the_real_operating_system_touches_the_outside_world() {
+    let outside = [
+        "std::fs::read",
+        "std::fs::write",
+        "std::process::Command",
+        "std::env::",
+        "std::thread",
+        "println!",
+        "eprintln!",
+    ];
+    let mut wrong = Vec::new();
+    for (file, text) in sources(&root().join("src")) {
+        if file.starts_with("src/os/real/") || file == "src/main.rs" {
+            continue;
+        }
+        for line in code(&text) {
+            wrong.extend(outside.iter().filter(|word| line.contains(*word)).map(|word| format!("{file}: {word}")));
+        }
+    }
+    assert!(wrong.is_empty(), "calls that belong to os/real:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_risky_dependency_has_one_owner() {
+    let mut wrong = Vec::new();
+    for (file, text) in sources(&root().join("src")) {
+        for (name, owners) in OWNERS {
+            let path = format!("{name}::");
+            let is_owner = owners.iter().any(|owner| file.starts_with(owner));
+            let uses = code(&text).any(|line| {
+                line.match_indices(&path)
+                    .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':'))
+            });
+            if uses && !is_owner && !file.contains("/tests") {
+                wrong.push(format!("{file} names {name}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn files_and_functions_stay_short() {
+    let mut wrong = Vec::new();
+    for folder in ["src", "tests"] {
+        for (file, text) in sources(&root().join(folder)) {
+            let lines = text.lines().count();
+            if lines > LONGEST_FILE {
+                wrong.push(format!("{file} has {lines} lines"));
+            }
+            wrong.extend(
+                long_functions(&text).into_iter().map(|(name, lines)| format!("{file}: {name} has {lines} lines")),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "longer than {LONGEST_FILE} or {LONGEST_FUNCTION} lines:\n{}", wrong.join("\n"));
+}
+
+/// Functions longer than the limit: from the line with `fn` to the brace that closes it at the same indentation.
+fn long_functions(text: &str) -> Vec<(String, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut long = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let trimmed = line.trim_start();
+        let is_function =
+            ["fn ", "pub fn ", "pub(crate) fn ", "pub(super) fn "].iter().any(|start| trimmed.starts_with(start));
+        if !is_function {
+            continue;
+        }
+        let end = format!("{}}}", &line[..line.len() - trimmed.len()]);
+        let Some(length) = lines[at..].iter().position(|line| *line == end) else { continue };
+        if length + 1 > LONGEST_FUNCTION {
+            long.push((trimmed.chars().take(60).collect(), length + 1));
+        }
+    }
+    long
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    let bare: Vec<String> = sources(&root().join("src"))
+        .into_iter()
+        .filter(|(_, text)| !text.starts_with("//!") && !text.starts_with("#!["))
+        .map(|(file, _)| file)
+        .collect();
+    assert!(bare.is_empty(), "no head: {}", bare.join(", "));
+}
+
+#[test]
+fn the_rules_notice_what_breaks_them() {
+    assert_eq!(named_rooms("use crate::store::X; crate::app::y()"), ["store", "app"]);
+    let long = format!("fn f() {{\n{}}}\n", "    x();\n".repeat(70));
+    assert_eq!(long_functions(&long).len(), 1);
+    assert!(long_functions("fn f() {\n    x();\n}\n").is_empty());
+}

@@ -1,6 +1,7 @@
 //! `enqueue`: checks a request at the door, makes a task of it, and accepts it durably (P2). Starts nothing.
 
 use super::{App, AppError};
+use crate::model::task::Environment;
 use crate::model::time::{format_duration, parse_duration};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
 use crate::store::{DEFAULT_GRACE_MS, Event, Place};
@@ -90,7 +91,7 @@ pub struct NewTask {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Caller {
     /// Its environment.
-    pub env: Vec<(Vec<u8>, Vec<u8>)>,
+    pub env: Environment,
     /// Its working directory; `None` when it is not UTF-8 or cannot be read.
     pub cwd: Option<String>,
     /// Its file mode creation mask.
@@ -308,10 +309,10 @@ impl App {
         name("user", owner.as_deref().unwrap_or(account))
     }
 
-    fn env_of(&self, new: &NewTask, caller: &Caller) -> Result<Vec<(Vec<u8>, Vec<u8>)>, AppError> {
+    fn env_of(&self, new: &NewTask, caller: &Caller) -> Result<Environment, AppError> {
         let is_taken =
             |key: &[u8]| !key.starts_with(b"LUZIA_") && !LOADER_VARIABLES.iter().any(|bad| bad.as_bytes() == key);
-        let mut env: Vec<(Vec<u8>, Vec<u8>)> = caller.env.iter().filter(|(key, _)| is_taken(key)).cloned().collect();
+        let mut env: Environment = caller.env.iter().filter(|(key, _)| is_taken(key)).cloned().collect();
         for pair in &new.env {
             let (key, value) = pair.split_once('=').ok_or_else(|| bad_env(pair, "it has no `=`"))?;
             let head = key.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');

@@ -144,6 +144,9 @@ impl Tier {
     }
 }
 
+/// Variables and their values, as bytes.
+pub type Environment = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// One accepted task, from its request to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Task {
@@ -168,7 +171,7 @@ pub struct Task {
     /// Only one unfinished task has a given key.
     pub key: Option<String>,
     /// The environment of the command, as bytes; luzia's own variables are added at the start.
-    pub env: Vec<(Vec<u8>, Vec<u8>)>,
+    pub env: Environment,
     /// The working directory of the command.
     pub cwd: String,
     /// The file mode creation mask of the command.

@@ -250,7 +250,7 @@ impl Store {
         request: &Request,
         guards: &mut Guards,
         broken: &mut Vec<Break>,
-    ) -> Result<Option<(Grant, Option<Box<dyn Handle>>)>> {
+    ) -> Result<Option<Taken>> {
         let stem = need.lane.stem();
         let last_id = choice.breaks.iter().find(|lock| lock.slot == choice.slot).and_then(|lock| lock.lock_id.clone());
         for stale in &choice.breaks {
@@ -400,6 +400,9 @@ impl Store {
         })
     }
 }
+
+/// A lock that was taken; with its open file for kind `process`.
+type Taken = (Grant, Option<Box<dyn Handle>>);
 
 enum Standing {
     Own(Box<LockRecord>),

@@ -11,6 +11,9 @@ use std::time::Duration;
 const ORPHAN_HINT_MS: i64 = 60_000;
 const HOUR_MS: i64 = 3_600_000;
 
+/// A task, and the moment at which a pass is to look at it.
+pub type Timer = (TaskId, Timestamp);
+
 impl Store {
     fn order_marker(task: &Task, lane: &LaneName) -> String {
         let user = LaneName::user(&task.user).stem();
@@ -84,7 +87,7 @@ impl Store {
     }
 
     /// The timers that are due, and the moment of the next one.
-    pub fn timers(&self, now: Timestamp) -> Result<(Vec<(TaskId, Timestamp)>, Option<Timestamp>)> {
+    pub fn timers(&self, now: Timestamp) -> Result<(Vec<Timer>, Option<Timestamp>)> {
         let mut hours: Vec<i64> =
             self.list(layout::TIMERS)?.iter().filter_map(|entry| entry.name.parse().ok()).collect();
         hours.sort_unstable();

@@ -2,7 +2,7 @@
 
 use super::error::{Result, StoreError};
 use super::{FORMAT_VERSION, MAX_RECORD_BYTES};
-use crate::model::task::{Outcome, Start};
+use crate::model::task::{Environment, Outcome, Start};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -277,9 +277,8 @@ fn encode_env(env: &[(Vec<u8>, Vec<u8>)]) -> (TextPairs, TextPairs) {
     (plain, hex)
 }
 
-fn decode_env(plain: TextPairs, hex: &[(String, String)]) -> std::result::Result<Vec<(Vec<u8>, Vec<u8>)>, String> {
-    let mut env: Vec<(Vec<u8>, Vec<u8>)> =
-        plain.into_iter().map(|(key, value)| (key.into_bytes(), value.into_bytes())).collect();
+fn decode_env(plain: TextPairs, hex: &[(String, String)]) -> std::result::Result<Environment, String> {
+    let mut env: Environment = plain.into_iter().map(|(key, value)| (key.into_bytes(), value.into_bytes())).collect();
     for (key, value) in hex {
         env.push((from_hex(key)?, from_hex(value)?));
     }
@@ -299,7 +298,7 @@ fn to_hex(bytes: &[u8]) -> String {
 
 fn from_hex(text: &str) -> std::result::Result<Vec<u8>, String> {
     let wrong = || format!("\"{}\" is not hexadecimal", text.chars().take(40).collect::<String>());
-    if !text.is_ascii() || text.len() % 2 != 0 {
+    if !text.is_ascii() || !text.len().is_multiple_of(2) {
         return Err(wrong());
     }
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())).collect()

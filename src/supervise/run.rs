@@ -48,7 +48,7 @@ pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Resu
             let stop = watch(around, &task, child.as_mut(), &mut spared)?;
             let now = store.now();
             let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now));
-            (stop_tree(store, &task, child.as_mut(), stop, &mut spared)?, ran_ms)
+            (stop_tree(store, &task, child.as_mut(), stop, &spared)?, ran_ms)
         }
         Err(happened) => (happened, None),
     };
@@ -188,7 +188,7 @@ fn stop_tree(
     task: &Task,
     child: &mut dyn Child,
     stop: Stop,
-    spared: &mut Vec<u32>,
+    spared: &[u32],
 ) -> Result<Happened, StoreError> {
     let happened = match stop {
         Stop::Exited(exit) => {

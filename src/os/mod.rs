@@ -192,8 +192,10 @@ pub struct TreeMark {
     pub state_dir: String,
     /// The value of `LUZIA_TASK_ID` in its processes.
     pub task_id: String,
-    /// Device and inode of `tree.lock`, which its processes may have open.
+    /// Device and inode of `tree.lock`, which its processes may have open; `None` when nobody can have it.
     pub tree_lock: Option<(u64, u64)>,
+    /// The start time of the first process of the tree, in clock ticks since boot; whoever started before it is none.
+    pub since: Option<u64>,
 }
 
 /// A command to start.

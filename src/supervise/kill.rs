@@ -9,22 +9,30 @@ use std::time::Duration;
 const FIRST_PAUSE_MS: u64 = 2;
 const LONGEST_PAUSE_MS: u64 = 500;
 
-/// What marks the processes of a task.
-pub fn mark_of(store: &Store, id: TaskId) -> Result<TreeMark, StoreError> {
-    Ok(TreeMark { state_dir: store.state_dir().to_owned(), task_id: id.to_string(), tree_lock: store.tree_ident(id)? })
+/// What marks the processes of a task. Whoever has `tree.lock` open holds its kernel lock, so the descriptors of all
+/// processes are looked through only while it is held.
+fn mark_of(store: &Store, id: TaskId) -> Result<TreeMark, StoreError> {
+    let started = store.started(id)?.flatten().map(|started| started.supervisor);
+    let this_boot = started.filter(|supervisor| supervisor.boot_id == store.identity().boot_id);
+    Ok(TreeMark {
+        state_dir: store.state_dir().to_owned(),
+        task_id: id.to_string(),
+        tree_lock: if store.is_tree_locked(id)? { store.tree_ident(id)? } else { None },
+        since: this_boot.map(|supervisor| supervisor.start),
+    })
 }
 
 /// Waits until a task's tree is dead: SIGTERM at once, SIGKILL after `grace_ms`, and again until none is left.
 /// `spared` are supervisors of other tasks that this process started.
 pub fn end_tree(store: &Store, id: TaskId, grace_ms: u64, spared: &[u32]) -> Result<(), StoreError> {
-    let mark = mark_of(store, id)?;
     let start = store.boot_ms();
     let mut pause_ms = FIRST_PAUSE_MS;
     let mut has_asked = false;
     loop {
         store.reap();
+        let mark = mark_of(store, id)?;
         let tree = store.tree(&mark, spared)?;
-        if tree.is_empty() && !store.is_tree_locked(id)? {
+        if tree.is_empty() && mark.tree_lock.is_none() {
             return Ok(());
         }
         let signal = if store.boot_ms().saturating_sub(start) >= grace_ms { Some(Signal::Kill) } else { None };

@@ -52,7 +52,6 @@ pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Resu
         }
         Err(happened) => (happened, None),
     };
-    end_tree(store, id, 0, &spared)?;
     end(store, &task, &happened, ran_ms, found.lock).map(Some)
 }
 

@@ -25,8 +25,9 @@ pub(super) fn tree(mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>
         format!("LUZIA_STATE_DIR={}", mark.state_dir).into_bytes(),
         format!("LUZIA_TASK_ID={}", mark.task_id).into_bytes(),
     ];
-    for pid in living.keys() {
-        if *pid == me || spared.contains(pid) || found.contains(pid) || !may_look_into(*pid) {
+    for (pid, stat) in &living {
+        let is_older = mark.since.is_some_and(|since| stat.start < since);
+        if *pid == me || is_older || spared.contains(pid) || found.contains(pid) || !may_look_into(*pid) {
             continue;
         }
         let by_lock = || mark.tree_lock.is_some_and(|file| has_open(*pid, file));

@@ -2,6 +2,8 @@
 
 pub mod admission;
 pub mod ending;
+pub mod fair;
 pub mod lifecycle;
 pub mod recovery;
+pub mod schedule;
 pub mod staleness;

@@ -1,0 +1,208 @@
+//! The one scheduling decision: in which order the waiting users are tried (contract, section 7).
+//!
+//! Pure: no file, no clock. It does not know locks, limits or pauses: the caller offers the users that seem runnable,
+//! tries them in the order given here, and reports what started.
+//!
+//! # Between tiers
+//!
+//! Smooth weighted round robin. At a grant, every tier that has runnable work earns its share in credits, and the tier
+//! that was granted pays the sum of these shares; the tier with the most credits is tried first. Credits are kept in
+//! the [`Ledger`], also while a tier has no work, so neither a clock nor coming and going changes what a tier gets.
+//!
+//! **Bound.** Let W be the sum of the three shares and w the share of tier T. No credit ever reaches W or -W, so while T
+//! has runnable work at every grant, fewer than 2·W/w grants of other tiers come between two grants of T, whatever the
+//! other tiers do. For the shares 16, 4, 1 the exact numbers are 2, 8 and 31. While all three tiers have runnable work,
+//! every W grants in a row hold w of T, give or take one.
+//!
+//! # Between users of a tier
+//!
+//! The user with the least decayed slot time over weight comes first ([`super::fair`]); equals take turns by their latest
+//! grant. Users of whom nothing is known are equal: then priority, then age of the task decides, where the caller knows
+//! it, and else a rotation over the hashes of the names. A waiting user never counts as having used more than
+//! [`CAP_US`] (60 slot-seconds over weight) above the least of those who wait with it, and what is above is forgiven.
+//!
+//! **Bound (P6).** Let user u have runnable work in a tier from one of its charges to its next grant. Then every other
+//! user x of this tier, of weight w, that runs at most k tasks at once (1 where users take turns), none for longer than
+//! L, is granted in the meantime
+//!
+//! - tasks that use no more than **60 s · w + k · L** of slot time, and
+//! - no more than **60 · w + 1** tasks; only one if nothing is left of what u used.
+//!
+//! How many of x's tasks wait is in neither. For while u waits, the lead of u over x in use never grows: it is 60 s at
+//! most, every charge of x lowers it by what x ran over w, decay lowers it, and x goes before u only while it is not
+//! below zero. What x runs but has not been charged for yet is the k · L. Rounding adds at most a microsecond over
+//! weight for each second that u waits; a second grant of x may come when x itself has been forgotten, after three hours,
+//! or when more than [`super::fair::MAX_USERS`] are remembered.
+//!
+//! A stream of ever new users does not starve u either, where the caller knows the age of tasks: after three hours
+//! nothing is left of 60 s of use, and then u comes before all of its priority who came later.
+//!
+//! Both bounds together: between two grants of u there are fewer than (2·W/w + 1) · (1 + Σ (60·w_x + 1)) grants in all.
+
+use super::fair::{CAP_US, Ledger, place_of, tier_index};
+use crate::model::{Name, Priority, Tier, Timestamp};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
+
+#[cfg(test)]
+mod simulation;
+
+/// A user that has work in a tier, as far as the caller knows before it has opened the task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaneHead {
+    /// The user.
+    pub user: Name,
+    /// The tier of the work.
+    pub tier: Tier,
+    /// The best priority with work in this tier.
+    pub priority: Priority,
+    /// The sequence of the task at the head, where it is known without opening every lane. Either all heads of a pass
+    /// should have it or none.
+    pub sequence: Option<u64>,
+}
+
+/// The user to try next.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    /// The user.
+    pub user: Name,
+    /// The tier in which it is tried.
+    pub tier: Tier,
+    /// The priority at which its head waits.
+    pub priority: Priority,
+}
+
+/// The order of one pass. `next` gives candidates until there is none; one that could start is reported with `started`
+/// before `next` is asked again, and one that is not reported counts as blocked for the rest of the pass.
+pub struct Round<'a> {
+    ledger: &'a mut Ledger,
+    shares: [i64; 3],
+    now: Timestamp,
+    queues: [BinaryHeap<Reverse<Entry>>; 3],
+    started: HashSet<Name>,
+}
+
+/// A head with its rank; the order of the members is the order of the users.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    used_us: u64,
+    last_grant: u64,
+    priority: Priority,
+    sequence: u64,
+    distance: u64,
+    user: Name,
+}
+
+impl<'a> Round<'a> {
+    /// Begins a pass over the users that seem runnable; `shares` are those of high, normal and low, 0 counts as 1.
+    /// Lowers what is remembered of users that lie too far above others. Costs O(n).
+    pub fn new(
+        ledger: &'a mut Ledger,
+        shares: [u32; 3],
+        heads: Vec<LaneHead>,
+        now: Timestamp,
+    ) -> Self {
+        ledger.decay(now);
+        let shares = shares.map(|share| i64::from(share.max(1)));
+        let total: i64 = shares.iter().sum();
+        for credit in &mut ledger.credits {
+            // After a change of shares, or from a damaged file, a credit may lie where none of these shares would
+            // have brought it.
+            *credit = (*credit).clamp(-total, total);
+        }
+        let mut ceilings = [u64::MAX; 3];
+        for head in &heads {
+            let ceiling = &mut ceilings[tier_index(head.tier)];
+            let used_us = ledger.usage(&head.user).used_us;
+            *ceiling = (*ceiling).min(used_us.saturating_add(CAP_US));
+        }
+        for head in &heads {
+            ledger.lower(&head.user, ceilings[tier_index(head.tier)]);
+        }
+        let mut sorted: [Vec<Reverse<Entry>>; 3] = Default::default();
+        for head in heads {
+            sorted[tier_index(head.tier)].push(Reverse(Entry::of(ledger, head)));
+        }
+        Self {
+            ledger,
+            shares,
+            now,
+            queues: sorted.map(BinaryHeap::from),
+            started: HashSet::new(),
+        }
+    }
+
+    /// Adds a head during the pass: of a user that may run more than one task, after one was started.
+    pub fn offer(&mut self, head: LaneHead) {
+        self.started.remove(&head.user);
+        let tier = tier_index(head.tier);
+        self.queues[tier].push(Reverse(Entry::of(self.ledger, head)));
+    }
+
+    /// Records that the candidate was granted its lanes: its tier pays, it is charged, and it is not given again in
+    /// this pass unless it is offered again.
+    pub fn started(&mut self, candidate: Candidate, weight: u32) {
+        let granted = tier_index(candidate.tier);
+        for tier in 0..self.queues.len() {
+            if tier == granted || !self.queues[tier].is_empty() {
+                self.ledger.credits[tier] += self.shares[tier];
+                self.ledger.credits[granted] -= self.shares[tier];
+            }
+        }
+        self.ledger
+            .charge_grant(candidate.tier, &candidate.user, weight, self.now);
+        self.started.insert(candidate.user);
+        self.drop_started();
+    }
+
+    /// Takes users off the heads of the queues that were started in this pass, so that a queue is empty when nobody
+    /// in it can run.
+    fn drop_started(&mut self) {
+        for queue in &mut self.queues {
+            while queue
+                .peek()
+                .is_some_and(|Reverse(entry)| self.started.contains(&entry.user))
+            {
+                queue.pop();
+            }
+        }
+    }
+}
+
+impl Iterator for Round<'_> {
+    type Item = Candidate;
+
+    /// The best user of the tier that is owed most; `None` when nobody is left to try.
+    fn next(&mut self) -> Option<Candidate> {
+        let tier = Tier::ALL
+            .into_iter()
+            .filter(|tier| !self.queues[tier_index(*tier)].is_empty())
+            .max_by_key(|tier| {
+                let at = tier_index(*tier);
+                (self.ledger.credits[at] + self.shares[at], Reverse(at))
+            })?;
+        let Reverse(entry) = self.queues[tier_index(tier)].pop()?;
+        self.drop_started();
+        Some(Candidate {
+            user: entry.user,
+            tier,
+            priority: entry.priority,
+        })
+    }
+}
+
+impl Entry {
+    fn of(ledger: &Ledger, head: LaneHead) -> Self {
+        let usage = ledger.usage(&head.user);
+        let place = ledger.places[tier_index(head.tier)];
+        Self {
+            used_us: usage.used_us,
+            last_grant: usage.last_grant,
+            priority: head.priority,
+            sequence: head.sequence.unwrap_or(u64::MAX),
+            // The place after the one that was served last comes first, that very place last.
+            distance: place_of(&head.user).wrapping_sub(place).wrapping_sub(1),
+            user: head.user,
+        }
+    }
+}

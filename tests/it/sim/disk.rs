@@ -253,6 +253,8 @@ impl Disk {
         let content = self.content(ino);
         change(&mut content.now);
         content.dirty = true;
+        // Writing a page again makes it unwritten again, for the kernel too.
+        content.lost &= content.now.len() > 4096;
     }
 
     /// Looks at a whole path without being a program: the bytes of a file.

@@ -256,15 +256,16 @@ impl Descriptor {
                 return Err(errno(EBADF));
             }
             let fault = world.fault(TO_GROW);
-            let count = match fault {
-                None => bytes.len(),
-                Some(ENOSPC | EDQUOT) => bytes.len() / 2,
-                Some(_) => 0,
-            };
             let (ino, now) = (world.files[file].ino, world.now());
             let mut end = 0;
             world.disk.write(ino, now, |content| {
                 let at = at.unwrap_or(content.len());
+                // Where room runs out, half of what is added is there; what stands already is not overwritten.
+                let count = match fault {
+                    None => bytes.len(),
+                    Some(ENOSPC | EDQUOT) if at >= content.len() => bytes.len() / 2,
+                    Some(_) => 0,
+                };
                 end = at + count;
                 content.resize(content.len().max(end), 0);
                 content[at..end].copy_from_slice(&bytes[..count]);

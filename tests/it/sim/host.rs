@@ -2,7 +2,7 @@
 //!
 //! Reading a clock or one's own identity is no scheduling point; sleeping, probing and signalling are.
 
-use super::files::{alarm, unsupported};
+use super::files::{Descriptor, alarm, unsupported};
 use super::turn::Ctx;
 use super::world::{Wait, World};
 use luzia::model::process::Probe;
@@ -130,6 +130,19 @@ impl Processes for Host {
             }
         });
         launched
+    }
+
+    fn inherited_lock(&self) -> io::Result<Box<dyn Handle>> {
+        let file = self.ctx.op(
+            || "take over the inherited lock".into(),
+            &[],
+            |world, slot| {
+                let file = world.procs[slot].stdin.ok_or_else(unsupported)?;
+                world.files[file].holders.push(slot);
+                Ok(file)
+            },
+        )?;
+        Ok(Box::new(Descriptor::new(&self.ctx, file, "(inherited)", false)))
     }
 
     fn become_supervisor(&self) -> io::Result<()> {

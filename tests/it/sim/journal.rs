@@ -14,7 +14,7 @@
 //! *Bytes.* fsync(2) and fdatasync(2) of a file make its bytes safe. Without it, a sector of 512 bytes that was
 //! overwritten is old or new; what was added is missing, zeros, any prefix of it, or all there; an emptied file is as
 //! before or starts empty. After a failed sync the kernel forgets that the bytes are unwritten, so no later sync of
-//! any descriptor makes them safe, until the file is emptied and written anew.
+//! any descriptor makes them safe, until they are written anew.
 
 use super::choice::Rng;
 use super::disk::{Body, Content, Disk, Ino, Names, ROOT};

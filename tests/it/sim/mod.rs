@@ -16,10 +16,12 @@ mod explore;
 mod files;
 mod host;
 mod journal;
+mod locks;
 mod pool;
 mod proof_disk;
 mod proof_kernel;
 mod proof_locks;
+mod spool;
 mod turn;
 mod world;
 
@@ -30,9 +32,9 @@ pub use world::World;
 
 use choice::{Chooser, Rng};
 use disk::{Body, Disk, ROOT};
-use files::{Descriptor, Files};
+use files::Files;
 use host::{Host, UID};
-use luzia::os::{Clock, Handle, Processes, Vfs};
+use luzia::os::{Clock, Processes, Vfs};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use turn::{Ctx, Kernel};
@@ -182,6 +184,7 @@ impl Sim {
             inside: BTreeMap::new(),
             always: Vec::new(),
             checked: 0,
+            first_ino: 0,
             fallible: 0,
             fail_at: None,
             reuse: Reuse::Never,
@@ -334,18 +337,11 @@ impl Sim {
 /// The machine as one program has it.
 pub struct Env {
     ctx: Ctx,
-    inherited: Option<Box<dyn Handle>>,
     /// The arguments of a launched supervisor.
     pub args: Vec<String>,
 }
 
 impl Env {
-    fn new(ctx: Ctx, file: Option<usize>, args: Vec<String>) -> Self {
-        let inherited =
-            file.map(|file| -> Box<dyn Handle> { Box::new(Descriptor::new(&ctx, file, "(inherited)", false)) });
-        Self { ctx, inherited, args }
-    }
-
     /// Files below a directory that exists.
     pub fn vfs(&self, path: &str) -> Arc<dyn Vfs> {
         Arc::new(Files::at(&self.ctx, path))
@@ -359,11 +355,6 @@ impl Env {
     /// The processes.
     pub fn procs(&self) -> Arc<dyn Processes> {
         Arc::new(Host::new(&self.ctx))
-    }
-
-    /// The descriptor that a launched supervisor inherited.
-    pub fn inherited(&mut self) -> Option<Box<dyn Handle>> {
-        self.inherited.take()
     }
 
     /// Something that takes a moment and touches nothing: others may move, and this process may die here.
@@ -393,6 +384,11 @@ impl Env {
                 inside.retain(|one| *one != slot);
             }
         });
+    }
+
+    /// From here on no operation fails any more.
+    pub fn calm(&self) {
+        self.ctx.aside(|world, _| world.left.errors = 0);
     }
 
     /// Looks at the machine without being part of it.

@@ -9,7 +9,7 @@ use std::time::Duration;
 const LOCKED: &str = "supervisor.lock";
 
 fn check(build: impl Fn(&mut Sim)) {
-    let mut sim = Sim::new(1);
+    let mut sim = Sim::replay(&[]);
     sim.traced();
     sim.dir("/d").file("/d/supervisor.lock", b"");
     build(&mut sim);
@@ -47,10 +47,9 @@ fn kernel_locks_belong_to_the_open_file() {
 #[test]
 fn an_inherited_lock_outlives_its_parent_and_ends_with_the_child() {
     check(|sim| {
-        sim.on_launch(|mut env| {
+        sim.on_launch(|env| {
             assert_eq!(env.args, ["12"]);
-            let inherited = env.inherited();
-            assert!(inherited.is_some());
+            drop(env.procs().inherited_lock().expect("the lock"));
             env.clock().sleep(Duration::from_secs(10));
         });
         sim.spawn("parent", |env| {

@@ -108,12 +108,13 @@ impl Kernel {
         let ctx = Ctx { kernel: self.clone(), slot, gate: gate.clone() };
         if let Some(file) = file {
             world.files[file].holders.push(slot);
+            world.procs[slot].stdin = Some(file);
         }
         let kernel = self.clone();
         let job = move || {
             ctx.gate.pass();
             let killed = ctx.gate.is_killed();
-            let env = Env::new(ctx, file, args);
+            let env = Env { ctx, args };
             let body = AssertUnwindSafe(move || program(env));
             let end = if killed { Ok(()) } else { catch_unwind(body) };
             kernel.finish(slot, end.err());

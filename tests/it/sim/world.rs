@@ -33,6 +33,8 @@ pub struct Proc {
     pub steps: u64,
     /// An open file it is handing to a child.
     pub handed: Option<usize>,
+    /// The open file that it inherited as its standard input.
+    pub stdin: Option<usize>,
 }
 
 /// What a pretend process is doing.
@@ -115,6 +117,8 @@ pub struct World {
     pub always: Vec<(String, Look)>,
     /// The version of the disk that was checked last.
     pub checked: u64,
+    /// The first inode that was made since the last power cut.
+    pub first_ino: Ino,
     /// Operations that can fail, counted for `fail_at`.
     pub fallible: u64,
     /// Which of them fails, and how.
@@ -127,6 +131,22 @@ impl World {
     /// The clocks at the first instant of a run.
     pub fn first_instant() -> (u64, i64) {
         (BOOT_US, WALL_US)
+    }
+
+    /// Looks at a whole path without being a program: the bytes of a file.
+    pub fn peek(&self, path: &str) -> Option<&[u8]> {
+        self.disk.peek(path)
+    }
+
+    /// Looks at a whole path without being a program: the names in a directory.
+    pub fn peek_names(&self, path: &str) -> Vec<String> {
+        self.disk.peek_names(path)
+    }
+
+    /// Whether what has this name was made before the last power cut.
+    pub fn is_old(&self, path: &str) -> bool {
+        let found = self.disk.find(super::disk::ROOT, path);
+        found.ok().flatten().is_some_and(|ino| ino < self.first_ino)
     }
 
     /// The wall clock.
@@ -196,6 +216,7 @@ impl World {
             gate,
             steps: 0,
             handed: None,
+            stdin: None,
         });
         self.threads += 1;
         slot
@@ -254,6 +275,7 @@ impl World {
         self.wall_us += 30_000_000;
         self.say(|_| format!("POWER CUT, image {image}"));
         self.checked = self.disk.version;
+        self.first_ino = self.disk.nodes.len();
     }
 
     /// Waits that are over are ended.

@@ -48,7 +48,8 @@ fn stale(why: Reason, age_ms: i64) -> Verdict {
 
 fn judge_missing(seen: &Evidence) -> Verdict {
     let age = seen.now.ms_since(seen.lock_modified);
-    if age > as_ms(seen.max_age_ms.unwrap_or(seen.timeout_ms)) {
+    // A lock from the future says nothing about its age: a clock that was set back must not keep it for ever.
+    if age > as_ms(seen.max_age_ms.unwrap_or(seen.timeout_ms)) || age < -CLOCK_TOLERANCE_MS {
         stale(Reason::NoSidecarOld, age)
     } else {
         live(Reason::NoSidecarYoung)
@@ -139,7 +140,10 @@ fn age_ms(seen: &Evidence, record: &LockRecord) -> i64 {
         }
         LockKind::Task | LockKind::Process | LockKind::Lease | LockKind::Wait => recorded.or(Some(seen.lock_modified)),
     };
-    latest.map_or(0, |at| seen.now.ms_since(at)).max(0)
+    // What was refreshed in an earlier boot is at least as old as this boot, however the wall clock was set since.
+    let is_earlier = record.boot_id.as_deref().is_some_and(|boot| boot != seen.boot_id);
+    let at_least = if is_earlier { as_ms(seen.boot_ms) } else { 0 };
+    latest.map_or(0, |at| seen.now.ms_since(at)).max(at_least)
 }
 
 fn as_ms(ms: u64) -> i64 {

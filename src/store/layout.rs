@@ -119,7 +119,10 @@ impl Store {
         }
         let text = format!("{{\"v\":{FORMAT_VERSION}}}\n");
         let tmp = format!("{TMP}/format.{}", self.me.pid);
-        self.write_whole(&tmp, Open::Truncate(0o600), text.as_bytes())?;
+        let mut file = self.write_whole(&tmp, Open::Truncate(0o600), text.as_bytes())?;
+        // Without this a power cut can leave the name with an empty file, which no later start would accept.
+        file.sync_data().map_err(StoreError::io("sync", &tmp))?;
+        drop(file);
         self.rename(&tmp, FORMAT)?;
         for folder in [SPOOL, LOCKS, "."] {
             self.sync_dir(folder)?;

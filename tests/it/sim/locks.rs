@@ -3,6 +3,7 @@
 
 use super::{Env, Journal, Limits, Sim, World, explore, seeds};
 use luzia::model::{LaneName, LockKind};
+use luzia::os::Open;
 use luzia::policy::staleness::judge;
 use luzia::store::{Acquired, LaneNeed, Release, Request, Store};
 use std::collections::BTreeMap;
@@ -99,6 +100,40 @@ fn process(env: &Env, oracle: &Shared) {
     let _ = store.release_process(&grants[0], files.remove(0));
 }
 
+/// `luzia lock` with a command that inherits the open lock file and may outlive it; releases twice.
+fn process_with_command(env: &Env, oracle: &Shared) {
+    let store = store(env);
+    let answer = store.acquire(&request(env, "p", LockKind::Process), judge);
+    let Ok(Acquired::Granted { grants, mut files, .. }) = answer else {
+        return;
+    };
+    note_grant(env, oracle, grants[0].fence.0);
+    honour_leases(env, "p", oracle);
+    env.enter(LANE);
+    // Commands of the pretend machine are what `launch_supervisor` starts.
+    let launched = env.procs().launch_supervisor(&[], files.remove(0));
+    env.leave(LANE);
+    if launched.is_err() {
+        return;
+    }
+    for _ in 0..2 {
+        // Its own descriptor went to the command, so it closes another one here.
+        if let Ok(Some(other)) = env.vfs("/s").open("format", Open::ReadOnly) {
+            let _ = store.release_process(&grants[0], other);
+        }
+        env.clock().sleep(Duration::from_millis(1));
+    }
+}
+
+/// The command: it is inside as long as it has the lock file open.
+fn command(env: &Env) {
+    env.enter(LANE);
+    env.step("work");
+    env.clock().sleep(Duration::from_millis(1));
+    env.step("work");
+    env.leave(LANE);
+}
+
 /// `luzia acquire`, a refresh, and `luzia release`.
 fn lease(env: &Env, holder: &str, oracle: &Shared) {
     let store = store(env);
@@ -129,14 +164,20 @@ fn lease(env: &Env, holder: &str, oracle: &Shared) {
 
 fn lease_granted(env: &Env, holder: &str, oracle: &Shared, fence: u64, deadline: u64) {
     note_grant(env, oracle, fence);
+    honour_leases(env, holder, oracle);
+    env.enter(LANE);
+    env.leave(LANE);
+    know(oracle).leases.insert(holder.into(), (env.clock().boot_id(), deadline));
+}
+
+/// Nobody else may have a lease that runs by the boot clock.
+fn honour_leases(env: &Env, holder: &str, oracle: &Shared) {
     let (boot_id, now) = (env.clock().boot_id(), env.clock().boot_ms());
-    let mut known = know(oracle);
-    for (other, (boot, until)) in &known.leases {
+    for (other, (boot, until)) in &know(oracle).leases {
         if other != holder && *boot == boot_id && now < *until {
             env.violation(&format!("granted to {holder} while the lease of {other} runs until {until}, at {now}"));
         }
     }
-    known.leases.insert(holder.into(), (boot_id, deadline));
 }
 
 fn cleaner(env: &Env) {
@@ -183,17 +224,22 @@ fn described(world: &World) -> Result<(), String> {
 enum Holder {
     Process,
     Lease,
+    /// Leases, and processes with a command.
+    Mixed,
 }
 
 fn scenario(sim: &mut Sim, kind: Holder, size: (usize, usize)) -> Shared {
     let oracle = Shared::default();
     prepared(sim);
     sim.always("I2", described);
+    sim.on_launch(|env| command(&env));
     for at in 0..size.0 {
         let (ours, name) = (oracle.clone(), format!("w{at}"));
         let program = move |env: Env, name: &str| match kind {
             Holder::Process => process(&env, &ours),
             Holder::Lease => lease(&env, name, &ours),
+            Holder::Mixed if at % 2 == 0 => process_with_command(&env, &ours),
+            Holder::Mixed => lease(&env, name, &ours),
         };
         let again = program.clone();
         sim.spawn(&name.clone(), move |env| program(env, &name));
@@ -222,7 +268,7 @@ fn storm(kind: Holder, journal: Journal, limits: &Limits, count: u64) {
 
 #[test]
 fn a_lane_has_one_holder_under_kills() {
-    for kind in [Holder::Process, Holder::Lease] {
+    for kind in [Holder::Process, Holder::Lease, Holder::Mixed] {
         storm(kind, Journal::AnySubset, &Limits { kills: 3, ..Limits::default() }, 2_000);
     }
 }
@@ -230,7 +276,7 @@ fn a_lane_has_one_holder_under_kills() {
 #[test]
 fn a_lane_has_one_holder_when_clocks_jump() {
     let limits = Limits { kills: 1, jumps: 2, ..Limits::default() };
-    for kind in [Holder::Process, Holder::Lease] {
+    for kind in [Holder::Process, Holder::Lease, Holder::Mixed] {
         storm(kind, Journal::AnySubset, &limits, 2_000);
     }
 }
@@ -239,7 +285,7 @@ fn a_lane_has_one_holder_when_clocks_jump() {
 fn fences_grow_across_power_cuts() {
     let limits = Limits { kills: 1, cuts: 2, ..Limits::default() };
     for journal in [Journal::Ordered, Journal::AnySubset] {
-        for kind in [Holder::Process, Holder::Lease] {
+        for kind in [Holder::Process, Holder::Lease, Holder::Mixed] {
             storm(kind, journal, &limits, 2_000);
         }
     }
@@ -248,7 +294,7 @@ fn fences_grow_across_power_cuts() {
 #[test]
 fn a_lane_has_one_holder_when_operations_fail() {
     let limits = Limits { kills: 1, errors: 3, ..Limits::default() };
-    for kind in [Holder::Process, Holder::Lease] {
+    for kind in [Holder::Process, Holder::Lease, Holder::Mixed] {
         storm(kind, Journal::AnySubset, &limits, 2_000);
     }
 }
@@ -256,7 +302,7 @@ fn a_lane_has_one_holder_when_operations_fail() {
 #[test]
 fn a_lane_survives_everything_at_once() {
     let limits = Limits { kills: 2, cuts: 1, errors: 2, jumps: 1, ..Limits::default() };
-    for kind in [Holder::Process, Holder::Lease] {
+    for kind in [Holder::Process, Holder::Lease, Holder::Mixed] {
         storm(kind, Journal::AnySubset, &limits, 2_000);
     }
 }

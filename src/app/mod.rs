@@ -1,1 +1,128 @@
-//! USE CASE: one file a verb.
+//! USE CASE: one file a verb. Plans with `policy`, acts with `store` and `supervise`. Never prints, never parses
+//! arguments, never reads the environment: what it needs of them comes in, and values go out.
+
+pub mod acquire;
+pub mod cancel;
+pub mod check_project;
+pub mod cleanup;
+pub mod daemon;
+pub mod demo;
+pub mod dispatch;
+pub mod doctor;
+pub mod enqueue;
+mod error;
+pub mod explain;
+pub mod list;
+pub mod lock;
+pub mod logs;
+pub mod parked;
+pub mod release;
+pub mod retry;
+pub mod run;
+pub mod status;
+pub mod supervise;
+pub mod wait;
+
+pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
+pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, LockView, Started, lock_state};
+pub use error::{AppError, Kind, Refusal};
+
+use crate::model::{Config, LaneName, Target, Task, TaskId};
+use crate::policy::staleness::judge;
+use crate::store::{LaneNeed, Store};
+
+/// The task inside which this process runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inside {
+    /// The task.
+    pub task: TaskId,
+    /// Its user.
+    pub user: Option<String>,
+    /// Its project.
+    pub project: Option<String>,
+    /// The lock id of its user lane.
+    pub lock_id: Option<String>,
+}
+
+/// What every use case works with.
+pub struct App {
+    /// The state directory.
+    pub store: Store,
+    /// The configuration.
+    pub config: Config,
+    /// Arguments that make another process of luzia use the same state directory and configuration.
+    pub same_place: Vec<String>,
+    /// Set when this process runs inside a task of this very state directory.
+    pub inside: Option<Inside>,
+}
+
+/// The configuration as the JSON that reads back to it.
+pub fn config_json(config: &Config) -> serde_json::Value {
+    crate::store::config::to_json(config)
+}
+
+impl App {
+    /// The path of the state directory.
+    pub fn store_path(&self) -> &str {
+        self.store.state_dir()
+    }
+
+    /// Reads a `USER|LANE` argument.
+    pub fn lane(&self, text: &str) -> Result<LaneName, AppError> {
+        Target::lane(text, |word| self.config.names_lane(word)).map_err(|error| {
+            AppError::usage(format!("\"{text}\" is not a user or a lane: {error}"))
+                .hint("write a user's name, or a lane as kind:key, such as thread:7")
+        })
+    }
+
+    /// Reads a `TASK|USER|LANE` argument; `self` is the task inside which this process runs.
+    pub fn target(&self, text: &str) -> Result<Target, AppError> {
+        if text == "self" {
+            return self.task_id(text).map(Target::Task);
+        }
+        Target::any(text, |word| self.config.names_lane(word))
+            .map_err(|error| AppError::usage(format!("\"{text}\" is not a task, a user or a lane: {error}")))
+    }
+
+    /// Reads a TASK argument; `self` is the task inside which this process runs.
+    pub fn task_id(&self, text: &str) -> Result<TaskId, AppError> {
+        if text == "self" {
+            return self.inside.as_ref().map(|inside| inside.task).ok_or_else(|| {
+                AppError::usage("\"self\" names a task only inside a task".to_owned())
+                    .hint("write a task as task_12 or 12")
+            });
+        }
+        TaskId::parse(text).ok_or_else(|| {
+            AppError::usage(format!("\"{}\" is not a task", text.chars().take(80).collect::<String>()))
+                .hint("write a task as task_12 or 12; `luzia list -a` shows them")
+        })
+    }
+
+    /// The task of a TASK argument, which must exist.
+    pub fn existing(&self, id: TaskId) -> Result<Task, AppError> {
+        match self.find(id)? {
+            Some((_, task)) => Ok(task),
+            None => Err(AppError::not_found("TASK_NOT_FOUND", format!("there is no {id}"))
+                .hint("`luzia list -a` shows every task")
+                .next("luzia list -a")),
+        }
+    }
+
+    /// A task and its place; nothing where there is no state directory.
+    pub fn find(&self, id: TaskId) -> Result<Option<(crate::store::Place, Task)>, AppError> {
+        if !self.store.has_layout()? {
+            return Ok(None);
+        }
+        Ok(self.store.find(id)?)
+    }
+
+    /// A lane with its limits.
+    pub fn need(&self, lane: &LaneName) -> LaneNeed {
+        LaneNeed { lane: lane.clone(), limit: self.config.limit(lane), timeout_ms: self.config.lock_timeout_ms(lane) }
+    }
+
+    /// Every holder of a lane.
+    pub fn holders(&self, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
+        Ok(self.store.holders(lane, self.config.lock_timeout_ms(lane), judge)?)
+    }
+}

@@ -1,9 +1,388 @@
-//! WORDS: arguments in, tables and JSON out.
+//! WORDS: arguments in, tables and JSON out. This file alone wires the real operating system and the store to the use
+//! cases; the others hold no rule of the domain and touch neither.
 
+pub mod args;
+pub mod completions;
+mod console;
+mod door;
+pub mod escape;
+pub mod exit;
+pub mod json;
+pub mod report;
+pub mod style;
+pub mod table;
+mod verbs;
+mod words;
+
+use crate::app::enqueue::Caller;
+use crate::app::{App, AppError, Inside, Kind};
+use crate::model::{Config, TaskId};
+use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
+use crate::os::{Clock, Processes, Vfs};
+use crate::store::Store;
+use crate::store::statedir::{self, Found, Inputs};
+use args::{Cli, Globals, ParseStop, Verb};
+use console::{Answer, Channel, Console, Stop, Streams, Wrote};
+use exit::Exit;
+use report::Report;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
+use style::{ColorHints, Style};
+
+/// The largest configuration read, in bytes.
+const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
 /// Runs luzia with the process's arguments.
-pub fn main(_args: Vec<OsString>) -> ExitCode {
-    ExitCode::SUCCESS
+pub fn main(args: Vec<OsString>) -> ExitCode {
+    let _ = real::prepare_process();
+    let mut write = |channel: Channel, bytes: &[u8]| match term::write_all(stream_of(channel), bytes) {
+        term::Written::Done => Wrote::Done,
+        term::Written::Closed => Wrote::Closed,
+        term::Written::Failed(error) => Wrote::Failed(error),
+    };
+    let code = match args::parse(args) {
+        Ok(cli) => {
+            let mut console = Console::new(&cli.globals, streams(&cli.globals), RealClock.now(), &mut write);
+            let answer = run(&cli, &mut console);
+            conclude(answer, &mut console)
+        }
+        Err(stop) => refuse(stop, &mut write),
+    };
+    ExitCode::from(code)
+}
+
+fn stream_of(channel: Channel) -> term::Stream {
+    match channel {
+        Channel::Out => term::Stream::Out,
+        Channel::Err => term::Stream::Err,
+    }
+}
+
+fn streams(globals: &Globals) -> Streams {
+    let text = |name: &str| variable(name).ok().flatten();
+    let hints = |is_terminal| ColorHints {
+        no_color: text("NO_COLOR"),
+        clicolor_force: text("CLICOLOR_FORCE"),
+        term: text("TERM"),
+        is_terminal,
+    };
+    let (out, err) = (term::is_terminal(term::Stream::Out), term::is_terminal(term::Stream::Err));
+    Streams {
+        out_style: Style::choose(globals.color, &hints(out)),
+        err_style: Style::choose(globals.color, &hints(err)),
+        is_out_terminal: out,
+        is_err_terminal: err,
+        width: if out { term::width(term::Stream::Out) } else { None },
+    }
+}
+
+/// Answers help and version, and refuses what cannot be read.
+fn refuse(stop: ParseStop, write: &mut dyn FnMut(Channel, &[u8]) -> Wrote) -> u8 {
+    match stop {
+        ParseStop::Answer { plain, styled } => {
+            let text = if streams(&Globals::default()).out_style.color { styled } else { plain };
+            match write(Channel::Out, text.as_bytes()) {
+                Wrote::Done | Wrote::Closed => Exit::Done.code(),
+                Wrote::Failed(_) => Exit::InputOutput.code(),
+            }
+        }
+        ParseStop::Usage(usage) => {
+            let as_json = usage.json;
+            let report = Report::from(usage);
+            let text = report.render(as_json, streams(&Globals::default()).err_style);
+            let _ = write(Channel::Err, text.as_bytes());
+            report.exit
+        }
+    }
+}
+
+/// Turns the end of a verb into an exit code, and says what went wrong.
+fn conclude(answer: Answer, console: &mut Console) -> u8 {
+    match answer {
+        Ok(code) => code,
+        Err(Stop::Closed) => Exit::Done.code(),
+        Err(Stop::Unwritten(error)) => {
+            let message = format!("the answer could not be written: {error}");
+            console.report(&Report::new("OUTPUT", Exit::InputOutput, message).hint("what was done is done"))
+        }
+        Err(Stop::Refused(error)) => {
+            for line in &error.0.log {
+                console.log(line);
+            }
+            console.report(&words::report_of(&error))
+        }
+    }
+}
+
+/// Carries out one verb.
+fn run(cli: &Cli, console: &mut Console) -> Answer {
+    match &cli.verb {
+        Verb::Completions(args) => {
+            console.out(&completions::script(args.shell))?;
+            Ok(Exit::Done.code())
+        }
+        Verb::ExecTask(args) => Ok(exec_task(&args.args, console)),
+        Verb::Config(args) => {
+            let loaded = config_of(&cli.globals)?;
+            verbs::tend::config(args.verb, &loaded, console)
+        }
+        Verb::Doctor(args) => verbs::tend::doctor(args, &surroundings(&cli.globals)?, console),
+        Verb::Demo(args) => verbs::tend::demo(args, &program(), console),
+        verb => {
+            let loaded = config_of(&cli.globals)?;
+            for warning in &loaded.warnings {
+                console.say(&format!("warning: {warning}"));
+            }
+            let found = state_dir(&cli.globals)?;
+            let app = app_of(&cli.globals, loaded.config, &found, verb)?;
+            carry_out(verb, &app, console, &found)
+        }
+    }
+}
+
+fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> Answer {
+    match verb {
+        Verb::Enqueue(args) => verbs::work::enqueue(args, app, &caller(), &read_input, console),
+        Verb::Run(args) => verbs::work::run(args, app, &caller(), &mut interrupts(), console),
+        Verb::Wait(args) => verbs::work::wait(args, app, console),
+        Verb::Cancel(args) => verbs::work::cancel(args, app, &account(), console),
+        Verb::Retry(args) => verbs::work::retry(args, app, console),
+        Verb::List(args) => verbs::look::list(args, app, console),
+        Verb::Show(args) => verbs::look::show(args, app, console),
+        Verb::Logs(args) => verbs::look::logs(args, app, console),
+        Verb::Explain(args) => verbs::look::explain(args, app, console),
+        Verb::Status(args) => verbs::status::status(args, app, found.rule.text(), console),
+        Verb::Lock(args) => verbs::locks::lock(args, app, &account(), console),
+        Verb::Acquire(args) => verbs::locks::acquire(args, app, console),
+        Verb::Renew(args) => verbs::locks::renew(args, app, console),
+        Verb::Release(args) => verbs::locks::release(args, app, console),
+        Verb::Check(args) => verbs::locks::check(args, app, console),
+        Verb::ListLocks(args) => verbs::locks::list_locks(args, app, console),
+        Verb::CleanupStale(args) => verbs::locks::cleanup_stale(args, app, console),
+        Verb::CheckProject(args) => verbs::locks::check_project(args, app, console),
+        Verb::Dispatch(args) => verbs::tend::dispatch(args, app, &mut ended(), console),
+        Verb::Daemon(args) => verbs::tend::daemon(args, app, &mut ended(), console),
+        Verb::Supervise(args) => {
+            app.supervise(app.task_id(&args.task)?, args.recover)?;
+            Ok(Exit::Done.code())
+        }
+        Verb::Completions(_) | Verb::ExecTask(_) | Verb::Config(_) | Verb::Doctor(_) | Verb::Demo(_) => {
+            Err(AppError::new(Kind::Bug, "BUG", "this verb needs no state directory").into())
+        }
+    }
+}
+
+/// A variable of the environment; an empty one counts as not set, one that is not UTF-8 is refused.
+fn variable(name: &str) -> Result<Option<String>, AppError> {
+    match term::env(name).map(OsString::into_string) {
+        None => Ok(None),
+        Some(Ok(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
+        Some(Err(_)) => Err(AppError::new(Kind::Config, "BAD_VARIABLE", format!("the variable {name} is not UTF-8"))),
+    }
+}
+
+/// A configuration and where it came from.
+pub(crate) struct Loaded {
+    /// The values.
+    pub config: Config,
+    /// Its file; `None` for the built-in defaults.
+    pub path: Option<String>,
+    /// Which rule applied.
+    pub rule: &'static str,
+    /// Keys that have no effect.
+    pub warnings: Vec<String>,
+}
+
+fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
+    let cwd = term::working_directory().ok();
+    let flag = globals.config.as_deref();
+    let variable = variable("LUZIA_CONFIG")?;
+    let places =
+        statedir::config_candidates(flag, variable.as_deref(), statedir::home_config().as_deref(), cwd.as_deref())
+            .map_err(of_state_dir)?;
+    for place in places {
+        let Some(bytes) = read_config(&place.path)? else {
+            if place.must_exist {
+                let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
+                return Err(AppError::new(Kind::Config, "CONFIG_ABSENT", message));
+            }
+            continue;
+        };
+        let parsed = crate::store::config::parse(&bytes).map_err(|error| {
+            let message = format!("\"{}\" line {} column {}: {}", place.path, error.line, error.column, error.message);
+            AppError::new(Kind::Config, "CONFIG", message).hint("nothing was done").next("luzia config check")
+        })?;
+        let warnings = parsed.warnings.iter().map(|warning| format!("\"{}\": {warning}", place.path)).collect();
+        return Ok(Loaded { config: parsed.config, path: Some(place.path), rule: place.rule, warnings });
+    }
+    Ok(Loaded { config: Config::default(), path: None, rule: "built-in defaults", warnings: Vec::new() })
+}
+
+fn read_config(path: &str) -> Result<Option<Vec<u8>>, AppError> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+    let failed = |error: std::io::Error| {
+        AppError::new(Kind::Config, "CONFIG_UNREADABLE", format!("cannot read the configuration \"{path}\": {error}"))
+    };
+    let folder = if folder.is_empty() { "/" } else { folder };
+    let Some(files) = RealFiles::open_at(folder, false).map_err(failed)? else { return Ok(None) };
+    let Some(mut file) = files.open(name, crate::os::Open::ReadOnly).map_err(failed)? else { return Ok(None) };
+    let meta = file.meta().map_err(failed)?;
+    let (uid, _) = term::account();
+    if meta.mode & 0o022 != 0 || (meta.uid != uid && meta.uid != 0) {
+        let message = format!("the configuration \"{path}\" can be changed by other accounts");
+        return Err(AppError::new(Kind::Config, "CONFIG_UNSAFE", message).hint(format!("chmod go-w {path}")));
+    }
+    file.read_all(MAX_CONFIG_BYTES).map(Some).map_err(failed)
+}
+
+fn inputs(globals: &Globals) -> Result<Inputs, AppError> {
+    Ok(Inputs {
+        flag: globals.state_dir.clone(),
+        luzia_state_dir: variable("LUZIA_STATE_DIR")?,
+        state_directory: variable("STATE_DIRECTORY")?,
+        var_lib_exists: matches!(RealFiles::open_at(statedir::SYSTEM_STATE, false), Ok(Some(_)) | Err(_)),
+        home_state: statedir::home_state(),
+        cwd: term::working_directory().ok(),
+    })
+}
+
+fn of_state_dir(error: statedir::StateDirError) -> AppError {
+    match error {
+        statedir::StateDirError::Nowhere => AppError::new(Kind::Config, "NO_STATE_DIR", error.to_string()),
+        _ => AppError::usage(error.to_string()),
+    }
+}
+
+fn state_dir(globals: &Globals) -> Result<Found, AppError> {
+    statedir::resolve(&inputs(globals)?).map_err(of_state_dir)
+}
+
+/// The use cases in the state directory that was found. It is made by the verbs that keep something in it.
+fn app_of(globals: &Globals, config: Config, found: &Found, verb: &Verb) -> Result<App, AppError> {
+    let creates = matches!(verb, Verb::Enqueue(_) | Verb::Run(_) | Verb::Lock(_) | Verb::Acquire(_) | Verb::Daemon(_));
+    let files = open_state(found, creates)?;
+    let processes: Arc<dyn Processes> = Arc::new(RealProcesses);
+    let store = Store::new(files, Arc::new(RealClock), processes);
+    if store.is_there() {
+        store.check_safety(variable("LUZIA_FORCE_FILE_SYSTEM")?.is_some())?;
+    }
+    let mut same_place = vec!["--state-dir".to_owned(), store.state_dir().to_owned()];
+    if let Some(path) = globals.config.clone().or(variable("LUZIA_CONFIG")?) {
+        let here = term::working_directory().unwrap_or_default();
+        same_place.extend(["--config".to_owned(), if path.starts_with('/') { path } else { format!("{here}/{path}") }]);
+    }
+    let inside = inside(store.state_dir())?;
+    Ok(App { store, config, same_place, inside })
+}
+
+fn open_state(found: &Found, create: bool) -> Result<Arc<dyn Vfs>, AppError> {
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot use the state directory \"{}\" ({}): {error}", found.path, found.rule.text());
+        let kind = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Kind::NoPermission,
+            std::io::ErrorKind::NotADirectory => Kind::CannotCreate,
+            _ => Kind::Io,
+        };
+        AppError::new(kind, "STATE_DIR", message).hint("choose another with --state-dir or LUZIA_STATE_DIR")
+    };
+    match RealFiles::open_at(&found.path, create).map_err(failed)? {
+        Some(files) => Ok(Arc::new(files)),
+        None => Ok(Arc::new(crate::os::nowhere::Nowhere::at(&found.path))),
+    }
+}
+
+/// The task inside which this process runs, when it is one of this very state directory.
+fn inside(state_dir: &str) -> Result<Option<Inside>, AppError> {
+    let Some(task) = variable("LUZIA_TASK_ID")?.as_deref().and_then(TaskId::parse) else { return Ok(None) };
+    if variable("LUZIA_STATE_DIR")?.as_deref() != Some(state_dir) {
+        return Ok(None);
+    }
+    Ok(Some(Inside {
+        task,
+        user: variable("LUZIA_USER")?,
+        project: variable("LUZIA_PROJECT")?,
+        lock_id: variable("LUZIA_LOCK_ID")?,
+    }))
+}
+
+fn account() -> String {
+    let (uid, _) = term::account();
+    real::account_name(uid).unwrap_or_else(|| format!("uid-{uid}"))
+}
+
+fn caller() -> Caller {
+    Caller {
+        env: term::environment(),
+        cwd: term::working_directory().ok(),
+        umask: term::umask(),
+        account: account(),
+        pid: RealProcesses.me().pid,
+    }
+}
+
+/// How often Ctrl-C, SIGTERM or SIGHUP came since the start; the first call begins to catch them.
+fn interrupts() -> impl FnMut() -> u32 {
+    let _ = real::catch(&[real::Caught::Interrupt, real::Caught::Terminate, real::Caught::Hangup]);
+    let mut count = 0;
+    move || {
+        for signal in [real::Caught::Interrupt, real::Caught::Terminate, real::Caught::Hangup] {
+            count += u32::from(real::take(signal));
+        }
+        count
+    }
+}
+
+fn ended() -> impl FnMut() -> bool {
+    let mut count = interrupts();
+    move || count() > 0
+}
+
+/// Reads a file of task lines, or standard input for `-`.
+fn read_input(path: &str) -> Result<String, AppError> {
+    let failed = |error: std::io::Error| AppError::new(Kind::Io, "IO", format!("cannot read \"{path}\": {error}"));
+    let bytes = term::read_whole(path).map_err(failed)?;
+    String::from_utf8(bytes).map_err(|_| AppError::usage(format!("\"{path}\" is not UTF-8")))
+}
+
+fn program() -> String {
+    term::own_program()
+}
+
+/// What `doctor` looks at, which includes what keeps the other verbs from working.
+fn surroundings(globals: &Globals) -> Result<verbs::tend::Surroundings, AppError> {
+    let found = state_dir(globals);
+    let inputs = inputs(globals)?;
+    let others = found.as_ref().map(|found| statedir::other_candidates(&inputs, found)).unwrap_or_default();
+    let existing = others.into_iter().filter(|other| matches!(RealFiles::open_at(&other.path, false), Ok(Some(_))));
+    let others = existing.map(|other| (other.path, other.rule.text())).collect();
+    let loaded = config_of(globals);
+    let config = loaded.as_ref().map(|loaded| loaded.config.clone()).unwrap_or_default();
+    let probe = Verb::Doctor(args::DoctorArgs { fix: false });
+    let app = match &found {
+        Ok(found) => app_of(globals, config, found, &probe).map_err(|error| error.0.message.clone()),
+        Err(error) => Err(error.0.message.clone()),
+    };
+    Ok(verbs::tend::Surroundings {
+        app,
+        state_dir: found.ok().map(|found| (found.path, found.rule.text())),
+        others,
+        config: loaded.map_err(|error| error.0.message.clone()),
+    })
+}
+
+/// The hidden verb `exec-task`: takes an account on and becomes the command.
+fn exec_task(args: &[String], console: &mut Console) -> u8 {
+    let [flag, user, dashes, argv @ ..] = args else { return Exit::Usage.code() };
+    if flag != "--user" || dashes != "--" || argv.is_empty() {
+        return Exit::Usage.code();
+    }
+    // Whether a project may use this account was decided when the task was accepted.
+    let (code, error) = match real::exec_task(user, argv, real::RootAccount::Allowed) {
+        crate::os::StartError::NotFound(error) => (Exit::NoSuchCommand, error),
+        crate::os::StartError::NotExecutable(error) => (Exit::NotExecutable, error),
+        crate::os::StartError::Other(error) => (Exit::NotStarted, error),
+    };
+    console.say(&format!("luzia: {error}"));
+    code.code()
 }

@@ -105,8 +105,10 @@ impl LaneName {
 }
 
 impl fmt::Display for LaneName {
+    /// Writes what [`LaneName::parse`] reads back as this very lane: the kind `lane` is left out only where the key has
+    /// no `:`, for else `lane:user:bob` would be taken for bob's own lane.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.kind == "lane" {
+        if self.kind == "lane" && !self.key.as_str().contains(':') {
             return write!(f, "{}", self.key);
         }
         write!(f, "{}:{}", self.kind, self.key)
@@ -167,6 +169,7 @@ mod tests {
             ("session:telegram:user123", "session_telegram=3auser123"),
             ("user:a_b", "user_a_b"),
             ("cron", "lane_cron"),
+            ("lane:user:bob", "lane_user=3abob"),
             ("thread:7", "thread_7"),
         ] {
             let lane = LaneName::parse(text).expect("a lane");

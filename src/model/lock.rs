@@ -105,7 +105,7 @@ pub struct LockRecord {
 impl LockRecord {
     /// Whether `name` holds this lock: `task_12`, `12`, or the name given to `acquire`.
     pub fn is_held_by(&self, name: &str) -> bool {
-        self.task_id.as_deref() == Some(canonical_holder(name).as_str())
+        self.task_id.as_deref().map(canonical_holder) == Some(canonical_holder(name))
     }
 }
 
@@ -128,4 +128,47 @@ pub struct Grant {
     pub lock_id: LockId,
     /// Its token.
     pub fence: Fence,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_is_known_by_every_spelling_of_its_task() {
+        for (written, asked, is_same) in [
+            ("task_100", "100", true),
+            ("100", "task_100", true),
+            ("100", "100", true),
+            ("build", "build", true),
+            ("task_100", "101", false),
+            ("build", "100", false),
+        ] {
+            let record = LockRecord { task_id: Some(written.to_owned()), ..blank() };
+            assert_eq!(record.is_held_by(asked), is_same, "{written} {asked}");
+        }
+        assert!(!blank().is_held_by("100"));
+    }
+
+    fn blank() -> LockRecord {
+        LockRecord {
+            lane: None,
+            lock_id: None,
+            task_id: None,
+            fence: None,
+            acquired_at: None,
+            refreshed_at: None,
+            expires_at: None,
+            refreshed_boot_ms: None,
+            ttl_ms: None,
+            pid: None,
+            pid_start: None,
+            boot_id: None,
+            host: None,
+            pid_namespace: None,
+            pid_watched: false,
+            kind: LockKind::Foreign,
+            extra: None,
+        }
+    }
 }

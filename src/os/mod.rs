@@ -11,6 +11,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub mod nowhere;
 pub mod real;
 
 /// The time: wall clock, boot clock, and which boot this is.
@@ -271,6 +272,10 @@ pub trait Processes: Send + Sync {
     fn me(&self) -> Identity;
     /// The effective account of this process.
     fn uid(&self) -> u32;
+    /// The name of an account.
+    fn account_name(&self, uid: u32) -> Option<String>;
+    /// The number of an account.
+    fn account_id(&self, name: &str) -> Option<u32>;
     /// The name of this host.
     fn host(&self) -> String;
     /// The inode of this process's pid namespace.

@@ -88,9 +88,7 @@ impl Ledger {
         self.places[tier_index(tier)] = place_of(user);
         let grant = self.grants;
         let usage = self.users.entry(user.clone()).or_default();
-        usage.used_us = usage
-            .used_us
-            .saturating_add(over_weight(NOMINAL_MS, weight));
+        usage.used_us = usage.used_us.saturating_add(over_weight(NOMINAL_MS, weight));
         usage.last_grant = grant;
         self.forget_beyond_limit();
     }
@@ -119,25 +117,17 @@ impl Ledger {
         if self.users.len() <= MAX_USERS {
             return;
         }
-        let mut uses: Vec<(u64, u64)> = self
-            .users
-            .values()
-            .map(|usage| (usage.used_us, usage.last_grant))
-            .collect();
+        let mut uses: Vec<(u64, u64)> = self.users.values().map(|usage| (usage.used_us, usage.last_grant)).collect();
         let forgotten = uses.len() - MAX_USERS / 4 * 3;
         let (_, &mut last, _) = uses.select_nth_unstable(forgotten - 1);
-        self.users
-            .retain(|_, usage| (usage.used_us, usage.last_grant) > last);
+        self.users.retain(|_, usage| (usage.used_us, usage.last_grant) > last);
     }
 
     /// The ledger as text, a line for each user, with a last line by which a torn file is known.
     pub fn to_text(&self) -> String {
         let [high, normal, low] = self.credits;
         let [a, b, c] = self.places;
-        let mut text = format!(
-            "{HEADER} {} {} {high} {normal} {low} {a} {b} {c}\n",
-            self.decayed_to.0, self.grants
-        );
+        let mut text = format!("{HEADER} {} {} {high} {normal} {low} {a} {b} {c}\n", self.decayed_to.0, self.grants);
         for (name, usage) in &self.users {
             let _ = writeln!(text, "{} {} {name}", usage.used_us, usage.last_grant);
         }
@@ -150,27 +140,18 @@ impl Ledger {
         let (head, rest) = text.strip_prefix(HEADER)?.split_once('\n')?;
         let mut numbers = head.strip_prefix(' ')?.split(' ');
         let mut next = || numbers.next();
-        let mut ledger = Self {
-            decayed_to: Timestamp(next()?.parse().ok()?),
-            grants: next()?.parse().ok()?,
-            ..Self::default()
-        };
+        let mut ledger =
+            Self { decayed_to: Timestamp(next()?.parse().ok()?), grants: next()?.parse().ok()?, ..Self::default() };
         for credit in &mut ledger.credits {
             *credit = next()?.parse().ok()?;
         }
         for place in &mut ledger.places {
             *place = next()?.parse().ok()?;
         }
-        let (body, end) = rest
-            .strip_suffix('\n')?
-            .rsplit_once('\n')
-            .unwrap_or(("", rest.strip_suffix('\n')?));
+        let (body, end) = rest.strip_suffix('\n')?.rsplit_once('\n').unwrap_or(("", rest.strip_suffix('\n')?));
         for line in body.lines() {
             let mut parts = line.splitn(3, ' ');
-            let usage = Usage {
-                used_us: parts.next()?.parse().ok()?,
-                last_grant: parts.next()?.parse().ok()?,
-            };
+            let usage = Usage { used_us: parts.next()?.parse().ok()?, last_grant: parts.next()?.parse().ok()? };
             ledger.users.insert(Name::new(parts.next()?).ok()?, usage);
         }
         let count: usize = end.strip_prefix("end ")?.parse().ok()?;
@@ -191,15 +172,12 @@ pub(super) fn tier_index(tier: Tier) -> usize {
 pub(super) fn place_of(user: &Name) -> u64 {
     user.as_str()
         .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Milliseconds of slot time as use in microseconds; rounded up, so that no grant is free.
 fn over_weight(ms: u64, weight: u32) -> u64 {
-    ms.saturating_mul(1000)
-        .div_ceil(u64::from(weight.clamp(1, MAX_WEIGHT)))
+    ms.saturating_mul(1000).div_ceil(u64::from(weight.clamp(1, MAX_WEIGHT)))
 }
 
 /// What a number of seconds, fewer than a half-life, leaves of a use, in units of 2^-63.

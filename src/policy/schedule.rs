@@ -45,6 +45,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
 mod simulation;
 
 /// A user that has work in a tier, as far as the caller knows before it has opened the task.
@@ -96,12 +98,7 @@ struct Entry {
 impl<'a> Round<'a> {
     /// Begins a pass over the users that seem runnable; `shares` are those of high, normal and low, 0 counts as 1.
     /// Lowers what is remembered of users that lie too far above others. Costs O(n).
-    pub fn new(
-        ledger: &'a mut Ledger,
-        shares: [u32; 3],
-        heads: Vec<LaneHead>,
-        now: Timestamp,
-    ) -> Self {
+    pub fn new(ledger: &'a mut Ledger, shares: [u32; 3], heads: Vec<LaneHead>, now: Timestamp) -> Self {
         ledger.decay(now);
         let shares = shares.map(|share| i64::from(share.max(1)));
         let total: i64 = shares.iter().sum();
@@ -123,13 +120,7 @@ impl<'a> Round<'a> {
         for head in heads {
             sorted[tier_index(head.tier)].push(Reverse(Entry::of(ledger, head)));
         }
-        Self {
-            ledger,
-            shares,
-            now,
-            queues: sorted.map(BinaryHeap::from),
-            started: HashSet::new(),
-        }
+        Self { ledger, shares, now, queues: sorted.map(BinaryHeap::from), started: HashSet::new() }
     }
 
     /// Adds a head during the pass: of a user that may run more than one task, after one was started.
@@ -149,8 +140,7 @@ impl<'a> Round<'a> {
                 self.ledger.credits[granted] -= self.shares[tier];
             }
         }
-        self.ledger
-            .charge_grant(candidate.tier, &candidate.user, weight, self.now);
+        self.ledger.charge_grant(candidate.tier, &candidate.user, weight, self.now);
         self.started.insert(candidate.user);
         self.drop_started();
     }
@@ -159,10 +149,7 @@ impl<'a> Round<'a> {
     /// in it can run.
     fn drop_started(&mut self) {
         for queue in &mut self.queues {
-            while queue
-                .peek()
-                .is_some_and(|Reverse(entry)| self.started.contains(&entry.user))
-            {
+            while queue.peek().is_some_and(|Reverse(entry)| self.started.contains(&entry.user)) {
                 queue.pop();
             }
         }
@@ -174,20 +161,14 @@ impl Iterator for Round<'_> {
 
     /// The best user of the tier that is owed most; `None` when nobody is left to try.
     fn next(&mut self) -> Option<Candidate> {
-        let tier = Tier::ALL
-            .into_iter()
-            .filter(|tier| !self.queues[tier_index(*tier)].is_empty())
-            .max_by_key(|tier| {
+        let tier =
+            Tier::ALL.into_iter().filter(|tier| !self.queues[tier_index(*tier)].is_empty()).max_by_key(|tier| {
                 let at = tier_index(*tier);
                 (self.ledger.credits[at] + self.shares[at], Reverse(at))
             })?;
         let Reverse(entry) = self.queues[tier_index(tier)].pop()?;
         self.drop_started();
-        Some(Candidate {
-            user: entry.user,
-            tier,
-            priority: entry.priority,
-        })
+        Some(Candidate { user: entry.user, tier, priority: entry.priority })
     }
 }
 

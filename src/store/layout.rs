@@ -142,6 +142,11 @@ impl Store {
         }
     }
 
+    /// Whether the state directory exists at all.
+    pub fn is_there(&self) -> bool {
+        self.vfs.meta(".").is_ok_and(|meta| meta.is_some())
+    }
+
     /// Refuses a state directory in which others could change locks, or on which locks do not hold (`locks.md`).
     pub fn check_safety(&self, force_file_system: bool) -> Result<()> {
         let refuse = |why: String| Err(StoreError::Unsafe { path: self.state_dir().to_owned(), why });

@@ -363,6 +363,22 @@ impl Store {
         Ok(())
     }
 
+    /// Refreshes the lease of a holder if it still has the lock id that is meant; `None` when it was lost.
+    pub fn refresh(&self, request: &Request, lock_id: &str, judge: Judge) -> Result<Option<Grant>> {
+        let Some(need) = request.needs.first() else { return Ok(None) };
+        let stem = need.lane.stem();
+        let _guards = self.enter_guards(&[&need.lane])?;
+        let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };
+        for slot in self.occupied_slots(&stem)? {
+            let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
+            let Some(record) = view.record() else { continue };
+            if record.lock_id.as_deref() == Some(lock_id) && matches!(view.verdict, Verdict::Live { .. }) {
+                return self.refresh_lease(need, slot, record.clone(), request).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
     fn refresh_lease(&self, need: &LaneNeed, slot: u32, mut record: LockRecord, request: &Request) -> Result<Grant> {
         let now = self.clock.now();
         record.ttl_ms = request.ttl_ms.or(record.ttl_ms);

@@ -2,6 +2,7 @@
 //! to do and never decides: the judge of stale locks and the limits come as arguments.
 
 mod conductor;
+pub mod config;
 mod counter;
 mod error;
 mod events;
@@ -18,6 +19,7 @@ mod release;
 mod rundir;
 mod sidecar;
 mod spool;
+pub mod statedir;
 mod survey;
 
 pub use conductor::{ClaimedMeta, Conductor};

@@ -14,6 +14,33 @@ impl Store {
         self.me.clone()
     }
 
+    /// The account that owns a directory, when it exists and the account has a name.
+    pub fn owner_of(&self, path: &str) -> Option<String> {
+        let root = self.vfs.open_root(path, false).ok().flatten()?;
+        let meta = root.meta(".").ok().flatten()?;
+        self.procs.account_name(meta.uid)
+    }
+
+    /// The account that owns the state directory.
+    pub fn owner(&self) -> u32 {
+        self.uid
+    }
+
+    /// The number of an account.
+    pub fn account_id(&self, name: &str) -> Option<u32> {
+        self.procs.account_id(name)
+    }
+
+    /// Starts a command on this terminal.
+    pub fn start_here(
+        &self,
+        argv: &[String],
+        env: &[(String, String)],
+        held: Option<File>,
+    ) -> std::result::Result<Box<dyn Child>, StartError> {
+        self.procs.start_here(argv, env, held)
+    }
+
     /// Milliseconds since boot.
     pub fn boot_ms(&self) -> u64 {
         self.clock.boot_ms()
@@ -29,9 +56,27 @@ impl Store {
         self.procs.tree(mark, spared).map_err(StoreError::io("look for the processes of", &mark.task_id))
     }
 
+    /// The living processes that have a lock file open: the command of `luzia lock` and what it left behind.
+    pub fn lock_file_users(&self, slot_stem: &str) -> Result<Vec<Identity>> {
+        let path = format!("{}/{slot_stem}.lock", layout::LOCKS);
+        let Some(meta) = self.meta(&path)? else { return Ok(Vec::new()) };
+        let mark = TreeMark { state_dir: String::new(), task_id: String::new(), tree_lock: Some(meta.ident) };
+        self.procs.tree(&mark, &[]).map_err(StoreError::io("look for the processes of", &path))
+    }
+
     /// Signals a process if it is still that very process; false when it is dead or out of reach.
     pub fn signal(&self, who: &Identity, signal: Signal) -> bool {
         self.procs.signal(who, signal).unwrap_or(false)
+    }
+
+    /// A look at a pid.
+    pub fn probe(&self, pid: u32) -> crate::model::process::Probe {
+        self.procs.probe(pid)
+    }
+
+    /// Watches for locks that go.
+    pub fn watch_locks(&self) -> io::Result<Box<dyn crate::os::Watch>> {
+        self.vfs.watch(&[layout::LOCKS])
     }
 
     /// Waits until a process is dead; true when it is.

@@ -5,7 +5,7 @@ use super::spool::Place;
 use super::{Store, layout};
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
 use crate::os::FileKind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// How many tasks stand where.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -52,6 +52,33 @@ impl Iterator for Survey<'_> {
 }
 
 impl Store {
+    /// The names of all lock files, without their ending.
+    pub fn locked_stems(&self) -> Result<HashSet<String>> {
+        let names = self.list(layout::LOCKS)?;
+        Ok(names.iter().filter_map(|entry| entry.name.strip_suffix(".lock")).map(str::to_owned).collect())
+    }
+
+    /// The lane of a folder of pending tasks: by its name, or, for a hashed name, by the first record in it.
+    pub fn pending_lane_name(&self, stem: &str) -> Result<Option<LaneName>> {
+        if let Some(lane) = LaneName::from_stem(stem) {
+            return Ok(Some(lane).filter(LaneName::is_user));
+        }
+        if !stem.starts_with("user_=h") {
+            return Ok(None);
+        }
+        for tier in Tier::ALL {
+            let Some(head) = self.head(tier, stem)? else { continue };
+            let path = layout::pending_at(head.priority, stem, head.id);
+            let Some(bytes) = self.read(&path)? else { continue };
+            match self.read_task(Place::Pending, &path, &bytes, head.id) {
+                Ok(task) => return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == stem)),
+                Err(StoreError::Corrupt { .. }) => drop(self.set_aside(&path)?),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
     /// Counts pending tasks by names only.
     pub fn counts(&self) -> Result<Counts> {
         let mut counts = Counts::default();
@@ -133,6 +160,27 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// How many pending tasks one user's lane has, by names only.
+    pub fn lane_depth(&self, stem: &str) -> Result<u64> {
+        let priorities = Tier::ALL.into_iter().flat_map(Tier::priorities);
+        priorities.map(|priority| self.count_lane(priority, stem)).sum()
+    }
+
+    /// Whether no task is pending and none is parked; the cheap question before counting.
+    pub fn is_queue_empty(&self) -> Result<bool> {
+        for tier in Tier::ALL {
+            if !self.lanes_with_work(tier)?.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(self.list(layout::PARKED)?.is_empty())
+    }
+
+    /// Whether the state directory still stands under its name.
+    pub fn is_still_there(&self) -> Result<bool> {
+        Ok(self.meta(layout::FORMAT)?.is_some())
     }
 
     /// How many pending tasks each user's lane has, by names only.

@@ -8,7 +8,7 @@ mod recover;
 mod run;
 
 pub use finish::{Finished, finish};
-pub use recover::recover;
+pub use recover::{recover, seen};
 pub use run::run;
 
 use crate::model::Timestamp;

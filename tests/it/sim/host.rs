@@ -75,6 +75,14 @@ impl Processes for Host {
         UID
     }
 
+    fn account_name(&self, uid: u32) -> Option<String> {
+        (uid == UID).then(|| "pretend".into())
+    }
+
+    fn account_id(&self, name: &str) -> Option<u32> {
+        (name == "pretend").then_some(UID)
+    }
+
     fn host(&self) -> String {
         "pretend".into()
     }

@@ -198,12 +198,6 @@ impl Sim {
         self
     }
 
-    /// Changes how likely things are.
-    pub fn odds(&mut self, change: impl FnOnce(&mut Odds)) -> &mut Self {
-        change(&mut self.kernel.world().odds);
-        self
-    }
-
     /// What a power cut may do to names.
     pub fn journal(&mut self, journal: Journal) -> &mut Self {
         self.kernel.world().disk.journal = journal;

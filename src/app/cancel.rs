@@ -1,0 +1,124 @@
+//! `cancel`: ends tasks, or keeps them from starting. For a running task it is a durable request that its supervisor
+//! carries out.
+
+use super::{App, AppError, Kind};
+use crate::model::{Status, Task, TaskId};
+use crate::os::Signal;
+use crate::policy::ending::Happened;
+use crate::policy::lifecycle::{self, Trigger};
+use crate::store::{CancelRequest, Event, Place, Removed};
+use serde_json::json;
+use std::time::Duration;
+
+/// How long a cancel waits for the end beyond the grace, in milliseconds.
+const PATIENCE_MS: u64 = 10_000;
+
+impl App {
+    /// Cancels a task and waits until it is over. A task that is over already is refused, and stays as it is (S1.11).
+    pub fn cancel(&self, id: TaskId, by: &str, reason: Option<&str>, grace_ms: Option<u64>) -> Result<Task, AppError> {
+        let task = self.existing(id)?;
+        if lifecycle::next(task.status, Trigger::Cancel).is_none() {
+            return Err(over(&task));
+        }
+        let grace = grace_ms.unwrap_or(task.grace_ms);
+        let begin = self.store.boot_ms();
+        let mut is_asked = false;
+        loop {
+            match self.store.find(id)? {
+                None => return self.existing(id),
+                Some((Place::Done, task)) if task.status == Status::Cancelled => return Ok(task),
+                // It ended in another way before the request was carried out.
+                Some((Place::Done, task)) => return Err(over(&task)),
+                Some((Place::Pending | Place::Parked, _)) => {
+                    if let Some(task) = self.cancel_pending(id, by, reason)? {
+                        return Ok(task);
+                    }
+                }
+                Some((Place::Running | Place::Waiting, task)) => {
+                    if !is_asked {
+                        is_asked = self.ask_to_end(&task, by, reason, grace_ms)?;
+                    }
+                    self.wait_for_end(id)?;
+                }
+            }
+            if self.store.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
+                return Err(AppError::new(
+                    Kind::Busy,
+                    "CANCEL_PENDING",
+                    format!("{id} does not end, although it was asked to"),
+                )
+                .hint("the request is durable; it ends as soon as its processes die")
+                .next(format!("luzia explain {id}")));
+            }
+        }
+    }
+
+    /// Asks for the end of a task without waiting for it.
+    pub(super) fn request_end(
+        &self,
+        id: TaskId,
+        by: &str,
+        reason: Option<&str>,
+        grace_ms: Option<u64>,
+    ) -> Result<(), AppError> {
+        let task = self.existing(id)?;
+        match task.status {
+            Status::Pending => drop(self.cancel_pending(id, by, reason)?),
+            Status::Running | Status::Waiting => {
+                self.ask_to_end(&task, by, reason, grace_ms)?;
+                if let Some(Some(started)) = self.store.started(id)? {
+                    self.store.signal(&started.supervisor, Signal::Term);
+                }
+            }
+            Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => return Err(over(&task)),
+        }
+        Ok(())
+    }
+
+    /// Cancels a task that has not started; `None` when it is not pending any more, or somebody acts for it right now.
+    pub(super) fn cancel_pending(&self, id: TaskId, by: &str, reason: Option<&str>) -> Result<Option<Task>, AppError> {
+        let happened = Happened::Cancelled { by: by.to_owned(), reason: reason.map(str::to_owned) };
+        match self.store.take_pending(id)? {
+            Removed::Taken(task, lock) => {
+                self.store.note(&Event::of("cancelled", &task).with(json!({ "by": by, "reason": reason })));
+                self.end_taken(&task, lock, &happened).map(Some)
+            }
+            Removed::NotPending => Ok(None),
+            Removed::Busy => {
+                self.store.sleep(Duration::from_millis(2));
+                Ok(None)
+            }
+        }
+    }
+
+    fn ask_to_end(&self, task: &Task, by: &str, reason: Option<&str>, grace_ms: Option<u64>) -> Result<bool, AppError> {
+        let request = CancelRequest { by: by.to_owned(), reason: reason.map(str::to_owned), grace_ms };
+        if !self.store.request_cancel(task.id, &request)? {
+            return Ok(false);
+        }
+        self.store.note(&Event::of("cancel_requested", task).with(json!({ "by": by, "reason": reason })));
+        Ok(true)
+    }
+
+    /// Tells the supervisor to look at the request; a task without one is recovered, which honours the request.
+    fn wait_for_end(&self, id: TaskId) -> Result<(), AppError> {
+        if !self.store.is_supervised(id)? {
+            return self.recover_now(id);
+        }
+        match self.store.started(id)? {
+            Some(Some(started)) => {
+                self.store.signal(&started.supervisor, Signal::Term);
+                self.store.await_death(&started.supervisor, Duration::from_millis(100));
+            }
+            // The supervisor looks for a request before it starts the command.
+            Some(None) | None => self.store.sleep(Duration::from_millis(5)),
+        }
+        Ok(())
+    }
+}
+
+fn over(task: &Task) -> AppError {
+    AppError::new(Kind::No, "TASK_OVER", format!("{} is over already: {}", task.id, task.status))
+        .hint("nothing leaves this state but a retry")
+        .next(format!("luzia show {}", task.id))
+}

@@ -1,0 +1,168 @@
+//! `check-project`: releases the locks of tasks whose `meta.json` says that they are over. What stands in a conductor
+//! directory is a claim, never authority: every condition of `supervision.md` is checked, and a claim that fails one is
+//! reported and harms nobody.
+
+use super::{App, AppError};
+use crate::model::judgement::{Reason, Verdict};
+use crate::model::{LaneName, Status};
+use crate::policy::staleness::judge;
+use crate::store::{Break, ClaimedMeta, Conductor, Event, LockView, Release, Released};
+use serde_json::json;
+
+/// What came of one claim.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Checked {
+    /// The project.
+    pub project: String,
+    /// The directory below `active/`.
+    pub dir: String,
+    /// The lock that was released, or would be.
+    pub released: Option<Break>,
+    /// Why the claim was refused.
+    pub refused: Option<String>,
+}
+
+impl App {
+    /// Checks every claim of a project, in order.
+    pub fn check_project(&self, project: &str, dry_run: bool) -> Result<Vec<Checked>, AppError> {
+        let Some(settings) = self.config.projects.get(project) else {
+            let known: Vec<&str> = self.config.projects.keys().map(String::as_str).collect();
+            let hint = if known.is_empty() {
+                "no project is configured".to_owned()
+            } else {
+                format!("configured: {}", known.join(", "))
+            };
+            return Err(
+                AppError::not_found("PROJECT_NOT_FOUND", format!("there is no project \"{project}\"")).hint(hint)
+            );
+        };
+        let user = settings.user.clone();
+        let path = match &settings.conductor_dir {
+            Some(template) => {
+                template.replace("{project}", project).replace("{user}", user.as_ref().map_or("", |user| user.as_str()))
+            }
+            None => self.store.default_conductor(Some(project)),
+        };
+        let Some(conductor) = self.store.conductor(&path, false)? else { return Ok(Vec::new()) };
+        let run_as = settings.run_as.as_deref().and_then(|name| self.store.account_id(name));
+        let mut checked = Vec::new();
+        for claim in conductor.claims()? {
+            let answer = |dir: &str, released, refused| Checked {
+                project: project.to_owned(),
+                dir: dir.to_owned(),
+                released,
+                refused,
+            };
+            match claim {
+                Err(path) => checked.push(answer(&path, None, Some("its meta.json does not read".to_owned()))),
+                Ok(claim) if claim.lock_released || !is_final(&claim) => {}
+                Ok(claim) => match self.believe(&claim, user.as_ref(), run_as) {
+                    Err(AppErrorOr::Refused(why)) => {
+                        let data = json!({ "project": project, "dir": claim.dir });
+                        self.store.note(&Event::new("claim_refused").saying(why.clone()).with(data));
+                        checked.push(answer(&claim.dir, None, Some(why)));
+                    }
+                    Err(AppErrorOr::Failed(error)) => return Err(error),
+                    Ok(view) => {
+                        let released = self.release_claimed(&conductor, &claim, view, dry_run)?;
+                        checked.push(answer(&claim.dir, released, None));
+                    }
+                },
+            }
+        }
+        Ok(checked)
+    }
+
+    /// The lock that a claim names, when every condition holds; `Ok(None)` when it is gone already.
+    fn believe(
+        &self,
+        claim: &ClaimedMeta,
+        project_user: Option<&crate::model::Name>,
+        run_as: Option<u32>,
+    ) -> Result<Option<Box<LockView>>, AppErrorOr> {
+        let refuse = |why: &str| Err(AppErrorOr::Refused(why.to_owned()));
+        let (Some(id), Some(user), Some(lock_id)) = (&claim.id, &claim.user, &claim.lock_id) else {
+            return refuse("it names no id, user or lock_id");
+        };
+        if *id != claim.dir {
+            return refuse("its id is not the name of its directory");
+        }
+        if claim.uid != self.store.owner() && run_as != Some(claim.uid) {
+            return refuse("its file belongs to another account");
+        }
+        let user = super::enqueue::name("user", user).map_err(AppErrorOr::Failed)?;
+        if project_user.is_some_and(|owner| *owner != user) {
+            return refuse("its user is not the project's");
+        }
+        let lane = LaneName::user(&user);
+        let holders = self.holders(&lane).map_err(AppErrorOr::Failed)?;
+        let names_it = |view: &LockView| view.record().and_then(|record| record.lock_id.as_ref()) == Some(lock_id);
+        let Some(view) = holders.into_iter().find(names_it) else { return Ok(None) };
+        let record = view.record();
+        if record.and_then(|record| record.task_id.as_ref()) != Some(id) {
+            return refuse("the lock with this lock_id is held by another task");
+        }
+        if claim.fence.is_some() && claim.fence != record.and_then(|record| record.fence).map(|fence| fence.0) {
+            return refuse("its fence is not the lock's");
+        }
+        match view.verdict {
+            Verdict::Live { why, .. } if why.is_living_process() => {
+                refuse(&format!("the task is not over: {}", why.text()))
+            }
+            Verdict::Refused { why: Reason::NotAFile | Reason::ForeignOwner | Reason::NewerVersion }
+            | Verdict::Refused { .. } => refuse("the lock is not luzia's to remove"),
+            Verdict::Live { .. } | Verdict::Stale { .. } => Ok(Some(Box::new(view))),
+        }
+    }
+
+    fn release_claimed(
+        &self,
+        conductor: &Conductor,
+        claim: &ClaimedMeta,
+        view: Option<Box<LockView>>,
+        dry_run: bool,
+    ) -> Result<Option<Break>, AppError> {
+        let lane = view.as_ref().and_then(|view| view.lane.clone());
+        let (Some(lane), Some(lock_id)) = (lane, &claim.lock_id) else {
+            // Nothing is held under that lock id any more: only the note is missing.
+            if !dry_run {
+                conductor.acknowledge(claim)?;
+            }
+            return Ok(None);
+        };
+        if dry_run {
+            let holder = claim.id.clone();
+            return Ok(Some(Break { lane, slot: 0, lock_id: Some(lock_id.clone()), holder, why: None, age_ms: 0 }));
+        }
+        // By lock id, never by name: whatever took the lane since then has another one.
+        let which = Release::LockId(lock_id.clone());
+        match self.store.release(&lane, &which, self.config.lock_timeout_ms(&lane), judge)? {
+            Released::Removed(lock) => {
+                conductor.acknowledge(claim)?;
+                let data = json!({ "lock_id": lock.lock_id, "holder": lock.holder, "by": "meta.json" });
+                self.store.note(&Event::new("lock_released").in_lane(&lane).with(data));
+                Ok(Some(lock))
+            }
+            Released::NeedsRecovery(task) => {
+                self.recover_now(task)?;
+                conductor.acknowledge(claim)?;
+                Ok(None)
+            }
+            Released::Free | Released::NotYours(_) => {
+                conductor.acknowledge(claim)?;
+                Ok(None)
+            }
+            Released::Living(_) => Ok(None),
+        }
+    }
+}
+
+enum AppErrorOr {
+    Refused(String),
+    Failed(AppError),
+}
+
+/// `completed`, `failed` or `cancelled`, as they are spelled; anything else is not an end (S3.20).
+fn is_final(claim: &ClaimedMeta) -> bool {
+    claim.status.as_deref().and_then(Status::parse).is_some_and(Status::is_final)
+}

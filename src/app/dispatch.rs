@@ -1,0 +1,314 @@
+//! One scheduling pass, the same for `dispatch`, `daemon`, `run` and a supervisor that has just finished: recover what
+//! died, wake what is due, then start tasks in the order of `policy::schedule` until no slot or no runnable lane is left.
+//! Any number of passes may run at once; the claim decides.
+
+use super::{App, AppError};
+use crate::model::lane::split_slot_stem;
+use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp};
+use crate::policy::admission::{Obstacle, Situation, first_obstacle};
+use crate::policy::fair::Ledger;
+use crate::policy::recovery::needs_supervisor;
+use crate::policy::schedule::{Candidate, LaneHead, Round};
+use crate::policy::staleness::judge;
+use crate::store::{Claim, Claimed, Event, Head, Request, StoreError, lock_state};
+use crate::supervise::{recover, seen};
+use serde_json::json;
+use std::collections::{BTreeMap, HashSet};
+
+/// Up to how many lanes the age of every head is looked up, so that equals go by age (S3.12).
+const FEW_LANES: usize = 32;
+/// How many lanes that look locked are tried in one pass, in case their holder is dead.
+const LOCKED_LANES_TRIED: usize = 64;
+/// How many heads of one lane may turn out damaged in one pass.
+const MOST_SET_ASIDE: usize = 1000;
+
+/// What a pass did and saw.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Pass {
+    /// The tasks it started.
+    pub started: Vec<TaskId>,
+    /// The pids of the supervisors it started.
+    pub supervisors: Vec<u32>,
+    /// Tasks it recovered, or for which it started a supervisor to do so.
+    pub recovered: Vec<TaskId>,
+    /// Records it set aside, with what is wrong with them.
+    pub set_aside: Vec<String>,
+    /// When the next parked task is due.
+    pub next_due: Option<Timestamp>,
+}
+
+/// The fair share of one pass: the ledger as it becomes, and what it was charged.
+struct Turn {
+    ledger: Ledger,
+    credits: [i64; 3],
+    now: Timestamp,
+    grants: Vec<(Candidate, u32)>,
+}
+
+/// What came of trying one lane.
+enum Tried {
+    Started,
+    Blocked,
+    NoSlot,
+}
+
+impl App {
+    /// Makes one pass. Inside a task nothing is started from here: the task's own supervisor is asked to make the pass.
+    pub fn pass(&self) -> Result<Pass, AppError> {
+        if !self.store.has_layout()? {
+            return Ok(Pass::default());
+        }
+        if let Some(inside) = &self.inside {
+            self.wake_supervisor(inside.task)?;
+            let (_, next_due) = self.store.timers(self.store.now())?;
+            return Ok(Pass { next_due, ..Pass::default() });
+        }
+        let mut pass = Pass::default();
+        self.recover_dead(&mut pass)?;
+        pass.next_due = self.wake_parked()?;
+        self.start_tasks(&mut pass)?;
+        self.store.reap();
+        Ok(pass)
+    }
+
+    fn wake_supervisor(&self, task: TaskId) -> Result<(), AppError> {
+        if let Some(Some(started)) = self.store.started(task)? {
+            self.store.signal(&started.supervisor, crate::os::Signal::Wake);
+        }
+        Ok(())
+    }
+
+    /// Applies the recovery table to every task in flight that nobody supervises.
+    fn recover_dead(&self, pass: &mut Pass) -> Result<(), AppError> {
+        for id in self.store.in_flight()? {
+            if !self.store.is_supervised(id)? && self.recover_one(id, pass)? {
+                pass.recovered.push(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Recovers one task; what must kill or wait is handed to a supervisor of its own. False when somebody acts for it.
+    pub(super) fn recover_one(&self, id: TaskId, pass: &mut Pass) -> Result<bool, AppError> {
+        let Some(found) = self.store.find_abandoned(id)? else { return Ok(false) };
+        if needs_supervisor(seen(&found)) {
+            let mut args = self.same_place.clone();
+            args.extend(["supervise".to_owned(), "--recover".to_owned(), id.to_string()]);
+            pass.supervisors.push(self.store.launch_supervisor(&args, found.lock)?);
+            return Ok(true);
+        }
+        if let Some(finished) = recover(&self.store, id, found, &[])? {
+            self.wake_dependents(&finished.dependents)?;
+        }
+        Ok(true)
+    }
+
+    fn start_tasks(&self, pass: &mut Pass) -> Result<(), AppError> {
+        let locked = self.store.locked_stems()?;
+        let global = LaneName::global().stem();
+        let used = locked.iter().filter(|stem| split_slot_stem(stem).is_some_and(|(lane, _)| lane == global)).count();
+        let mut lanes = BTreeMap::new();
+        for tier in Tier::ALL {
+            lanes.insert(tier, self.store.lanes_with_work(tier)?);
+        }
+        if lanes.values().all(BTreeMap::is_empty) {
+            return Ok(());
+        }
+        let is_full = u32::try_from(used).unwrap_or(u32::MAX) >= self.config.slots_max;
+        if is_full && !self.has_stale_slot()? {
+            return Ok(());
+        }
+        let mut before = None;
+        self.store.update_ledger(&mut |text| {
+            before = text.map(str::to_owned);
+            None
+        })?;
+        let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
+        let mut turn = Turn { credits: ledger.credits, ledger, now: self.store.now(), grants: Vec::new() };
+        let (free, held) = self.heads(&lanes, &locked)?;
+        let has_slot = self.start_round(&mut turn, free, pass)?;
+        if has_slot && !held.is_empty() {
+            // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
+            let offset = usize::try_from(self.store.boot_ms()).unwrap_or(0) % held.len();
+            let some = held.iter().cycle().skip(offset).take(LOCKED_LANES_TRIED.min(held.len())).cloned().collect();
+            self.start_round(&mut turn, some, pass)?;
+        }
+        self.charge(turn, before.as_deref())
+    }
+
+    /// Whether a slot of `global` is held by a lock that is not a living task's.
+    fn has_stale_slot(&self) -> Result<bool, AppError> {
+        let holders = self.holders(&LaneName::global())?;
+        Ok(holders.iter().any(|view| lock_state(&view.verdict) == "stale"))
+    }
+
+    /// Writes what this pass granted into the ledger. Where another pass wrote meanwhile, its changes stay and ours are
+    /// added.
+    fn charge(&self, turn: Turn, before: Option<&str>) -> Result<(), AppError> {
+        if turn.grants.is_empty() {
+            return Ok(());
+        }
+        self.store.update_ledger(&mut |text| {
+            if text == before {
+                return Some(turn.ledger.to_text());
+            }
+            let mut ledger = text.and_then(Ledger::from_text).unwrap_or_default();
+            for (at, credit) in ledger.credits.iter_mut().enumerate() {
+                *credit = credit.saturating_add(turn.ledger.credits[at].saturating_sub(turn.credits[at]));
+            }
+            for (candidate, weight) in &turn.grants {
+                ledger.charge_grant(candidate.tier, &candidate.user, *weight, turn.now);
+            }
+            Some(ledger.to_text())
+        })?;
+        Ok(())
+    }
+
+    /// The heads of all lanes with work: those that look free, and those whose user's lock exists.
+    fn heads(
+        &self,
+        lanes: &BTreeMap<Tier, BTreeMap<String, crate::model::Priority>>,
+        locked: &HashSet<String>,
+    ) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
+        let total: usize = lanes.values().map(BTreeMap::len).sum();
+        let (mut free, mut held) = (Vec::new(), Vec::new());
+        for (tier, lanes) in lanes {
+            for (stem, priority) in lanes {
+                let Some(lane) = self.store.pending_lane_name(stem)? else { continue };
+                let is_locked = self.config.serialize_users && locked.contains(stem);
+                let known = total <= FEW_LANES && !is_locked;
+                let head = if known { self.store.head(*tier, stem)? } else { None };
+                let entry = LaneHead {
+                    user: lane.key().clone(),
+                    tier: *tier,
+                    priority: head.as_ref().map_or(*priority, |head| head.priority),
+                    sequence: head.as_ref().map(|head| head.id.0),
+                };
+                match (is_locked, known && head.is_none()) {
+                    (_, true) => {}
+                    (true, false) => held.push(entry),
+                    (false, false) => free.push(entry),
+                }
+            }
+        }
+        Ok((free, held))
+    }
+
+    /// Tries lanes in the order of the schedule. False when no slot is left.
+    fn start_round(&self, turn: &mut Turn, heads: Vec<LaneHead>, pass: &mut Pass) -> Result<bool, AppError> {
+        let mut round = Round::new(&mut turn.ledger, self.config.tier_shares, heads, turn.now);
+        while let Some(candidate) = round.next() {
+            match self.try_lane(&candidate, pass)? {
+                Tried::Blocked => {}
+                Tried::NoSlot => return Ok(false),
+                Tried::Started => {
+                    let weight = self.config.weight(&candidate.user);
+                    turn.grants.push((candidate.clone(), weight));
+                    round.started(candidate.clone(), weight);
+                    if !self.config.serialize_users {
+                        round.offer(head_of(&candidate));
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn try_lane(&self, candidate: &Candidate, pass: &mut Pass) -> Result<Tried, AppError> {
+        let stem = LaneName::user(&candidate.user).stem();
+        for _ in 0..MOST_SET_ASIDE {
+            let Some(head) = self.store.head(candidate.tier, &stem)? else { return Ok(Tried::Blocked) };
+            match self.claim(&head)? {
+                Claim::Claimed(claimed) => return self.launch(*claimed, pass).map(|()| Tried::Started),
+                Claim::Lost | Claim::Refused(_) => return Ok(Tried::Blocked),
+                Claim::Held(_, view) => {
+                    let no_slot = view.lane.as_ref().is_some_and(LaneName::is_global);
+                    return Ok(if no_slot { Tried::NoSlot } else { Tried::Blocked });
+                }
+                Claim::NeedsRecovery(dead) => {
+                    // Once it is recovered the lane is tried again; a supervisor that must kill first makes a pass itself.
+                    let by_others = pass.recovered.contains(&dead);
+                    if by_others || !self.recover_one(dead, pass)? {
+                        return Ok(Tried::Blocked);
+                    }
+                    pass.recovered.push(dead);
+                }
+                Claim::SetAside(error) => {
+                    let what = error.to_string();
+                    self.store
+                        .note(&Event::new("set_aside").saying(what.clone()).in_lane(&LaneName::user(&candidate.user)));
+                    pass.set_aside.push(what);
+                }
+            }
+        }
+        Ok(Tried::Blocked)
+    }
+
+    fn claim(&self, head: &Head) -> Result<Claim, StoreError> {
+        let admit = |task: &Task| self.admits(task);
+        self.store.claim(head, &admit, &|task| self.request(task), judge)
+    }
+
+    /// Admission, for the head of a lane whose locks will be asked for next.
+    fn admits(&self, task: &Task) -> bool {
+        self.queue_situation(task, 0).is_ok_and(|situation| first_obstacle(task, &situation).is_none())
+    }
+
+    /// What admission looks at in the queue, without the holders of lanes.
+    pub(super) fn queue_situation(&self, task: &Task, ahead: u64) -> Result<Situation, StoreError> {
+        let mut first_in_lane = Vec::new();
+        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
+            first_in_lane.extend(self.store.ahead_in(task, lane)?.map(|first| (lane.clone(), first)));
+        }
+        Ok(Situation {
+            now: self.store.now(),
+            unfinished: task.after.clone(),
+            ahead,
+            first_in_lane,
+            lanes: Vec::new(),
+            has_dispatcher: true,
+        })
+    }
+
+    /// The lanes a task takes, as a request.
+    fn request(&self, task: &Task) -> Request {
+        Request {
+            needs: task.all_lanes().iter().map(|lane| self.need(lane)).collect(),
+            holder: task.id.to_string(),
+            kind: LockKind::Task,
+            ttl_ms: None,
+            process: self.store.identity(),
+            pid_watched: false,
+            durable: false,
+        }
+    }
+
+    fn launch(&self, claimed: Claimed, pass: &mut Pass) -> Result<(), AppError> {
+        let Claimed { task, lock, grants, broken } = claimed;
+        for stale in &broken {
+            self.store.note(&super::cleanup::broken_event(stale));
+        }
+        let lanes: Vec<String> = grants.iter().map(|grant| grant.lane.to_string()).collect();
+        let fences: Vec<u64> = grants.iter().map(|grant| grant.fence.0).collect();
+        let data =
+            json!({ "lanes": lanes, "fences": fences, "slots": grants.iter().map(|g| g.slot).collect::<Vec<_>>() });
+        self.store.note(&Event::of("locked", &task).in_lane(&LaneName::user(&task.user)).with(data));
+        let mut args = self.same_place.clone();
+        args.extend(["supervise".to_owned(), task.id.to_string()]);
+        // When no process can be made, the lock goes with its descriptor, and the record is taken back at the next pass.
+        pass.supervisors.push(self.store.launch_supervisor(&args, lock)?);
+        pass.started.push(task.id);
+        Ok(())
+    }
+}
+
+fn head_of(candidate: &Candidate) -> LaneHead {
+    LaneHead { user: candidate.user.clone(), tier: candidate.tier, priority: candidate.priority, sequence: None }
+}
+
+impl Obstacle {
+    /// Whether the obstacle goes away by itself, so that a dispatcher that drains the queue waits for it.
+    pub fn passes_by_itself(&self) -> bool {
+        !matches!(self, Self::NoDispatcher)
+    }
+}

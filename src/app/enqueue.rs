@@ -1,0 +1,490 @@
+//! `enqueue`: checks a request at the door, makes a task of it, and accepts it durably (P2). Starts nothing.
+
+use super::{App, AppError};
+use crate::model::time::{format_duration, parse_duration};
+use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
+use crate::store::{DEFAULT_GRACE_MS, Event, Place};
+use serde_json::json;
+
+/// The longest text that travels in an argument, in bytes; a longer one goes to standard input (`supervision.md`).
+pub const LONGEST_ARGUMENT: usize = 100_000;
+/// The largest number of tasks in one batch.
+pub const LARGEST_BATCH: usize = 1_000_000;
+
+/// Variables that change how programs load or what shells run at their start; never taken over.
+pub const LOADER_VARIABLES: [&str; 12] = [
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "LD_AUDIT",
+    "LD_DEBUG",
+    "GCONV_PATH",
+    "BASH_ENV",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PERL5OPT",
+    "PYTHONSTARTUP",
+    "NODE_OPTIONS",
+];
+
+/// What is to be done when an unfinished task has the same key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnConflict {
+    /// Queue this one too.
+    Queue,
+    /// Keep the other one, and answer with it.
+    #[default]
+    Skip,
+    /// Cancel the other one if it has not started, and queue this one.
+    Replace,
+    /// Refuse.
+    Reject,
+}
+
+/// A request as it came in. Nothing of it is checked yet.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct NewTask {
+    /// `--user`.
+    pub user: Option<String>,
+    /// `--project`.
+    pub project: Option<String>,
+    /// `--lane`, repeated.
+    pub lanes: Vec<String>,
+    /// `--thread`, repeated.
+    pub threads: Vec<String>,
+    /// `--priority`.
+    pub priority: Option<u8>,
+    /// `--in`.
+    pub delay: Option<String>,
+    /// `--at`.
+    pub at: Option<String>,
+    /// `--after`, repeated.
+    pub after: Vec<String>,
+    /// `--timeout`.
+    pub timeout: Option<String>,
+    /// `--start-within`.
+    pub start_within: Option<String>,
+    /// `--grace`.
+    pub grace: Option<String>,
+    /// `--retries`.
+    pub retries: Option<u32>,
+    /// `--key`.
+    pub key: Option<String>,
+    /// `--on-conflict`.
+    pub on_conflict: Option<OnConflict>,
+    /// `--label`.
+    pub label: Option<String>,
+    /// `--env K=V`, repeated.
+    pub env: Vec<String>,
+    /// `--cwd`.
+    pub cwd: Option<String>,
+    /// `--prompt`.
+    pub prompt: Option<String>,
+    /// `--shell`.
+    pub shell: Option<String>,
+    /// The command.
+    pub command: Vec<String>,
+}
+
+/// The process that asks: what a task takes over from it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Caller {
+    /// Its environment.
+    pub env: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Its working directory; `None` when it is not UTF-8 or cannot be read.
+    pub cwd: Option<String>,
+    /// Its file mode creation mask.
+    pub umask: u32,
+    /// The name of its account.
+    pub account: String,
+    /// Its pid.
+    pub pid: u32,
+}
+
+/// The answer to a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Accepted {
+    /// The task: the new one, or with `--on-conflict skip` the one that has the key.
+    pub task: Task,
+    /// Whether a task was created.
+    pub created: bool,
+}
+
+impl App {
+    /// Accepts one request durably.
+    pub fn enqueue(&self, new: &NewTask, caller: &Caller) -> Result<Accepted, AppError> {
+        let mut task = self.task_of(new, caller)?;
+        self.store.prepare()?;
+        self.check_dependencies(&mut task)?;
+        let Some(key) = task.key.clone() else {
+            task.id = self.store.reserve_ids(1)?;
+            self.accept(std::slice::from_ref(&task))?;
+            return Ok(Accepted { task, created: true });
+        };
+        self.enqueue_keyed(task, &key, new.on_conflict.unwrap_or_default())
+    }
+
+    fn enqueue_keyed(&self, mut task: Task, key: &str, on_conflict: OnConflict) -> Result<Accepted, AppError> {
+        loop {
+            let mut slot = self.store.enter_key(key)?;
+            let holder = slot.holder()?.map(|id| self.store.find(id)).transpose()?.flatten();
+            let unfinished = holder.filter(|(place, other)| *place != Place::Done && other.key.as_deref() == Some(key));
+            match (unfinished, on_conflict) {
+                (None, _) | (Some(_), OnConflict::Queue) => {
+                    task.id = self.store.reserve_ids(1)?;
+                    slot.assign(task.id)?;
+                    self.accept(std::slice::from_ref(&task))?;
+                    return Ok(Accepted { task, created: true });
+                }
+                (Some((_, other)), OnConflict::Skip) => return Ok(Accepted { task: other, created: false }),
+                (Some((_, other)), OnConflict::Reject) => {
+                    return Err(AppError::new(
+                        super::Kind::Busy,
+                        "KEY_TAKEN",
+                        format!("{} has the key \"{key}\" and is {}", other.id, other.status),
+                    )
+                    .hint("wait for it, cancel it, or choose another --on-conflict")
+                    .next(format!("luzia show {}", other.id)));
+                }
+                (Some((Place::Pending | Place::Parked, other)), OnConflict::Replace) => {
+                    drop(slot);
+                    self.cancel_pending(other.id, &task.user.to_string(), Some("replaced"))?;
+                }
+                (Some((_, other)), OnConflict::Replace) => {
+                    return Err(AppError::new(
+                        super::Kind::No,
+                        "KEY_RUNS",
+                        format!("{} has the key \"{key}\" and is already {}", other.id, other.status),
+                    )
+                    .hint("a task that has started is not replaced; cancel it first")
+                    .next(format!("luzia cancel {}", other.id)));
+                }
+            }
+        }
+    }
+
+    /// Accepts many requests, all or none; a refused one is named by its place, from 1.
+    pub fn enqueue_batch(&self, batch: &[NewTask], caller: &Caller) -> Result<Vec<Accepted>, AppError> {
+        let mut tasks = Vec::with_capacity(batch.len());
+        for (at, new) in batch.iter().enumerate() {
+            let named = |error: AppError| line_error(at + 1, error);
+            tasks.push(self.task_of(new, caller).map_err(named)?);
+        }
+        self.store.prepare()?;
+        for (at, task) in tasks.iter_mut().enumerate() {
+            self.check_dependencies(task).map_err(|error| line_error(at + 1, error))?;
+        }
+        let keyless: Vec<usize> = (0..tasks.len()).filter(|at| tasks[*at].key.is_none()).collect();
+        if !keyless.is_empty() {
+            let first = self.store.reserve_ids(u64::try_from(keyless.len()).unwrap_or(u64::MAX))?;
+            for (offset, at) in (0..).zip(&keyless) {
+                tasks[*at].id = TaskId(first.0 + offset);
+            }
+            let plain: Vec<Task> = keyless.iter().map(|at| tasks[*at].clone()).collect();
+            self.accept(&plain)?;
+        }
+        let mut accepted = Vec::with_capacity(tasks.len());
+        for (task, new) in tasks.into_iter().zip(batch) {
+            accepted.push(match task.key.clone() {
+                None => Accepted { task, created: true },
+                Some(key) => self.enqueue_keyed(task, &key, new.on_conflict.unwrap_or_default())?,
+            });
+        }
+        Ok(accepted)
+    }
+
+    fn accept(&self, tasks: &[Task]) -> Result<(), AppError> {
+        self.store.accept(tasks)?;
+        for task in tasks {
+            let lane = LaneName::user(&task.user);
+            self.store
+                .note(&Event::of("enqueued", task).in_lane(&lane).with(json!({ "priority": task.priority.number() })));
+        }
+        Ok(())
+    }
+
+    /// Tasks it comes after: unknown ones are refused, completed ones need no waiting, failed ones are a refusal.
+    fn check_dependencies(&self, task: &mut Task) -> Result<(), AppError> {
+        let mut open = Vec::new();
+        for id in std::mem::take(&mut task.after) {
+            let other = self.existing(id)?;
+            match other.status {
+                Status::Completed => {}
+                Status::Failed | Status::Timeout | Status::Cancelled => {
+                    return Err(AppError::usage(format!("{id} is {}, so nothing can come after it", other.status))
+                        .hint("retry it first, or leave --after out")
+                        .next(format!("luzia retry {id}")));
+                }
+                Status::Pending | Status::Running | Status::Waiting => open.push(id),
+            }
+        }
+        task.after = open;
+        Ok(())
+    }
+
+    pub(super) fn task_of(&self, new: &NewTask, caller: &Caller) -> Result<Task, AppError> {
+        let project =
+            new.project.as_deref().or(self.inside_project(new)).map(|text| name("project", text)).transpose()?;
+        let settings = project.as_ref().and_then(|project| self.config.projects.get(project.as_str()));
+        let conductor = settings.and_then(|settings| settings.conductor_dir.clone());
+        let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.account)?;
+        let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
+        self.check_account(settings.and_then(|settings| settings.run_as.as_deref()))?;
+        let now = self.store.now();
+        let conductor_dir = match &conductor {
+            Some(template) => conductor_path(template, project.as_ref().map_or("", Name::as_str), user.as_str()),
+            None => self.store.default_conductor(project.as_ref().map(Name::as_str)),
+        };
+        Ok(Task {
+            id: TaskId(0),
+            status: Status::Pending,
+            lanes: lanes_of(new, &user)?,
+            user,
+            project,
+            priority: priority_of(new.priority)?,
+            command,
+            stdin,
+            label: new.label.clone(),
+            key: new.key.as_deref().map(|text| name("key", text)).transpose()?.map(|key| key.to_string()),
+            env: self.env_of(new, caller)?,
+            cwd: cwd_of(new, caller)?,
+            umask: caller.umask,
+            conductor_dir,
+            conductor_configured: conductor.is_some(),
+            run_as: settings.and_then(|settings| settings.run_as.clone()),
+            created_at: now,
+            created_by_pid: caller.pid,
+            due_at: due_of(new, now)?,
+            after: new.after.iter().map(|text| self.task_id(text)).collect::<Result<_, _>>()?,
+            start_by: positive("start-within", new.start_within.as_deref())?.map(|ms| plus(now, ms)),
+            timeout_ms: positive("timeout", new.timeout.as_deref())?,
+            grace_ms: duration("grace", new.grace.as_deref())?.unwrap_or(DEFAULT_GRACE_MS),
+            retries: new.retries.unwrap_or(0),
+            failures: 0,
+            starts: 0,
+            claims: 0,
+            last_start: None,
+            outcome: None,
+            extra: None,
+        })
+    }
+
+    /// The account of a project must exist, and may be root only where the configuration says so.
+    fn check_account(&self, run_as: Option<&str>) -> Result<(), AppError> {
+        let Some(name) = run_as else { return Ok(()) };
+        let wrong = |why: String| AppError::new(super::Kind::Config, "RUN_AS", why);
+        match self.store.account_id(name) {
+            None => Err(wrong(format!("there is no account \"{name}\" to run as"))),
+            Some(0) if !self.config.allow_root => Err(wrong("a task may not run as root".to_owned())
+                .hint("\"allow_root\": true in the configuration permits it")),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn inside_project(&self, new: &NewTask) -> Option<&str> {
+        let inside = self.inside.as_ref().filter(|_| new.user.is_none())?;
+        inside.project.as_deref().filter(|project| !project.is_empty())
+    }
+
+    /// Whose turn the task takes: `--user`, the project's user, the task inside which it was asked for, the owner of the
+    /// conductor directory, the account (X21).
+    fn user_of(
+        &self,
+        new: &NewTask,
+        project_user: Option<&Name>,
+        conductor: Option<&str>,
+        account: &str,
+    ) -> Result<Name, AppError> {
+        if let Some(user) = &new.user {
+            return name("user", user);
+        }
+        if let Some(user) = project_user.filter(|_| new.project.is_some() || self.inside.is_none()) {
+            return Ok(user.clone());
+        }
+        if let Some(user) = self.inside.as_ref().and_then(|inside| inside.user.as_deref()) {
+            return name("user", user);
+        }
+        let owner = conductor.filter(|path| !path.contains('{')).and_then(|path| self.store.owner_of(path));
+        name("user", owner.as_deref().unwrap_or(account))
+    }
+
+    fn env_of(&self, new: &NewTask, caller: &Caller) -> Result<Vec<(Vec<u8>, Vec<u8>)>, AppError> {
+        let is_taken =
+            |key: &[u8]| !key.starts_with(b"LUZIA_") && !LOADER_VARIABLES.iter().any(|bad| bad.as_bytes() == key);
+        let mut env: Vec<(Vec<u8>, Vec<u8>)> = caller.env.iter().filter(|(key, _)| is_taken(key)).cloned().collect();
+        for pair in &new.env {
+            let (key, value) = pair.split_once('=').ok_or_else(|| bad_env(pair, "it has no `=`"))?;
+            let head = key.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
+            if !head || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+                return Err(bad_env(pair, "a variable's name is made of letters, digits and `_`"));
+            }
+            if value.contains('\0') {
+                return Err(bad_env(pair, "a value cannot hold NUL"));
+            }
+            if key.starts_with("LUZIA_") {
+                return Err(bad_env(pair, "luzia sets the variables that begin with LUZIA_ itself"));
+            }
+            if LOADER_VARIABLES.contains(&key) && !self.config.allow_loader_env {
+                return Err(bad_env(pair, "this variable changes how programs load")
+                    .hint("\"allow_loader_env\": true in the configuration permits it"));
+            }
+            env.retain(|(other, _)| other != key.as_bytes());
+            env.push((key.as_bytes().to_vec(), value.as_bytes().to_vec()));
+        }
+        Ok(env)
+    }
+}
+
+/// A configured conductor directory with its placeholders filled in; names are encoded, because `..` is a legal name.
+pub(super) fn conductor_path(template: &str, project: &str, user: &str) -> String {
+    use crate::model::name::encode;
+    template.replace("{project}", &encode(project)).replace("{user}", &encode(user))
+}
+
+/// Puts the place of a refused request before its message.
+pub fn line_error(line: usize, mut error: AppError) -> AppError {
+    error.0.message = format!("line {line}: {}", error.0.message);
+    error.0.hint.get_or_insert_with(|| "nothing of the batch was queued".to_owned());
+    error
+}
+
+fn bad_env(pair: &str, why: &str) -> AppError {
+    let shown: String = pair.split('=').next().unwrap_or_default().chars().take(80).collect();
+    AppError::usage(format!("\"--env {shown}\" is refused: {why}")).hint("write --env NAME=VALUE")
+}
+
+/// Reads a name at the door.
+pub fn name(what: &str, text: &str) -> Result<Name, AppError> {
+    Name::new(text).map_err(|error| {
+        let shown: String = text.chars().take(80).collect();
+        AppError::usage(format!("\"{}\" cannot be a {what}: {error}", shown.escape_default()))
+    })
+}
+
+/// Reads the duration of an option, in milliseconds.
+pub fn duration(option: &str, text: Option<&str>) -> Result<Option<u64>, AppError> {
+    text.map(|text| parse_duration(text).map_err(|error| AppError::usage(format!("--{option}: {error}")))).transpose()
+}
+
+fn positive(option: &str, text: Option<&str>) -> Result<Option<u64>, AppError> {
+    match duration(option, text)? {
+        Some(0) => Err(AppError::usage(format!("--{option} must be longer than 0"))),
+        other => Ok(other),
+    }
+}
+
+fn plus(at: Timestamp, ms: u64) -> Timestamp {
+    at.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX))
+}
+
+fn priority_of(number: Option<u8>) -> Result<Priority, AppError> {
+    let Some(number) = number else { return Ok(Priority::DEFAULT) };
+    Priority::new(number)
+        .ok_or_else(|| AppError::usage(format!("{number} is not a priority")).hint("0 comes first, 9 last, 5 is usual"))
+}
+
+fn due_of(new: &NewTask, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
+    if let Some(ms) = duration("in", new.delay.as_deref())? {
+        return Ok(Some(plus(now, ms)));
+    }
+    let Some(text) = &new.at else { return Ok(None) };
+    let at = Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{}Z", text.replacen(' ', "T", 1))));
+    at.map(Some).ok_or_else(|| {
+        AppError::usage(format!("\"{}\" is not a time", text.chars().take(80).collect::<String>()))
+            .hint("write RFC 3339, as 2026-01-31T09:00:00+01:00; without a zone it is UTC")
+    })
+}
+
+/// The further lanes in canonical order, without repeats. A second user is refused: never two user locks (S3.36).
+fn lanes_of(new: &NewTask, user: &Name) -> Result<Vec<LaneName>, AppError> {
+    let own = LaneName::user(user);
+    let mut lanes = Vec::new();
+    for text in &new.lanes {
+        let lane = LaneName::parse(text).map_err(|error| AppError::usage(format!("--lane {text}: {error}")))?;
+        if lane.is_user() && lane != own {
+            return Err(AppError::usage(format!("a task takes the lane of one user, and \"{lane}\" is another's"))
+                .hint("queue one task for each user"));
+        }
+        lanes.push(lane);
+    }
+    for id in &new.threads {
+        lanes.push(LaneName::thread(&name("thread", id)?));
+    }
+    lanes.retain(|lane| *lane != own && !lane.is_global());
+    lanes.sort();
+    lanes.dedup();
+    Ok(lanes)
+}
+
+fn cwd_of(new: &NewTask, caller: &Caller) -> Result<String, AppError> {
+    let here = || {
+        caller
+            .cwd
+            .clone()
+            .ok_or_else(|| AppError::usage("the working directory has no UTF-8 name").hint("give --cwd DIR"))
+    };
+    match &new.cwd {
+        None => here(),
+        Some(path) if path.is_empty() || path.contains('\0') => Err(AppError::usage("--cwd must name a directory")),
+        Some(path) if path.starts_with('/') => Ok(path.clone()),
+        Some(path) => Ok(format!("{}/{path}", here()?)),
+    }
+}
+
+/// The command and its standard input: argv as given, a shell line, or the agent of the project with a prompt.
+fn command_of(new: &NewTask, agent: Option<&[String]>) -> Result<(Vec<String>, Option<String>), AppError> {
+    let given = usize::from(!new.command.is_empty()) + usize::from(new.shell.is_some());
+    if given > 1 {
+        return Err(AppError::usage("give a command or --shell, not both"));
+    }
+    if let Some(line) = &new.shell {
+        check_argument(line)?;
+        return Ok((vec!["/bin/sh".into(), "-c".into(), line.clone()], new.prompt.clone()));
+    }
+    let template: Vec<String> =
+        if new.command.is_empty() { agent.unwrap_or_default().to_vec() } else { new.command.clone() };
+    if template.is_empty() {
+        return Err(match &new.prompt {
+            Some(_) => AppError::usage("no agent is configured for this prompt")
+                .hint("give a command, or name a project whose configuration has an \"agent\""),
+            None => AppError::usage("there is no command")
+                .hint("write it after the options: luzia enqueue -u alice make test"),
+        });
+    }
+    if template[0].is_empty() {
+        return Err(AppError::usage("the command is empty"));
+    }
+    for argument in &template {
+        check_argument(argument)?;
+    }
+    let Some(prompt) = &new.prompt else { return Ok((template, None)) };
+    if prompt.contains('\0') {
+        return Err(AppError::usage("a prompt cannot hold NUL"));
+    }
+    let is_slot = |argument: &String| argument.contains("{prompt}");
+    if prompt.len() <= LONGEST_ARGUMENT && template.iter().any(is_slot) {
+        return Ok((template.iter().map(|argument| argument.replace("{prompt}", prompt)).collect(), None));
+    }
+    Ok((template.into_iter().filter(|argument| !is_slot(argument)).collect(), Some(prompt.clone())))
+}
+
+/// No argument may hold NUL or be longer than the kernel takes (MAX_ARG_STRLEN, execve(2)).
+fn check_argument(argument: &str) -> Result<(), AppError> {
+    if argument.contains('\0') {
+        return Err(AppError::usage("an argument cannot hold NUL"));
+    }
+    if argument.len() > 131_071 {
+        return Err(AppError::usage(format!(
+            "an argument of {} bytes is longer than the system takes (131071)",
+            argument.len()
+        ))
+        .hint("pass it by a file, or as --prompt, which goes to standard input"));
+    }
+    Ok(())
+}
+
+/// Words for people: when a task will be looked at again.
+pub fn delay_text(task: &Task, now: Timestamp) -> Option<String> {
+    let at = task.due_at.filter(|at| *at > now)?;
+    Some(format_duration(u64::try_from(at.ms_since(now)).unwrap_or(0)))
+}

@@ -1,0 +1,135 @@
+//! Why a use case did not do what was asked: a refusal with its code, a hint, and the command that would help.
+
+use crate::store::StoreError;
+use std::io;
+
+/// The classes of refusal; each has its exit code (contract, section 6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// 1: the answer is no.
+    No,
+    /// 2: usage; nothing was changed.
+    Usage,
+    /// 65: a record is corrupt.
+    Corrupt,
+    /// 66: no such task, user, lane or lock.
+    NotFound,
+    /// 69: unavailable.
+    Unavailable,
+    /// 70: a bug in luzia.
+    Bug,
+    /// 73: cannot create.
+    CannotCreate,
+    /// 74: input-output error.
+    Io,
+    /// 75: busy, try again.
+    Busy,
+    /// 77: no permission.
+    NoPermission,
+    /// 78: configuration.
+    Config,
+    /// 124: a time limit ran out.
+    TimedOut,
+    /// 125: luzia failed before the command was started.
+    NotStarted,
+    /// 126: the command cannot be executed.
+    NotExecutable,
+    /// 127: there is no such command.
+    NoCommand,
+}
+
+/// A refusal, complete for people and for programs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// Its class.
+    pub kind: Kind,
+    /// A constant word for programs, as `LOCK_HELD`.
+    pub code: &'static str,
+    /// The fault first; lower case, no full stop.
+    pub message: String,
+    /// What would help.
+    pub hint: Option<String>,
+    /// Commands that would help.
+    pub next: Vec<String>,
+    /// Lines for `-v`, in the words of their source.
+    pub log: Vec<String>,
+}
+
+/// The error of every use case. Boxed, because it is large and rare.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.message)]
+pub struct AppError(pub Box<Refusal>);
+
+impl AppError {
+    /// A refusal of a class.
+    pub fn new(kind: Kind, code: &'static str, message: impl Into<String>) -> Self {
+        Self(Box::new(Refusal { kind, code, message: message.into(), hint: None, next: Vec::new(), log: Vec::new() }))
+    }
+
+    /// Bad input; nothing was changed.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, "USAGE", message)
+    }
+
+    /// Something that was named does not exist.
+    pub fn not_found(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Kind::NotFound, code, message)
+    }
+
+    /// Adds what would help.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a command that would help.
+    pub fn next(mut self, command: impl Into<String>) -> Self {
+        self.0.next.push(command.into());
+        self
+    }
+}
+
+impl From<StoreError> for AppError {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::Io { action, source, .. } => of_io(action, &source, message),
+            StoreError::Corrupt { .. } => Self::new(Kind::Corrupt, "RECORD_CORRUPT", message)
+                .hint("it is set aside when its turn comes; `luzia doctor` lists such records")
+                .next("luzia doctor"),
+            StoreError::Newer { .. } => Self::new(Kind::Corrupt, "RECORD_NEWER", message)
+                .hint("use the luzia that wrote it; nothing was rewritten"),
+            StoreError::GuardBusy { holder, .. } => {
+                let hint = match holder {
+                    Some(pid) => {
+                        format!("process {pid} is in it; a stopped process can be continued with kill -CONT {pid}")
+                    }
+                    None => "a process of luzia is in it; try again".to_owned(),
+                };
+                Self::new(Kind::Busy, "GUARD_BUSY", message).hint(hint)
+            }
+            StoreError::Unsafe { .. } => Self::new(Kind::NoPermission, "STATE_DIR_UNSAFE", message)
+                .hint("it must belong to this account, with mode 0700, on a local file system")
+                .next("luzia doctor"),
+            StoreError::Absent { .. } => Self::new(Kind::CannotCreate, "STATE_DIR_ABSENT", message),
+            StoreError::TooLarge { .. } => Self::usage(message).hint("pass large input by a file"),
+        }
+    }
+}
+
+fn of_io(action: &str, source: &io::Error, message: String) -> AppError {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => AppError::new(Kind::NoPermission, "NO_PERMISSION", message).hint(
+            "the state directory belongs to one account; run luzia as that account, or choose another with --state-dir",
+        ),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            AppError::new(Kind::Io, "DISK_FULL", message).hint("free some space; what was accepted before is intact")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => AppError::new(Kind::Io, "READ_ONLY", message)
+            .hint("the file system is read-only; choose another with --state-dir"),
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists if action.contains("folder") => {
+            AppError::new(Kind::CannotCreate, "CANNOT_CREATE", message)
+        }
+        _ => AppError::new(Kind::Io, "IO", message).hint("the old state is intact"),
+    }
+}

@@ -1,0 +1,145 @@
+//! `explain`: why does it wait? Admission in "say why" mode: the same function that dispatch asks, with every reason.
+
+use super::{App, AppError};
+use crate::model::{LaneName, Status, Target, Task, TaskId};
+use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
+use crate::store::{LockView, Place};
+
+/// The answer for a task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskWhy {
+    /// The task.
+    pub task: Task,
+    /// Every reason why it does not start, in the order in which dispatch meets them.
+    pub obstacles: Vec<Obstacle>,
+    /// Its lanes as they are.
+    pub lanes: Vec<LaneNow>,
+    /// For a running task: its supervisor, and whether it lives.
+    pub supervisor: Option<(u32, bool)>,
+}
+
+/// The answer for a lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaneWhy {
+    /// The lane as it is.
+    pub lane: LaneNow,
+    /// How many tasks wait in it, for a user's lane.
+    pub pending: u64,
+    /// The first of them.
+    pub first: Option<TaskId>,
+    /// The reasons of the first of them.
+    pub obstacles: Vec<Obstacle>,
+}
+
+/// The answer of `explain`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// For a task.
+    Task(Box<TaskWhy>),
+    /// For a user or a lane.
+    Lane(Box<LaneWhy>),
+}
+
+impl App {
+    /// Says why a task, or what is first in a lane, does not run.
+    pub fn explain(&self, target: &Target) -> Result<Why, AppError> {
+        match target {
+            Target::Task(id) => self.explain_task(*id).map(|why| Why::Task(Box::new(why))),
+            Target::Lane(lane) => self.explain_lane(lane).map(|why| Why::Lane(Box::new(why))),
+        }
+    }
+
+    fn explain_task(&self, id: TaskId) -> Result<TaskWhy, AppError> {
+        let task = self.existing(id)?;
+        if task.status != Status::Pending {
+            let supervisor = match self.store.started(id)? {
+                Some(Some(started)) => Some((started.supervisor.pid, self.store.is_supervised(id)?)),
+                Some(None) | None => None,
+            };
+            let lanes = if task.status.is_final() { Vec::new() } else { self.lanes_now(&task)? };
+            return Ok(TaskWhy { task, obstacles: Vec::new(), lanes, supervisor });
+        }
+        let situation = self.situation(&task)?;
+        let obstacles = obstacles(&task, &situation).collect();
+        Ok(TaskWhy { task, obstacles, lanes: situation.lanes, supervisor: None })
+    }
+
+    fn explain_lane(&self, lane: &LaneName) -> Result<LaneWhy, AppError> {
+        let now = self.lane_now(lane)?;
+        let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new() };
+        if !lane.is_user() || !self.store.has_layout()? {
+            return Ok(why);
+        }
+        why.pending = self.store.lane_depth(&lane.stem())?;
+        for tier in crate::model::Tier::ALL {
+            if let Some(head) = self.store.head(tier, &lane.stem())? {
+                let answer = self.explain_task(head.id)?;
+                (why.first, why.obstacles) = (Some(head.id), answer.obstacles);
+                break;
+            }
+        }
+        Ok(why)
+    }
+
+    /// The first reason why a pending task does not start, for the REASON column; `None` when it would start at the next
+    /// pass.
+    pub fn first_obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        let situation = self.situation(task)?;
+        Ok(obstacles(task, &situation).next())
+    }
+
+    /// How many tasks of the same user come before a pending one.
+    pub fn position(&self, task: &Task) -> Result<u64, AppError> {
+        Ok(self.store.position(task)?)
+    }
+
+    /// The task that waits longest, with its first reason in words; `None` when none waits for anything.
+    pub fn first_reason(&self) -> Result<Option<(TaskId, &'static str)>, AppError> {
+        if !self.store.has_layout()? {
+            return Ok(None);
+        }
+        for tier in crate::model::Tier::ALL {
+            let Some((stem, _)) = self.store.lanes_with_work(tier)?.into_iter().next() else { continue };
+            let Some(head) = self.store.head(tier, &stem)? else { continue };
+            let task = self.existing(head.id)?;
+            return Ok(self.first_obstacle(&task)?.map(|obstacle| (task.id, obstacle.word())));
+        }
+        Ok(None)
+    }
+
+    /// Everything that admission looks at for a pending task.
+    pub(super) fn situation(&self, task: &Task) -> Result<Situation, AppError> {
+        let mut unfinished = Vec::new();
+        for dependency in &task.after {
+            if !matches!(self.store.find(*dependency)?, Some((Place::Done, _))) {
+                unfinished.push(*dependency);
+            }
+        }
+        let is_parked = task.due_at.is_some_and(|at| at > self.store.now()) || !unfinished.is_empty();
+        let ahead = if is_parked { 0 } else { self.store.position(task)? };
+        let queue = self.queue_situation(task, ahead)?;
+        Ok(Situation { unfinished, lanes: self.lanes_now(task)?, has_dispatcher: self.has_dispatcher()?, ..queue })
+    }
+
+    fn lanes_now(&self, task: &Task) -> Result<Vec<LaneNow>, AppError> {
+        task.all_lanes().iter().map(|lane| self.lane_now(lane)).collect()
+    }
+
+    fn lane_now(&self, lane: &LaneName) -> Result<LaneNow, AppError> {
+        let holders = self.holders(lane)?.iter().map(holder_of).collect();
+        Ok(LaneNow { lane: lane.clone(), limit: self.config.limit(lane), holders })
+    }
+}
+
+/// A lock as admission sees it.
+pub fn holder_of(view: &LockView) -> Holder {
+    let record = view.record();
+    Holder {
+        name: view.holder().map(str::to_owned),
+        lock_id: record.and_then(|record| record.lock_id.clone()),
+        since: record.and_then(|record| record.acquired_at),
+        expires_at: record.and_then(|record| record.expires_at),
+        age_ms: view.age_ms,
+        verdict: view.verdict.clone(),
+    }
+}

@@ -1,0 +1,102 @@
+//! `list`, `show` and `list-locks`: tasks and locks as they are.
+
+use super::{App, AppError};
+use crate::model::{LaneName, Status, Task, TaskId};
+use crate::policy::admission::Obstacle;
+use crate::policy::staleness::judge;
+use crate::store::{LockView, Started};
+
+/// Which tasks are wanted.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Filter {
+    /// Finished ones too.
+    pub all: bool,
+    /// Only these states, when there are any.
+    pub states: Vec<Status>,
+    /// Only of this user.
+    pub user: Option<crate::model::Name>,
+    /// Only with this lane.
+    pub lane: Option<LaneName>,
+}
+
+/// Everything known about one task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shown {
+    /// The task.
+    pub task: Task,
+    /// Its recorded start, while it runs.
+    pub started: Option<Started>,
+    /// Why it does not start, while it waits.
+    pub obstacle: Option<Obstacle>,
+}
+
+impl App {
+    /// Gives every wanted task to `sink`, started ones first, then pending ones by number, then finished ones; `sink`
+    /// says whether to go on. Records that do not read are reported as errors to `bad`.
+    pub fn list(
+        &self,
+        filter: &Filter,
+        sink: &mut dyn FnMut(Task) -> bool,
+        bad: &mut dyn FnMut(AppError),
+    ) -> Result<(), AppError> {
+        if !self.store.has_layout()? {
+            return Ok(());
+        }
+        let wants = |status: Status| {
+            if filter.states.is_empty() { filter.all || !status.is_final() } else { filter.states.contains(&status) }
+        };
+        let is_wanted = |task: &Task| {
+            wants(task.status)
+                && filter.user.as_ref().is_none_or(|user| task.user == *user)
+                && filter.lane.as_ref().is_none_or(|lane| task.all_lanes().contains(lane))
+        };
+        let mut seen = std::collections::HashSet::new();
+        let mut places = Vec::new();
+        if wants(Status::Running) || wants(Status::Waiting) {
+            places.push(self.store.started_tasks()?);
+        }
+        if wants(Status::Pending) {
+            places.push(self.store.pending_tasks(filter.user.as_ref())?);
+        }
+        if Status::ALL.into_iter().any(|status| status.is_final() && wants(status)) {
+            places.push(self.store.done_tasks()?);
+        }
+        for task in places.into_iter().flatten() {
+            match task {
+                // A task that moves while we look may be met twice.
+                Ok(task) if is_wanted(&task) && seen.insert(task.id) => {
+                    if !sink(task) {
+                        return Ok(());
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => bad(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything known about a task.
+    pub fn show(&self, id: TaskId) -> Result<Shown, AppError> {
+        let task = self.existing(id)?;
+        let started = if task.status == Status::Running { self.store.started(id)?.flatten() } else { None };
+        let obstacle = if task.status == Status::Pending { self.first_obstacle(&task)? } else { None };
+        Ok(Shown { task, started, obstacle })
+    }
+
+    /// The supervisor of a running task.
+    pub fn supervisor_pid(&self, task: &Task) -> Result<Option<u32>, AppError> {
+        if task.status != Status::Running {
+            return Ok(None);
+        }
+        Ok(self.store.started(task.id)?.flatten().map(|started| started.supervisor.pid))
+    }
+
+    /// Every lock, in the order in which they were acquired.
+    pub fn locks(&self) -> Result<Vec<LockView>, AppError> {
+        if !self.store.has_layout()? {
+            return Ok(Vec::new());
+        }
+        Ok(self.store.all_locks(|lane| self.config.lock_timeout_ms(lane), judge)?)
+    }
+}

@@ -1,0 +1,115 @@
+//! `lock`: flock(1) for a lane. The command inherits the kernel lock on the lock file, so that the lane stays held until
+//! the command itself is dead, even when this process is killed.
+
+use super::acquire::{Waited, locked_line};
+use super::release::held_error;
+use super::{App, AppError, Kind};
+use crate::model::{LaneName, LockKind};
+use crate::os::{Exit, Signal, StartError, Woken};
+use crate::store::Request;
+
+/// What a command run under a lock came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub exit: Exit,
+}
+
+/// How a command ended, for the exit code of whoever ran it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// With a code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+impl Ran {
+    /// How it ended.
+    pub fn end(self) -> End {
+        match self.exit {
+            Exit::Code(code) => End::Code(code),
+            Exit::Signal(signal) => End::Signal(signal),
+        }
+    }
+}
+
+impl App {
+    /// Runs a command while holding a lane. `wait_ms`: `None` waits for ever.
+    pub fn lock(&self, lane: &LaneName, wait_ms: Option<u64>, command: &[String]) -> Result<Ran, AppError> {
+        if self.reentrant(lane)?.is_some() {
+            return self.run_here(command, &[], None);
+        }
+        self.store.prepare()?;
+        let process = self.store.identity();
+        let request = Request {
+            needs: vec![self.need(lane)],
+            holder: format!("pid-{}", process.pid),
+            kind: LockKind::Process,
+            ttl_ms: None,
+            process,
+            pid_watched: false,
+            durable: false,
+        };
+        let mut log = Vec::new();
+        let (grant, files) = match self.acquire_waiting(&request, wait_ms, &mut log)? {
+            Waited::Granted(grant, files) => (grant, files),
+            Waited::Held(view) => {
+                let mut error = held_error(lane, &view, self.store.now());
+                log.extend(locked_line(lane, &view, &request.holder));
+                error.0.log = log;
+                return Err(error);
+            }
+            Waited::Refreshed(_) => return Err(AppError::new(Kind::Bug, "BUG", "a process has no lease to refresh")),
+        };
+        self.note_lock("lock_acquired", &grant, &request.holder, None);
+        let Some(file) = files.into_iter().next() else {
+            return Err(AppError::new(Kind::Bug, "BUG", "the lock file was not kept open"));
+        };
+        let env = [
+            ("LUZIA_LOCK_ID".to_owned(), grant.lock_id.to_string()),
+            ("LUZIA_FENCE".to_owned(), grant.fence.to_string()),
+        ];
+        let ran = self.run_here(command, &env, file.share());
+        if self.store.release_process(&grant, file)? {
+            self.note_lock("lock_released", &grant, &request.holder, None);
+        }
+        ran
+    }
+
+    /// Runs a command on this terminal and waits for it; SIGTERM is passed on.
+    fn run_here(
+        &self,
+        command: &[String],
+        env: &[(String, String)],
+        held: Option<std::fs::File>,
+    ) -> Result<Ran, AppError> {
+        let name = command.first().map_or("", String::as_str);
+        let mut child = self.store.start_here(command, env, held).map_err(|error| not_started(name, &error))?;
+        loop {
+            let woken = child
+                .wait(None)
+                .map_err(|error| AppError::new(Kind::Io, "IO", format!("cannot wait for \"{name}\": {error}")))?;
+            match woken {
+                Woken::Exited(exit) => return Ok(Ran { exit }),
+                Woken::Terminate => drop(self.store.signal(child.identity(), Signal::Term)),
+                // The terminal has sent it to the command as well; the command decides.
+                Woken::Interrupt | Woken::Pass | Woken::TimeUp => {}
+            }
+        }
+    }
+}
+
+fn not_started(name: &str, error: &StartError) -> AppError {
+    match error {
+        StartError::NotFound(error) => {
+            AppError::new(Kind::NoCommand, "NO_COMMAND", format!("cannot run \"{name}\": {error}"))
+        }
+        StartError::NotExecutable(error) => {
+            AppError::new(Kind::NotExecutable, "NOT_EXECUTABLE", format!("cannot run \"{name}\": {error}"))
+        }
+        StartError::Other(error) => {
+            AppError::new(Kind::NotStarted, "NOT_STARTED", format!("cannot run \"{name}\": {error}"))
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `release`: gives a lane back; with `--force`, ends a living holder first.
+
+use super::{App, AppError, Kind};
+use crate::model::judgement::Verdict;
+use crate::model::lock::canonical_holder;
+use crate::model::time::format_duration;
+use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp};
+use crate::os::Signal;
+use crate::policy::staleness::judge;
+use crate::store::{Break, Event, LockView, Release, Released};
+use serde_json::json;
+use std::time::Duration;
+
+/// How long a holder that is ended by force may take between SIGTERM and SIGKILL.
+const FORCE_GRACE: Duration = Duration::from_secs(10);
+
+/// The answer to a release.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Given {
+    /// The lock that was released; `None` when the lane was free.
+    pub lock: Option<Break>,
+    /// Lines for `-v`, in the words of their source.
+    pub log: Vec<String>,
+}
+
+impl App {
+    /// Releases a lane.
+    pub fn release(
+        &self,
+        lane: &LaneName,
+        holder: Option<&str>,
+        lock_id: Option<&str>,
+        force: bool,
+    ) -> Result<Given, AppError> {
+        let which = match (lock_id, holder) {
+            (Some(id), _) => Release::LockId(id.to_owned()),
+            (None, Some(holder)) => Release::Holder(canonical_holder(holder)),
+            (None, None) => Release::Whoever,
+        };
+        if let (Some(id), Some(holder)) = (lock_id, holder)
+            && !id.starts_with(&format!("{}_", canonical_holder(holder)))
+        {
+            return Err(AppError::usage(format!("\"{id}\" is no lock id of {holder}")));
+        }
+        for _ in 0..10 {
+            match self.store.release(lane, &which, self.config.lock_timeout_ms(lane), judge)? {
+                Released::Free => return Ok(Given { lock: None, log: Vec::new() }),
+                Released::Removed(lock) => return Ok(self.released(lock)),
+                Released::NotYours(view) => {
+                    let mut error = held_error(lane, &view, self.store.now());
+                    error.0.kind = Kind::No;
+                    error.0.code = "NOT_THE_HOLDER";
+                    return Err(error);
+                }
+                Released::NeedsRecovery(task) => self.recover_now(task)?,
+                Released::Living(view) if force && !matches!(view.verdict, Verdict::Refused { .. }) => {
+                    self.end_holder(&view)?;
+                }
+                Released::Living(view) => return Err(living_error(lane, &view, self.store.now())),
+            }
+        }
+        Err(AppError::new(Kind::Busy, "HOLDER_LIVES", format!("the holder of lane \"{lane}\" does not end"))
+            .next(format!("luzia explain {lane}")))
+    }
+
+    fn released(&self, lock: Break) -> Given {
+        let holder = lock.holder.clone().unwrap_or_else(|| "unknown".to_owned());
+        let number = holder.strip_prefix("task_").unwrap_or(&holder);
+        let line = (lock.lane.kind() == "thread")
+            .then(|| format!("[MessageService] Thread {} lock released by execution {number}", lock.lane.key()));
+        let mut event =
+            Event::new("lock_released").in_lane(&lock.lane).with(json!({ "lock_id": lock.lock_id, "holder": holder }));
+        event.message.clone_from(&line);
+        event.user = lock.lane.is_user().then(|| lock.lane.key().to_string());
+        self.store.note(&event);
+        Given { lock: Some(lock), log: line.into_iter().collect() }
+    }
+
+    /// Ends a living holder: a task by a durable cancel, a process by SIGTERM and, after a grace, SIGKILL.
+    fn end_holder(&self, view: &LockView) -> Result<(), AppError> {
+        let Some(record) = view.record() else {
+            return Err(AppError::new(Kind::No, "HOLDER_UNKNOWN", "the holder cannot be told, so it cannot be ended"));
+        };
+        if record.kind == LockKind::Task {
+            let task = record.task_id.as_deref().and_then(TaskId::parse);
+            if let Some(task) = task {
+                self.cancel(task, "luzia release --force", Some("its lane was released by force"), None)?;
+            }
+            return Ok(());
+        }
+        let (Some(pid), Some(start), Some(boot_id)) = (record.pid, record.pid_start, record.boot_id.clone()) else {
+            return Err(AppError::new(Kind::No, "HOLDER_UNKNOWN", "the sidecar names no process to end"));
+        };
+        let process = Identity { pid, start, boot_id };
+        self.store.signal(&process, Signal::Term);
+        if !self.store.await_death(&process, FORCE_GRACE) {
+            self.store.signal(&process, Signal::Kill);
+            self.store.await_death(&process, FORCE_GRACE);
+        }
+        // The command of `luzia lock` may have outlived it: whoever still has the lock file open is ended too.
+        self.end_lock_holders(view)
+    }
+
+    fn end_lock_holders(&self, view: &LockView) -> Result<(), AppError> {
+        for _ in 0..1000 {
+            let left = self.store.lock_file_users(&view.stem)?;
+            if left.is_empty() {
+                break;
+            }
+            for process in &left {
+                self.store.signal(process, Signal::Kill);
+            }
+            self.store.sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
+
+/// Who holds a lane, since when, whether it lives and how that is known, and what would change it (P7).
+pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
+    let holder = view.holder().unwrap_or("an unknown holder");
+    let since = view.record().and_then(|record| record.acquired_at);
+    let age = since.map_or(view.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0));
+    let why = match &view.verdict {
+        Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why } => why.text(),
+    };
+    let message = format!("lane \"{lane}\" is held by {holder} for {}: {why}", format_duration(age));
+    let expiry = match view.record().filter(|record| matches!(record.kind, LockKind::Lease | LockKind::Foreign)) {
+        Some(record) => record.expires_at.map(|at| format!("; its lease runs out at {at}")).unwrap_or_default(),
+        None => String::new(),
+    };
+    let command = match view.record().and_then(|record| record.lock_id.as_deref()) {
+        Some(id) => format!("luzia release {lane} --lock-id {id}"),
+        None => format!("luzia release {lane}"),
+    };
+    AppError::new(Kind::Busy, "LOCK_HELD", message)
+        .hint(format!("wait for it, or look closer with luzia explain {lane}{expiry}"))
+        .next(format!("luzia explain {lane}"))
+        .next(command)
+}
+
+fn living_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
+    let mut error = held_error(lane, view, now);
+    error.0.kind = Kind::No;
+    error.0.code = "HOLDER_LIVES";
+    error.0.hint = Some("--force ends the holder first, then releases".to_owned());
+    error.0.next = vec![format!("luzia release {lane} --force")];
+    error
+}

@@ -1,0 +1,41 @@
+//! `retry`: puts a finished task back in the queue, in its old place, as a further attempt of the same task.
+
+use super::{App, AppError, Kind};
+use crate::model::{Status, Task, TaskId};
+use crate::policy::lifecycle::{self, Trigger};
+use crate::store::{Ending, Event, Place};
+
+impl App {
+    /// Queues a finished task again.
+    pub fn retry(&self, id: TaskId) -> Result<Task, AppError> {
+        let task = self.existing(id)?;
+        if lifecycle::next(task.status, Trigger::Retry).is_none() {
+            return Err(AppError::new(
+                Kind::No,
+                "TASK_NOT_OVER",
+                format!("{id} is {}, so there is nothing to retry", task.status),
+            )
+            .next(format!("luzia show {id}")));
+        }
+        let busy =
+            || AppError::new(Kind::Busy, "TASK_BUSY", format!("somebody acts for {id} right now")).hint("try again");
+        let lock = self.store.take_supervisor_lock(id)?.ok_or_else(busy)?;
+        let Some((Place::Done, task)) = self.store.find(id)? else { return Err(busy()) };
+        let again = Task {
+            status: Status::Pending,
+            outcome: None,
+            due_at: None,
+            start_by: None,
+            after: Vec::new(),
+            claims: 0,
+            // One more attempt than were spent, whatever the limit was.
+            retries: task.retries.max(task.failures),
+            ..task
+        };
+        let ending = Ending { task: again };
+        self.store.record_ending(&ending)?;
+        self.store.settle(&ending, lock)?;
+        self.store.note(&Event::of("retried", &ending.task));
+        Ok(ending.task)
+    }
+}

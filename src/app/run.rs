@@ -1,0 +1,124 @@
+//! `run`: enqueue, dispatch if need be, stream the output, and end as the command ended.
+
+use super::enqueue::{Caller, NewTask};
+use super::logs::{Stream, Tail};
+use super::{App, AppError, Kind};
+use crate::model::{Status, Task, TaskId};
+use crate::policy::admission::Obstacle;
+use std::time::Duration;
+
+/// What the user of `run` wants next; asked between two steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wish {
+    /// Go on.
+    GoOn,
+    /// The first Ctrl-C: cancel with the grace.
+    Cancel,
+    /// The second: kill.
+    Kill,
+}
+
+/// How `run` talks to its user.
+pub trait Audience {
+    /// Output of the command. False when nobody reads it any more.
+    fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool;
+    /// The task changed its state, or waits for another reason than before.
+    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>);
+    /// What the user wants.
+    fn wish(&mut self) -> Wish;
+}
+
+impl App {
+    /// Refuses what would wait for itself: inside a task, waiting for another one in a lane that this task holds (S4.16).
+    pub fn refuse_waiting_inside(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
+        let Some(inside) = &self.inside else { return Ok(()) };
+        let task = self.task_of(new, caller)?;
+        let own = inside.task.to_string();
+        for lane in task.all_lanes() {
+            let holders = self.holders(&lane)?;
+            let is_ours = holders.iter().any(|view| view.holder() == Some(own.as_str()));
+            if is_ours && self.config.limit(&lane) <= 1 {
+                let message = format!("{own} holds lane \"{lane}\", and would wait for a task that needs it");
+                return Err(AppError::new(Kind::No, "DEADLOCK", message)
+                    .hint("queue it without waiting for it, or run the command directly")
+                    .next(format!("luzia explain {lane}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
+    pub fn take_back_if_blocked(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        if task.status != Status::Pending {
+            return Ok(None);
+        }
+        let obstacle = self.first_obstacle(task)?;
+        match self.cancel_pending(task.id, "run --no-wait", Some("it could not start at once"))? {
+            Some(_) => Ok(Some(obstacle.unwrap_or(Obstacle::Priority { ahead: 0 }))),
+            // It started after all.
+            None => Ok(None),
+        }
+    }
+
+    /// The messages of a task's events, in the words of their source, for `-v`.
+    pub fn event_messages(&self, id: TaskId, since: crate::model::Timestamp) -> Result<Vec<String>, AppError> {
+        let name = id.to_string();
+        let is_its = |line: &serde_json::Value| line.get("task").and_then(|task| task.as_str()) == Some(name.as_str());
+        let events = self.store.events_since(since)?;
+        let messages = events.iter().filter(|event| is_its(&event.line)).filter_map(|event| event.line.get("message"));
+        Ok(messages.filter_map(|message| message.as_str()).map(str::to_owned).collect())
+    }
+
+    /// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes.
+    pub fn see_through(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
+        let _presence = self.store.join_dispatchers()?;
+        let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
+        let mut watch = self.store.watch();
+        let mut told = None;
+        let mut wished = Wish::GoOn;
+        loop {
+            let wish = audience.wish();
+            if wish != wished {
+                wished = wish;
+                self.carry_out(id, wish)?;
+            }
+            let task = self.existing(id)?;
+            if task.status == Status::Pending {
+                // A pass at once, and again whenever something may have changed.
+                self.pass()?;
+            }
+            let obstacle = if task.status == Status::Pending { self.first_obstacle(&task)? } else { None };
+            let word = (task.status, obstacle.as_ref().map(Obstacle::word));
+            if told.replace(word) != Some(word) {
+                audience.progress(&task, obstacle.as_ref());
+            }
+            let may_print = !group_output || task.status.is_final();
+            if may_print && task.status != Status::Pending {
+                let mut sink = |stream, bytes: &[u8]| audience.output(stream, bytes);
+                self.copy_logs(&task, &mut tails, None, &mut sink)?;
+            }
+            if task.status.is_final() {
+                return Ok(task);
+            }
+            let pause = if task.status == Status::Pending { self.config.poll_interval_ms } else { 20 };
+            let pause = Duration::from_millis(pause.clamp(1, 1000));
+            match &mut watch {
+                Ok(watch) => drop(watch.wait(pause)),
+                Err(_) => self.store.sleep(pause.min(Duration::from_millis(20))),
+            }
+        }
+    }
+
+    fn carry_out(&self, id: TaskId, wish: Wish) -> Result<(), AppError> {
+        let grace_ms = match wish {
+            Wish::GoOn => return Ok(()),
+            Wish::Cancel => None,
+            Wish::Kill => Some(0),
+        };
+        // The end itself is seen by the loop of the caller; here the request is only made.
+        match self.request_end(id, "run", Some("interrupted by its user"), grace_ms) {
+            Err(error) if error.0.code == "TASK_OVER" => Ok(()),
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! What the command line accepts, refuses and means.
+
+use super::*;
+
+fn args(line: &[&str]) -> Vec<OsString> {
+    std::iter::once("luzia").chain(line.iter().copied()).map(OsString::from).collect()
+}
+
+fn verb(line: &[&str]) -> Verb {
+    match parse(args(line)) {
+        Ok(cli) => cli.verb,
+        Err(stop) => panic!("{line:?} is refused: {stop:?}"),
+    }
+}
+
+fn usage(line: &[&str]) -> Usage {
+    match parse(args(line)) {
+        Err(ParseStop::Usage(usage)) => usage,
+        other => panic!("{line:?} is not refused: {other:?}"),
+    }
+}
+
+fn answer(line: &[&str]) -> String {
+    match parse(args(line)) {
+        Err(ParseStop::Answer { plain, .. }) => plain,
+        other => panic!("{line:?} is not answered: {other:?}"),
+    }
+}
+
+fn enqueued(line: &[&str]) -> EnqueueArgs {
+    match verb(line) {
+        Verb::Enqueue(args) => args,
+        other => panic!("{line:?} is {other:?}"),
+    }
+}
+
+fn refused(line: &[&str], message: &str) {
+    assert_eq!(usage(line).message, message, "{line:?}");
+}
+
+#[test]
+fn the_definition_is_sound() {
+    command().debug_assert();
+    for names in [["add"], ["exec-task"], ["config"]] {
+        augment_with(root(), |all| all.contains(&names[0])).debug_assert();
+    }
+}
+
+#[test]
+fn everything_after_the_command_word_belongs_to_the_command() {
+    for (line, command) in [
+        (&["enqueue", "-u", "alice", "claude", "-p", "x", "--json"][..], &["claude", "-p", "x", "--json"][..]),
+        (&["enqueue", "claude", "--help"], &["claude", "--help"]),
+        (&["enqueue", "claude", "--", "-V"], &["claude", "--", "-V"]),
+        (&["enqueue", "--", "claude", "--", "x"], &["claude", "--", "x"]),
+        (&["enqueue", "--", "-rf"], &["-rf"]),
+        (&["enqueue", "--", "--help"], &["--help"]),
+        (&["enqueue", "--", "--"], &["--"]),
+        (&["enqueue", "echo", "", "a b"], &["echo", "", "a b"]),
+        (&["enqueue", "echo", "-u", "bob", "--wait"], &["echo", "-u", "bob", "--wait"]),
+        (&["add", "list"], &["list"]),
+    ] {
+        let parsed = enqueued(line);
+        assert_eq!(parsed.command, command, "{line:?}");
+        assert!(!parsed.wait, "{line:?}");
+    }
+    let cli = parse(args(&["enqueue", "claude", "--json"])).expect("a command line");
+    assert!(!cli.globals.is_json());
+    let Verb::Lock(lock) = verb(&["lock", "-l", "cron", "-n", "-E", "9", "--", "sh", "-n"]) else {
+        panic!("not lock");
+    };
+    assert_eq!((lock.command, lock.conflict_exit_code), (vec!["sh".into(), "-n".into()], Some(9)));
+}
+
+#[test]
+fn options_are_read() {
+    let parsed = enqueued(&[
+        "--json",
+        "enqueue",
+        "-u",
+        "a",
+        "-p",
+        "p",
+        "-l",
+        "x:1",
+        "--lane",
+        "cron",
+        "--thread",
+        "7",
+        "--thread",
+        "8",
+        "--priority",
+        "0",
+        "--in",
+        "10m",
+        "--after",
+        "12",
+        "--after",
+        "task_3",
+        "--timeout",
+        "1h",
+        "--start-within",
+        "5m",
+        "--retries",
+        "3",
+        "--key",
+        "k",
+        "--on-conflict",
+        "skip",
+        "--label",
+        "-l-",
+        "--env",
+        "A=B=C",
+        "--env",
+        "C=",
+        "--cwd",
+        "/",
+        "--grace",
+        "1s",
+        "--shell",
+        "a && b",
+        "--wait",
+    ]);
+    let task = parsed.task;
+    assert_eq!(task.user.as_deref(), Some("a"));
+    assert_eq!(task.lanes, ["x:1", "cron"]);
+    assert_eq!(task.threads, ["7", "8"]);
+    assert_eq!(task.priority, Some(0));
+    assert_eq!(task.in_time.as_deref(), Some("10m"));
+    assert_eq!(task.after, ["12", "task_3"]);
+    assert_eq!(task.retries, Some(3));
+    assert_eq!(task.on_conflict, Some(OnConflict::Skip));
+    assert_eq!(task.label.as_deref(), Some("-l-"));
+    assert_eq!(task.env, ["A=B=C", "C="]);
+    assert_eq!(task.shell.as_deref(), Some("a && b"));
+    assert!(parsed.wait && parsed.command.is_empty());
+}
+
+#[test]
+fn global_options_stand_before_or_after_the_verb() {
+    for line in [
+        &["--json", "--state-dir", "/s", "-qv", "list"][..],
+        &["list", "--json", "--state-dir=/s", "-q", "-v"],
+        &["-v", "--json", "list", "--json", "--state-dir", "/s", "-q"],
+        &["-qvojson", "--state-dir", "/s", "list"],
+    ] {
+        let globals = parse(args(line)).expect("a command line").globals;
+        assert_eq!(globals.state_dir.as_deref(), Some("/s"), "{line:?}");
+        assert!(globals.is_json() && globals.quiet, "{line:?}");
+        assert_eq!(globals.verbose, 1, "{line:?}");
+    }
+    refused(&["--json", "list", "-o", "wide"], "--json and -o wide exclude each other");
+}
+
+#[test]
+fn verbs_have_their_aliases() {
+    for (alias, name) in [
+        ("add", "enqueue"),
+        ("ls", "list"),
+        ("locks", "list-locks"),
+        ("list_locks", "list-locks"),
+        ("cleanup_stale", "cleanup-stale"),
+        ("check_project", "check-project"),
+    ] {
+        assert_eq!(verb(&[alias, "x"][..if alias == "add" || alias == "check_project" { 2 } else { 1 }]).name(), name);
+    }
+    let Verb::List(list) = verb(&["ls", "--status", "pending,running", "--state", "failed"]) else {
+        panic!("not list");
+    };
+    assert_eq!(list.states, [TaskState::Pending, TaskState::Running, TaskState::Failed]);
+}
+
+#[test]
+fn verbs_are_not_abbreviated() {
+    let stop = usage(&["enq", "-u", "a", "x"]);
+    assert_eq!(stop.message, "there is no verb \"enq\"");
+    assert_eq!(stop.hint.as_deref(), Some("did you mean \"enqueue\"? verbs are not abbreviated"));
+    assert_eq!(stop.next, ["luzia --help"]);
+    let hint = usage(&["c"]).hint.expect("a hint");
+    assert_eq!(
+        hint,
+        "verbs are not abbreviated; these begin so: cancel, check, cleanup-stale, check-project, config, completions"
+    );
+    let hint = usage(&["lsit"]).hint.expect("a hint");
+    assert!(hint.contains("\"list\""), "{hint}");
+    refused(&["config", "sho"], "luzia config has no verb \"sho\"");
+    refused(&["enqueue", "--prio", "3", "x"], "there is no option \"--prio\"");
+}
+
+#[test]
+fn one_user_only() {
+    for line in [
+        &["enqueue", "--user", "a", "--user", "b", "x"][..],
+        &["run", "-u", "a", "-u", "b", "x"],
+        &["lock", "-u", "a", "--user", "b", "x"],
+    ] {
+        refused(line, "only one user may be given");
+    }
+}
+
+#[test]
+fn priorities_are_one_digit() {
+    for wrong in ["-1", "256", "1e9", "NaN", "0x10", "１", "10", "05", "+5", " 5", "5 ", "--json"] {
+        let stop = usage(&["enqueue", "--priority", wrong, "x"]);
+        assert_eq!(stop.message, format!("\"{wrong}\" is not a value of --priority"));
+        assert_eq!(stop.hint.as_deref(), Some("a priority is one digit from 0 (first) to 9 (last)"));
+    }
+    refused(&["enqueue", "--priority", "", "x"], "--priority needs a value");
+    for (line, name) in [
+        (&["enqueue", "--retries", "-1", "x"][..], "--retries"),
+        (&["enqueue", "--retries", "4294967296", "x"], "--retries"),
+        (&["lock", "-E", "256", "x"], "--conflict-exit-code"),
+        (&["lock", "-E", "+1", "x"], "--conflict-exit-code"),
+        (&["acquire", "a", "--task", "t", "--pid", "0"], "--pid"),
+        (&["acquire", "a", "--task", "t", "--pid", "-1"], "--pid"),
+        (&["acquire", "a", "--task", "t", "--pid", "4294967296"], "--pid"),
+        (&["logs", "1", "-n", "１"], "--lines"),
+    ] {
+        let message = usage(line).message;
+        assert!(message.ends_with(&format!("is not a value of {name}")), "{message}");
+    }
+}
+
+#[test]
+fn options_that_exclude_each_other_are_refused() {
+    for (line, message) in [
+        (&["enqueue", "--in", "1s", "--at", "x", "c"][..], "--in and --at exclude each other"),
+        (&["lock", "-u", "a", "-l", "b", "c"], "--user and --lane exclude each other"),
+        (&["lock", "-n", "-w", "1s", "c"], "--wait and --nonblock exclude each other"),
+        (&["dispatch", "--once", "--drain"], "--once and --drain exclude each other"),
+        (&["logs", "1", "--stdout", "--stderr"], "--stdout and --stderr exclude each other"),
+        (&["enqueue", "--key", "a", "--key", "b", "c"], "--key may be given only once"),
+    ] {
+        let found = usage(line).message;
+        let swapped = message.split(' ').next().zip(message.split(' ').nth(2));
+        let (one, other) = swapped.expect("two options");
+        assert!(
+            found == message || found == message.replacen(one, "#", 1).replacen(other, one, 1).replacen('#', other, 1),
+            "{found}"
+        );
+    }
+    for line in [
+        &["enqueue", "--shell", "x", "c"][..],
+        &["enqueue", "--from", "f", "c"],
+        &["enqueue", "--from", "f", "--wait"],
+        &["enqueue", "--on-conflict", "skip", "c"],
+        &["run", "--from", "f"],
+    ] {
+        usage(line);
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    for (line, message) in [
+        (&[][..], "no verb given"),
+        (&["enqueue"], "no command given"),
+        (&["enqueue", "-u", "a", "--"], "no command given"),
+        (&["run", "-u", "a"], "no command given"),
+        (&["lock", "-l", "cron"], "no command given"),
+        (&["show"], "missing: <TASK>"),
+        (&["wait"], "missing: <TASK>..."),
+        (&["acquire", "a"], "missing: --task <ID>"),
+        (&["renew"], "missing: --lock-id <ID>, <USER|LANE>"),
+        (&["config"], "luzia config needs a verb of its own"),
+        (&["show", "1", "2"], "unexpected argument \"2\""),
+        (&["wait", "1", "--timeout"], "--timeout needs a value"),
+        (&["--color", "blue", "list"], "\"blue\" is not a value of --color"),
+        (&["list", "--state", "aborted"], "\"aborted\" is not a value of --state"),
+        (&["completions", "csh"], "\"csh\" is not a value of <SHELL>"),
+    ] {
+        refused(line, message);
+    }
+}
+
+#[test]
+fn a_mistyped_option_is_not_a_command() {
+    let stop = usage(&["enqueue", "--prioritt", "3", "claude"]);
+    assert_eq!(stop.hint.as_deref(), Some("did you mean --priority?"));
+    let stop = usage(&["enqueue", "-Z"]);
+    assert_eq!(stop.hint.as_deref(), Some("a command whose name begins with a hyphen stands after `--`"));
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    assert_eq!(answer(&["--version"]), VERSION_LINE);
+    assert_eq!(answer(&["-V"]), VERSION_LINE);
+    assert_eq!(answer(&["--json", "-V"]), VERSION_LINE);
+    let help = answer(&["--help"]);
+    let renamed = parse(vec!["/usr/bin/other".into(), "--help".into()]);
+    assert!(
+        matches!(renamed, Err(ParseStop::Answer { plain, .. }) if plain == help),
+        "help calls luzia by its own name"
+    );
+    assert!(help.starts_with("luzia makes AI agents"), "{help}");
+    assert!(answer(&["-h"]).starts_with("Make AI agents and scripts"));
+    assert!(help.contains("\nCommands:\n  enqueue "), "{help}");
+    assert!(!help.contains("supervise") && !help.contains("exec-task"), "{help}");
+    for name in command().get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name) {
+        let line = help.lines().find(|line| line.trim_start().split(' ').next() == Some(name));
+        assert!(line.is_some(), "{name} is missing");
+        let own = answer(&[name, "--help"]);
+        assert!(own.contains("\nExamples:\n  luzia ") && own.contains("\nExit codes:\n"), "{own}");
+        assert!(own.contains(&format!("Usage: luzia {name}")), "{own}");
+        assert_eq!(own, answer(&["help", name]), "{name}");
+    }
+    assert!(answer(&["config", "show", "--help"]).contains("Exit codes:"));
+}
+
+#[test]
+fn an_error_is_json_when_the_words_before_the_command_say_so() {
+    for (line, json) in [
+        (&["--json", "enq"][..], true),
+        (&["enq", "--json"], true),
+        (&["-o", "json", "list", "--bogus"], true),
+        (&["list", "--bogus", "-ojsonl"], true),
+        (&["list", "--bogus", "--output=json"], true),
+        (&["list", "--bogus", "-qo", "json"], true),
+        (&["enqueue", "--bogus", "claude", "--json"], false),
+        (&["enqueue", "--bogus", "--", "--json"], false),
+        (&["enqueue", "--label", "--json", "--bogus", "c"], false),
+        (&["enqueue", "--priority", "x", "--json", "c"], true),
+        (&["list", "--bogus", "-o", "wide"], false),
+        (&["show", "1", "2", "--json"], true),
+        (&["--json"], true),
+    ] {
+        assert_eq!(usage(line).json, json, "{line:?}");
+    }
+}
+
+#[test]
+fn arguments_that_are_not_utf8_are_refused() {
+    use std::os::unix::ffi::OsStringExt;
+    let mut line = args(&["--json", "enqueue", "--"]);
+    line.push(OsString::from_vec(b"a\xff".to_vec()));
+    match parse(line) {
+        Err(ParseStop::Usage(usage)) => {
+            assert_eq!(usage.message, "argument 4 is not UTF-8: \"a\u{fffd}\"");
+            assert!(usage.json);
+        }
+        other => panic!("{other:?}"),
+    }
+    let mut line = vec![OsString::from_vec(b"/bin/\xff".to_vec())];
+    line.push("list".into());
+    assert!(parse(line).is_ok(), "the program's own name does not matter");
+    assert!(matches!(parse(Vec::new()), Err(ParseStop::Usage(_))));
+}
+
+#[test]
+fn hidden_verbs_are_read() {
+    let Verb::Supervise(parsed) = verb(&["--state-dir", "/s", "supervise", "--recover", "task_1"]) else {
+        panic!("not supervise");
+    };
+    assert!(parsed.recover);
+    let Verb::ExecTask(parsed) = verb(&["exec-task", "-x", "--help", "--"]) else {
+        panic!("not exec-task");
+    };
+    assert_eq!(parsed.args, ["-x", "--help", "--"]);
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_command_line_makes_parsing_panic(words in proptest::collection::vec("(--?)?[a-z=,\\PC]{0,8}|enqueue|list|run|lock|-o|--json|--", 0..6)) {
+        let _ = parse(std::iter::once("luzia".into()).chain(words.into_iter().map(OsString::from)).collect());
+    }
+}

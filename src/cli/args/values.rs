@@ -1,0 +1,147 @@
+//! The words and numbers that options accept. What needs a rule of the domain is read at the door, not here.
+
+use clap::ValueEnum;
+
+/// What `--key` does when an unfinished task has the key.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnConflict {
+    /// Queue the new task behind the other
+    Queue,
+    /// Queue nothing and print the id of the other (the default)
+    #[default]
+    Skip,
+    /// Cancel the other and queue the new task
+    Replace,
+    /// Queue nothing and fail
+    Reject,
+}
+
+/// The seven states of a task.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TaskState {
+    /// Accepted, not started
+    Pending,
+    /// Its command runs
+    Running,
+    /// Waits for an event
+    Waiting,
+    /// Its command ended with 0
+    Completed,
+    /// Its command ended otherwise, or could not run
+    Failed,
+    /// A time limit ended it
+    Timeout,
+    /// Somebody ended it
+    Cancelled,
+}
+
+impl TaskState {
+    /// The state's word, as in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What is known about the holder of a lock.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockState {
+    /// The holder lives
+    Held,
+    /// The holder is proven dead, or its lease has run out
+    Stale,
+    /// The supervisor is dead, the command lives
+    Orphan,
+    /// The holder lives past its limit
+    Overdue,
+}
+
+impl LockState {
+    /// The state's word, as in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Stale => "stale",
+            Self::Orphan => "orphan",
+            Self::Overdue => "overdue",
+        }
+    }
+}
+
+/// How to answer.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OutputFormat {
+    /// Columns for people
+    #[default]
+    Table,
+    /// More columns
+    Wide,
+    /// One JSON document
+    Json,
+    /// One JSON document a line
+    Jsonl,
+    /// Only the names, one a line
+    Name,
+}
+
+impl OutputFormat {
+    /// The format's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Wide => "wide",
+            Self::Json => "json",
+            Self::Jsonl => "jsonl",
+            Self::Name => "name",
+        }
+    }
+
+    /// Whether answers and errors are JSON.
+    pub fn is_json(self) -> bool {
+        match self {
+            Self::Json | Self::Jsonl => true,
+            Self::Table | Self::Wide | Self::Name => false,
+        }
+    }
+}
+
+/// When to use colour.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ColorWhen {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Also in a pipe
+    Always,
+    /// Not even on a terminal
+    Never,
+}
+
+/// Reads one digit, 0 to 9.
+pub(super) fn priority(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [digit @ b'0'..=b'9'] => Ok(digit - b'0'),
+        _ => Err("a priority is one digit from 0 (first) to 9 (last)".into()),
+    }
+}
+
+/// Reads a plain decimal number: digits only, so neither `+1` nor `1e9`.
+pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("a whole number is written in digits".into());
+    }
+    text.parse().map_err(|_| "the number is too large".into())
+}
+
+/// Reads the number of a process, from 1.
+pub(super) fn pid(text: &str) -> Result<u32, String> {
+    let wrong = || String::from("a pid is a whole number from 1 to 2147483647");
+    number::<i32>(text).ok().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0).ok_or_else(wrong)
+}

@@ -1,0 +1,178 @@
+//! Where answers go: data to stdout, sentences to stderr, each in the form that was asked for. Writes through a function
+//! that its maker gives, so that nothing here touches the operating system.
+
+use super::args::{Globals, OutputFormat};
+use super::escape::escape_controls;
+use super::json;
+use super::report::Report;
+use super::style::{Style, Tone};
+use super::table::{Layout, Table};
+use crate::app::AppError;
+use crate::model::Timestamp;
+use serde_json::Value;
+use std::io;
+
+/// One of the two streams.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Channel {
+    /// Data.
+    Out,
+    /// Sentences, hints, progress.
+    Err,
+}
+
+/// What came of writing.
+pub enum Wrote {
+    /// All of it was written.
+    Done,
+    /// Nobody reads any more.
+    Closed,
+    /// It could not be written.
+    Failed(io::Error),
+}
+
+/// Why a verb stopped early.
+pub enum Stop {
+    /// It was refused.
+    Refused(AppError),
+    /// Nobody reads the answer: end quietly with 0.
+    Closed,
+    /// The answer could not be written.
+    Unwritten(io::Error),
+}
+
+impl From<AppError> for Stop {
+    fn from(error: AppError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// What a verb ends with: its exit code, or why it stopped.
+pub type Answer = Result<u8, Stop>;
+
+/// What is known of the two streams.
+#[derive(Clone, Copy, Debug)]
+pub struct Streams {
+    /// Style of stdout.
+    pub out_style: Style,
+    /// Style of stderr.
+    pub err_style: Style,
+    /// Whether stdout is a terminal.
+    pub is_out_terminal: bool,
+    /// Whether stderr is a terminal.
+    pub is_err_terminal: bool,
+    /// The width of the terminal on stdout.
+    pub width: Option<u16>,
+}
+
+/// The two streams, and the form of answers.
+pub struct Console<'a> {
+    write: &'a mut dyn FnMut(Channel, &[u8]) -> Wrote,
+    /// What is known of the streams.
+    pub streams: Streams,
+    /// The form of answers.
+    pub format: OutputFormat,
+    /// No hints and no progress.
+    pub quiet: bool,
+    /// Say what is done.
+    pub verbose: bool,
+    /// The moment at which the answer is given, for ages.
+    pub now: Timestamp,
+}
+
+impl<'a> Console<'a> {
+    /// A console for the global options of a command line.
+    pub fn new(
+        globals: &Globals,
+        streams: Streams,
+        now: Timestamp,
+        write: &'a mut dyn FnMut(Channel, &[u8]) -> Wrote,
+    ) -> Self {
+        Self { write, streams, format: globals.format(), quiet: globals.quiet, verbose: globals.verbose > 0, now }
+    }
+
+    /// Whether answers are JSON.
+    pub fn is_json(&self) -> bool {
+        self.format.is_json()
+    }
+
+    /// Writes data.
+    pub fn out(&mut self, text: &str) -> Result<(), Stop> {
+        self.out_bytes(text.as_bytes())
+    }
+
+    /// Writes data as it is.
+    pub fn out_bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        match (self.write)(Channel::Out, bytes) {
+            Wrote::Done => Ok(()),
+            Wrote::Closed => Err(Stop::Closed),
+            Wrote::Failed(error) => Err(Stop::Unwritten(error)),
+        }
+    }
+
+    /// Writes to stderr as it is; whoever closed it does not want to know.
+    pub fn err_bytes(&mut self, bytes: &[u8]) {
+        let _ = (self.write)(Channel::Err, bytes);
+    }
+
+    /// Writes a document: one line for `jsonl`, indented otherwise.
+    pub fn document(&mut self, value: &Value) -> Result<(), Stop> {
+        let text = if self.format == OutputFormat::Jsonl { json::line(value) } else { json::pretty(value) };
+        self.out(&text)
+    }
+
+    /// Writes a list: as a document with `items`, or each by itself for `jsonl`.
+    pub fn items(&mut self, schema: &str, items: Vec<Value>) -> Result<(), Stop> {
+        if self.format == OutputFormat::Jsonl {
+            for item in &items {
+                self.out(&json::line(item))?;
+            }
+            return Ok(());
+        }
+        self.document(&json::list(schema, items))
+    }
+
+    /// Writes a table, or only its names.
+    pub fn table(&mut self, table: &Table) -> Result<(), Stop> {
+        let text = match self.format {
+            OutputFormat::Name => table.names(),
+            OutputFormat::Table | OutputFormat::Wide | OutputFormat::Json | OutputFormat::Jsonl => {
+                let wide = self.format == OutputFormat::Wide;
+                table.render(Layout { width: self.streams.width, wide, style: self.streams.out_style })
+            }
+        };
+        self.out(&text)
+    }
+
+    /// Says a sentence on stderr, unless `-q`.
+    pub fn say(&mut self, text: &str) {
+        if !self.quiet {
+            let line = format!("{}\n", escape_controls(text));
+            self.err_bytes(line.as_bytes());
+        }
+    }
+
+    /// Says a hint on stderr, unless `-q` or JSON is asked for.
+    pub fn hint(&mut self, text: &str) {
+        if !self.quiet && !self.is_json() {
+            let word = self.streams.err_style.paint(Tone::Faint, "hint:").into_owned();
+            let line = format!("{word} {}\n", escape_controls(text));
+            self.err_bytes(line.as_bytes());
+        }
+    }
+
+    /// Says a line on stderr with `-v` only; log lines quoted from a source come out word for word.
+    pub fn log(&mut self, text: &str) {
+        if self.verbose {
+            let line = format!("{}\n", escape_controls(text));
+            self.err_bytes(line.as_bytes());
+        }
+    }
+
+    /// Reports an error on stderr and gives its exit code.
+    pub fn report(&mut self, report: &Report) -> u8 {
+        let text = report.render(self.is_json(), self.streams.err_style);
+        self.err_bytes(text.as_bytes());
+        report.exit
+    }
+}

@@ -1,0 +1,188 @@
+//! The door: from the text of options and task lines to what the use cases ask for. Checks form, knows no rule.
+
+use super::args::{OnConflict as Word, TaskOptions};
+use crate::app::AppError;
+use crate::app::enqueue::{NewTask, OnConflict, line_error};
+use crate::model::time::parse_duration;
+use serde_json::{Map, Value};
+
+/// The request of `enqueue` and `run`.
+pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
+    NewTask {
+        user: options.user.clone(),
+        project: options.project.clone(),
+        lanes: options.lanes.clone(),
+        threads: options.threads.clone(),
+        priority: options.priority,
+        delay: options.in_time.clone(),
+        at: options.at.clone(),
+        after: options.after.clone(),
+        timeout: options.timeout.clone(),
+        start_within: options.start_within.clone(),
+        grace: options.grace.clone(),
+        retries: options.retries,
+        key: options.key.clone(),
+        on_conflict: options.on_conflict.map(on_conflict),
+        label: options.label.clone(),
+        env: options.env.clone(),
+        cwd: options.cwd.clone(),
+        prompt: options.prompt.clone(),
+        shell: options.shell.clone(),
+        command: command.to_vec(),
+    }
+}
+
+fn on_conflict(word: Word) -> OnConflict {
+    match word {
+        Word::Queue => OnConflict::Queue,
+        Word::Skip => OnConflict::Skip,
+        Word::Replace => OnConflict::Replace,
+        Word::Reject => OnConflict::Reject,
+    }
+}
+
+/// Reads a duration option, in milliseconds.
+pub fn duration(option: &str, text: Option<&str>) -> Result<Option<u64>, AppError> {
+    crate::app::enqueue::duration(option, text)
+}
+
+/// Reads a number of seconds or a duration given as a bare argument, in milliseconds.
+pub fn seconds(text: &str) -> Result<u64, AppError> {
+    parse_duration(text).map_err(|error| AppError::usage(error.to_string()))
+}
+
+/// Reads the lines of `--from`: JSON objects with the option names as keys and `command`, an array. Empty lines are
+/// passed over; any other mistake is named by its line, and nothing is queued.
+pub fn task_lines(text: &str) -> Result<Vec<NewTask>, AppError> {
+    let mut tasks = Vec::new();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let task = task_line(line).map_err(|why| {
+            let hint = "a line is {\"user\": \"alice\", \"command\": [\"make\", \"test\"]}; nothing was queued";
+            line_error(at + 1, AppError::usage(why).hint(hint))
+        })?;
+        tasks.push(task);
+    }
+    Ok(tasks)
+}
+
+fn task_line(line: &str) -> Result<NewTask, String> {
+    let members: Map<String, Value> =
+        serde_json::from_str(line).map_err(|error| format!("it is no JSON object: {error}"))?;
+    let mut task = NewTask::default();
+    for (key, value) in members {
+        match key.as_str() {
+            "user" => task.user = Some(text(&key, value)?),
+            "project" => task.project = Some(text(&key, value)?),
+            "lanes" | "lane" => task.lanes = texts(&key, value)?,
+            "threads" | "thread" => task.threads = texts(&key, value)?,
+            "priority" => task.priority = Some(number(&key, &value)?),
+            "in" => task.delay = Some(amount(&key, value)?),
+            "at" => task.at = Some(text(&key, value)?),
+            "after" => task.after = texts(&key, value)?,
+            "timeout" => task.timeout = Some(amount(&key, value)?),
+            "start_within" | "start-within" => task.start_within = Some(amount(&key, value)?),
+            "grace" => task.grace = Some(amount(&key, value)?),
+            "retries" => task.retries = Some(number(&key, &value)?),
+            "key" => task.key = Some(text(&key, value)?),
+            "on_conflict" | "on-conflict" => task.on_conflict = Some(conflict_word(&text(&key, value)?)?),
+            "label" => task.label = Some(text(&key, value)?),
+            "env" => task.env = env(value)?,
+            "cwd" => task.cwd = Some(text(&key, value)?),
+            "prompt" => task.prompt = Some(text(&key, value)?),
+            "shell" => task.shell = Some(text(&key, value)?),
+            "command" => task.command = texts(&key, value)?,
+            other => return Err(format!("\"{other}\" is no option of a task")),
+        }
+    }
+    Ok(task)
+}
+
+fn text(key: &str, value: Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text),
+        _ => Err(format!("\"{key}\" must be a string")),
+    }
+}
+
+fn texts(key: &str, value: Value) -> Result<Vec<String>, String> {
+    match value {
+        Value::String(text) if key != "command" => Ok(vec![text]),
+        Value::Array(items) => items
+            .into_iter()
+            .map(|item| match item {
+                Value::Number(number) if key != "command" => Ok(number.to_string()),
+                other => text(key, other),
+            })
+            .collect(),
+        Value::Number(number) if key != "command" => Ok(vec![number.to_string()]),
+        _ => Err(format!("\"{key}\" must be an array of strings")),
+    }
+}
+
+fn number<T: TryFrom<u64>>(key: &str, value: &Value) -> Result<T, String> {
+    let found = value.as_u64().and_then(|number| T::try_from(number).ok());
+    found.ok_or_else(|| format!("\"{key}\" must be a whole number in its range"))
+}
+
+/// A duration: text, or a number of seconds.
+fn amount(key: &str, value: Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text),
+        Value::Number(number) => Ok(number.to_string()),
+        _ => Err(format!("\"{key}\" must be a duration")),
+    }
+}
+
+fn env(value: Value) -> Result<Vec<String>, String> {
+    match value {
+        Value::Object(members) => {
+            members.into_iter().map(|(key, value)| Ok(format!("{key}={}", text("env", value)?))).collect()
+        }
+        other => texts("env", other),
+    }
+}
+
+fn conflict_word(word: &str) -> Result<OnConflict, String> {
+    match word {
+        "queue" => Ok(OnConflict::Queue),
+        "skip" => Ok(OnConflict::Skip),
+        "replace" => Ok(OnConflict::Replace),
+        "reject" => Ok(OnConflict::Reject),
+        _ => Err("\"on_conflict\" must be queue, skip, replace or reject".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_reads_like_the_options() {
+        let line = r#"{"user":"alice","lanes":["cron"],"thread":7,"priority":2,"timeout":30,"env":{"A":"b"},"command":["make","test"]}"#;
+        let task = task_lines(line).expect("it reads").remove(0);
+        assert_eq!(
+            (task.user.as_deref(), task.priority, task.timeout.as_deref()),
+            (Some("alice"), Some(2), Some("30"))
+        );
+        assert_eq!((task.lanes, task.threads, task.env), (vec!["cron".into()], vec!["7".into()], vec!["A=b".into()]));
+        assert_eq!(task.command, ["make", "test"]);
+    }
+
+    #[test]
+    fn a_mistake_is_named_by_its_line() {
+        for (line, part) in [
+            ("{", "line 2"),
+            ("[]", "line 2"),
+            (r#"{"usr":"a"}"#, "\"usr\" is no option"),
+            (r#"{"priority":"high"}"#, "whole number"),
+            (r#"{"priority":300}"#, "whole number"),
+            (r#"{"command":"make"}"#, "array"),
+            (r#"{"env":{"A":1}}"#, "string"),
+            (r#"{"on_conflict":"maybe"}"#, "must be queue"),
+        ] {
+            let error = task_lines(&format!("\n{line}\n")).expect_err("it is refused");
+            assert!(error.to_string().contains(part), "{error}");
+            assert!(error.to_string().starts_with("line 2: "), "{error}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The model as JSON documents (contract, section 5). Keys are append-only within v1.
+//!
+//! Pure functions; must not print, and must not ask the time.
+
+use super::escape::is_hostile;
+use crate::model::task::Outcome;
+use crate::model::{LaneName, Status, Task, Timestamp};
+use serde_json::{Map, Value, json};
+
+/// One document: `{"schema":"luzia.<schema>/v1", …members}`, in the order given.
+pub fn document<'a>(schema: &str, members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+    let mut map = Map::new();
+    map.insert("schema".into(), json!(format!("luzia.{schema}/v1")));
+    for (key, value) in members {
+        map.insert(key.into(), value);
+    }
+    Value::Object(map)
+}
+
+/// The document of a list: its members under `items`.
+pub fn list(schema: &str, items: Vec<Value>) -> Value {
+    document(schema, [("items", Value::Array(items))])
+}
+
+/// The document of one thing: the schema, then the thing's own members.
+pub fn single(schema: &str, thing: Value) -> Value {
+    let mut whole = document(schema, []);
+    if let (Value::Object(whole), Value::Object(members)) = (&mut whole, thing) {
+        whole.extend(members);
+    }
+    whole
+}
+
+/// A document as one line, newline included. Control characters that JSON allows in strings (C1, DEL, bidirectional
+/// controls) are escaped, so that the line is safe on a terminal too.
+pub fn line(value: &Value) -> String {
+    guarded(&value.to_string())
+}
+
+/// A document indented for people, newline included.
+pub fn pretty(value: &Value) -> String {
+    guarded(&format!("{value:#}"))
+}
+
+/// A moment: RFC 3339 in UTC with milliseconds.
+pub fn time(at: Timestamp) -> Value {
+    Value::String(at.to_string())
+}
+
+/// A moment that may be missing: null then.
+pub fn maybe_time(at: Option<Timestamp>) -> Value {
+    at.map_or(Value::Null, time)
+}
+
+/// The lanes of a task as its JSON lists them: the user's first, then the others; not `global`, which all take.
+pub fn task_lanes(task: &Task) -> Vec<String> {
+    let mut lanes = vec![LaneName::user(&task.user).to_string()];
+    lanes.extend(task.lanes.iter().map(LaneName::to_string));
+    lanes
+}
+
+/// Everything a task says of itself. The members of its end are there once it is over (S1.35–S1.38).
+pub fn task(task: &Task) -> Value {
+    let start = task.last_start.as_ref();
+    let mut members = object(json!({
+        "id": task.id.to_string(),
+        "status": task.status.word(),
+        "user": task.user.as_str(),
+        "project": task.project.as_ref().map(|name| name.as_str()),
+        "lanes": task_lanes(task),
+        "priority": task.priority.number(),
+        "tier": task.priority.tier().word(),
+        "command": task.command,
+        "label": task.label,
+        "key": task.key,
+        "cwd": task.cwd,
+        "created_at": time(task.created_at),
+        "due_at": maybe_time(task.due_at),
+        "after": task.after.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "timeout_ms": task.timeout_ms,
+        "grace_ms": task.grace_ms,
+        "start_by": maybe_time(task.start_by),
+        "retries": task.retries,
+        "attempt": attempt(task),
+        "starts": task.starts,
+        "started_at": maybe_time(start.map(|start| start.at)),
+        "lock_id": start.map(|start| start.lock_id.as_str()),
+        "fence": start.map(|start| start.fence),
+        "conductor_dir": task.conductor_dir,
+        "variables": {},
+    }));
+    if let Some(outcome) = &task.outcome {
+        members.extend(end(outcome));
+    }
+    Value::Object(members)
+}
+
+/// The members of a task that is over, also under the names of the rows S1.35–S1.38.
+fn end(outcome: &Outcome) -> Map<String, Value> {
+    let completed_at = time(outcome.completed_at);
+    let mut members = object(json!({
+        "completed_at": completed_at,
+        "completedAt": completed_at,
+        "result_type": outcome.result_type(),
+        "resultType": outcome.result_type(),
+        "resultSummary": outcome.summary,
+        "exit_code": outcome.exit_code,
+        "signal": outcome.signal,
+        "ran_ms": outcome.ran_ms,
+    }));
+    let of_status = match outcome.status {
+        // A task without steps is one step, of index 0.
+        Status::Failed => json!({ "errorMessage": outcome.error, "failedActionId": 0 }),
+        Status::Cancelled => json!({
+            "cancelledBy": outcome.cancelled_by,
+            "cancelReason": outcome.cancel_reason,
+        }),
+        Status::Timeout => json!({ "errorMessage": outcome.error }),
+        Status::Pending | Status::Running | Status::Waiting | Status::Completed => json!({}),
+    };
+    members.extend(object(of_status));
+    members
+}
+
+/// The number of the attempt that runs, comes next, or was the last.
+fn attempt(task: &Task) -> u32 {
+    match task.status {
+        Status::Failed | Status::Timeout => task.failures.max(1),
+        Status::Pending | Status::Running | Status::Waiting | Status::Completed | Status::Cancelled => task.attempt(),
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// Escapes within JSON text. Raw control characters of this kind stand only in strings there.
+fn guarded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        if is_hostile(c) && c != '\n' {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::task::Start;
+    use crate::model::{Name, Priority, TaskId};
+
+    fn name(text: &str) -> Name {
+        Name::new(text).expect("a name")
+    }
+
+    fn example() -> Task {
+        Task {
+            id: TaskId(12),
+            status: Status::Pending,
+            user: name("alice"),
+            project: None,
+            lanes: vec![LaneName::parse("thread:7").expect("a lane")],
+            priority: Priority::DEFAULT,
+            command: vec!["echo".into(), "a\u{202e}\u{9b}\n".into()],
+            stdin: None,
+            label: None,
+            key: None,
+            env: vec![(b"SECRET".to_vec(), b"x".to_vec())],
+            cwd: "/".into(),
+            umask: 0o022,
+            conductor_dir: "/c".into(),
+            conductor_configured: false,
+            run_as: None,
+            created_at: Timestamp(1_768_005_905_120),
+            created_by_pid: 1,
+            due_at: None,
+            after: vec![TaskId(3)],
+            start_by: None,
+            timeout_ms: Some(1000),
+            grace_ms: 10_000,
+            retries: 2,
+            failures: 0,
+            starts: 0,
+            claims: 0,
+            last_start: None,
+            outcome: None,
+            extra: None,
+        }
+    }
+
+    fn ended(status: Status) -> Value {
+        let mut over = example();
+        over.status = status;
+        over.failures = u32::from(status == Status::Failed);
+        over.last_start = Some(Start { at: over.created_at, lock_id: "task_12_1768005905".into(), fence: 4 });
+        over.outcome = Some(Outcome {
+            status,
+            completed_at: Timestamp(1_768_005_906_000),
+            exit_code: Some(1),
+            signal: None,
+            summary: "exited with 1".into(),
+            error: Some("exited with 1".into()),
+            cancelled_by: Some("user".into()),
+            cancel_reason: Some("why".into()),
+            ran_ms: Some(5),
+        });
+        task(&over)
+    }
+
+    #[test]
+    fn a_task_has_the_members_of_the_contract() {
+        let value = task(&example());
+        assert_eq!(value["id"], "task_12");
+        assert_eq!(value["status"], "pending");
+        assert_eq!(value["lanes"], json!(["user:alice", "thread:7"]));
+        assert_eq!(value["tier"], "normal");
+        assert_eq!(value["after"], json!(["task_3"]));
+        assert_eq!(value["created_at"], "2026-01-10T00:45:05.120Z");
+        assert_eq!(value["attempt"], 1);
+        assert!(value.get("project").is_some_and(Value::is_null));
+        assert!(value.get("completedAt").is_none());
+        assert!(!value.to_string().contains("SECRET"), "the environment stays private");
+    }
+
+    #[test]
+    fn the_end_of_a_task_has_the_members_of_its_state() {
+        for (status, result, keys) in [
+            (Status::Completed, "success", &["resultSummary", "variables"][..]),
+            (Status::Failed, "failure", &["errorMessage", "failedActionId"]),
+            (Status::Timeout, "timeout", &["resultSummary"]),
+            (Status::Cancelled, "cancelled", &["cancelledBy", "cancelReason"]),
+        ] {
+            let value = ended(status);
+            assert_eq!(value["resultType"], result);
+            assert_eq!(value["result_type"], result);
+            assert_eq!(value["completedAt"], "2026-01-10T00:45:06.000Z");
+            assert_eq!(value["attempt"], 1);
+            for key in keys {
+                assert!(value.get(key).is_some_and(|found| !found.is_null()), "{status} {key}");
+            }
+        }
+        assert!(ended(Status::Completed).get("cancelledBy").is_none());
+    }
+
+    #[test]
+    fn a_line_is_json_and_safe_on_a_terminal() {
+        let text = line(&single("show", task(&example())));
+        assert!(text.starts_with("{\"schema\":\"luzia.show/v1\",\"id\":\"task_12\","), "{text}");
+        assert!(text.contains("a\\u202e\\u009b\\n") && text.ends_with("}\n"), "{text}");
+        assert_eq!(text.lines().count(), 1);
+        for text in [text, pretty(&task(&example()))] {
+            let back: Value = serde_json::from_str(&text).expect("JSON");
+            assert_eq!(back["command"][1], "a\u{202e}\u{9b}\n");
+        }
+        assert_eq!(line(&list("list", vec![])), "{\"schema\":\"luzia.list/v1\",\"items\":[]}\n");
+    }
+}

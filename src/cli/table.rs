@@ -1,0 +1,287 @@
+//! Tables: fitted to the width of a terminal, or the same columns whole in a pipe.
+//!
+//! Makes text; must not print and must not choose what stands in a cell. Every cell is escaped here.
+
+use super::escape::escape_controls;
+use super::style::{Style, Tone};
+use comfy_table::{Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Row, presets};
+
+/// What stands in an empty cell, so that columns can be counted.
+const EMPTY: &str = "-";
+/// The least width in which a last column is cut instead of left to the terminal.
+const LEAST_WIDTH: u16 = 20;
+
+/// A column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// The heading, in capitals.
+    pub title: &'static str,
+    /// Whether it is left out unless `-o wide` is asked for.
+    pub is_wide: bool,
+}
+
+impl Column {
+    /// A column that is always shown.
+    pub const fn new(title: &'static str) -> Self {
+        Self { title, is_wide: false }
+    }
+
+    /// A column of `-o wide`.
+    pub const fn wide(title: &'static str) -> Self {
+        Self { title, is_wide: true }
+    }
+}
+
+/// Where a table is going.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Layout {
+    /// The width of the terminal; `None` in a pipe.
+    pub width: Option<u16>,
+    /// Whether the columns of `-o wide` are shown.
+    pub wide: bool,
+    /// Colour.
+    pub style: Style,
+}
+
+/// Rows under headings. The first column names the thing of its row (`-o name`); the last one is cut when a terminal
+/// is too narrow, so text of any length belongs there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<(String, Tone)>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new(columns: &[Column]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row, one text a column.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        self.toned_row(cells.into_iter().map(|text| (text.into(), Tone::Plain)));
+    }
+
+    /// Adds a row whose cells have tones. Missing cells are empty, further ones are left out.
+    pub fn toned_row(&mut self, cells: impl IntoIterator<Item = (String, Tone)>) {
+        let mut row: Vec<(String, Tone)> = cells.into_iter().collect();
+        row.resize_with(self.columns.len(), Default::default);
+        self.rows.push(row);
+    }
+
+    /// Whether there is nothing to show but headings.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table, each line with a newline at its end.
+    pub fn render(&self, layout: Layout) -> String {
+        let shown: Vec<usize> =
+            (0..self.columns.len()).filter(|at| layout.wide || !self.columns[*at].is_wide).collect();
+        let Some((last, body)) = shown.split_last() else {
+            return String::new();
+        };
+        match layout.width {
+            Some(width) if width >= LEAST_WIDTH => self.fitted(&shown, width, layout.style),
+            Some(_) | None => self.whole(body, *last, layout.style),
+        }
+    }
+
+    /// The first column only, one a line (`-o name`).
+    pub fn names(&self) -> String {
+        self.rows.iter().filter_map(|row| row.first()).map(|(text, _)| format!("{}\n", escape_controls(text))).collect()
+    }
+
+    /// One line a row, the last column cut at `width`.
+    fn fitted(&self, shown: &[usize], width: u16, style: Style) -> String {
+        let mut table = self.bare(shown, style, usize::from(width));
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width)
+            .set_truncation_indicator("…")
+            .set_constraints(shown.iter().skip(1).map(|_| ColumnConstraint::ContentWidth));
+        if let Some(last) = table.column_mut(shown.len() - 1) {
+            last.set_padding((0, 0));
+        }
+        // A delimiter that no escaped cell holds: the last column is cut anywhere, not at a word.
+        table.set_delimiter('\n');
+        lines(&table)
+    }
+
+    /// Every cell whole. The last column is not given to the layout, which knows widths up to 65535 only.
+    fn whole(&self, body: &[usize], last: usize, style: Style) -> String {
+        let left = self.bare(body, style, usize::MAX);
+        let heading = style.paint(Tone::Strong, self.columns[last].title);
+        let cells = self.rows.iter().map(|row| {
+            let (text, tone) = &row[last];
+            style.paint(*tone, &shown_text(text)).into_owned()
+        });
+        let right = std::iter::once(heading.into_owned()).chain(cells);
+        let mut out = String::new();
+        if body.is_empty() {
+            right.for_each(|cell| push_line(&mut out, "", &cell));
+        } else {
+            left.lines().zip(right).for_each(|(line, cell)| push_line(&mut out, &line, &cell));
+        }
+        out
+    }
+
+    /// The columns asked for, without borders, two spaces apart. Cells are cut at `most` characters, because the layout
+    /// takes quadratic time for long ones.
+    fn bare(&self, shown: &[usize], style: Style, most: usize) -> comfy_table::Table {
+        let mut table = comfy_table::Table::new();
+        table.load_preset(presets::NOTHING).force_no_tty();
+        if style.color {
+            table.enforce_styling();
+        }
+        let heading = |at: &usize| cell(self.columns[*at].title, Tone::Strong);
+        let mut headings = Row::from(shown.iter().map(heading));
+        headings.max_height(1);
+        table.set_header(headings);
+        for row in &self.rows {
+            let mut line = Row::from(shown.iter().map(|at| {
+                let (text, tone) = &row[*at];
+                cell(&cut(shown_text(text), most), *tone)
+            }));
+            line.max_height(1);
+            table.add_row(line);
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        table
+    }
+}
+
+fn shown_text(text: &str) -> String {
+    if text.is_empty() { EMPTY.to_owned() } else { escape_controls(text).into_owned() }
+}
+
+fn cut(mut text: String, most: usize) -> String {
+    if let Some((at, _)) = text.char_indices().nth(most) {
+        text.truncate(at);
+        text.push('…');
+    }
+    text
+}
+
+fn cell(text: &str, tone: Tone) -> Cell {
+    let cell = Cell::new(text);
+    match tone {
+        Tone::Plain => cell,
+        Tone::Strong => cell.add_attribute(Attribute::Bold),
+        Tone::Faint => cell.add_attribute(Attribute::Dim),
+        Tone::Good => cell.fg(Color::DarkGreen),
+        Tone::Warn => cell.fg(Color::DarkYellow),
+        Tone::Bad => cell.fg(Color::DarkRed),
+    }
+}
+
+fn lines(table: &comfy_table::Table) -> String {
+    let mut out = String::new();
+    for line in table.lines() {
+        push_line(&mut out, &line, "");
+    }
+    out
+}
+
+fn push_line(out: &mut String, left: &str, right: &str) {
+    let start = out.len();
+    out.push_str(left);
+    out.push_str(right);
+    out.truncate(start + out[start..].trim_end_matches(' ').len());
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [Column; 4] =
+        [Column::new("ID"), Column::new("USER"), Column::wide("FENCE"), Column::new("COMMAND")];
+
+    fn example() -> Table {
+        let mut table = Table::new(&COLUMNS);
+        table.row(["task_1", "alice", "17", "make a very long list of things to do today"]);
+        table.row(["task_12", "b\u{1b}[2J\n", "", ""]);
+        table
+    }
+
+    fn on(width: u16) -> Layout {
+        Layout { width: Some(width), ..Layout::default() }
+    }
+
+    #[test]
+    fn a_pipe_gets_whole_columns_two_spaces_apart() {
+        assert_eq!(
+            example().render(Layout::default()),
+            "ID       USER        COMMAND\n\
+             task_1   alice       make a very long list of things to do today\n\
+             task_12  b\\x1b[2J\\n  -\n"
+        );
+        let wide = Layout { wide: true, ..Layout::default() };
+        assert!(example().render(wide).starts_with("ID       USER        FENCE  COMMAND\n"));
+    }
+
+    #[test]
+    fn a_terminal_gets_its_last_column_cut() {
+        assert_eq!(
+            example().render(on(40)),
+            "ID       USER        COMMAND\n\
+             task_1   alice       make a very long l…\n\
+             task_12  b\\x1b[2J\\n  -\n"
+        );
+        assert!(example().render(on(200)).contains("things to do today\n"));
+    }
+
+    #[test]
+    fn no_width_breaks_a_table() {
+        for width in [0, 1, 5, 19, 20, 21, 25, 30, u16::MAX] {
+            assert_eq!(example().render(on(width)).lines().count(), 3, "{width}");
+        }
+        for columns in [&[][..], &COLUMNS[..1], &COLUMNS[2..3]] {
+            let mut table = Table::new(columns);
+            table.row(["x", "y"]);
+            table.render(on(80));
+            table.render(Layout::default());
+        }
+    }
+
+    #[test]
+    fn long_cells_stay_whole_in_a_pipe() {
+        let mut table = Table::new(&COLUMNS);
+        let long = "x y ".repeat(100_000);
+        table.row(["task_1", "alice", "", long.as_str()]);
+        table.row(["task_2", &"u".repeat(1024), "", "y"]);
+        let text = table.render(Layout::default());
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.contains(long.trim_end()));
+        assert_eq!(table.render(on(80)).lines().count(), 3);
+    }
+
+    #[test]
+    fn wide_characters_count_two() {
+        let mut table = Table::new(&[Column::new("USER"), Column::new("X")]);
+        table.row(["日本", "1"]);
+        table.row(["abcd", "2"]);
+        assert_eq!(table.render(Layout::default()), "USER  X\n日本  1\nabcd  2\n");
+    }
+
+    #[test]
+    fn colour_comes_only_when_asked_for() {
+        let mut table = Table::new(&[Column::new("ID"), Column::new("STATUS")]);
+        table.toned_row([("1".into(), Tone::Plain), ("failed".into(), Tone::Bad)]);
+        for width in [None, Some(80)] {
+            let plain = Layout { width, ..Layout::default() };
+            assert!(!table.render(plain).contains('\x1b'), "{width:?}");
+            let colored = Layout { style: Style { color: true }, ..plain };
+            let text = table.render(colored);
+            assert!(text.contains("failed") && text.contains("\x1b["), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_the_first_column() {
+        assert_eq!(example().names(), "task_1\ntask_12\n");
+    }
+}

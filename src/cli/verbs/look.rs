@@ -1,0 +1,365 @@
+//! `list`, `show`, `logs` and `explain`.
+
+use crate::app::explain::{LaneWhy, TaskWhy, Why};
+use crate::app::list::{Filter, Shown};
+use crate::app::logs::Stream;
+use crate::app::{App, AppError, Obstacle};
+use crate::cli::args::{ExplainArgs, ListArgs, LogsArgs, OutputFormat, ShowArgs, TaskState};
+use crate::cli::console::{Answer, Console, Stop};
+use crate::cli::escape::escape_lines;
+use crate::cli::exit::Exit;
+use crate::cli::style::{Tone, age};
+use crate::cli::table::{Column, Table};
+use crate::cli::{json, words};
+use crate::model::time::format_duration;
+use crate::model::{Status, Task};
+use serde_json::{Value, json};
+
+const COLUMNS: [Column; 11] = [
+    Column::new("ID"),
+    Column::new("USER"),
+    Column::new("STATUS"),
+    Column::new("PRIO"),
+    Column::new("AGE"),
+    Column::wide("PROJECT"),
+    Column::wide("LANES"),
+    Column::wide("ATTEMPT"),
+    Column::wide("LABEL"),
+    Column::new("REASON"),
+    Column::new("COMMAND"),
+];
+
+/// For how many pending tasks of one listing every reason is looked up; further ones show the reason of their user's lane.
+const REASONS_IN_FULL: usize = 50;
+
+/// `luzia list`.
+pub fn list(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
+    let filter = Filter {
+        all: args.all,
+        states: args.states.iter().map(|state| state_of(*state)).collect(),
+        user: args.user.as_deref().map(|user| crate::app::enqueue::name("user", user)).transpose()?,
+        lane: args.lane.as_deref().map(|lane| app.lane(lane)).transpose()?,
+    };
+    let key = args.sort.as_deref().map(sort_key).transpose()?;
+    let limit = args.limit.unwrap_or(usize::MAX);
+    let (mut tasks, mut bad) = (Vec::new(), Vec::new());
+    let may_stop = key.is_none();
+    app.list(
+        &filter,
+        &mut |task| {
+            tasks.push(task);
+            !may_stop || tasks.len() < limit
+        },
+        &mut |error| bad.push(error),
+    )?;
+    if let Some(key) = key {
+        tasks.sort_by_cached_key(|task| (key(task), task.id));
+    }
+    tasks.truncate(limit);
+    for error in &bad {
+        console.say(&format!("warning: {error}"));
+    }
+    if console.is_json() {
+        let mut items = Vec::with_capacity(tasks.len());
+        for (at, task) in tasks.iter().enumerate() {
+            items.push(task_json(app, task, reason(app, task, at)?, console)?);
+        }
+        console.items("list", items)?;
+        return Ok(Exit::Done.code());
+    }
+    let mut table = Table::new(&COLUMNS);
+    for (at, task) in tasks.iter().enumerate() {
+        let reason = if console.format == OutputFormat::Name { None } else { reason(app, task, at)? };
+        table.toned_row(row(task, reason.as_ref(), console));
+    }
+    if !table.is_empty() || console.format != OutputFormat::Name {
+        console.table(&table)?;
+    }
+    Ok(Exit::Done.code())
+}
+
+fn reason(app: &App, task: &Task, at: usize) -> Result<Option<Obstacle>, AppError> {
+    if task.status != Status::Pending || at >= REASONS_IN_FULL {
+        return Ok(None);
+    }
+    app.first_obstacle(task)
+}
+
+fn state_of(state: TaskState) -> Status {
+    match state {
+        TaskState::Pending => Status::Pending,
+        TaskState::Running => Status::Running,
+        TaskState::Waiting => Status::Waiting,
+        TaskState::Completed => Status::Completed,
+        TaskState::Failed => Status::Failed,
+        TaskState::Timeout => Status::Timeout,
+        TaskState::Cancelled => Status::Cancelled,
+    }
+}
+
+type SortKey = fn(&Task) -> (String, i64);
+
+fn sort_key(key: &str) -> Result<SortKey, AppError> {
+    Ok(match key {
+        "id" => |task| (String::new(), i64::try_from(task.id.0).unwrap_or(i64::MAX)),
+        "user" => |task| (task.user.to_string(), 0),
+        "status" => |task| (String::new(), task.status as i64),
+        "priority" => |task| (String::new(), i64::from(task.priority.number())),
+        "age" | "created_at" => |task| (String::new(), task.created_at.0),
+        "due_at" => |task| (String::new(), task.due_at.map_or(i64::MAX, |at| at.0)),
+        other => {
+            return Err(AppError::usage(format!("\"{other}\" is no key to sort by"))
+                .hint("sort by id, user, status, priority, created_at or due_at"));
+        }
+    })
+}
+
+fn tone(status: Status) -> Tone {
+    match status {
+        Status::Pending | Status::Waiting => Tone::Plain,
+        Status::Running | Status::Completed => Tone::Good,
+        Status::Failed | Status::Timeout => Tone::Bad,
+        Status::Cancelled => Tone::Faint,
+    }
+}
+
+fn row(task: &Task, reason: Option<&Obstacle>, console: &Console) -> Vec<(String, Tone)> {
+    let plain = |text: String| (text, Tone::Plain);
+    let reason = match (reason, &task.outcome) {
+        (Some(obstacle), _) => obstacle.word().to_owned(),
+        (None, Some(outcome)) => outcome_word(task, outcome.exit_code, outcome.signal),
+        (None, None) => String::new(),
+    };
+    vec![
+        plain(task.id.to_string()),
+        plain(task.user.to_string()),
+        (task.status.to_string(), tone(task.status)),
+        plain(task.priority.number().to_string()),
+        plain(age(console.now, task.created_at)),
+        plain(task.project.as_ref().map(ToString::to_string).unwrap_or_default()),
+        plain(json::task_lanes(task).join(",")),
+        plain(task.attempt().to_string()),
+        plain(task.label.clone().unwrap_or_default()),
+        plain(reason),
+        plain(task.command.join(" ")),
+    ]
+}
+
+fn outcome_word(task: &Task, exit_code: Option<i32>, signal: Option<i32>) -> String {
+    match (exit_code, signal) {
+        (Some(0), _) => String::new(),
+        (Some(code), _) => format!("exit={code}"),
+        (None, Some(signal)) => format!("signal={signal}"),
+        (None, None) => task.outcome.as_ref().and_then(|outcome| outcome.cancel_reason.clone()).unwrap_or_default(),
+    }
+}
+
+fn task_json(app: &App, task: &Task, reason: Option<Obstacle>, console: &Console) -> Result<Value, AppError> {
+    let mut value = json::task(task);
+    if let Value::Object(members) = &mut value {
+        if let Some(pid) = app.supervisor_pid(task)? {
+            members.insert("supervisor_pid".into(), pid.into());
+        }
+        if let Some(obstacle) = reason {
+            members.insert("reason".into(), obstacle.word().into());
+            members.insert("reason_detail".into(), words::obstacle_json(&obstacle, task, console.now));
+        }
+    }
+    Ok(value)
+}
+
+/// `luzia show`.
+pub fn show(args: &ShowArgs, app: &App, console: &mut Console) -> Answer {
+    let Shown { task, started, obstacle } = app.show(app.task_id(&args.task)?)?;
+    if console.is_json() {
+        let mut value = task_json(app, &task, obstacle, console)?;
+        if let (Value::Object(members), Some(started)) = (&mut value, &started) {
+            members.insert("started".into(), json!({ "start": started.start, "at": started.at.to_string() }));
+        }
+        console.document(&json::single("show", value))?;
+        return Ok(Exit::Done.code());
+    }
+    if console.format == OutputFormat::Name {
+        console.out(&format!("{}\n", task.id))?;
+        return Ok(Exit::Done.code());
+    }
+    let mut table = Table::new(&[Column::new("FIELD"), Column::new("VALUE")]);
+    let reason = obstacle.map(|obstacle| words::obstacle_text(&obstacle, &task, console.now).0);
+    let extra = [("reason", reason), ("supervisor_pid", started.map(|started| started.supervisor.pid.to_string()))];
+    for (field, value) in extra.into_iter().filter_map(|(field, value)| Some((field, value?))) {
+        table.row([field.to_owned(), value]);
+    }
+    if let Value::Object(members) = json::task(&task) {
+        for (field, value) in members {
+            let text = match value {
+                Value::Null => continue,
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            table.row([field, text]);
+        }
+    }
+    console.table(&table)?;
+    Ok(Exit::Done.code())
+}
+
+/// `luzia logs`.
+pub fn logs(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
+    let id = app.task_id(&args.task)?;
+    let streams: &[Stream] = match (args.stdout, args.stderr) {
+        (true, _) => &[Stream::Out],
+        (_, true) => &[Stream::Err],
+        (false, false) => &[Stream::Out, Stream::Err],
+    };
+    let mut printer = Printer { console, pattern: args.grep.clone(), rest: Vec::new(), stop: None };
+    app.logs(id, streams, args.lines, args.follow, &mut |_, bytes| printer.print(bytes))?;
+    printer.finish()?;
+    Ok(Exit::Done.code())
+}
+
+/// Prints what a command wrote: as it is into a pipe, with control characters escaped on a terminal.
+struct Printer<'a, 'b> {
+    console: &'a mut Console<'b>,
+    pattern: Option<String>,
+    rest: Vec<u8>,
+    stop: Option<Stop>,
+}
+
+impl Printer<'_, '_> {
+    fn print(&mut self, bytes: &[u8]) -> bool {
+        if self.pattern.is_none() && !self.console.streams.is_out_terminal {
+            self.stop = self.console.out_bytes(bytes).err();
+            return self.stop.is_none();
+        }
+        self.rest.extend_from_slice(bytes);
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            self.line(&line);
+        }
+        self.stop.is_none()
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        if self.stop.is_some() || self.pattern.as_ref().is_some_and(|pattern| !text.contains(pattern)) {
+            return;
+        }
+        let result = if self.console.streams.is_out_terminal {
+            let text = escape_lines(&text).into_owned();
+            self.console.out(&text)
+        } else {
+            self.console.out_bytes(line)
+        };
+        self.stop = result.err();
+    }
+
+    fn finish(mut self) -> Result<(), Stop> {
+        let rest = std::mem::take(&mut self.rest);
+        if !rest.is_empty() {
+            self.line(&rest);
+        }
+        self.stop.map_or(Ok(()), Err)
+    }
+}
+
+/// `luzia explain`.
+pub fn explain(args: &ExplainArgs, app: &App, console: &mut Console) -> Answer {
+    match app.explain(&app.target(&args.target)?)? {
+        Why::Task(why) => explain_task(&why, console)?,
+        Why::Lane(why) => explain_lane(&why, app, console)?,
+    }
+    Ok(Exit::Done.code())
+}
+
+fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
+    let (task, now) = (&why.task, console.now);
+    if console.is_json() {
+        let mut value = json::task(task);
+        if let Value::Object(members) = &mut value {
+            let reasons: Vec<Value> = why.obstacles.iter().map(|o| words::obstacle_json(o, task, now)).collect();
+            members.insert("reasons".into(), reasons.into());
+            members.insert("lanes_now".into(), why.lanes.iter().map(lane_json).collect::<Vec<_>>().into());
+            let supervisor = why.supervisor.map(|(pid, alive)| json!({ "pid": pid, "alive": alive }));
+            members.insert("supervisor".into(), supervisor.unwrap_or_default());
+        }
+        return console.document(&json::single("explain", value));
+    }
+    let mut text = String::new();
+    match (task.status, &task.outcome, why.supervisor) {
+        (Status::Pending, ..) if why.obstacles.is_empty() => {
+            text += &format!("{} waits for nothing: it starts at the next scheduling pass\n", task.id);
+        }
+        (Status::Pending, ..) => text += &format!("{} of user \"{}\" waits:\n", task.id, task.user),
+        (_, Some(outcome), _) => {
+            text += &format!("{} is over: {} at {}, {}\n", task.id, task.status, outcome.completed_at, outcome.summary);
+        }
+        (status, None, Some((pid, alive))) => {
+            let life = if alive { "alive (supervisor.lock is held)" } else { "dead; the next pass recovers the task" };
+            text += &format!("{} is {status}; its supervisor, process {pid}, is {life}\n", task.id);
+        }
+        (status, None, None) => text += &format!("{} is {status}; its command is about to start\n", task.id),
+    }
+    for obstacle in &why.obstacles {
+        let (reason, next) = words::obstacle_text(obstacle, task, now);
+        text += &format!("  {}: {reason}\n", obstacle.word());
+        if let Some(next) = next {
+            text += &format!("      try: {next}\n");
+        }
+    }
+    console.out(&escape_lines(&text))
+}
+
+fn lane_json(lane: &crate::app::LaneNow) -> Value {
+    json!({
+        "lane": lane.lane.to_string(),
+        "limit": if lane.limit == u32::MAX { Value::Null } else { lane.limit.into() },
+        "holders": lane.holders.iter().map(words::holder_json).collect::<Vec<_>>(),
+    })
+}
+
+fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> Result<(), Stop> {
+    let now = console.now;
+    let first = why.first.map(|id| app.existing(id)).transpose()?;
+    if console.is_json() {
+        let mut value = lane_json(&why.lane);
+        if let Value::Object(members) = &mut value {
+            members.insert("pending".into(), why.pending.into());
+            members.insert("first".into(), json!(why.first.map(|id| id.to_string())));
+            let reasons: Vec<Value> = first
+                .iter()
+                .flat_map(|task| why.obstacles.iter().map(|obstacle| words::obstacle_json(obstacle, task, now)))
+                .collect();
+            members.insert("reasons".into(), reasons.into());
+        }
+        return console.document(&json::single("explain", value));
+    }
+    let lane = &why.lane.lane;
+    let mut text = String::new();
+    if why.lane.holders.is_empty() {
+        text += &format!("lane \"{lane}\" is free\n");
+    }
+    for holder in &why.lane.holders {
+        text += &format!("lane \"{lane}\" is held by {}\n", words::holder_text(holder, now));
+        if let Some(expires) = holder.expires_at.filter(|at| *at > now) {
+            let left = u64::try_from(expires.ms_since(now)).unwrap_or(0);
+            text += &format!("  expires_at {expires}, in {}\n", format_duration(left));
+        }
+        let command = match &holder.lock_id {
+            Some(id) => format!("luzia release {lane} --lock-id {id}"),
+            None => format!("luzia release {lane}"),
+        };
+        text += &format!("  try: {command}\n");
+    }
+    if why.pending > 0 {
+        text += &format!("{} pending", why.pending);
+        if let Some(task) = &first {
+            text += &format!(", first {}", task.id);
+        }
+        text += "\n";
+    }
+    for (task, obstacle) in first.iter().flat_map(|task| why.obstacles.iter().map(move |obstacle| (task, obstacle))) {
+        let (reason, _) = words::obstacle_text(obstacle, task, now);
+        text += &format!("  {}: {reason}\n", obstacle.word());
+    }
+    console.out(&escape_lines(&text))
+}

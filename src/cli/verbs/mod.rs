@@ -1,0 +1,7 @@
+//! The verbs: each asks its use case and puts the answer into words.
+
+pub mod locks;
+pub mod look;
+pub mod status;
+pub mod tend;
+pub mod work;

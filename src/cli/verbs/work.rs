@@ -1,0 +1,278 @@
+//! `enqueue`, `run`, `wait`, `cancel` and `retry`.
+
+use crate::app::enqueue::{Accepted, Caller};
+use crate::app::logs::Stream;
+use crate::app::run::{Audience, Wish};
+use crate::app::{App, AppError, Kind, Obstacle};
+use crate::cli::args::{CancelArgs, EnqueueArgs, RetryArgs, RunArgs, WaitArgs};
+use crate::cli::console::{Answer, Console, Stop};
+use crate::cli::exit::Exit;
+use crate::cli::{door, json, words};
+use crate::model::{Status, Task, TaskId};
+use serde_json::{Value, json};
+
+/// `luzia enqueue`.
+pub fn enqueue(
+    args: &EnqueueArgs,
+    app: &App,
+    caller: &Caller,
+    read: &dyn Fn(&str) -> Result<String, AppError>,
+    console: &mut Console,
+) -> Answer {
+    if let Some(path) = &args.from {
+        return enqueue_lines(&read(path)?, app, caller, console);
+    }
+    let new = door::new_task(&args.task, &args.command);
+    if args.wait {
+        app.refuse_waiting_inside(&new, caller)?;
+    }
+    let accepted = app.enqueue(&new, caller)?;
+    print_accepted(app, &accepted, console).map_err(|stop| unprinted(stop, &accepted))?;
+    if !args.wait {
+        return Ok(Exit::Done.code());
+    }
+    if !app.has_dispatcher()? {
+        console.hint("nothing runs that would start it; luzia dispatch --drain does");
+    }
+    let over = app.wait(&[accepted.task.id], false, None, &mut |task| progress(task, None, console))?;
+    Ok(over.first().map_or(Exit::No.code(), words::wait_code))
+}
+
+/// An id that could not be printed must not be lost: the task is queued all the same.
+fn unprinted(stop: Stop, accepted: &Accepted) -> Stop {
+    match stop {
+        Stop::Unwritten(error) => Stop::Refused(
+            AppError::new(
+                Kind::Io,
+                "OUTPUT",
+                format!("{} is queued, but could not be printed: {error}", accepted.task.id),
+            )
+            .next(format!("luzia show {}", accepted.task.id)),
+        ),
+        other => other,
+    }
+}
+
+fn print_accepted(app: &App, accepted: &Accepted, console: &mut Console) -> Result<(), Stop> {
+    let task = &accepted.task;
+    if !console.is_json() {
+        if !accepted.created {
+            console.say(&format!("{} has that key already and is {}", task.id, task.status));
+        }
+        return console.out(&format!("{}\n", task.id));
+    }
+    let position = if task.status == Status::Pending { Some(app.position(task)?) } else { None };
+    console.document(&json::single("enqueue", accepted_json(accepted, position)))
+}
+
+fn accepted_json(accepted: &Accepted, position: Option<u64>) -> Value {
+    let task = &accepted.task;
+    let mut value = json!({
+        "success": true,
+        "queued": task.status == Status::Pending,
+        "created": accepted.created,
+        "id": task.id.to_string(),
+        "task_id": task.id.to_string(),
+        "position": position,
+    });
+    if let (Value::Object(members), Value::Object(more)) = (&mut value, json::task(task)) {
+        for (key, value) in more {
+            members.entry(key).or_insert(value);
+        }
+    }
+    value
+}
+
+fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) -> Answer {
+    let batch = door::task_lines(text)?;
+    if batch.is_empty() {
+        console.say("there was no line, so nothing was queued");
+        return Ok(Exit::Done.code());
+    }
+    let accepted = app.enqueue_batch(&batch, caller)?;
+    if console.is_json() {
+        let items = accepted.iter().map(|accepted| accepted_json(accepted, None)).collect();
+        console.items("enqueue", items)?;
+        return Ok(Exit::Done.code());
+    }
+    let ids: String = accepted.iter().map(|accepted| format!("{}\n", accepted.task.id)).collect();
+    console.out(&ids)?;
+    Ok(Exit::Done.code())
+}
+
+/// `luzia run`.
+pub fn run(
+    args: &RunArgs,
+    app: &App,
+    caller: &Caller,
+    interrupts: &mut dyn FnMut() -> u32,
+    console: &mut Console,
+) -> Answer {
+    let new = door::new_task(&args.task, &args.command);
+    app.refuse_waiting_inside(&new, caller)?;
+    let accepted = app.enqueue(&new, caller)?;
+    if args.no_wait && accepted.created {
+        app.pass()?;
+        let task = app.existing(accepted.task.id)?;
+        if let Some(obstacle) = app.take_back_if_blocked(&task)? {
+            let (text, next) = words::obstacle_text(&obstacle, &task, console.now);
+            let mut error = AppError::new(Kind::Busy, "CANNOT_START", format!("it cannot start at once: {text}"))
+                .hint("without --no-wait it would wait for its turn");
+            error.0.next = next.into_iter().collect();
+            return Err(error.into());
+        }
+    }
+    console.log(&format!("{} is queued for user \"{}\"", accepted.task.id, accepted.task.user));
+    let mut room = Room { console, interrupts, closed: None };
+    let task = app.see_through(accepted.task.id, args.group_output, &mut room)?;
+    if let Some(stop) = room.closed
+        && !matches!(stop, Stop::Closed)
+    {
+        return Err(stop);
+    }
+    for line in app.event_messages(task.id, task.created_at)? {
+        console.log(&line);
+    }
+    if let Some(outcome) = task.outcome.as_ref().filter(|outcome| outcome.status != Status::Completed) {
+        console.say(&format!("luzia: {} {}: {}", task.id, task.status, outcome.summary));
+    }
+    if console.is_json() {
+        let value = json::single("run", json::task(&task));
+        console.err_bytes(json::line(&value).as_bytes());
+    }
+    Ok(words::run_code(&task))
+}
+
+/// The terminal as the audience of a run.
+struct Room<'a, 'b> {
+    console: &'a mut Console<'b>,
+    interrupts: &'a mut dyn FnMut() -> u32,
+    closed: Option<Stop>,
+}
+
+impl Audience for Room<'_, '_> {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool {
+        if self.closed.is_some() {
+            return true;
+        }
+        match stream {
+            // The task goes on when nobody reads its output; its log has all of it.
+            Stream::Out => self.closed = self.console.out_bytes(bytes).err(),
+            Stream::Err => self.console.err_bytes(bytes),
+        }
+        true
+    }
+
+    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>) {
+        progress(task, obstacle, self.console);
+    }
+
+    fn wish(&mut self) -> Wish {
+        match (self.interrupts)() {
+            0 => Wish::GoOn,
+            1 => Wish::Cancel,
+            _ => Wish::Kill,
+        }
+    }
+}
+
+/// One line a change, and only where there is something to wait for.
+fn progress(task: &Task, obstacle: Option<&Obstacle>, console: &mut Console) {
+    let is_news = console.verbose || console.streams.is_err_terminal || obstacle.is_some();
+    if !is_news || console.is_json() {
+        return;
+    }
+    match obstacle {
+        Some(Obstacle::NoDispatcher) | None if task.status == Status::Pending && !console.verbose => {}
+        Some(obstacle) => {
+            let (text, _) = words::obstacle_text(obstacle, task, console.now);
+            console.say(&format!("luzia: {} waits: {text}", task.id));
+        }
+        None if task.status == Status::Running && !console.verbose => {}
+        None if task.status.is_final() => {}
+        None => console.say(&format!("luzia: {} {}", task.id, task.status)),
+    }
+}
+
+fn ids(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
+    let mut ids = Vec::with_capacity(texts.len());
+    for text in texts {
+        let id = app.task_id(text)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
+}
+
+/// `luzia wait`.
+pub fn wait(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
+    let ids = ids(app, &args.tasks)?;
+    let timeout_ms = door::duration("timeout", args.timeout.as_deref())?;
+    for id in &ids {
+        let task = app.existing(*id)?;
+        if task.status == Status::Pending && !app.has_dispatcher()? {
+            console.hint("nothing runs that would start pending tasks; luzia dispatch --drain does");
+            break;
+        }
+    }
+    let over = app.wait(&ids, args.any, timeout_ms, &mut |task| progress(task, None, console))?;
+    if console.is_json() {
+        console.items("wait", over.iter().map(json::task).collect())?;
+    } else {
+        for task in &over {
+            if let Some(outcome) = &task.outcome {
+                console.say(&format!("{} {}: {}", task.id, task.status, outcome.summary));
+            }
+        }
+    }
+    let worst = if args.any { over.first().map(words::wait_code) } else { over.iter().map(words::wait_code).max() };
+    Ok(worst.unwrap_or(Exit::Done.code()))
+}
+
+/// `luzia cancel`.
+pub fn cancel(args: &CancelArgs, app: &App, account: &str, console: &mut Console) -> Answer {
+    let grace_ms = door::duration("grace", args.grace.as_deref())?;
+    let ids = ids(app, &args.tasks)?;
+    for id in &ids {
+        app.existing(*id)?;
+    }
+    let by = args.by.as_deref().unwrap_or(account);
+    each(&ids, "cancel", console, |id| app.cancel(id, by, args.reason.as_deref(), grace_ms))
+}
+
+/// `luzia retry`.
+pub fn retry(args: &RetryArgs, app: &App, console: &mut Console) -> Answer {
+    let ids = ids(app, &args.tasks)?;
+    for id in &ids {
+        app.existing(*id)?;
+    }
+    each(&ids, "retry", console, |id| app.retry(id))
+}
+
+/// Does one thing to each task; the first refusal decides the exit code, and does not keep the others from their turn.
+fn each(
+    ids: &[TaskId],
+    schema: &str,
+    console: &mut Console,
+    mut act: impl FnMut(TaskId) -> Result<Task, AppError>,
+) -> Answer {
+    let (mut items, mut refused) = (Vec::new(), None);
+    for id in ids {
+        match act(*id) {
+            Ok(task) if console.is_json() => items.push(json::task(&task)),
+            Ok(task) => console.say(&format!("{} {}", task.id, task.status)),
+            Err(error) if refused.is_none() => refused = Some(error),
+            Err(error) => {
+                let _ = console.report(&words::report_of(&error));
+            }
+        }
+    }
+    if console.is_json() && (refused.is_none() || !items.is_empty()) {
+        console.items(schema, items)?;
+    }
+    match refused {
+        Some(error) => Err(error.into()),
+        None => Ok(Exit::Done.code()),
+    }
+}

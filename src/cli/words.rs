@@ -1,0 +1,162 @@
+//! From refusals, reasons and outcomes to exit codes and sentences. Decides nothing.
+
+use super::exit::Exit;
+use super::report::Report;
+use crate::app::{AppError, Holder, Kind, Obstacle};
+use crate::model::judgement::{Reason, Verdict};
+use crate::model::task::Outcome;
+use crate::model::time::format_duration;
+use crate::model::{Status, Task, Timestamp};
+use serde_json::{Value, json};
+
+/// The report of a refusal.
+pub fn report_of(error: &AppError) -> Report {
+    let refusal = &error.0;
+    let mut report = Report::new(refusal.code, exit_of(refusal.kind), refusal.message.clone());
+    report.hint.clone_from(&refusal.hint);
+    report.next.clone_from(&refusal.next);
+    report
+}
+
+/// The exit code of a class of refusal.
+pub fn exit_of(kind: Kind) -> Exit {
+    match kind {
+        Kind::No => Exit::No,
+        Kind::Usage => Exit::Usage,
+        Kind::Corrupt => Exit::Corrupt,
+        Kind::NotFound => Exit::NotFound,
+        Kind::Unavailable => Exit::Unavailable,
+        Kind::Bug => Exit::Bug,
+        Kind::CannotCreate => Exit::CannotCreate,
+        Kind::Io => Exit::InputOutput,
+        Kind::Busy => Exit::Busy,
+        Kind::NoPermission => Exit::NoPermission,
+        Kind::Config => Exit::Config,
+        Kind::TimedOut => Exit::TimedOut,
+        Kind::NotStarted => Exit::NotStarted,
+        Kind::NotExecutable => Exit::NotExecutable,
+        Kind::NoCommand => Exit::NoSuchCommand,
+    }
+}
+
+/// The exit code of `wait` for a finished task.
+pub fn wait_code(task: &Task) -> u8 {
+    match task.status {
+        Status::Completed => Exit::Done.code(),
+        Status::Timeout => Exit::TimedOut.code(),
+        Status::Failed | Status::Cancelled | Status::Pending | Status::Running | Status::Waiting => Exit::No.code(),
+    }
+}
+
+/// The exit code of `run` for a finished task: the command's own where it has one.
+pub fn run_code(task: &Task) -> u8 {
+    let outcome = task.outcome.as_ref();
+    match outcome {
+        Some(Outcome { status: Status::Timeout, .. }) => Exit::TimedOut.code(),
+        Some(Outcome { exit_code: Some(code), .. }) => u8::try_from(*code).unwrap_or(Exit::No.code()),
+        Some(Outcome { signal: Some(signal), .. }) => Exit::of_signal(*signal),
+        Some(_) | None => Exit::No.code(),
+    }
+}
+
+/// What a verdict says of a holder.
+pub fn reason_of(verdict: &Verdict) -> Reason {
+    match verdict {
+        Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why } => *why,
+    }
+}
+
+/// An obstacle as a sentence, and the command that would change it.
+pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (String, Option<String>) {
+    match obstacle {
+        Obstacle::Delayed { until } => {
+            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            (format!("it is not due for {left} (until {until})"), Some(format!("luzia cancel {}", task.id)))
+        }
+        Obstacle::After { tasks } => {
+            let names: Vec<String> = tasks.iter().map(ToString::to_string).collect();
+            let text = format!("it comes after {}, not over yet", names.join(", "));
+            (text, names.first().map(|name| format!("luzia explain {name}")))
+        }
+        Obstacle::Priority { ahead } => {
+            let noun = if *ahead == 1 { "task" } else { "tasks" };
+            let text = format!("{ahead} {noun} of user \"{}\" come first", task.user);
+            (text, Some(format!("luzia list -u {}", task.user)))
+        }
+        Obstacle::LaneOrder { lane, first } => {
+            (format!("{first} is first in lane \"{lane}\""), Some(format!("luzia explain {first}")))
+        }
+        Obstacle::UserLockHeld { holder } => {
+            let text = format!("the lock of user \"{}\" is held by {}", task.user, holder_text(holder, now));
+            (text, Some(release_command(&task.user.to_string(), holder)))
+        }
+        Obstacle::LaneFull { lane, used, max, holder } => {
+            let text = format!("lane \"{lane}\" is full: {used} of {max}, first of them {}", holder_text(holder, now));
+            let command =
+                if lane.is_global() { "luzia status".to_owned() } else { release_command(&lane.to_string(), holder) };
+            (text, Some(command))
+        }
+        Obstacle::NoDispatcher => {
+            let text = "nothing runs that would start it: no daemon, no `luzia run`, no running task".to_owned();
+            (text, Some("luzia dispatch --drain".to_owned()))
+        }
+    }
+}
+
+fn release_command(lane: &str, holder: &Holder) -> String {
+    match (&holder.lock_id, reason_of(&holder.verdict).is_living_process()) {
+        (Some(id), false) => format!("luzia release {lane} --lock-id {id}"),
+        (_, true) => match holder.name.as_deref().filter(|name| name.starts_with("task_")) {
+            Some(task) => format!("luzia cancel {task}"),
+            None => format!("luzia release {lane} --force"),
+        },
+        (None, false) => format!("luzia release {lane}"),
+    }
+}
+
+/// Who holds, since when, whether it lives and how that is known, and when it runs out.
+pub fn holder_text(holder: &Holder, now: Timestamp) -> String {
+    let name = holder.name.as_deref().unwrap_or("an unknown holder");
+    let since = holder.since.map_or(holder.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0));
+    let expiry = match (&holder.verdict, holder.expires_at) {
+        (Verdict::Live { why: Reason::LeaseRuns, .. }, Some(at)) => format!(", expires_at {at}"),
+        _ => String::new(),
+    };
+    let state = crate::app::lock_state(&holder.verdict);
+    format!("{name} for {} ({state}: {}{expiry})", format_duration(since), reason_of(&holder.verdict).text())
+}
+
+/// A holder as JSON.
+pub fn holder_json(holder: &Holder) -> Value {
+    json!({
+        "holder": holder.name,
+        "lock_id": holder.lock_id,
+        "acquired_at": holder.since.map(|at| at.to_string()),
+        "expires_at": holder.expires_at.map(|at| at.to_string()),
+        "age_ms": holder.age_ms,
+        "state": crate::app::lock_state(&holder.verdict),
+        "alive": !matches!(holder.verdict, Verdict::Stale { .. }),
+        "evidence": reason_of(&holder.verdict).text(),
+    })
+}
+
+/// An obstacle as JSON.
+pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value {
+    let (message, next) = obstacle_text(obstacle, task, now);
+    let mut value = json!({ "reason": obstacle.word(), "message": message, "next": next });
+    let evidence = match obstacle {
+        Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
+        Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
+        Obstacle::Priority { ahead } => json!({ "ahead": ahead }),
+        Obstacle::LaneOrder { lane, first } => json!({ "lane": lane.to_string(), "first": first.to_string() }),
+        Obstacle::UserLockHeld { holder } => json!({ "lock": holder_json(holder) }),
+        Obstacle::LaneFull { lane, used, max, holder } => {
+            json!({ "lane": lane.to_string(), "used": used, "max": max, "lock": holder_json(holder) })
+        }
+        Obstacle::NoDispatcher => json!({}),
+    };
+    if let (Value::Object(members), Value::Object(evidence)) = (&mut value, evidence) {
+        members.extend(evidence);
+    }
+    value
+}

@@ -1,0 +1,131 @@
+//! Accounts: names of uids, and the trampoline that takes an account on before it becomes the command of a task.
+//! Which account a task may have is decided elsewhere.
+
+use super::program::{find, start_error};
+use super::signals;
+use crate::os::StartError;
+use nix::unistd::{
+    Gid, Uid, User, execve, getgrouplist, getgroups, getresgid, getresuid, initgroups, setresgid, setresuid,
+};
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// Names to the trampoline the descriptor on which the environment of the task lies.
+pub(super) const ENVIRONMENT_FD: &str = "LUZIA_EXEC_ENVIRONMENT_FD";
+
+/// Names to the trampoline the descriptor that the task keeps.
+pub(super) const TREE_FD: &str = "LUZIA_EXEC_TREE_FD";
+
+/// Whether a task may run as uid 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RootAccount {
+    /// It may not.
+    Refused,
+    /// The configuration says so.
+    Allowed,
+}
+
+/// The name of an account.
+pub fn account_name(uid: u32) -> Option<String> {
+    let user = User::from_uid(Uid::from_raw(uid)).ok().flatten()?;
+    Some(user.name)
+}
+
+/// The uid of an account.
+pub fn account_id(name: &str) -> Option<u32> {
+    let user = User::from_name(name).ok().flatten()?;
+    Some(user.uid.as_raw())
+}
+
+/// The hidden verb `exec-task`: becomes an account for good (groups, gid, uid, verified, no new privileges) and then
+/// the command. Returns only when it failed.
+pub fn exec_task(user: &str, argv: &[String], root: RootAccount) -> StartError {
+    let failed = match take_on(user, root) {
+        Ok(env) => become_command(argv, &env),
+        Err(error) => Err(StartError::Other(error)),
+    };
+    match failed {
+        Ok(never) => match never {},
+        Err(error) => error,
+    }
+}
+
+fn take_on(user: &str, root: RootAccount) -> io::Result<Vec<CString>> {
+    let account = User::from_name(user)?
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no account {user:?}")))?;
+    if account.uid.is_root() && root == RootAccount::Refused {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{user:?} is the account of root")));
+    }
+    // Read before the account changes, because the new one may not open what the old one did.
+    let env = environment()?;
+    let tree = number_in(TREE_FD);
+    close_fds::set_fds_cloexec(3, tree.as_slice());
+    signals::restore_broken_pipe()?;
+    drop_privileges(&account)?;
+    Ok(env)
+}
+
+/// Groups first, uid last: each step needs the privilege that the last one gives up. What the kernel says afterwards
+/// counts, not what the calls returned.
+fn drop_privileges(account: &User) -> io::Result<()> {
+    let (uid, gid, root) = (account.uid, account.gid, Uid::from_raw(0));
+    let mut has_groups = true;
+    if Uid::effective().is_root() {
+        let name = CString::new(account.name.as_str())?;
+        initgroups(&name, gid)?;
+        has_groups = sorted(getgroups()?) == sorted(getgrouplist(&name, gid)?);
+        setresgid(gid, gid, gid)?;
+        setresuid(uid, uid, uid)?;
+    }
+    let (uids, gids) = (getresuid()?, getresgid()?);
+    let has_uid = [uids.real, uids.effective, uids.saved] == [uid; 3];
+    let has_gid = [gids.real, gids.effective, gids.saved] == [gid; 3];
+    let can_return = !uid.is_root() && setresuid(root, root, root).is_ok();
+    if !has_groups || !has_uid || !has_gid || can_return {
+        let text = format!("could not become {:?}", account.name);
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
+    Ok(rustix::thread::set_no_new_privs(true)?)
+}
+
+fn sorted(groups: Vec<Gid>) -> BTreeSet<u32> {
+    groups.into_iter().map(Gid::as_raw).collect()
+}
+
+fn become_command(argv: &[String], env: &[CString]) -> Result<Infallible, StartError> {
+    let invalid = |error: std::ffi::NulError| StartError::Other(error.into());
+    let args: Result<Vec<CString>, _> = argv.iter().map(|arg| CString::new(arg.as_str())).collect();
+    let args = args.map_err(invalid)?;
+    let name = argv.first().map_or("", String::as_str);
+    let path = env
+        .iter()
+        .rfind(|entry| entry.to_bytes().starts_with(b"PATH="))
+        .map(|entry| OsStr::from_bytes(&entry.to_bytes()[5..]));
+    let cwd = Path::new(".");
+    let program = find(name, path, cwd)?;
+    let file = CString::new(program.as_os_str().as_bytes()).map_err(invalid)?;
+    // Unlike execvp(3), this runs no file of unknown format by /bin/sh.
+    execve(&file, &args, env).map_err(|error| start_error(error.into(), &program, cwd))
+}
+
+/// The environment of the task: from the descriptor that `start` names, or ours when called by hand.
+fn environment() -> io::Result<Vec<CString>> {
+    if let Some(fd) = number_in(ENVIRONMENT_FD) {
+        let bytes = std::fs::read(format!("/proc/self/fd/{fd}"))?;
+        let entries = bytes.split_inclusive(|byte| *byte == 0);
+        let entries = entries.map(|entry| CString::from_vec_with_nul(entry.to_vec()));
+        return entries.collect::<Result<_, _>>().map_err(io::Error::other);
+    }
+    let entry = |(key, value): (std::ffi::OsString, std::ffi::OsString)| {
+        CString::new([key.into_vec(), b"=".to_vec(), value.into_vec()].concat())
+    };
+    Ok(std::env::vars_os().map(entry).collect::<Result<_, _>>()?)
+}
+
+fn number_in(name: &str) -> Option<i32> {
+    std::env::var(name).ok()?.parse().ok()
+}

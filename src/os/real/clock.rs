@@ -1,0 +1,54 @@
+//! The clocks of the host. Nothing else here asks what time it is for a person.
+
+use super::procfs;
+use crate::model::Timestamp;
+use crate::os::Clock;
+use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+
+/// The clocks of this host.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct RealClock;
+
+impl Clock for RealClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(chrono::Utc::now().timestamp_millis())
+    }
+
+    fn boot_ms(&self) -> u64 {
+        let time = clock_gettime(ClockId::Boottime);
+        let whole = u64::try_from(time.tv_sec).unwrap_or(0).saturating_mul(1000);
+        whole.saturating_add(u64::try_from(time.tv_nsec / 1_000_000).unwrap_or(0))
+    }
+
+    fn boot_id(&self) -> String {
+        procfs::boot_id().to_owned()
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_boot_clock_agrees_with_the_uptime_of_the_kernel() {
+        let uptime = std::fs::read_to_string("/proc/uptime").expect("/proc is mounted");
+        let seconds: f64 =
+            uptime.split(' ').next().and_then(|word| word.parse().ok()).expect("the first word is a number");
+        let ours = RealClock.boot_ms() as f64 / 1000.0;
+        assert!((ours - seconds).abs() < 5.0, "{ours} against {seconds}");
+    }
+
+    #[test]
+    fn the_wall_clock_moves_with_a_sleep_and_the_boot_id_stays() {
+        let (id, before) = (RealClock.boot_id(), RealClock.boot_ms());
+        RealClock.sleep(Duration::from_millis(20));
+        assert!(RealClock.boot_ms() >= before + 19);
+        assert!(RealClock.now() > Timestamp(1_700_000_000_000));
+        assert_eq!((RealClock.boot_id(), id.len()), (id, 36));
+    }
+}

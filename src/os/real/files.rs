@@ -1,0 +1,356 @@
+//! The files below one directory. It knows no name of ours and reads no file; that is the business of a handle.
+
+use super::beneath::{Beneath, check, check_dir, fault, refused};
+use super::fs_kind;
+use super::handle::RealHandle;
+use super::watch;
+use crate::model::Timestamp;
+use crate::os::{Entry, FileKind, FileSystem, Handle, Meta, Open, Published, Vfs, Watch};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, Stat, chmodat, fchmod, fstat, fsync, ftruncate, mkdirat,
+    renameat_with, statat, syncfs, unlinkat,
+};
+use rustix::io::{Errno, retry_on_intr};
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Never blocks on a FIFO, never makes a terminal ours.
+const CAREFULLY: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+
+const LISTING: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+
+/// A directory held open, and what is below it.
+#[derive(Debug)]
+pub struct RealFiles {
+    path: String,
+    beneath: Beneath,
+}
+
+impl RealFiles {
+    /// Opens a root; `None` when it does not exist and `create` is not asked for. Missing directories are made with
+    /// mode 0700. Symbolic links on the way to the root are followed: where it lies is its owner's business.
+    pub fn open_at(path: &str, create: bool) -> io::Result<Option<Self>> {
+        let whole = std::path::absolute(path)?;
+        let root = match open_directory(&whole) {
+            Err(Errno::NOENT) if create => {
+                make_directories(&whole)?;
+                open_directory(&whole)?
+            }
+            Err(Errno::NOENT) => return Ok(None),
+            other => other?,
+        };
+        let path = whole
+            .into_os_string()
+            .into_string()
+            .map_err(|_| refused(path, "lies in a directory whose name is not UTF-8"))?;
+        let beneath = Beneath::new(root);
+        Ok(Some(Self { path, beneath }))
+    }
+
+    #[cfg(test)]
+    pub(super) fn by(path: &str, beneath: Beneath) -> Self {
+        let path = path.to_owned();
+        Self { path, beneath }
+    }
+
+    fn open_new(&self, path: &str, flags: OFlags, mode: u32) -> Result<OwnedFd, Errno> {
+        let flags = flags | CAREFULLY | OFlags::CREATE | OFlags::EXCL;
+        self.beneath.open(path, flags, bits(mode))
+    }
+
+    /// Opens what exists, or makes it; says which. Without O_EXCL the mode of a new file could not be told from an old one's.
+    fn open_or_new(&self, path: &str, flags: OFlags, mode: u32) -> Result<(OwnedFd, bool), Errno> {
+        // Others may remove and make the file meanwhile, but not for ever.
+        for _ in 0..100 {
+            match self.beneath.open(path, flags | CAREFULLY, Mode::empty()) {
+                Err(Errno::NOENT) => {}
+                other => return Ok((other?, false)),
+            }
+            match self.open_new(path, flags, mode) {
+                Err(Errno::EXIST) => {}
+                other => return Ok((other?, true)),
+            }
+        }
+        Err(Errno::BUSY)
+    }
+
+    fn open_regular(&self, path: &str, how: Open) -> Result<Opened, Errno> {
+        let both = OFlags::RDWR;
+        Ok(match how {
+            Open::Existing => Opened::old(self.beneath.open(path, both | CAREFULLY, Mode::empty())?),
+            Open::ReadOnly => Opened::old(self.beneath.open(path, CAREFULLY, Mode::empty())?),
+            Open::CreateNew(mode) => Opened { fd: self.open_new(path, both, mode)?, mode: Some(mode), emptied: false },
+            Open::Truncate(mode) => Opened {
+                // A temporary file that a crash left may have any mode, so this one is set in either case.
+                fd: self.open_or_new(path, both, mode)?.0,
+                mode: Some(mode),
+                emptied: true,
+            },
+            Open::Append(mode) => {
+                let (fd, is_new) = self.open_or_new(path, both | OFlags::APPEND, mode)?;
+                Opened { fd, mode: is_new.then_some(mode), emptied: false }
+            }
+        })
+    }
+
+    fn stat(&self, path: &str) -> Result<Stat, Errno> {
+        self.beneath.on_name(path, |dir, name| statat(dir, name, AtFlags::SYMLINK_NOFOLLOW))
+    }
+}
+
+/// A file just opened, and what is to be done once it is known to be a regular one.
+struct Opened {
+    fd: OwnedFd,
+    mode: Option<u32>,
+    emptied: bool,
+}
+
+impl Opened {
+    fn old(fd: OwnedFd) -> Self {
+        Self { fd, mode: None, emptied: false }
+    }
+}
+
+impl Vfs for RealFiles {
+    fn root(&self) -> &str {
+        &self.path
+    }
+
+    fn open_root(&self, path: &str, create: bool) -> io::Result<Option<Arc<dyn Vfs>>> {
+        let found = Self::open_at(path, create)?;
+        Ok(found.map(|files| Arc::new(files) as Arc<dyn Vfs>))
+    }
+
+    fn open(&self, path: &str, how: Open) -> io::Result<Option<Box<dyn Handle>>> {
+        check(path)?;
+        let opened = match (self.open_regular(path, how), how) {
+            (Err(Errno::NOENT), Open::Existing | Open::ReadOnly) | (Err(Errno::EXIST), Open::CreateNew(_)) => {
+                return Ok(None);
+            }
+            (Err(Errno::ISDIR), _) => return Err(refused(path, "is a directory, not a file")),
+            (Err(Errno::NXIO), _) => return Err(refused(path, "is a socket or FIFO, not a file")),
+            (other, _) => other.map_err(|error| fault(path, error))?,
+        };
+        let stat = fstat(&opened.fd)?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind != FileType::RegularFile {
+            return Err(refused(path, &format!("is a {}, not a file", noun(kind))));
+        }
+        if let Some(mode) = opened.mode.filter(|mode| !has_mode(&stat, *mode)) {
+            retry_on_intr(|| fchmod(&opened.fd, bits(mode)))?;
+        }
+        if opened.emptied && stat.st_size != 0 {
+            retry_on_intr(|| ftruncate(&opened.fd, 0))?;
+        }
+        Ok(Some(Box::new(RealHandle::new(File::from(opened.fd)))))
+    }
+
+    fn meta(&self, path: &str) -> io::Result<Option<Meta>> {
+        if matches!(path, "" | ".") {
+            return Ok(Some(meta_of(&fstat(self.beneath.root())?)));
+        }
+        check(path)?;
+        match self.stat(path) {
+            Err(Errno::NOENT) => Ok(None),
+            other => Ok(Some(meta_of(&other.map_err(|error| fault(path, error))?))),
+        }
+    }
+
+    fn list(&self, path: &str) -> io::Result<Option<Vec<Entry>>> {
+        check_dir(path)?;
+        match self.beneath.open(path, LISTING, Mode::empty()) {
+            Err(Errno::NOENT) => Ok(None),
+            Ok(dir) => entries(dir.as_fd()),
+            Err(error) => Err(fault(path, error)),
+        }
+    }
+
+    fn make_dir(&self, path: &str, mode: u32) -> io::Result<bool> {
+        check(path)?;
+        let made = self.beneath.on_name(path, |dir, name| mkdirat(dir, name, bits(mode)));
+        match made {
+            Err(Errno::EXIST) => return Ok(false),
+            other => other.map_err(|error| fault(path, error))?,
+        }
+        self.set_mode(path, mode)?;
+        Ok(true)
+    }
+
+    fn remove_dir(&self, path: &str) -> io::Result<bool> {
+        check(path)?;
+        let removed = self.beneath.on_name(path, |dir, name| unlinkat(dir, name, AtFlags::REMOVEDIR));
+        match removed {
+            Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            other => other.map(|()| true).map_err(|error| fault(path, error)),
+        }
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<bool> {
+        check(from)?;
+        check(to)?;
+        let renamed =
+            self.beneath.on_names(from, to, |a, old, b, new| renameat_with(a, old, b, new, RenameFlags::empty()));
+        match renamed {
+            Err(Errno::NOENT) => Ok(false),
+            other => other.map(|()| true).map_err(|error| fault(to, error)),
+        }
+    }
+
+    fn publish(&self, from: &str, to: &str) -> io::Result<Published> {
+        check(from)?;
+        check(to)?;
+        let renamed =
+            self.beneath.on_names(from, to, |a, old, b, new| renameat_with(a, old, b, new, RenameFlags::NOREPLACE));
+        match renamed {
+            Ok(()) => Ok(Published::Done),
+            Err(Errno::EXIST) => Ok(Published::Exists),
+            // Either of the two is missing; that the first one is cannot be an answer, since the caller made it.
+            Err(Errno::NOENT) => match self.stat(from) {
+                Ok(_) => Ok(Published::NoDirectory),
+                Err(error) => Err(fault(from, error)),
+            },
+            Err(error) => Err(fault(to, error)),
+        }
+    }
+
+    fn unlink(&self, path: &str) -> io::Result<bool> {
+        check(path)?;
+        let removed = self.beneath.on_name(path, |dir, name| unlinkat(dir, name, AtFlags::empty()));
+        match removed {
+            Err(Errno::NOENT) => Ok(false),
+            other => other.map(|()| true).map_err(|error| fault(path, error)),
+        }
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        check_dir(path)?;
+        let dir = self.beneath.open(path, LISTING, Mode::empty());
+        let dir = dir.map_err(|error| fault(path, error))?;
+        Ok(retry_on_intr(|| fsync(&dir))?)
+    }
+
+    fn sync_everything(&self) -> io::Result<()> {
+        Ok(retry_on_intr(|| syncfs(self.beneath.root()))?)
+    }
+
+    fn set_mode(&self, path: &str, mode: u32) -> io::Result<()> {
+        check_dir(path)?;
+        let fd = self.beneath.open(path, OFlags::PATH, Mode::empty());
+        let fd = fd.map_err(|error| fault(path, error))?;
+        let stat = fstat(&fd)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile | FileType::Directory => {}
+            other => return Err(refused(path, &format!("is a {}", noun(other)))),
+        }
+        if has_mode(&stat, mode) {
+            return Ok(());
+        }
+        // A descriptor that was not opened for reading cannot be given to fchmod(2), and one that was would need the
+        // very permission that is to be given; this link names the same inode for certain.
+        let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        Ok(retry_on_intr(|| chmodat(CWD, link.as_str(), bits(mode), AtFlags::empty()))?)
+    }
+
+    fn watch(&self, paths: &[&str]) -> io::Result<Box<dyn Watch>> {
+        let mut places = Vec::with_capacity(paths.len());
+        for path in paths {
+            check_dir(path)?;
+            match self.beneath.place(path) {
+                Err(Errno::NOENT) => {}
+                other => places.push(other.map_err(|error| fault(path, error))?),
+            }
+        }
+        watch::start(&places)
+    }
+
+    fn file_system(&self) -> io::Result<FileSystem> {
+        fs_kind::file_system(self.beneath.root())
+    }
+}
+
+/// What fstat(2) tells, in the words of the trait.
+#[allow(clippy::unnecessary_cast)] // The widths of these fields differ between architectures.
+pub(super) fn meta_of(stat: &Stat) -> Meta {
+    let seconds = (stat.st_mtime as i64).saturating_mul(1000);
+    Meta {
+        kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        mode: stat.st_mode as u32 & 0o7777,
+        uid: stat.st_uid,
+        links: stat.st_nlink as u64,
+        ident: (stat.st_dev as u64, stat.st_ino as u64),
+        modified: Timestamp(seconds.saturating_add(stat.st_mtime_nsec as i64 / 1_000_000)),
+    }
+}
+
+fn kind_of(kind: FileType) -> FileKind {
+    match kind {
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Dir,
+        _ => FileKind::Other,
+    }
+}
+
+fn noun(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Directory => "directory",
+        FileType::Fifo => "FIFO",
+        FileType::Symlink => "symbolic link",
+        FileType::Socket => "socket",
+        _ => "device",
+    }
+}
+
+fn bits(mode: u32) -> Mode {
+    Mode::from_raw_mode(mode & 0o7777)
+}
+
+/// Compares the permission bits alone: a set-group-id bit that a directory inherits is its owner's arrangement.
+fn has_mode(stat: &Stat, mode: u32) -> bool {
+    meta_of(stat).mode & 0o777 == mode & 0o777
+}
+
+fn entries(dir: BorrowedFd<'_>) -> io::Result<Option<Vec<Entry>>> {
+    let mut buffer = Vec::with_capacity(32 * 1024);
+    let mut reader = RawDir::new(dir, buffer.spare_capacity_mut());
+    let mut found = Vec::new();
+    while let Some(next) = reader.next() {
+        let entry = match next {
+            Err(Errno::INTR) => continue,
+            // The directory was removed while it was read.
+            Err(Errno::NOENT) => return Ok(None),
+            other => other?,
+        };
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            FileType::Unknown => match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => continue,
+                other => FileType::from_raw_mode(other?.st_mode),
+            },
+            known => known,
+        };
+        found.push(Entry { name: name.to_string_lossy().into_owned(), kind: kind_of(kind) });
+    }
+    Ok(Some(found))
+}
+
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+    retry_on_intr(|| rustix::fs::open(path, LISTING | OFlags::CLOEXEC, Mode::empty()))
+}
+
+fn make_directories(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let fd = open_directory(path)?;
+    // The umask can only have taken bits away, and other processes may have made the directory as they like.
+    if meta_of(&fstat(&fd)?).mode & 0o700 != 0o700 {
+        retry_on_intr(|| fchmod(&fd, bits(0o700)))?;
+    }
+    Ok(())
+}

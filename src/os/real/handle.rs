@@ -1,0 +1,134 @@
+//! One open regular file. It knows nothing of names.
+
+use super::files::meta_of;
+use crate::os::{Handle, Meta};
+use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fcntl_setfl, fdatasync, fstat, fsync, seek};
+use rustix::io::{Errno, pread, pwrite, retry_on_intr, write};
+use std::fs::File;
+use std::io;
+
+/// An open regular file.
+#[derive(Debug)]
+pub(super) struct RealHandle {
+    file: File,
+    /// After a failed sync the kernel forgets what it could not write, and a second sync would claim success.
+    sync_failed: bool,
+}
+
+impl RealHandle {
+    pub(super) fn new(file: File) -> Self {
+        Self { file, sync_failed: false }
+    }
+
+    fn sync(&mut self, how: impl Fn(&File) -> Result<(), Errno>) -> io::Result<()> {
+        if self.sync_failed {
+            return Err(io::Error::other("an earlier sync of this file failed"));
+        }
+        let done = retry_on_intr(|| how(&self.file));
+        self.sync_failed = done.is_err();
+        Ok(done?)
+    }
+}
+
+impl Handle for RealHandle {
+    fn read_all(&mut self, cap: u64) -> io::Result<Vec<u8>> {
+        let size = u64::try_from(fstat(&self.file)?.st_size).unwrap_or(0);
+        if size > cap {
+            return Err(too_large(cap));
+        }
+        let mut bytes = Vec::new();
+        let mut chunk = usize::try_from(size).map_err(|_| too_large(cap))? + 1;
+        loop {
+            let done = bytes.len();
+            bytes.resize(done + chunk, 0);
+            let got = retry_on_intr(|| pread(&self.file, &mut bytes[done..], done as u64))?;
+            bytes.truncate(done + got);
+            if got == 0 {
+                return Ok(bytes);
+            }
+            // The file may grow while it is read, so what came is counted, not what fstat said.
+            if bytes.len() as u64 > cap {
+                return Err(too_large(cap));
+            }
+            chunk = 4096;
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        seek(&self.file, SeekFrom::End(0))?;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let done = retry_on_intr(|| write(&self.file, rest))?;
+            if done == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            rest = &rest[done..];
+        }
+        Ok(())
+    }
+
+    fn write_at_start(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let done = retry_on_intr(|| pwrite(&self.file, bytes, 0))?;
+        if done == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    }
+
+    fn sync_data(&mut self) -> io::Result<()> {
+        self.sync(|file| fdatasync(file))
+    }
+
+    fn sync_all(&mut self) -> io::Result<()> {
+        self.sync(|file| fsync(file))
+    }
+
+    fn try_lock(&mut self, shared: bool) -> io::Result<bool> {
+        loop {
+            // In full, because std::fs::File has methods of the same names that would win silently.
+            let taken = if shared {
+                fs2::FileExt::try_lock_shared(&self.file)
+            } else {
+                fs2::FileExt::try_lock_exclusive(&self.file)
+            };
+            match taken {
+                Ok(()) => return Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn unlock(&mut self) -> io::Result<()> {
+        loop {
+            match fs2::FileExt::unlock(&self.file) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn meta(&self) -> io::Result<Meta> {
+        Ok(meta_of(&fstat(&self.file)?))
+    }
+
+    fn into_file(self: Box<Self>) -> Option<File> {
+        blocking(&self.file);
+        Some(self.file)
+    }
+
+    fn share(&self) -> Option<File> {
+        blocking(&self.file);
+        self.file.try_clone().ok()
+    }
+}
+
+/// O_NONBLOCK only kept the open from hanging; a child that gets the descriptor is not to find it set.
+fn blocking(file: &File) {
+    if let Ok(flags) = fcntl_getfl(file) {
+        // A regular file ignores the flag, so a failure here changes nothing.
+        let _ = fcntl_setfl(file, flags - OFlags::NONBLOCK);
+    }
+}
+
+fn too_large(cap: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {cap} bytes"))
+}

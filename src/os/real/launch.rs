@@ -1,0 +1,210 @@
+//! Starts processes: supervisors, commands of tasks, and commands that run in place. What they are for is not known here.
+
+use super::account::{ENVIRONMENT_FD, TREE_FD};
+use super::child::{Reach, RealChild};
+use super::program::{check_cwd, check_format, find, lookup, start_error};
+use super::signals::{self, Caught};
+use crate::os::{Child, Command, Handle, StartError, Streams};
+use nix::sys::signal::{SigSet, SigmaskHow};
+use nix::unistd::{Gid, setgid};
+use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::umask;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command as StdCommand, Stdio};
+
+/// Variables of a task. What a supervisor starts has its own or none.
+const OF_A_TASK: [&str; 8] = [
+    "LUZIA_TASK_ID",
+    "LUZIA_USER",
+    "LUZIA_PROJECT",
+    "LUZIA_LANES",
+    "LUZIA_LOCK_ID",
+    "LUZIA_FENCE",
+    "LUZIA_ATTEMPT",
+    "LUZIA_CONDUCTOR_DIR",
+];
+
+const SELF: &str = "/proc/self/exe";
+
+/// Starts this very program as a supervisor, with a lock as its standard input. Our copy of the descriptor is closed
+/// without LOCK_UN, so there is no instant at which nobody holds the lock. From here on this process hands no stray
+/// descriptor on, since a supervisor that holds the pipe of a caller's caller would keep it from ever ending.
+pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::Result<u32> {
+    let lock = lock.into_file();
+    let lock = lock.ok_or_else(|| io::Error::other("the lock of a supervisor is not a real file"))?;
+    close_fds::set_fds_cloexec(3, &[]);
+    let mut command = StdCommand::new(own_program());
+    fork_and_exec(&mut command);
+    command
+        .arg0("luzia")
+        .args(args)
+        .stdin(Stdio::from(lock))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .current_dir("/");
+    for name in OF_A_TASK {
+        command.env_remove(name);
+    }
+    // It is not waited for here: it outlives us, or `reap` meets it.
+    Ok(command.spawn()?.id())
+}
+
+/// Starts the command of a task in a group of its own.
+pub(super) fn start(command: &Command, streams: Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
+    signals::catch_child_deaths().map_err(StartError::Other)?;
+    let cwd = Path::new(&command.cwd);
+    check_cwd(cwd)?;
+    let (mut std_command, environment) = match &command.run_as {
+        None => (directly(command, cwd)?, None),
+        Some(user) => {
+            let file = environment_file(&command.env).map_err(StartError::Other)?;
+            let through = through_trampoline(command, user, &file, tree.as_ref())?;
+            (through, Some(file))
+        }
+    };
+    std_command
+        .current_dir(cwd)
+        .process_group(0)
+        .stdin(streams.stdin.map_or_else(Stdio::null, Stdio::from))
+        .stdout(streams.stdout)
+        .stderr(streams.stderr);
+    fork_and_exec(&mut std_command);
+    let inherited = inheritable([tree, environment])?;
+    // The standard library hands on mask and umask as they are.
+    let old_umask = umask(Mode::from_raw_mode(command.umask & 0o777));
+    let old_mask = SigSet::empty().thread_swap_mask(SigmaskHow::SIG_SETMASK);
+    let spawned = std_command.spawn();
+    if let Ok(mask) = old_mask {
+        // Setting a mask that the kernel just gave cannot fail.
+        let _ = mask.thread_set_mask();
+    }
+    umask(old_umask);
+    drop(inherited);
+    adopt(spawned, std_command.get_program(), cwd, Reach::Group)
+}
+
+/// Starts a command in place, as `flock(1)` does.
+pub(super) fn start_here(
+    argv: &[String],
+    env: &[(String, String)],
+    held: Option<File>,
+) -> Result<Box<dyn Child>, StartError> {
+    let (name, args) = split(argv)?;
+    // Before the start: a signal between the two would end us and leave the command alone with the lock.
+    signals::catch_child_deaths()
+        .and_then(|()| signals::outlive_the_keyboard())
+        .and_then(|()| signals::catch(&[Caught::Terminate]))
+        .map_err(StartError::Other)?;
+    let given = env.iter().rfind(|(key, _)| key == "PATH");
+    let path = given.map(|(_, value)| OsString::from(value));
+    let path = path.or_else(|| std::env::var_os("PATH"));
+    let cwd = Path::new(".");
+    let mut command = StdCommand::new(find(name, path.as_deref(), cwd)?);
+    command.arg0(name).args(args).envs(env.iter().map(|(key, value)| (key, value)));
+    let inherited = inheritable([held, None])?;
+    let spawned = command.spawn();
+    drop(inherited);
+    adopt(spawned, command.get_program(), cwd, Reach::Alone)
+}
+
+/// Makes the standard library start a child by fork(2) and not by posix_spawn(3), with which the C library leaves its
+/// two internal signals ignored in the child and in all that comes of it. To ask for the group that we have already is
+/// what decides it; where that cannot be set (a user namespace without a map), posix_spawn(3) has to do.
+fn fork_and_exec(command: &mut StdCommand) {
+    let own = Gid::effective();
+    if setgid(own).is_ok() {
+        command.gid(own.as_raw());
+    }
+}
+
+/// This program as a file to execute. A binary that was replaced or removed meanwhile is reached by the link of the
+/// kernel, which would show as `exe` in a list of processes and is therefore not used otherwise.
+pub(super) fn own_program() -> PathBuf {
+    let running = stat(SELF);
+    match std::env::current_exe() {
+        Ok(path)
+            if running.is_ok_and(|running| {
+                stat(&path).is_ok_and(|found| (found.st_dev, found.st_ino) == (running.st_dev, running.st_ino))
+            }) =>
+        {
+            path
+        }
+        _ => PathBuf::from(SELF),
+    }
+}
+
+fn directly(command: &Command, cwd: &Path) -> Result<StdCommand, StartError> {
+    let (name, args) = split(&command.argv)?;
+    let program = find(name, lookup(&command.env, "PATH").as_deref(), cwd)?;
+    check_format(&program, cwd)?;
+    let mut direct = StdCommand::new(program);
+    let pairs = command.env.iter();
+    direct
+        .arg0(name)
+        .args(args)
+        .env_clear()
+        .envs(pairs.map(|(key, value)| (OsStr::from_bytes(key), OsStr::from_bytes(value))));
+    Ok(direct)
+}
+
+/// The account is taken on by another run of this program. It runs as root until then, so it must not see the
+/// environment of the task: a variable like LD_PRELOAD would be obeyed with the rights of root.
+fn through_trampoline(
+    command: &Command,
+    user: &str,
+    environment: &File,
+    tree: Option<&File>,
+) -> Result<StdCommand, StartError> {
+    split(&command.argv)?;
+    let mut through = StdCommand::new(own_program());
+    through
+        .arg0("luzia")
+        .args(["exec-task", "--user", user, "--"])
+        .args(&command.argv)
+        .env_clear()
+        .env(ENVIRONMENT_FD, environment.as_raw_fd().to_string());
+    if let Some(tree) = tree {
+        through.env(TREE_FD, tree.as_raw_fd().to_string());
+    }
+    Ok(through)
+}
+
+fn environment_file(env: &[(Vec<u8>, Vec<u8>)]) -> io::Result<File> {
+    let mut file = File::from(memfd_create("environment", MemfdFlags::CLOEXEC)?);
+    for (key, value) in env {
+        file.write_all(&[key, b"=".as_slice(), value, b"\0"].concat())?;
+    }
+    Ok(file)
+}
+
+fn split(argv: &[String]) -> Result<(&String, &[String]), StartError> {
+    let empty = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
+    argv.split_first().ok_or_else(|| StartError::Other(empty()))
+}
+
+fn adopt(
+    spawned: io::Result<std::process::Child>,
+    program: &OsStr,
+    cwd: &Path,
+    reach: Reach,
+) -> Result<Box<dyn Child>, StartError> {
+    let child = spawned.map_err(|error| start_error(error, Path::new(program), cwd))?;
+    let child = RealChild::adopt(child.id(), reach).map_err(StartError::Other)?;
+    Ok(Box::new(child))
+}
+
+/// Lets a child inherit descriptors. They are close-on-exec everywhere else, so the caller drops them right after the
+/// start; that leaves their locks alone, since the child has copies.
+fn inheritable(files: [Option<File>; 2]) -> Result<[Option<File>; 2], StartError> {
+    for file in files.iter().flatten() {
+        fcntl_setfd(file, FdFlags::empty()).map_err(|error| StartError::Other(error.into()))?;
+    }
+    Ok(files)
+}

@@ -1,0 +1,270 @@
+//! Processes of this host: who lives, who is told what. It holds no rule about tasks.
+
+use super::waiting::{deadline, poll_until};
+use super::{become_supervisor, child, launch, procfs, tree};
+use crate::model::Identity;
+use crate::model::process::Probe;
+use crate::os::{Child, Command, Handle, Processes, Signal, StartError, Streams, TreeMark};
+use nix::sys::signal::{SigSet, Signal as NixSignal};
+use nix::sys::wait::{Id, WaitPidFlag, waitid as nix_waitid};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{
+    Pid, PidfdFlags, Signal as Number, WaitOptions, geteuid, getpid, kill_process, pidfd_open, pidfd_send_signal,
+    test_kill_process, waitpid,
+};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// The processes of this host.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct RealProcesses;
+
+impl Processes for RealProcesses {
+    fn me(&self) -> Identity {
+        static ME: OnceLock<Identity> = OnceLock::new();
+        ME.get_or_init(|| identity_of(getpid())).clone()
+    }
+
+    fn uid(&self) -> u32 {
+        geteuid().as_raw()
+    }
+
+    fn account_name(&self, uid: u32) -> Option<String> {
+        super::account::account_name(uid)
+    }
+
+    fn account_id(&self, name: &str) -> Option<u32> {
+        super::account::account_id(name)
+    }
+
+    fn host(&self) -> String {
+        let name = rustix::system::uname();
+        name.nodename().to_string_lossy().into_owned()
+    }
+
+    fn pid_namespace(&self) -> u64 {
+        rustix::fs::stat("/proc/self/ns/pid").map_or(0, |stat| stat.st_ino)
+    }
+
+    fn probe(&self, pid: u32) -> Probe {
+        pid_of(pid).map_or(Probe::Unknown, probe)
+    }
+
+    fn signal(&self, who: &Identity, signal: Signal) -> io::Result<bool> {
+        send(who, signal)
+    }
+
+    fn await_death(&self, who: &Identity, time: Duration) -> io::Result<bool> {
+        await_death(who, time)
+    }
+
+    fn launch_supervisor(&self, args: &[String], lock: Box<dyn Handle>) -> io::Result<u32> {
+        launch::launch_supervisor(args, lock)
+    }
+
+    fn inherited_lock(&self) -> io::Result<Box<dyn Handle>> {
+        let copy = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+        Ok(Box::new(super::handle::RealHandle::new(File::from(copy))))
+    }
+
+    fn become_supervisor(&self) -> io::Result<()> {
+        become_supervisor::become_supervisor()
+    }
+
+    fn start(&self, command: &Command, streams: Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
+        launch::start(command, streams, tree)
+    }
+
+    fn start_here(
+        &self,
+        argv: &[String],
+        env: &[(String, String)],
+        held: Option<File>,
+    ) -> Result<Box<dyn Child>, StartError> {
+        launch::start_here(argv, env, held)
+    }
+
+    fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
+        tree::tree(mark, spared)
+    }
+
+    fn reap(&self) {
+        reap();
+    }
+
+    fn lock_holder(&self, file: (u64, u64)) -> Option<u32> {
+        procfs::lock_holder(file)
+    }
+
+    fn hold_stop_signals(&self, hold: bool) {
+        let mut set = SigSet::empty();
+        for signal in [NixSignal::SIGTSTP, NixSignal::SIGTTIN, NixSignal::SIGTTOU] {
+            set.add(signal);
+        }
+        // The only error is a wrong argument, and there is none.
+        let _ = if hold { set.thread_block() } else { set.thread_unblock() };
+    }
+}
+
+/// The signal of that meaning.
+pub(super) fn number(signal: Signal) -> Number {
+    match signal {
+        Signal::Int => Number::INT,
+        Signal::Term => Number::TERM,
+        Signal::Kill => Number::KILL,
+        Signal::Wake => Number::USR1,
+    }
+}
+
+/// Who a process is that cannot have gone yet: this one, or a child that was not waited for. Where /proc shows nothing
+/// the start time is 0; nothing can be probed there either, so it is never compared.
+pub(super) fn identity_of(pid: Pid) -> Identity {
+    let pid = pid.as_raw_nonzero().get().unsigned_abs();
+    Identity { pid, start: procfs::stat(pid).map_or(0, |stat| stat.start), boot_id: procfs::boot_id().to_owned() }
+}
+
+fn pid_of(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+fn probe(pid: Pid) -> Probe {
+    match procfs::stat(pid.as_raw_nonzero().get().unsigned_abs()) {
+        Some(stat) if stat.is_dead() => Probe::Zombie,
+        Some(stat) => Probe::Alive { start: stat.start },
+        // What /proc does not show may be hidden; only the kernel's "no such process" proves that it is gone.
+        None => match test_kill_process(pid) {
+            Err(Errno::SRCH) => Probe::Gone,
+            Ok(()) | Err(_) => Probe::Unknown,
+        },
+    }
+}
+
+/// A descriptor of a process, if that process may still be the one that is meant.
+enum Grip {
+    Dead,
+    Held(OwnedFd),
+    /// A kernel before 5.3, or a sandbox without pidfd_open(2).
+    Unavailable,
+}
+
+fn grip(who: &Identity, pid: Pid) -> io::Result<Grip> {
+    if who.boot_id != procfs::boot_id() {
+        return Ok(Grip::Dead);
+    }
+    match retry_on_intr(|| pidfd_open(pid, PidfdFlags::empty())) {
+        Ok(fd) => Ok(Grip::Held(fd)),
+        // The second and third are said of a number that only a thread has: the process itself is gone.
+        Err(Errno::SRCH | Errno::INVAL | Errno::NOENT) => Ok(Grip::Dead),
+        Err(Errno::NOSYS) => Ok(Grip::Unavailable),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The comparison comes after the grip, so that the process compared is the one that is signalled.
+fn send(who: &Identity, signal: Signal) -> io::Result<bool> {
+    let pid = target(who)?;
+    let grip = match grip(who, pid)? {
+        Grip::Dead => return Ok(false),
+        Grip::Held(fd) => Some(fd),
+        Grip::Unavailable => None,
+    };
+    let seen = probe(pid);
+    if seen.proves_death_of(who.start) {
+        return Ok(false);
+    }
+    if !seen.proves_life_of(who.start) {
+        let text = format!("cannot tell whether pid {} is still the same process", who.pid);
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
+    let sent = match grip {
+        Some(fd) => pidfd_send_signal(fd, number(signal)),
+        None => kill_process(pid, number(signal)),
+    };
+    match sent {
+        Ok(()) => Ok(true),
+        Err(Errno::SRCH) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Records may be wrong; no record makes us signal everything (0, -1), init or ourselves.
+fn target(who: &Identity) -> io::Result<Pid> {
+    match pid_of(who.pid) {
+        Some(pid) if pid != Pid::INIT && pid != getpid() => Ok(pid),
+        Some(_) | None => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, format!("pid {} is never signalled", who.pid)))
+        }
+    }
+}
+
+fn await_death(who: &Identity, time: Duration) -> io::Result<bool> {
+    let until = deadline(time);
+    let Some(pid) = pid_of(who.pid) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such pid can be"));
+    };
+    let fd = match grip(who, pid)? {
+        Grip::Dead => return Ok(true),
+        Grip::Held(fd) => Some(fd),
+        Grip::Unavailable => None,
+    };
+    loop {
+        if probe(pid).proves_death_of(who.start) {
+            return Ok(true);
+        }
+        // Whoever has that number now: when it ends, the one that is meant has ended too.
+        if let Some(fd) = &fd {
+            return poll_until(&mut [PollFd::new(fd, PollFlags::IN)], until);
+        }
+        if until.is_some_and(|end| Instant::now() >= end) {
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(20).min(time));
+    }
+}
+
+fn reap() {
+    while let Some(pid) = next_dead_child() {
+        if child::is_watched(pid) {
+            // The kernel shows one dead child at a time and would show this one again and again.
+            reap_by_list();
+            return;
+        }
+        wait_for(pid);
+    }
+}
+
+/// Looks for a dead child and leaves it to be waited for.
+fn next_dead_child() -> Option<i32> {
+    let how = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    loop {
+        match nix_waitid(Id::All, how) {
+            Err(nix::errno::Errno::EINTR) => {}
+            Err(_) => return None,
+            Ok(status) => return status.pid().map(nix::unistd::Pid::as_raw),
+        }
+    }
+}
+
+fn reap_by_list() {
+    let me = getpid().as_raw_nonzero().get().unsigned_abs();
+    for pid in procfs::pids().unwrap_or_default() {
+        let is_mine = procfs::stat(pid).is_some_and(|stat| stat.parent == me && stat.is_dead());
+        let Ok(pid) = i32::try_from(pid) else {
+            continue;
+        };
+        if is_mine && !child::is_watched(pid) {
+            wait_for(pid);
+        }
+    }
+}
+
+fn wait_for(pid: i32) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        // Without waiting and without a use for the status; a failure means that there is nothing to wait for.
+        let _ = retry_on_intr(|| waitpid(Some(pid), WaitOptions::NOHANG));
+    }
+}

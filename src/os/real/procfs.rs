@@ -1,0 +1,166 @@
+//! What /proc says. Everything that cannot be read is `None` or empty, and never a guess.
+
+use rustix::process::getpid;
+use std::fs;
+use std::sync::OnceLock;
+
+/// `/proc/sys/kernel/random/boot_id`; without /proc one word that is the same for ever.
+pub(super) fn boot_id() -> &'static str {
+    static ID: OnceLock<String> = OnceLock::new();
+    ID.get_or_init(|| {
+        fs::read_to_string("/proc/sys/kernel/random/boot_id")
+            .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
+    })
+}
+
+/// What `/proc/<pid>/stat` says of a process (proc(5)).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stat {
+    pub(super) state: u8,
+    pub(super) parent: u32,
+    /// Clock ticks from boot to its start.
+    pub(super) start: u64,
+    threads: i64,
+}
+
+impl Stat {
+    /// Whether nothing of it runs any more. A leader that ended before its threads looks like a zombie and is none.
+    pub(super) fn is_dead(&self) -> bool {
+        match self.state {
+            b'Z' => self.threads <= 1,
+            b'X' | b'x' => true,
+            _ => false,
+        }
+    }
+}
+
+/// Reads `/proc/<pid>/stat`.
+pub(super) fn stat(pid: u32) -> Option<Stat> {
+    if !shows_our_namespace() {
+        return None;
+    }
+    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The name of a program may hold spaces, brackets and line ends, so the fields are counted after the last bracket.
+fn parse_stat(text: &[u8]) -> Option<Stat> {
+    let name_end = text.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(&text[name_end + 1..]).ok()?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // Field 3 of the manual is the first here.
+    let field = |number: usize| fields.get(number - 3).copied();
+    Some(Stat {
+        state: *field(3)?.as_bytes().first()?,
+        parent: field(4)?.parse().ok()?,
+        threads: field(20)?.parse().ok()?,
+        start: field(22)?.parse().ok()?,
+    })
+}
+
+/// A /proc that was mounted for another pid namespace would tell of strangers.
+fn shows_our_namespace() -> bool {
+    static OURS: OnceLock<bool> = OnceLock::new();
+    *OURS.get_or_init(|| {
+        let link = fs::read_link("/proc/self").ok();
+        let name = link.as_ref().and_then(|path| path.to_str());
+        name.and_then(|name| name.parse().ok()) == Some(getpid().as_raw_nonzero().get())
+    })
+}
+
+/// The pids of all processes that can be seen.
+pub(super) fn pids() -> std::io::Result<Vec<u32>> {
+    if !shows_our_namespace() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        found.extend(name.to_str().and_then(|name| name.parse::<u32>().ok()));
+    }
+    Ok(found)
+}
+
+/// Whether the environment that a process was started with has all of these entries (`NAME=value`).
+pub(super) fn environment_has(pid: u32, entries: &[Vec<u8>]) -> bool {
+    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
+        return false;
+    };
+    let has = |wanted: &Vec<u8>| environment.split(|byte| *byte == 0).any(|it| it == wanted);
+    entries.iter().all(has)
+}
+
+/// The signals that this process ignores.
+pub(super) fn ignored_signals() -> Vec<i32> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    let mask = mask.unwrap_or(0);
+    (1..=64).filter(|n| mask >> (n - 1) & 1 == 1).collect()
+}
+
+/// The pid that `/proc/locks` names as holder of a flock(2) on a file; those of other pid namespaces have none.
+pub(super) fn lock_holder(file: (u64, u64)) -> Option<u32> {
+    find_holder(&fs::read_to_string("/proc/locks").ok()?, file)
+}
+
+/// A line is `1: FLOCK  ADVISORY  WRITE 4321 08:01:131 0 EOF`; one with `->` waits and holds nothing.
+fn find_holder(table: &str, (device, inode): (u64, u64)) -> Option<u32> {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let wanted = format!("{major:02x}:{minor:02x}:{inode}");
+    table.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        match words.as_slice() {
+            [_, "FLOCK", _, _, pid, place, ..] if *place == wanted => pid.parse().ok().filter(|pid| *pid != 0),
+            _ => None,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, state: char, threads: u32) -> String {
+        format!("77 ({name}) {state} 4 5 6 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 8899 0 0 18446744073709551615")
+    }
+
+    fn check(name: &str, state: char, threads: u32, is_dead: bool) {
+        let stat = parse_stat(line(name, state, threads).as_bytes()).expect("a whole line");
+        assert_eq!((stat.parent, stat.start), (4, 8899), "{name}");
+        assert_eq!(stat.is_dead(), is_dead, "{name} {state} {threads}");
+    }
+
+    #[test]
+    fn a_stat_line_is_read_whatever_the_program_is_called() {
+        check("sleep", 'S', 1, false);
+        check("a) Z 1 (b", 'R', 1, false);
+        check("x\ny", 'D', 3, false);
+    }
+
+    #[test]
+    fn a_leader_that_ended_before_its_threads_is_alive() {
+        check("sh", 'Z', 0, true);
+        check("sh", 'Z', 1, true);
+        check("sh", 'Z', 2, false);
+        check("sh", 'X', 0, true);
+    }
+
+    #[test]
+    fn a_broken_stat_line_is_no_answer() {
+        for text in ["", "77 sleep S 4", "77 (sleep)", "77 (sleep) S 4 5 6"] {
+            assert_eq!(parse_stat(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_holder_of_a_lock_is_read_from_the_table_and_waiters_are_not() {
+        let table = "1: POSIX  ADVISORY  WRITE 11 08:01:131 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 12 08:01:131 0 EOF\n\
+                     3: FLOCK  ADVISORY  READ 0 08:01:131 0 EOF\n\
+                     4: FLOCK  ADVISORY  WRITE 14 08:01:1310 0 EOF\n\
+                     5: FLOCK  ADVISORY  WRITE 15 08:01:131 0 EOF\n";
+        let device = rustix::fs::makedev(8, 1);
+        assert_eq!(find_holder(table, (device, 131)), Some(15));
+        assert_eq!(find_holder(table, (device, 132)), None);
+    }
+}

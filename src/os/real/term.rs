@@ -1,0 +1,119 @@
+//! Small things a command line needs of its terminal, its streams and its surroundings. It formats nothing.
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::{Errno, retry_on_intr, write};
+use rustix::process::{getegid, geteuid};
+use rustix::termios::{isatty, tcgetwinsize};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStringExt;
+
+/// One of the two streams that are written to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// What came of writing.
+#[derive(Debug)]
+pub enum Written {
+    /// Everything was written.
+    Done,
+    /// The reader has gone (EPIPE).
+    Closed,
+    /// It could not be written: no space, no such descriptor, an error of the device.
+    Failed(io::Error),
+}
+
+/// Whether a stream is a terminal.
+pub fn is_terminal(stream: Stream) -> bool {
+    isatty(descriptor(stream))
+}
+
+/// Whether standard input is a terminal.
+pub fn can_ask() -> bool {
+    isatty(rustix::stdio::stdin())
+}
+
+/// The width of a terminal in columns; `None` when the stream is none or does not know.
+pub fn width(stream: Stream) -> Option<u16> {
+    let size = tcgetwinsize(descriptor(stream)).ok()?;
+    Some(size.ws_col).filter(|columns| *columns > 0)
+}
+
+/// Writes all bytes, unbuffered. Unlike `println!` it never panics.
+pub fn write_all(stream: Stream, bytes: &[u8]) -> Written {
+    let fd = descriptor(stream);
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match retry_on_intr(|| write(fd, rest)) {
+            Ok(0) => return Written::Failed(io::ErrorKind::WriteZero.into()),
+            Ok(done) => rest = &rest[done..],
+            Err(Errno::PIPE) => return Written::Closed,
+            // Somebody who shares the stream made it non-blocking.
+            Err(Errno::AGAIN) => {
+                let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
+                if let Err(error) = super::waiting::poll_until(&mut fds, None) {
+                    return Written::Failed(error);
+                }
+            }
+            Err(error) => return Written::Failed(error.into()),
+        }
+    }
+    Written::Done
+}
+
+/// The value of an environment variable.
+pub fn env(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// The whole environment of this process, as bytes.
+pub fn environment() -> Vec<(Vec<u8>, Vec<u8>)> {
+    std::env::vars_os().map(|(key, value)| (key.into_vec(), value.into_vec())).collect()
+}
+
+/// The working directory; an error when it was removed or its name is not UTF-8.
+pub fn working_directory() -> io::Result<String> {
+    let path = std::env::current_dir()?.into_os_string();
+    path.into_string().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "its name is not UTF-8"))
+}
+
+/// Everything in a file, or on standard input for `-`.
+pub fn read_whole(path: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == "-" {
+        io::Read::read_to_end(&mut io::stdin().lock(), &mut bytes)?;
+        return Ok(bytes);
+    }
+    std::fs::read(path)
+}
+
+/// The path of this program.
+pub fn own_program() -> String {
+    super::launch::own_program().to_string_lossy().into_owned()
+}
+
+/// The file mode creation mask of this process. There is no way to ask but to set it for an instant, and no thread
+/// that could notice.
+pub fn umask() -> u32 {
+    let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    rustix::process::umask(mask);
+    mask.as_raw_mode()
+}
+
+/// Effective uid and gid.
+pub fn account() -> (u32, u32) {
+    (geteuid().as_raw(), getegid().as_raw())
+}
+
+fn descriptor(stream: Stream) -> BorrowedFd<'static> {
+    match stream {
+        Stream::Out => rustix::stdio::stdout(),
+        Stream::Err => rustix::stdio::stderr(),
+    }
+}

@@ -1,0 +1,96 @@
+//! What the real operating system does, on this machine. Nothing here pretends.
+#![allow(clippy::unwrap_used)]
+
+mod accounts;
+mod files;
+mod handles;
+mod processes;
+mod starting;
+mod supervising;
+mod trees;
+
+use super::{RealFiles, RealProcesses};
+use crate::os::{Child, Command, Exit, Handle, Open, Processes, Signal, StartError, Streams, Vfs, Woken};
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const SOON: Duration = Duration::from_secs(20);
+
+const ALONE: &str = "LUZIA_TEST_ALONE";
+
+/// Runs a test in a process of its own, since masks, sessions, umasks and descriptors belong to a whole process.
+/// The first call starts this test again by its name; `through` is a shell text that leads to it with `exec "$@"`.
+fn alone(module: &str, name: &str, through: &str, body: impl FnOnce()) {
+    if std::env::var(ALONE).is_ok_and(|running| running == name) {
+        body();
+        return;
+    }
+    let test = format!("{}::{name}", module.split_once("::").unwrap().1);
+    // Asking for the own group makes the standard library fork, which leaves no signal ignored that was not.
+    let output = std::process::Command::new("/bin/sh")
+        .gid(nix::unistd::Gid::effective().as_raw())
+        .args(["-c", through, "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", &test, "--test-threads=1", "--nocapture"])
+        .env(ALONE, name)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let passed = output.status.success() && text.contains("1 passed");
+    assert!(passed, "{test}: {}\n{text}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+}
+
+/// The shell text of a plain start.
+const PLAINLY: &str = r#"exec "$@""#;
+
+/// Waits for something to become true; fails when it does not.
+fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + SOON;
+    while !is_so() {
+        assert!(Instant::now() < end, "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn vfs(dir: &Path) -> RealFiles {
+    RealFiles::open_at(dir.to_str().unwrap(), false).unwrap().unwrap()
+}
+
+fn command(argv: &[&str]) -> Command {
+    Command {
+        argv: argv.iter().map(|arg| (*arg).to_owned()).collect(),
+        env: vec![(b"PATH".to_vec(), b"/usr/bin:/bin".to_vec())],
+        cwd: "/".to_owned(),
+        umask: 0o022,
+        run_as: None,
+    }
+}
+
+fn streams(dir: &Path) -> Streams {
+    let create = |name: &str| File::create(dir.join(name)).unwrap();
+    Streams { stdin: None, stdout: create("out"), stderr: create("err") }
+}
+
+fn end_of(child: &mut dyn Child) -> Exit {
+    match child.wait(Some(SOON)).unwrap() {
+        Woken::Exited(exit) => exit,
+        other => panic!("woken by {other:?}"),
+    }
+}
+
+/// Runs a command to its end and gives what it wrote.
+fn run(command: &Command) -> (Exit, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let started = RealProcesses.start(command, streams(dir.path()), None);
+    let exit = end_of(started.unwrap().as_mut());
+    let read = |name| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    (exit, read("out") + &read("err"))
+}
+
+fn sh(script: &str) -> Command {
+    command(&["sh", "-c", script])
+}

@@ -1,0 +1,89 @@
+//! The living processes of a task's tree. It finds and never kills.
+//!
+//! Three marks, each for those that the others miss: descent, for whoever emptied its environment; the environment,
+//! for whoever was inherited by init because a supervisor died; an open `tree.lock`, for whoever did both.
+
+use super::procfs::{self, Stat};
+use crate::model::Identity;
+use crate::os::TreeMark;
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags, makedev, openat, statx};
+use rustix::process::{child_subreaper, geteuid, getpid};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// Lists a task's tree. Descent counts only for a subreaper, and not below a spared process; the two other marks are
+/// proof by themselves and count for all but the spared processes.
+pub(super) fn tree(mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
+    let me = getpid().as_raw_nonzero().get().unsigned_abs();
+    let living = living_processes()?;
+    let mut found = match child_subreaper() {
+        Ok(Some(_)) => descendants(&living, me, spared),
+        Ok(None) | Err(_) => BTreeSet::new(),
+    };
+    let entries = [
+        format!("LUZIA_STATE_DIR={}", mark.state_dir).into_bytes(),
+        format!("LUZIA_TASK_ID={}", mark.task_id).into_bytes(),
+    ];
+    for pid in living.keys() {
+        if *pid == me || spared.contains(pid) || found.contains(pid) || !may_look_into(*pid) {
+            continue;
+        }
+        let by_lock = || mark.tree_lock.is_some_and(|file| has_open(*pid, file));
+        if procfs::environment_has(*pid, &entries) || by_lock() {
+            found.insert(*pid);
+        }
+    }
+    let identity = |pid: &u32| {
+        living.get(pid).map(|stat| Identity { pid: *pid, start: stat.start, boot_id: procfs::boot_id().to_owned() })
+    };
+    Ok(found.iter().filter_map(identity).collect())
+}
+
+fn living_processes() -> io::Result<BTreeMap<u32, Stat>> {
+    let pids = procfs::pids()?.into_iter();
+    let stats = pids.filter_map(|pid| procfs::stat(pid).map(|stat| (pid, stat)));
+    Ok(stats.filter(|(_, stat)| !stat.is_dead()).collect())
+}
+
+/// Children of a dead process belong to the subreaper above it, so no link of a chain is ever missing.
+fn descendants(living: &BTreeMap<u32, Stat>, top: u32, spared: &[u32]) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![top];
+    while let Some(parent) = open.pop() {
+        for (pid, stat) in living {
+            if stat.parent == parent && !spared.contains(pid) && found.insert(*pid) {
+                open.push(*pid);
+            }
+        }
+    }
+    found
+}
+
+/// Only an own process shows its environment and descriptors; asking the others would cost time and bring nothing.
+fn may_look_into(pid: u32) -> bool {
+    let uid = geteuid();
+    uid.is_root() || rustix::fs::stat(format!("/proc/{pid}")).is_ok_and(|stat| stat.st_uid == uid.as_raw())
+}
+
+fn has_open(pid: u32, file: (u64, u64)) -> bool {
+    let Some(dir) = open_dir(&format!("/proc/{pid}/fd")) else {
+        return false;
+    };
+    let mut buffer = Vec::with_capacity(4096);
+    let mut reader = RawDir::new(&dir, buffer.spare_capacity_mut());
+    while let Some(Ok(entry)) = reader.next() {
+        // Without a sync, so that a descriptor on a network file system that is away does not stop us.
+        let how = AtFlags::STATX_DONT_SYNC;
+        let seen = statx(&dir, entry.file_name(), how, StatxFlags::INO);
+        if seen.is_ok_and(|it| (makedev(it.stx_dev_major, it.stx_dev_minor), it.stx_ino) == file) {
+            return true;
+        }
+    }
+    false
+}
+
+fn open_dir(path: &str) -> Option<OwnedFd> {
+    let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(rustix::fs::CWD, path, how, Mode::empty()).ok()
+}

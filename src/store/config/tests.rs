@@ -1,0 +1,267 @@
+//! The configuration file, by what it says and by what is wrong with it.
+
+use super::*;
+use crate::model::{LaneName, Name};
+use proptest::prelude::*;
+
+fn read(text: &str) -> Parsed {
+    parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// The text is refused, at this line and with these words.
+#[track_caller]
+fn refused(text: &str, line: usize, words: &str) {
+    let error = parse(text.as_bytes()).expect_err(text);
+    assert_eq!(error.line, line, "{text}: {error}");
+    assert!(error.message.contains(words), "{text}: {error}");
+    assert!(!error.message.contains("at line") && error.message.trim_end() == error.message, "{error}");
+}
+
+const EXAMPLE: &str = r#"{
+  "per_user_serialization": { "enabled": true, "lock_timeout_seconds": 3600 },
+  "slots": { "max": 4 },
+  "projects": { "alice_project": { "user": "alice", "conductor_dir": "/home/alice_project/conductor", "agent": ["claude", "-p", "{prompt}"] } },
+  "lanes": { "user:*": { "max": 1 }, "thread:*": { "lock_timeout_seconds": 600 }, "cron": { "max": 1 }, "subagent": { "max": 8 } },
+  "tier_shares": { "high": 16, "normal": 4, "low": 1 },
+  "poll_interval_seconds": 1
+}"#;
+
+#[test]
+fn the_example_of_the_contract_reads_as_it_is() {
+    let Parsed { config, warnings } = read(EXAMPLE);
+    assert_eq!(warnings, Vec::<String>::new());
+    let project = &config.projects["alice_project"];
+    assert_eq!(project.user.as_ref().map(Name::as_str), Some("alice"));
+    assert_eq!(project.conductor_dir.as_deref(), Some("/home/alice_project/conductor"));
+    assert_eq!(project.agent.as_ref().map(Vec::len), Some(3));
+    let subagent = LaneName::parse("subagent").expect("a lane");
+    assert_eq!(config.limit(&subagent), 8);
+    assert_eq!(config.lanes["thread:*"].lock_timeout_ms, Some(600_000));
+    let rest = Config { projects: BTreeMap::new(), lanes: BTreeMap::new(), ..config };
+    assert_eq!(rest, Config::default());
+}
+
+#[test]
+fn what_is_not_said_is_the_default() {
+    for text in ["{}", " {\r\n} \n", r#"{"slots":{},"projects":{},"lanes":{}}"#] {
+        assert_eq!(read(text).config, Config::default(), "{text}");
+    }
+    assert_eq!(read(r#"{"tier_shares":{"low":2}}"#).config.tier_shares, [16, 4, 2]);
+    assert!(!read(r#"{"per_user_serialization":{"enabled":false}}"#).config.serialize_users);
+    let project = read(r#"{"projects":{"p":{"user":null,"agent":null}}}"#).config;
+    assert_eq!(project.projects["p"], Project::default());
+}
+
+#[test]
+fn seconds_may_have_fractions() {
+    for (text, ms) in
+        [("0.25", 250), ("1", 1000), ("1.0", 1000), ("0.001", 1), ("1e1", 10_000), ("3153600000", 3_153_600_000_000)]
+    {
+        let text = format!(r#"{{"poll_interval_seconds":{text}}}"#);
+        assert_eq!(read(&text).config.poll_interval_ms, ms, "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_key_warns_and_names_the_nearest() {
+    for (text, key, nearest) in [
+        (r#"{"slot":{"max":1}}"#, "slot", Some("slots")),
+        (r#"{"slots":{"mx":1}}"#, "slots.mx", Some("max")),
+        (r#"{"lanes":{"cron":{"weigth":1}}}"#, "lanes.cron.weigth", Some("weight")),
+        (r#"{"projects":{"p":{"conductordir":1}}}"#, "projects.p.conductordir", Some("conductor_dir")),
+        (r#"{"tier_shares":{"hihg":1}}"#, "tier_shares.hihg", Some("high")),
+        (r#"{"colour":[{"a":1}]}"#, "colour", None),
+        ("{\"\\u001b[31m\":1}", "\\u{1b}[31m", None),
+    ] {
+        let Parsed { config, warnings } = read(text);
+        let [warning] = warnings.as_slice() else { panic!("{text}: {warnings:?}") };
+        assert!(warning.contains(&format!("\"{key}\"")), "{warning}");
+        let meant = nearest.map(|nearest| format!("did you mean \"{nearest}\"?"));
+        assert_eq!(meant.is_some(), warning.contains("did you mean"), "{warning}");
+        assert!(warning.contains(&meant.unwrap_or_default()), "{warning}");
+        assert_eq!(config.slots_max, 4);
+    }
+}
+
+#[test]
+fn a_limit_for_the_global_lane_warns_that_slots_rule_it() {
+    let parsed = read(r#"{"lanes":{"global":{"max":9}}}"#);
+    assert!(parsed.warnings[0].contains("slots.max"));
+}
+
+#[test]
+fn wrong_numbers_are_refused_at_their_line() {
+    for (key, value, words) in [
+        (r#""slots":{"max":"#, "0", "from 1"),
+        (r#""slots":{"max":"#, "4294967296", "from 1"),
+        (r#""slots":{"max":"#, "-1", "from 1"),
+        (r#""slots":{"max":"#, "4.5", "from 1"),
+        (r#""slots":{"max":"#, "\"4\"", "a whole number"),
+        (r#""slots":{"max":"#, "true", "a whole number"),
+        (r#""slots":{"max":"#, "[4]", "a whole number"),
+        (r#""tier_shares":{"low":"#, "0", "a share"),
+        (r#""lanes":{"cron":{"weight":"#, "0", "a weight"),
+        (r#""lanes":{"cron":{"weight":"#, "1001", "a weight"),
+        (r#""lanes":{"cron":{"max":"#, "0", "from 1"),
+        (r#""lanes":{"cron":{"lock_timeout_seconds":"#, "0", "seconds"),
+        (r#""lanes":{"cron":{"lock_timeout_seconds":"#, "3153600001", "100 years"),
+        (r#""lanes":{"cron":{"lock_timeout_seconds":"#, "1e300", "100 years"),
+        (r#""lanes":{"cron":{"lock_timeout_seconds":"#, "1e400", "out of range"),
+        (r#""per_user_serialization":{"lock_timeout_seconds":"#, "-5", "seconds"),
+        (r#""per_user_serialization":{"lock_timeout_seconds":"#, "-0.5", "seconds"),
+        (r#""per_user_serialization":{"lock_timeout_seconds":"#, "NaN", "expected"),
+        (r#""per_user_serialization":{"lock_timeout_seconds":"#, "99999999999999999999", "100 years"),
+        (r#""per_user_serialization":{"lock_timeout_seconds":"#, "\"1h\"", "seconds"),
+        (r#""per_user_serialization":{"enabled":"#, "1", "a boolean"),
+        (r#""v":"#, "2", "version 1"),
+    ] {
+        let opened = key.matches('{').count();
+        refused(&format!("{{\n{key}\n{value}\n{}\n}}", "}".repeat(opened)), 3, words);
+    }
+}
+
+#[test]
+fn the_column_is_just_behind_what_is_wrong() {
+    let error = parse(br#"{"slots": {"max": 0, "a": 1}}"#).expect_err("zero slots");
+    assert_eq!((error.line, error.column), (1, 19));
+}
+
+#[test]
+fn wrong_names_lanes_and_commands_are_refused_at_their_line() {
+    for (text, words) in [
+        (r#""projects":{"":{}}"#, "empty"),
+        (r#""projects":{"a\u0000":{}}"#, "control"),
+        (r#""projects":{"p":{"user":""}}"#, "empty"),
+        (r#""projects":{"p":{"user":"a\nb"}}"#, "control"),
+        (r#""projects":{"p":{"user":7}}"#, "the name of a user"),
+        (r#""projects":{"p":{"run_as":""}}"#, "empty"),
+        (r#""projects":{"p":{"conductor_dir":"conductor"}}"#, "absolute"),
+        (r#""projects":{"p":{"conductor_dir":"~/c"}}"#, "absolute"),
+        (r#""projects":{"p":{"conductor_dir":"/home/{projct}/c"}}"#, "braces"),
+        (r#""projects":{"p":{"agent":[]}}"#, "empty"),
+        (r#""projects":{"p":{"agent":["claude"]}}"#, "{prompt}"),
+        (r#""projects":{"p":{"agent":["{prompt}"]}}"#, "program"),
+        (r#""projects":{"p":{"agent":["","{prompt}"]}}"#, "program"),
+        (r#""projects":{"p":{"agent":["a","{prompt}\u0000"]}}"#, "NUL"),
+        (r#""projects":{"p":{"agent":"claude {prompt}"}}"#, "a list"),
+        (r#""projects":{"p":[]}"#, "an object"),
+        (r#""projects":[]"#, "a map"),
+        (r#""slots":[4]"#, "an object"),
+        (r#""lanes":{"Thread:*":{}}"#, "lower-case"),
+        (r#""lanes":{"":{}}"#, "empty"),
+        (r#""lanes":{"thread:":{}}"#, "empty"),
+        (r#""lanes":{"thread:a*b":{}}"#, "last character"),
+        (r#""lanes":{"thread:**":{}}"#, "last character"),
+        (r#""lanes":{"lane:*":{}}"#, "without a kind"),
+        (r#""lanes":{"cron":[1]}"#, "an object"),
+        (r#""lanes":{"cron":{},"lane:cron":{}}"#, "second name"),
+    ] {
+        refused(&format!("{{\n\n{text}\n\n}}"), 3, words);
+    }
+}
+
+#[test]
+fn a_key_given_twice_is_refused_wherever_it_stands() {
+    for text in [
+        r#""slots":{},"slots":{}"#,
+        r#""lanes":{"cron":{},"cron":{}}"#,
+        r#""projects":{"p":{},"p":{}}"#,
+        r#""x":[{"a":1,"b":2,"a":3}]"#,
+    ] {
+        refused(&format!("{{\n{text}\n}}"), 2, "twice");
+    }
+}
+
+#[test]
+fn what_is_no_json_object_is_refused() {
+    refused("", 1, "empty");
+    refused(" \n\t", 1, "empty");
+    refused("\u{feff}{}", 1, "byte order mark");
+    refused("{}\n{}", 2, "trailing");
+    refused("{}\nx", 2, "trailing");
+    refused("[]", 1, "an object");
+    refused("null", 1, "an object");
+    refused("{\"slots\":\n", 2, "EOF");
+    refused(&"[".repeat(200_000), 1, "recursion");
+    refused(&format!("{{\"x\":{}", "[".repeat(200_000)), 1, "recursion");
+    assert!(parse(b"{\"a\xff\":1}").is_err());
+}
+
+#[test]
+fn a_lane_has_one_spelling_and_templates_stay() {
+    let config = read(
+        r#"{"lanes":{"lane:cron":{"max":2},"lane:gpu-*":{"max":3}},
+            "projects":{"p":{"conductor_dir":"/home/{project}/{user}"}}}"#,
+    )
+    .config;
+    let limit = |lane| config.limit(&LaneName::parse(lane).expect("a lane"));
+    assert_eq!((limit("cron"), limit("gpu-1")), (2, 3));
+    let dir = config.projects["p"].conductor_dir.as_deref();
+    assert_eq!(dir, Some("/home/{project}/{user}"));
+}
+
+fn time() -> impl Strategy<Value = u64> {
+    prop_oneof![1..5000u64, 1..=crate::model::time::MAX_DURATION_MS]
+}
+
+fn project() -> impl Strategy<Value = Project> {
+    let text = proptest::option::of("[a-z\u{e4} \"{]{1,8}");
+    let agent = proptest::option::of("[^\\x00]{0,8}");
+    let dir = proptest::option::of(prop_oneof!["/[a-z /.\"]{0,9}", Just("/h/{project}".to_owned())]);
+    (text.clone(), dir, agent, text).prop_map(|(user, conductor_dir, agent, run_as)| Project {
+        user: user.map(|user| Name::new(&user).expect("a name")),
+        conductor_dir,
+        agent: agent.map(|word| vec!["agent".to_owned(), word, "--p={prompt}".to_owned()]),
+        run_as,
+    })
+}
+
+fn rule() -> impl Strategy<Value = LaneRule> {
+    use proptest::option::of;
+    (of(1..=u32::MAX), of(1..=1000u32), of(time())).prop_map(|(max, weight, lock_timeout_ms)| LaneRule {
+        max,
+        weight,
+        lock_timeout_ms,
+    })
+}
+
+prop_compose! {
+    fn config()(
+        serialize_users: bool,
+        lock_timeout_ms in time(),
+        slots_max in 1..=u32::MAX,
+        projects in proptest::collection::btree_map("[a-z.\u{e9}/]{1,8}", project(), 0..4),
+        lanes in proptest::collection::btree_map("(main|cron|(user|thread):([a-z:/]{1,6}|[a-z]{0,3}\\*)|\\*)", rule(), 0..4),
+        tier_shares in [1..=1_000_000u32, 1..=1_000_000u32, 1..=1_000_000u32],
+        poll_interval_ms in time(),
+        allow_root: bool,
+        allow_loader_env: bool,
+    ) -> Config {
+        Config {
+            serialize_users, lock_timeout_ms, slots_max, projects, lanes, tier_shares, poll_interval_ms, allow_root,
+            allow_loader_env,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_shown_reads_back(config in config()) {
+        let text = to_json(&config).to_string();
+        let parsed = parse(text.as_bytes());
+        prop_assert_eq!(parsed, Ok(Parsed { config, warnings: Vec::new() }), "{}", text);
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC{0,30}|[\\[\\]{}:,\"a0-9.e*-]{0,30}") {
+        let _ = parse(text.as_bytes());
+    }
+
+    #[test]
+    fn no_cut_and_no_changed_byte_makes_the_reader_panic(at in 0..EXAMPLE.len(), byte: u8) {
+        let mut text = EXAMPLE.as_bytes().to_vec();
+        let _ = parse(&text[..at]);
+        text[at] = byte;
+        let _ = parse(&text);
+    }
+}

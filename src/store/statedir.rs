@@ -1,0 +1,375 @@
+//! Where state and configuration live (contract, section 3), decided from what the caller has looked up.
+//!
+//! Touches no file. [`home_state`] and [`home_config`] are the only places that use the crate `directories`, and they
+//! read the environment; everything else is a function of its arguments.
+//!
+//! Two state directories are two queues without exclusion between them, so nothing here falls back silently: a place
+//! that was named but cannot be meant is an error, and `/var/lib/luzia` counts once it exists, usable or not.
+
+use std::path::Path;
+
+/// The state directory of the whole host.
+pub const SYSTEM_STATE: &str = "/var/lib/luzia";
+/// The configuration of the whole host.
+pub const SYSTEM_CONFIG: &str = "/etc/luzia/config.json";
+
+/// What decides where state lives. An empty variable counts as one that is not set.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Inputs {
+    /// The value of `--state-dir`.
+    pub flag: Option<String>,
+    /// The variable `LUZIA_STATE_DIR`.
+    pub luzia_state_dir: Option<String>,
+    /// The variable `STATE_DIRECTORY`, which systemd sets: absolute paths with `:` between them.
+    pub state_directory: Option<String>,
+    /// Whether `/var/lib/luzia` exists, whoever may use it.
+    pub var_lib_exists: bool,
+    /// What [`home_state`] gives.
+    pub home_state: Option<String>,
+    /// The working directory, against which a relative flag or `LUZIA_STATE_DIR` is read.
+    pub cwd: Option<String>,
+}
+
+/// A state directory, and why it is the one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// An absolute path, without `//`, `/./` or a trailing `/`.
+    pub path: String,
+    /// The rule that applied.
+    pub rule: Rule,
+}
+
+/// The rules, in the order in which they apply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// `--state-dir`.
+    Flag,
+    /// `LUZIA_STATE_DIR`.
+    Variable,
+    /// `STATE_DIRECTORY`.
+    Systemd,
+    /// `/var/lib/luzia`.
+    VarLib,
+    /// Below the home of the caller.
+    Home,
+}
+
+impl Rule {
+    /// The rule as `status` and `doctor` print it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Flag => "--state-dir",
+            Self::Variable => "LUZIA_STATE_DIR",
+            Self::Systemd => "$STATE_DIRECTORY (first entry)",
+            Self::VarLib => "/var/lib/luzia exists",
+            Self::Home => "$XDG_STATE_HOME/luzia",
+        }
+    }
+}
+
+/// Why no place was found.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StateDirError {
+    /// No rule applies (exit 78).
+    #[error("no state directory: set LUZIA_STATE_DIR or HOME, or give --state-dir DIR")]
+    Nowhere,
+    /// An option with an empty value (exit 2).
+    #[error("{0} is empty; give it a path")]
+    Empty(&'static str),
+    /// A path that no directory of ours should have (exit 78).
+    #[error("{0} is {1:?}, which holds control characters")]
+    Control(&'static str, String),
+    /// A relative path where only an absolute one is meant (exit 78).
+    #[error("{0} is {1:?}, which is not an absolute path")]
+    Relative(&'static str, String),
+    /// A relative path, and no working directory to read it against (exit 78).
+    #[error("{0} is {1:?}, which is relative, and the working directory cannot be found; give an absolute path")]
+    NoWorkingDirectory(&'static str, String),
+}
+
+/// The state directory: the first rule that applies. A rule that applies with a path that cannot be meant is an error,
+/// never skipped.
+pub fn resolve(inputs: &Inputs) -> Result<Found, StateDirError> {
+    let mut places = places(inputs);
+    if places.is_empty() {
+        return Err(StateDirError::Nowhere);
+    }
+    places.swap_remove(0)
+}
+
+/// The other places that these inputs lead to, in which a second state directory may exist; for `doctor`.
+pub fn other_candidates(inputs: &Inputs, found: &Found) -> Vec<Found> {
+    let mut others: Vec<Found> = Vec::new();
+    for place in places(inputs).into_iter().flatten() {
+        let is_new = others.iter().all(|other| other.path != place.path);
+        if is_new && place.path != found.path {
+            others.push(place);
+        }
+    }
+    others
+}
+
+/// A place in which the configuration may be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConfigPlace {
+    /// An absolute path.
+    pub path: String,
+    /// The rule as people read it.
+    pub rule: &'static str,
+    /// Whether a person named this very file, so that its absence is an error.
+    pub must_exist: bool,
+}
+
+/// Where the configuration may be: the first of these that exists. A file that was named stands alone, for to read
+/// another one in its stead would not be what was asked for. `home_config` is what [`home_config()`] gives.
+pub fn config_candidates(
+    flag: Option<&str>,
+    luzia_config: Option<&str>,
+    home_config: Option<&str>,
+    cwd: Option<&str>,
+) -> Result<Vec<ConfigPlace>, StateDirError> {
+    let named = match (flag, luzia_config.filter(|path| !path.is_empty())) {
+        (Some(path), _) => Some(("--config", path)),
+        (None, Some(path)) => Some(("LUZIA_CONFIG", path)),
+        (None, None) => None,
+    };
+    if let Some((rule, path)) = named {
+        return Ok(vec![ConfigPlace { path: absolute(rule, path, cwd)?, rule, must_exist: true }]);
+    }
+    let home = home_config.map(|path| (path, "$XDG_CONFIG_HOME/luzia/config.json"));
+    let places = home.into_iter().chain([(SYSTEM_CONFIG, SYSTEM_CONFIG)]);
+    Ok(places.map(|(path, rule)| ConfigPlace { path: path.to_owned(), rule, must_exist: false }).collect())
+}
+
+/// `$XDG_STATE_HOME/luzia`, or its default below the home of the caller. A relative `XDG_STATE_HOME` is ignored, as the
+/// XDG specification asks; `None` when there is no home, or its path is relative or not UTF-8.
+pub fn home_state() -> Option<String> {
+    let dirs = directories::BaseDirs::new()?;
+    below(dirs.state_dir()?, "luzia")
+}
+
+/// `$XDG_CONFIG_HOME/luzia/config.json`, by the same rules as [`home_state`].
+pub fn home_config() -> Option<String> {
+    let dirs = directories::BaseDirs::new()?;
+    below(dirs.config_dir(), "luzia/config.json")
+}
+
+/// What each rule that applies leads to, first rule first.
+fn places(inputs: &Inputs) -> Vec<Result<Found, StateDirError>> {
+    let cwd = inputs.cwd.as_deref();
+    let set = |variable: &Option<String>| variable.clone().filter(|value| !value.is_empty());
+    let flag = inputs.flag.as_deref();
+    let flag = flag.map(|path| (Rule::Flag, absolute("--state-dir", path, cwd)));
+    let variable = set(&inputs.luzia_state_dir);
+    let variable = variable.map(|path| (Rule::Variable, absolute("LUZIA_STATE_DIR", &path, cwd)));
+    let systemd = set(&inputs.state_directory).map(|list| (Rule::Systemd, first_entry(&list)));
+    let var_lib = inputs.var_lib_exists.then(|| SYSTEM_STATE.to_owned());
+    let var_lib = var_lib.map(|path| (Rule::VarLib, Ok(path)));
+    let home = set(&inputs.home_state);
+    let home = home.map(|path| (Rule::Home, absolute("XDG_STATE_HOME", &path, None)));
+    [flag, variable, systemd, var_lib, home]
+        .into_iter()
+        .flatten()
+        .map(|(rule, path)| path.map(|path| Found { path, rule }))
+        .collect()
+}
+
+/// systemd writes absolute paths only, so a relative one is somebody else's variable: to follow it would start a queue
+/// in the working directory.
+fn first_entry(list: &str) -> Result<String, StateDirError> {
+    const NAME: &str = "STATE_DIRECTORY";
+    let entry = list.split(':').next().unwrap_or_default();
+    if entry.starts_with('/') {
+        absolute(NAME, entry, None)
+    } else {
+        Err(StateDirError::Relative(NAME, entry.to_owned()))
+    }
+}
+
+/// Makes a path absolute and drops what says nothing from it. `..` stays, for what it means depends on symbolic links.
+fn absolute(what: &'static str, path: &str, cwd: Option<&str>) -> Result<String, StateDirError> {
+    if path.is_empty() {
+        return Err(StateDirError::Empty(what));
+    }
+    if path.chars().any(char::is_control) {
+        return Err(StateDirError::Control(what, path.to_owned()));
+    }
+    let base = match cwd {
+        _ if path.starts_with('/') => "",
+        Some(cwd) if cwd.starts_with('/') => cwd,
+        _ => return Err(StateDirError::NoWorkingDirectory(what, path.to_owned())),
+    };
+    let parts = base.split('/').chain(path.split('/'));
+    let mut whole = String::new();
+    for part in parts.filter(|part| !part.is_empty() && *part != ".") {
+        whole.push('/');
+        whole.push_str(part);
+    }
+    if whole.is_empty() {
+        whole.push('/');
+    }
+    Ok(whole)
+}
+
+fn below(dir: &Path, name: &str) -> Option<String> {
+    let path = dir.is_absolute().then(|| dir.join(name))?;
+    path.to_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn some(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    /// Inputs in which every rule applies.
+    fn all() -> Inputs {
+        Inputs {
+            flag: some("/flag"),
+            luzia_state_dir: some("/variable"),
+            state_directory: some("/systemd:/second"),
+            var_lib_exists: true,
+            home_state: some("/home/a/.local/state/luzia"),
+            cwd: some("/work"),
+        }
+    }
+
+    fn check(inputs: &Inputs, path: &str, rule: Rule) {
+        let path = path.to_owned();
+        assert_eq!(resolve(inputs), Ok(Found { path, rule }));
+    }
+
+    #[test]
+    fn the_first_rule_that_applies_decides() {
+        let mut inputs = all();
+        check(&inputs, "/flag", Rule::Flag);
+        inputs.flag = None;
+        check(&inputs, "/variable", Rule::Variable);
+        inputs.luzia_state_dir = None;
+        check(&inputs, "/systemd", Rule::Systemd);
+        inputs.state_directory = None;
+        check(&inputs, "/var/lib/luzia", Rule::VarLib);
+        inputs.var_lib_exists = false;
+        check(&inputs, "/home/a/.local/state/luzia", Rule::Home);
+        inputs.home_state = None;
+        assert_eq!(resolve(&inputs), Err(StateDirError::Nowhere));
+    }
+
+    #[test]
+    fn an_empty_variable_is_not_set_but_an_empty_option_is_an_error() {
+        let mut inputs = Inputs { flag: None, luzia_state_dir: some(""), state_directory: some(""), ..all() };
+        check(&inputs, "/var/lib/luzia", Rule::VarLib);
+        inputs.flag = some("");
+        assert_eq!(resolve(&inputs), Err(StateDirError::Empty("--state-dir")));
+    }
+
+    #[test]
+    fn paths_become_absolute_and_have_one_spelling() {
+        for (given, path) in [
+            ("state", "/work/state"),
+            ("./state/", "/work/state"),
+            ("../state", "/work/../state"),
+            (".", "/work"),
+            ("//a///b/./c//", "/a/b/c"),
+            ("/", "/"),
+            ("-rf", "/work/-rf"),
+            ("/tmp/x", "/tmp/x"),
+        ] {
+            let flag = some(given);
+            check(&Inputs { flag, ..all() }, path, Rule::Flag);
+            let variable = Inputs { flag: None, luzia_state_dir: some(given), ..all() };
+            check(&variable, path, Rule::Variable);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_an_error_and_never_another_place() {
+        let flag = |path: &str, cwd: Option<&str>| Inputs { flag: some(path), cwd: cwd.map(str::to_owned), ..all() };
+        let systemd = |list: &str| Inputs { flag: None, luzia_state_dir: None, state_directory: some(list), ..all() };
+        for (inputs, words) in [
+            (flag("a\nb", Some("/work")), "control characters"),
+            (flag("state", None), "working directory"),
+            (flag("state", Some("work")), "working directory"),
+            (systemd("luzia"), "not an absolute path"),
+            (systemd(":/x"), "not an absolute path"),
+        ] {
+            let error = resolve(&inputs).expect_err(words).to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_state_directory_that_exists_for_the_host_counts_even_where_there_is_a_home() {
+        let inputs =
+            Inputs { var_lib_exists: true, home_state: some("/home/a/.local/state/luzia"), ..Inputs::default() };
+        check(&inputs, SYSTEM_STATE, Rule::VarLib);
+    }
+
+    #[test]
+    fn doctor_is_told_every_other_place_once() {
+        let paths = |inputs: &Inputs| -> Vec<String> {
+            let found = resolve(inputs).expect("a place");
+            let others = other_candidates(inputs, &found).into_iter();
+            others.map(|place| place.path).collect()
+        };
+        let home = "/home/a/.local/state/luzia";
+        assert_eq!(paths(&all()), ["/variable", "/systemd", SYSTEM_STATE, home]);
+        let same = Inputs {
+            flag: some("/var/lib/luzia/"),
+            luzia_state_dir: some(home),
+            state_directory: some("relative"),
+            ..all()
+        };
+        assert_eq!(paths(&same), [home]);
+    }
+
+    #[test]
+    fn a_configuration_that_was_named_stands_alone_and_must_exist() {
+        let places = |flag, variable, home| {
+            config_candidates(flag, variable, home, Some("/work")).map(|places| {
+                let short = places.into_iter().map(|p| (p.path, p.must_exist));
+                short.collect::<Vec<_>>()
+            })
+        };
+        let one = |path: &str, must| (path.to_owned(), must);
+        let home = Some("/home/a/.config/luzia/config.json");
+        assert_eq!(places(Some("c.json"), Some("/v"), home), Ok(vec![one("/work/c.json", true)]));
+        assert_eq!(places(None, Some("/v"), home), Ok(vec![one("/v", true)]));
+        assert_eq!(
+            places(None, Some(""), home),
+            Ok(vec![one("/home/a/.config/luzia/config.json", false), one(SYSTEM_CONFIG, false)])
+        );
+        assert_eq!(places(None, None, None), Ok(vec![one(SYSTEM_CONFIG, false)]));
+        assert_eq!(places(Some(""), None, home), Err(StateDirError::Empty("--config")));
+    }
+
+    #[test]
+    fn a_home_that_is_relative_leads_nowhere() {
+        assert_eq!(below(Path::new("state"), "luzia"), None);
+        assert_eq!(below(Path::new(""), "luzia"), None);
+        assert_eq!(below(Path::new("/h/s"), "luzia"), some("/h/s/luzia"));
+    }
+
+    #[test]
+    fn the_home_of_this_test_leads_to_absolute_paths_of_luzia() {
+        for (path, end) in [(home_state(), "/luzia"), (home_config(), "/luzia/config.json")] {
+            if let Some(path) = path {
+                assert!(path.starts_with('/') && path.ends_with(end), "{path}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_resolved_path_is_absolute_and_resolves_to_itself(path in "[a./ ]{0,12}", cwd in "/[a./]{0,6}") {
+            let inputs = |flag: String| Inputs { flag: Some(flag), cwd: Some(cwd.clone()), ..Inputs::default() };
+            if let Ok(found) = resolve(&inputs(path)) {
+                prop_assert!(found.path.starts_with('/') && !found.path.contains("//"));
+                prop_assert_eq!(resolve(&inputs(found.path.clone())), Ok(found));
+            }
+        }
+    }
+}

@@ -123,11 +123,12 @@ impl Store {
         // Without this a power cut can leave the name with an empty file, which no later start would accept.
         file.sync_data().map_err(StoreError::io("sync", &tmp))?;
         drop(file);
-        self.rename(&tmp, FORMAT)?;
+        // The folders first: nobody makes them again once the name stands.
         for folder in [SPOOL, LOCKS, "."] {
             self.sync_dir(folder)?;
         }
-        Ok(())
+        self.rename(&tmp, FORMAT)?;
+        self.sync_dir(".")
     }
 
     /// Whether the state directory has its folders. A newer format is an error, so that nothing of it is rewritten.

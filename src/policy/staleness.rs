@@ -48,6 +48,8 @@ fn stale(why: Reason, age_ms: i64) -> Verdict {
 
 fn judge_missing(seen: &Evidence) -> Verdict {
     let age = seen.now.ms_since(seen.lock_modified);
+    // A lock from the future says nothing about its age, and a clock that was set back is no proof of death: it stays
+    // until the clock has come by, or somebody releases it.
     if age > as_ms(seen.max_age_ms.unwrap_or(seen.timeout_ms)) {
         stale(Reason::NoSidecarOld, age)
     } else {
@@ -139,7 +141,10 @@ fn age_ms(seen: &Evidence, record: &LockRecord) -> i64 {
         }
         LockKind::Task | LockKind::Process | LockKind::Lease | LockKind::Wait => recorded.or(Some(seen.lock_modified)),
     };
-    latest.map_or(0, |at| seen.now.ms_since(at)).max(0)
+    // What was refreshed in an earlier boot is at least as old as this boot, however the wall clock was set since.
+    let is_earlier = record.boot_id.as_deref().is_some_and(|boot| boot != seen.boot_id);
+    let at_least = if is_earlier { as_ms(seen.boot_ms) } else { 0 };
+    latest.map_or(0, |at| seen.now.ms_since(at)).max(at_least)
 }
 
 fn as_ms(ms: u64) -> i64 {

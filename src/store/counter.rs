@@ -69,7 +69,7 @@ pub fn read(handle: &mut dyn Handle, path: &str) -> Result<CounterFile> {
 
 /// Takes `count` numbers and gives the first. The caller holds the file's kernel lock. `fallback` is the last number
 /// that may ever have been given, for a file that is empty or damaged. `settle` makes the file's own name durable; it is
-/// called when the file held no line before.
+/// called until a reservation was confirmed.
 pub fn take(
     handle: &mut dyn Handle,
     path: &str,
@@ -79,7 +79,11 @@ pub fn take(
     settle: impl FnOnce() -> Result<()>,
 ) -> Result<u64> {
     let found = read(handle, path)?;
-    let fresh = !matches!(found, CounterFile::Line(_));
+    // An announcement that was never confirmed may be that of a new file whose maker died before its name was durable.
+    let unsettled = match &found {
+        CounterFile::Line(line) => line.pending != line.reserved,
+        CounterFile::Empty | CounterFile::Damaged => true,
+    };
     let mut line = match found {
         CounterFile::Line(line) => line,
         other => {
@@ -95,11 +99,11 @@ pub fn take(
         boot_id.clone_into(&mut line.boot_id);
     }
     let wanted = line.next.checked_add(count).ok_or_else(|| StoreError::corrupt(path, "the counter is at its end"))?;
-    if wanted > line.reserved || fresh {
+    if wanted > line.reserved || unsettled {
         line.pending = wanted.saturating_add(BLOCK);
         write(handle, path, &line)?;
         handle.sync_data().map_err(StoreError::io("sync", path))?;
-        if fresh {
+        if unsettled {
             settle()?;
         }
         line.reserved = line.pending;

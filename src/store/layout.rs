@@ -119,12 +119,16 @@ impl Store {
         }
         let text = format!("{{\"v\":{FORMAT_VERSION}}}\n");
         let tmp = format!("{TMP}/format.{}", self.me.pid);
-        self.write_whole(&tmp, Open::Truncate(0o600), text.as_bytes())?;
-        self.rename(&tmp, FORMAT)?;
+        let mut file = self.write_whole(&tmp, Open::Truncate(0o600), text.as_bytes())?;
+        // Without this a power cut can leave the name with an empty file, which no later start would accept.
+        file.sync_data().map_err(StoreError::io("sync", &tmp))?;
+        drop(file);
+        // The folders first: nobody makes them again once the name stands.
         for folder in [SPOOL, LOCKS, "."] {
             self.sync_dir(folder)?;
         }
-        Ok(())
+        self.rename(&tmp, FORMAT)?;
+        self.sync_dir(".")
     }
 
     /// Whether the state directory has its folders. A newer format is an error, so that nothing of it is rewritten.

@@ -1,0 +1,186 @@
+//! `Clock` and `Processes` of the pretend machine, as one pretend process has them.
+//!
+//! Reading a clock or one's own identity is no scheduling point; sleeping, probing and signalling are.
+
+use super::files::{Descriptor, alarm, unsupported};
+use super::turn::Ctx;
+use super::world::{Wait, World};
+use luzia::model::process::Probe;
+use luzia::model::{Identity, Timestamp};
+use luzia::os::{Child, Clock, Command, Handle, Processes, Signal, StartError, Streams, TreeMark};
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+
+/// The account of every pretend process.
+pub const UID: u32 = 1000;
+const EAGAIN: i32 = 11;
+
+/// The machine as one process sees it, files aside.
+pub struct Host {
+    ctx: Ctx,
+}
+
+impl Host {
+    /// The view of one process.
+    pub fn new(ctx: &Ctx) -> Self {
+        Self { ctx: ctx.clone() }
+    }
+
+    fn look<T: Default>(&self, at: impl FnOnce(&World) -> T) -> T {
+        self.ctx.aside(|world, _| at(world)).unwrap_or_default()
+    }
+
+    fn slot_of(&self, who: &Identity) -> Option<usize> {
+        self.ctx.aside(|world, _| {
+            let slot = world.living(who.pid)?;
+            let same = world.procs[slot].start == who.start && world.boot_id() == who.boot_id;
+            same.then_some(slot)
+        })?
+    }
+}
+
+impl Clock for Host {
+    fn now(&self) -> Timestamp {
+        self.look(World::now)
+    }
+
+    fn boot_ms(&self) -> u64 {
+        self.look(|world| world.boot_us / 1000)
+    }
+
+    fn boot_id(&self) -> String {
+        self.look(World::boot_id)
+    }
+
+    fn sleep(&self, time: Duration) {
+        let wait = Wait { until_us: self.look(|world| alarm(world, time)), ..Wait::default() };
+        self.ctx.wait(wait, || format!("sleep {time:?}"));
+    }
+}
+
+impl Processes for Host {
+    fn me(&self) -> Identity {
+        let slot = self.ctx.slot;
+        let who = |world: &World| Identity {
+            pid: world.procs[slot].pid,
+            start: world.procs[slot].start,
+            boot_id: world.boot_id(),
+        };
+        let me = self.ctx.aside(|world, _| who(world));
+        me.unwrap_or(Identity { pid: 0, start: 0, boot_id: String::new() })
+    }
+
+    fn uid(&self) -> u32 {
+        UID
+    }
+
+    fn account_name(&self, uid: u32) -> Option<String> {
+        (uid == UID).then(|| "pretend".into())
+    }
+
+    fn account_id(&self, name: &str) -> Option<u32> {
+        (name == "pretend").then_some(UID)
+    }
+
+    fn host(&self) -> String {
+        "pretend".into()
+    }
+
+    fn pid_namespace(&self) -> u64 {
+        4_026_531_836
+    }
+
+    fn probe(&self, pid: u32) -> Probe {
+        let what = || format!("probe pid {pid}");
+        let probe = self.ctx.op(what, &[], |world, _| Ok(world.probe(pid)));
+        probe.unwrap_or(Probe::Unknown)
+    }
+
+    /// Only SIGKILL does anything; the others are noted in the trace.
+    fn signal(&self, who: &Identity, signal: Signal) -> io::Result<bool> {
+        let what = || format!("signal {signal:?} to pid {}", who.pid);
+        self.ctx.op(what, &[], |_, _| Ok(()))?;
+        let Some(slot) = self.slot_of(who) else {
+            return Ok(false);
+        };
+        if signal == Signal::Kill {
+            self.ctx.aside(|world, _| world.kill(slot));
+        }
+        Ok(true)
+    }
+
+    fn await_death(&self, who: &Identity, time: Duration) -> io::Result<bool> {
+        if let Some(slot) = self.slot_of(who) {
+            let wait = Wait { until_us: self.look(|world| alarm(world, time)), dirs: Vec::new(), death: Some(slot) };
+            let what = || format!("await the death of pid {}", who.pid);
+            self.ctx.wait(wait, what);
+        }
+        Ok(self.slot_of(who).is_none())
+    }
+
+    fn launch_supervisor(&self, args: &[String], lock: Box<dyn Handle>) -> io::Result<u32> {
+        // The descriptor stays open between the two calls; see `Descriptor::into_file`.
+        drop(lock.into_file());
+        let what = || format!("launch supervisor {}", args.join(" "));
+        let kernel = self.ctx.kernel.clone();
+        let launched = self.ctx.op(what, &[EAGAIN], |world, slot| {
+            let Some(program) = world.launch.clone() else {
+                return Err(unsupported());
+            };
+            let file = world.procs[slot].handed;
+            let child = kernel.start(world, "super", program, file, args.to_vec());
+            Ok(world.procs[child].pid)
+        });
+        self.ctx.aside(|world, slot| {
+            if let Some(file) = world.procs[slot].handed.take() {
+                world.close(slot, file);
+            }
+        });
+        launched
+    }
+
+    fn inherited_lock(&self) -> io::Result<Box<dyn Handle>> {
+        let file = self.ctx.op(
+            || "take over the inherited lock".into(),
+            &[],
+            |world, slot| {
+                let file = world.procs[slot].stdin.ok_or_else(unsupported)?;
+                world.files[file].holders.push(slot);
+                Ok(file)
+            },
+        )?;
+        Ok(Box::new(Descriptor::new(&self.ctx, file, "(inherited)", false)))
+    }
+
+    fn become_supervisor(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn start(&self, _: &Command, _: Streams, _: Option<File>) -> Result<Box<dyn Child>, StartError> {
+        Err(StartError::Other(unsupported()))
+    }
+
+    fn start_here(&self, _: &[String], _: &[(String, String)], _: Option<File>) -> Result<Box<dyn Child>, StartError> {
+        Err(StartError::Other(unsupported()))
+    }
+
+    fn tree(&self, _: &TreeMark, _: &[u32]) -> io::Result<Vec<Identity>> {
+        self.ctx.op(|| "look for the task's tree".into(), &[], |_, _| Ok(Vec::new()))
+    }
+
+    fn reap(&self) {}
+
+    fn lock_holder(&self, file: (u64, u64)) -> Option<u32> {
+        let what = || format!("who has the kernel lock of inode {}", file.1);
+        let found = self.ctx.op(what, &[], |world, _| {
+            let holds = |it: &&super::world::OpenFile| it.lock.is_some() && super::disk::ident(it.ino) == file;
+            let slot = world.files.iter().find(holds);
+            let slot = slot.and_then(|it| it.holders.first().copied());
+            Ok(slot.map(|slot| world.procs[slot].pid))
+        });
+        found.ok().flatten()
+    }
+
+    fn hold_stop_signals(&self, _: bool) {}
+}

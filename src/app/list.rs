@@ -92,7 +92,7 @@ impl App {
         Ok(self.store.started(task.id)?.flatten().map(|started| started.supervisor.pid))
     }
 
-    /// Every lock, in the order in which they were acquired.
+    /// Every lock, in the order of their last refresh.
     pub fn locks(&self) -> Result<Vec<LockView>, AppError> {
         if !self.store.has_layout()? {
             return Ok(Vec::new());

@@ -139,7 +139,7 @@ impl Store {
         Ok(views)
     }
 
-    /// Every lock there is, each judged under its lane's guard, ordered by the time it was acquired.
+    /// Every lock there is, each judged under its lane's guard, ordered by the time of its last refresh (S0.27).
     pub fn all_locks(&self, timeout_ms: impl Fn(&LaneName) -> u64, judge: Judge) -> Result<Vec<LockView>> {
         let mut views = Vec::new();
         for (stem, slot) in self.lock_stems()? {
@@ -159,7 +159,8 @@ impl Store {
             let view = self.view(&stem, slot, limits, judge)?;
             views.extend(view.map(|view| LockView { lane: Some(lane.clone()), ..view }));
         }
-        views.sort_by_cached_key(|view| (view.record().and_then(|record| record.acquired_at), view.stem.clone()));
+        let locked_at = |view: &LockView| view.record().and_then(|record| record.refreshed_at.or(record.acquired_at));
+        views.sort_by_cached_key(|view| (locked_at(view), view.stem.clone()));
         Ok(views)
     }
 

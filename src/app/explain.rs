@@ -101,7 +101,8 @@ impl App {
         for tier in crate::model::Tier::ALL {
             let Some((stem, _)) = self.store.lanes_with_work(tier)?.into_iter().next() else { continue };
             let Some(head) = self.store.head(tier, &stem)? else { continue };
-            let task = self.existing(head.id)?;
+            // A record that does not read is reported by the pass that meets it.
+            let Ok(task) = self.existing(head.id) else { continue };
             return Ok(self.first_obstacle(&task)?.map(|obstacle| (task.id, obstacle.word())));
         }
         Ok(None)
@@ -118,7 +119,13 @@ impl App {
         let is_parked = task.due_at.is_some_and(|at| at > self.store.now()) || !unfinished.is_empty();
         let ahead = if is_parked { 0 } else { self.store.position(task)? };
         let queue = self.queue_situation(task, ahead)?;
-        Ok(Situation { unfinished, lanes: self.lanes_now(task)?, has_dispatcher: self.has_dispatcher()?, ..queue })
+        let mut lanes = self.lanes_now(task)?;
+        // A claim takes the lanes first and moves the record then: a task is not in its own way.
+        let own = task.id.to_string();
+        for lane in &mut lanes {
+            lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
+        }
+        Ok(Situation { unfinished, lanes, has_dispatcher: self.has_dispatcher()?, ..queue })
     }
 
     fn lanes_now(&self, task: &Task) -> Result<Vec<LaneNow>, AppError> {

@@ -3,7 +3,6 @@
 use super::dispatch::Pass;
 use super::{App, AppError};
 use crate::model::Timestamp;
-use crate::store::Counts;
 use std::time::Duration;
 
 /// How long a dispatcher that drains sleeps at most between two looks.
@@ -29,7 +28,7 @@ impl App {
             let pass = self.pass()?;
             let is_quiet = pass.started.is_empty() && pass.recovered.is_empty();
             log.pass(&pass);
-            if is_quiet && self.is_drained()? {
+            if is_quiet && self.is_drained(&pass)? {
                 return Ok(());
             }
             let pause = until(pass.next_due, self.store.now(), DRAIN_PAUSE);
@@ -41,11 +40,16 @@ impl App {
         Ok(())
     }
 
-    fn is_drained(&self) -> Result<bool, AppError> {
+    fn is_drained(&self, pass: &Pass) -> Result<bool, AppError> {
         let inside = self.inside.as_ref().map(|inside| inside.task);
-        let others_run = self.store.in_flight()?.into_iter().any(|id| Some(id) != inside);
-        // An empty folder that a crash left is no task: what looks like work is counted before it is waited for.
-        Ok(!others_run && (self.store.is_queue_empty()? || self.store.counts()? == Counts::default()))
+        let is_left = |id| pass.left.iter().any(|left| left.task == id);
+        if self.store.in_flight()?.into_iter().any(|id| Some(id) != inside && !is_left(id)) {
+            return Ok(false);
+        }
+        // An empty folder that a crash left is no task: what looks like work is counted before it is waited for. What
+        // only a newer luzia can start is not waited for.
+        let blocked: u64 = pass.left.iter().map(|left| left.blocked).sum();
+        Ok(self.store.is_queue_empty()? || self.store.counts()?.total() <= blocked)
     }
 
     /// Dispatches for ever: at every change, when something is due, and every `poll` in case a change was not seen.

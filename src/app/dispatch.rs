@@ -2,6 +2,7 @@
 //! died, wake what is due, then start tasks in the order of `policy::schedule` until no slot or no runnable lane is left.
 //! Any number of passes may run at once; the claim decides.
 
+use super::error::NEWER;
 use super::{App, AppError};
 use crate::model::lane::split_slot_stem;
 use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp};
@@ -33,8 +34,29 @@ pub struct Pass {
     pub recovered: Vec<TaskId>,
     /// Records it set aside, with what is wrong with them.
     pub set_aside: Vec<String>,
+    /// Records of a newer luzia, which it left alone.
+    pub left: Vec<Left>,
     /// When the next parked task is due.
     pub next_due: Option<Timestamp>,
+}
+
+/// A record of a newer luzia. It stays as it is, and keeps nobody else from running.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Left {
+    /// Its task.
+    pub task: TaskId,
+    /// Which file it is, and of which version.
+    pub what: String,
+    /// How many tasks of the queue cannot start because of it, itself included.
+    pub blocked: u64,
+}
+
+impl Pass {
+    pub(super) fn leave(&mut self, task: TaskId, what: String, blocked: u64) {
+        if self.left.iter().all(|left| left.task != task) {
+            self.left.push(Left { task, what, blocked });
+        }
+    }
 }
 
 /// The fair share of one pass: the ledger as it becomes, and what it was charged.
@@ -65,7 +87,7 @@ impl App {
         }
         let mut pass = Pass::default();
         self.recover_dead(&mut pass)?;
-        pass.next_due = self.wake_parked()?;
+        pass.next_due = self.wake_parked(&mut pass)?;
         self.start_tasks(&mut pass)?;
         self.store.reap();
         Ok(pass)
@@ -81,8 +103,14 @@ impl App {
     /// Applies the recovery table to every task in flight that nobody supervises.
     fn recover_dead(&self, pass: &mut Pass) -> Result<(), AppError> {
         for id in self.store.in_flight()? {
-            if !self.store.is_supervised(id)? && self.recover_one(id, pass)? {
-                pass.recovered.push(id);
+            if self.store.is_supervised(id)? {
+                continue;
+            }
+            match self.recover_one(id, pass) {
+                Ok(true) => pass.recovered.push(id),
+                Ok(false) => {}
+                Err(error) if error.0.code == NEWER => pass.leave(id, error.0.message, 0),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -232,6 +260,10 @@ impl App {
                         return Ok(Tried::Blocked);
                     }
                     pass.recovered.push(dead);
+                }
+                Claim::Newer(error) => {
+                    pass.leave(head.id, error.to_string(), self.store.tier_depth(candidate.tier, &stem)?);
+                    return Ok(Tried::Blocked);
                 }
                 Claim::SetAside(error) => {
                     let what = error.to_string();

@@ -3,6 +3,9 @@
 use crate::store::StoreError;
 use std::io;
 
+/// The word for a record that a newer luzia wrote.
+pub(super) const NEWER: &str = "RECORD_NEWER";
+
 /// The classes of refusal; each has its exit code (contract, section 6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -97,8 +100,9 @@ impl From<StoreError> for AppError {
             StoreError::Corrupt { .. } => Self::new(Kind::Corrupt, "RECORD_CORRUPT", message)
                 .hint("it is set aside when its turn comes; `luzia doctor` lists such records")
                 .next("luzia doctor"),
-            StoreError::Newer { .. } => Self::new(Kind::Corrupt, "RECORD_NEWER", message)
-                .hint("use the luzia that wrote it; nothing was rewritten"),
+            StoreError::Newer { .. } => {
+                Self::new(Kind::Corrupt, NEWER, message).hint("use the luzia that wrote it; nothing was rewritten")
+            }
             StoreError::GuardBusy { holder, .. } => {
                 let hint = match holder {
                     Some(pid) => {

@@ -1,10 +1,11 @@
 //! Tasks outside the scan: not due, after others, or with a moment by which they must have started. A pass looks at
 //! timers that fired and at dependencies that ended, never at all parked tasks.
 
+use super::dispatch::Pass;
 use super::{App, AppError};
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::ending::{Happened, conclude};
-use crate::store::{Ending, Place, Removed};
+use crate::store::{Ending, Event, Place, Removed, StoreError};
 use crate::supervise::finish;
 
 /// After how long a timer whose task never appeared is forgotten, in milliseconds.
@@ -12,17 +13,17 @@ const FORGET_TIMER_MS: i64 = 3_600_000;
 
 impl App {
     /// Moves tasks whose time has come; gives the moment of the next timer.
-    pub(super) fn wake_parked(&self) -> Result<Option<Timestamp>, AppError> {
+    pub(super) fn wake_parked(&self, pass: &mut Pass) -> Result<Option<Timestamp>, AppError> {
         let now = self.store.now();
         let (due, next) = self.store.timers(now)?;
         for (id, at) in due {
-            match self.store.find(id)? {
+            match self.find_or_set_aside(id, pass)? {
                 Some((Place::Pending | Place::Parked, task)) if task.start_by.is_some_and(|limit| limit <= now) => {
                     self.end_unstarted(id, &Happened::StartedTooLate)?;
                     self.store.clear_timer(id, at)?;
                 }
                 Some((Place::Parked, task)) => {
-                    self.unpark_if_free(&task, now)?;
+                    self.unpark_if_free(&task, now, pass)?;
                     self.store.clear_timer(id, at)?;
                 }
                 Some(_) => self.store.clear_timer(id, at)?,
@@ -31,42 +32,67 @@ impl App {
             }
         }
         for (dependency, waiting) in self.store.dependencies()? {
-            if self.find(dependency)?.is_none_or(|(place, _)| place == Place::Done) {
-                self.wake_dependents(&waiting)?;
+            if self.find_or_set_aside(dependency, pass)?.is_none_or(|(place, _)| place == Place::Done) {
+                self.wake_those(&waiting, pass)?;
             }
         }
         Ok(next)
     }
 
+    /// A task and its place. A damaged record is set aside, and one of a newer luzia is left alone: neither keeps the
+    /// tasks of others waiting.
+    fn find_or_set_aside(&self, id: TaskId, pass: &mut Pass) -> Result<Option<(Place, Task)>, AppError> {
+        match self.store.find(id) {
+            Err(StoreError::Newer { path, version }) => {
+                pass.leave(id, StoreError::Newer { path, version }.to_string(), 1);
+                Ok(None)
+            }
+            Err(StoreError::Corrupt { path, why }) => {
+                // The record of a running task is its supervisor's, which knows better how the task ended.
+                if self.store.is_supervised(id)? {
+                    return Ok(None);
+                }
+                self.store.set_aside(&path)?;
+                let what = StoreError::Corrupt { path, why }.to_string();
+                self.store.note(&Event::new("set_aside").saying(what.clone()));
+                pass.set_aside.push(what);
+                Ok(None)
+            }
+            other => Ok(other?),
+        }
+    }
+
     /// Looks again at tasks that waited for another one to be over.
     pub(super) fn wake_dependents(&self, waiting: &[TaskId]) -> Result<(), AppError> {
+        self.wake_those(waiting, &mut Pass::default())
+    }
+
+    fn wake_those(&self, waiting: &[TaskId], pass: &mut Pass) -> Result<(), AppError> {
         let now = self.store.now();
         for id in waiting {
-            let Some((Place::Parked, task)) = self.store.find(*id)? else {
-                self.forget_dependencies(*id)?;
-                continue;
-            };
-            self.unpark_if_free(&task, now)?;
+            match self.find_or_set_aside(*id, pass)? {
+                Some((Place::Parked, task)) => self.unpark_if_free(&task, now, pass)?,
+                Some((_, task)) => self.forget_dependencies(&task)?,
+                None => {}
+            }
         }
         Ok(())
     }
 
     /// Removes the marks of a task that does not wait any more, once their other side is over.
-    fn forget_dependencies(&self, id: TaskId) -> Result<(), AppError> {
-        let Some((_, task)) = self.store.find(id)? else { return Ok(()) };
+    fn forget_dependencies(&self, task: &Task) -> Result<(), AppError> {
         for dependency in &task.after {
-            self.store.clear_after(id, *dependency)?;
+            self.store.clear_after(task.id, *dependency)?;
         }
         Ok(())
     }
 
-    fn unpark_if_free(&self, task: &Task, now: Timestamp) -> Result<(), AppError> {
-        if let Some(at) = task.due_at.filter(|at| *at > now) {
-            let _ = at;
+    fn unpark_if_free(&self, task: &Task, now: Timestamp, pass: &mut Pass) -> Result<(), AppError> {
+        if task.due_at.is_some_and(|at| at > now) {
             return Ok(());
         }
         for dependency in &task.after {
-            match self.store.find(*dependency)? {
+            match self.find_or_set_aside(*dependency, pass)? {
                 Some((Place::Done, other)) if other.status == Status::Completed => {}
                 Some((Place::Done, _)) | None => {
                     return self.end_unstarted(task.id, &Happened::DependencyFailed(dependency.to_string()));

@@ -37,6 +37,8 @@ pub enum Claim {
     NeedsRecovery(TaskId),
     /// Its record is damaged; it was set aside.
     SetAside(StoreError),
+    /// A newer luzia wrote its record; it stays as it is, and what stands behind it in its lane waits for that luzia.
+    Newer(StoreError),
 }
 
 /// What comes after a result.
@@ -121,13 +123,17 @@ impl Store {
         request: &dyn Fn(&Task) -> Request,
         judge: Judge,
     ) -> Result<(Claim, Option<Box<dyn Handle>>)> {
-        let Some(bytes) = self.read(path)? else { return Ok((Claim::Lost, self.if_unused(id, lock)?)) };
-        let task = match self.read_task(Place::Pending, path, &bytes, id) {
-            Ok(task) => task,
+        let record = self
+            .read(path)
+            .and_then(|bytes| bytes.map(|bytes| self.read_task(Place::Pending, path, &bytes, id)).transpose());
+        let task = match record {
+            Ok(Some(task)) => task,
+            Ok(None) => return Ok((Claim::Lost, self.if_unused(id, lock)?)),
             Err(error @ StoreError::Corrupt { .. }) => {
                 self.set_aside(path)?;
                 return Ok((Claim::SetAside(error), Some(lock)));
             }
+            Err(error @ StoreError::Newer { .. }) => return Ok((Claim::Newer(error), Some(lock))),
             Err(error) => return Err(error),
         };
         if self.read_result(id)?.is_some() || self.started(id)?.is_some() {
@@ -300,9 +306,11 @@ impl Store {
     /// finished one is the end of it.
     fn find_for_recovery(&self, id: TaskId) -> Result<Option<(Place, Option<Task>)>> {
         let read = |place: Place, path: String| -> Result<Option<Task>> {
-            let Some(bytes) = self.read(&path)? else { return Ok(None) };
-            match self.read_task(place, &path, &bytes, id) {
-                Ok(task) => Ok(Some(task)),
+            let record = self
+                .read(&path)
+                .and_then(|bytes| bytes.map(|bytes| self.read_task(place, &path, &bytes, id)).transpose());
+            match record {
+                Ok(task) => Ok(task),
                 Err(StoreError::Corrupt { .. }) => {
                     self.set_aside(&path)?;
                     Ok(None)

@@ -5,6 +5,7 @@ use super::error::{Result, StoreError};
 use super::{MAX_RECORD_BYTES, Store, layout};
 use crate::model::TaskId;
 use crate::os::{Entry, Handle, Meta, Open, Published};
+use std::io::ErrorKind;
 
 /// What came of giving a record its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,10 +24,17 @@ impl Store {
         self.vfs.open(path, how).map_err(StoreError::io("open", path))
     }
 
+    /// Reads a record whole. What cannot be one, a FIFO, a link, a folder or an endless file, is a corrupt record.
     pub(crate) fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
-        match self.open(path, Open::ReadOnly)? {
+        let no_record = |action: &'static str| {
+            move |source: std::io::Error| match source.kind() {
+                ErrorKind::InvalidInput | ErrorKind::FileTooLarge => StoreError::corrupt(path, source.to_string()),
+                _ => StoreError::io(action, path)(source),
+            }
+        };
+        match self.vfs.open(path, Open::ReadOnly).map_err(no_record("open"))? {
             None => Ok(None),
-            Some(mut handle) => handle.read_all(MAX_RECORD_BYTES).map(Some).map_err(StoreError::io("read", path)),
+            Some(mut handle) => handle.read_all(MAX_RECORD_BYTES).map(Some).map_err(no_record("read")),
         }
     }
 

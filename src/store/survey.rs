@@ -16,6 +16,13 @@ pub struct Counts {
     pub parked: u64,
 }
 
+impl Counts {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.pending.iter().sum::<u64>() + self.parked
+    }
+}
+
 /// Something in the state directory that should not be there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
@@ -69,9 +76,12 @@ impl Store {
         for tier in Tier::ALL {
             let Some(head) = self.head(tier, stem)? else { continue };
             let path = layout::pending_at(head.priority, stem, head.id);
-            let Some(bytes) = self.read(&path)? else { continue };
-            match self.read_task(Place::Pending, &path, &bytes, head.id) {
-                Ok(task) => return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == stem)),
+            let record = self.read(&path).and_then(|bytes| {
+                bytes.map(|bytes| self.read_task(Place::Pending, &path, &bytes, head.id)).transpose()
+            });
+            match record {
+                Ok(Some(task)) => return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == stem)),
+                Ok(None) | Err(StoreError::Newer { .. }) => {}
                 Err(StoreError::Corrupt { .. }) => drop(self.set_aside(&path)?),
                 Err(error) => return Err(error),
             }
@@ -181,6 +191,11 @@ impl Store {
     /// Whether the state directory still stands under its name.
     pub fn is_still_there(&self) -> Result<bool> {
         Ok(self.meta(layout::FORMAT)?.is_some())
+    }
+
+    /// How many pending tasks of one tier a user's lane has, by names only.
+    pub fn tier_depth(&self, tier: Tier, stem: &str) -> Result<u64> {
+        tier.priorities().map(|priority| self.count_lane(priority, stem)).sum()
     }
 
     /// How many pending tasks each user's lane has, by names only.

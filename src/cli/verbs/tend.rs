@@ -37,15 +37,18 @@ pub fn dispatch(args: &DispatchArgs, app: &App, ended: &mut dyn FnMut() -> bool,
 
 fn report(pass: &Pass, console: &mut Console) -> Answer {
     let names = |ids: &[crate::model::TaskId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
+    // What a newer luzia wrote is refused, after everything else had its turn.
+    let code = if pass.left.is_empty() { Exit::Done } else { Exit::Corrupt }.code();
     if console.is_json() {
         let value = json!({
             "started": names(&pass.started),
             "recovered": names(&pass.recovered),
             "set_aside": pass.set_aside,
+            "left": pass.left.iter().map(|left| left.what.as_str()).collect::<Vec<_>>(),
             "next_due": pass.next_due.map(|at| at.to_string()),
         });
         console.document(&json::single("dispatch", value))?;
-        return Ok(Exit::Done.code());
+        return Ok(code);
     }
     for id in names(&pass.started) {
         console.out(&format!("{id}\n"))?;
@@ -53,7 +56,10 @@ fn report(pass: &Pass, console: &mut Console) -> Answer {
     for what in &pass.set_aside {
         console.say(&format!("warning: {what}; it was set aside"));
     }
-    Ok(Exit::Done.code())
+    for left in &pass.left {
+        console.say(&format!("warning: {}; use the luzia that wrote it, nothing was rewritten", left.what));
+    }
+    Ok(code)
 }
 
 /// The terminal as the log of a dispatcher.
@@ -74,6 +80,7 @@ impl Log for Talk<'_, '_> {
         self.total.started.extend(&pass.started);
         self.total.recovered.extend(&pass.recovered);
         self.total.set_aside.extend(pass.set_aside.iter().cloned());
+        self.total.left.clone_from(&pass.left);
     }
 
     fn failed(&mut self, error: &AppError) {

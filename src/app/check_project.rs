@@ -2,6 +2,7 @@
 //! directory is a claim, never authority: every condition of `supervision.md` is checked, and a claim that fails one is
 //! reported and harms nobody.
 
+use super::enqueue::conductor_path;
 use super::{App, AppError};
 use crate::model::judgement::{Reason, Verdict};
 use crate::model::{LaneName, Status};
@@ -25,26 +26,17 @@ pub struct Checked {
 impl App {
     /// Checks every claim of a project, in order.
     pub fn check_project(&self, project: &str, dry_run: bool) -> Result<Vec<Checked>, AppError> {
-        let Some(settings) = self.config.projects.get(project) else {
-            let known: Vec<&str> = self.config.projects.keys().map(String::as_str).collect();
-            let hint = if known.is_empty() {
-                "no project is configured".to_owned()
-            } else {
-                format!("configured: {}", known.join(", "))
-            };
-            return Err(
-                AppError::not_found("PROJECT_NOT_FOUND", format!("there is no project \"{project}\"")).hint(hint)
-            );
+        let settings = self.config.projects.get(project);
+        let user = settings.and_then(|settings| settings.user.clone());
+        let path = match settings.and_then(|settings| settings.conductor_dir.as_deref()) {
+            Some(template) => conductor_path(template, project, user.as_ref().map_or("", |user| user.as_str())),
+            None => self.store.default_conductor(Some(super::enqueue::name("project", project)?.as_str())),
         };
-        let user = settings.user.clone();
-        let path = match &settings.conductor_dir {
-            Some(template) => {
-                template.replace("{project}", project).replace("{user}", user.as_ref().map_or("", |user| user.as_str()))
-            }
-            None => self.store.default_conductor(Some(project)),
+        let Some(conductor) = self.store.conductor(&path, false)? else {
+            return if settings.is_some() { Ok(Vec::new()) } else { Err(self.no_project(project)) };
         };
-        let Some(conductor) = self.store.conductor(&path, false)? else { return Ok(Vec::new()) };
-        let run_as = settings.run_as.as_deref().and_then(|name| self.store.account_id(name));
+        let run_as = settings.and_then(|settings| settings.run_as.as_deref());
+        let run_as = run_as.and_then(|name| self.store.account_id(name));
         let mut checked = Vec::new();
         for claim in conductor.claims()? {
             let answer = |dir: &str, released, refused| Checked {
@@ -71,6 +63,16 @@ impl App {
             }
         }
         Ok(checked)
+    }
+
+    /// A project needs no configuration, but then there must be tasks of it.
+    fn no_project(&self, project: &str) -> AppError {
+        let known: Vec<&str> = self.config.projects.keys().map(String::as_str).collect();
+        let hint = match known.as_slice() {
+            [] => "no project is configured, and no task was ever started for this one".to_owned(),
+            known => format!("configured: {}", known.join(", ")),
+        };
+        AppError::not_found("PROJECT_NOT_FOUND", format!("there is no project \"{project}\"")).hint(hint)
     }
 
     /// The lock that a claim names, when every condition holds; `Ok(None)` when it is gone already.

@@ -129,14 +129,23 @@ pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError 
         Some(record) => record.expires_at.map(|at| format!("; its lease runs out at {at}")).unwrap_or_default(),
         None => String::new(),
     };
-    let command = match view.record().and_then(|record| record.lock_id.as_deref()) {
-        Some(id) => format!("luzia release {lane} --lock-id {id}"),
-        None => format!("luzia release {lane}"),
-    };
+    let lock_id = view.record().and_then(|record| record.lock_id.as_deref());
+    let command = freeing_command(&lane.to_string(), view.holder(), lock_id, &view.verdict);
     AppError::new(Kind::Busy, "LOCK_HELD", message)
         .hint(format!("wait for it, or look closer with luzia explain {lane}{expiry}"))
         .next(format!("luzia explain {lane}"))
         .next(command)
+}
+
+/// The command that would free a lane: what lives is ended first, everything else is given back by its lock id.
+pub fn freeing_command(lane: &str, holder: Option<&str>, lock_id: Option<&str>, verdict: &Verdict) -> String {
+    let (Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why }) = verdict;
+    match (why.is_living_process(), holder.filter(|name| name.starts_with("task_")), lock_id) {
+        (true, Some(task), _) => format!("luzia cancel {task}"),
+        (true, None, _) => format!("luzia release {lane} --force"),
+        (false, _, Some(id)) => format!("luzia release {lane} --lock-id {id}"),
+        (false, _, None) => format!("luzia release {lane}"),
+    }
 }
 
 fn living_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {

@@ -103,15 +103,10 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
     }
 }
 
-fn release_command(lane: &str, holder: &Holder) -> String {
-    match (&holder.lock_id, reason_of(&holder.verdict).is_living_process()) {
-        (Some(id), false) => format!("luzia release {lane} --lock-id {id}"),
-        (_, true) => match holder.name.as_deref().filter(|name| name.starts_with("task_")) {
-            Some(task) => format!("luzia cancel {task}"),
-            None => format!("luzia release {lane} --force"),
-        },
-        (None, false) => format!("luzia release {lane}"),
-    }
+/// The command that would free a lane from a holder.
+pub fn release_command(lane: &str, holder: &Holder) -> String {
+    let (name, lock_id) = (holder.name.as_deref(), holder.lock_id.as_deref());
+    crate::app::release::freeing_command(lane, name, lock_id, &holder.verdict)
 }
 
 /// Who holds, since when, whether it lives and how that is known, and when it runs out.

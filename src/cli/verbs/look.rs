@@ -344,11 +344,7 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> Result<(), S
             let left = u64::try_from(expires.ms_since(now)).unwrap_or(0);
             text += &format!("  expires_at {expires}, in {}\n", format_duration(left));
         }
-        let command = match &holder.lock_id {
-            Some(id) => format!("luzia release {lane} --lock-id {id}"),
-            None => format!("luzia release {lane}"),
-        };
-        text += &format!("  try: {command}\n");
+        text += &format!("  try: {}\n", words::release_command(&lane.to_string(), holder));
     }
     if why.pending > 0 {
         text += &format!("{} pending", why.pending);

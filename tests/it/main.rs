@@ -2,6 +2,11 @@
 #![allow(clippy::disallowed_methods, reason = "tests look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod bad_input;
 mod generated;
+mod rows_locks;
+mod rows_queue;
 mod sim;
+mod six;
+mod support;
 mod tidy;

@@ -1,0 +1,10 @@
+//! The rows about locks: leases, releases, what counts as stale, and files of other programs.
+
+mod commands;
+mod conductor;
+mod explained;
+mod foreign;
+mod leases;
+mod listed;
+mod names;
+mod stale;

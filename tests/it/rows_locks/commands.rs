@@ -1,0 +1,195 @@
+//! `luzia lock`: flock(1) for a lane, and what keeps it held; lanes of tasks, and lanes that a task has already.
+
+use crate::support::{Place, lives, signal, until};
+use rustix::process::Signal;
+use serde_json::json;
+
+/// Holds alice's lane by a command that waits at the gate `gate`, and gives the pid of that command too.
+fn hold(place: &Place) -> (crate::support::Running, u32) {
+    place.gate("gate");
+    let script = "echo $$ > $PLACE/pid; read _ < $PLACE/gate";
+    let holder = place.start(&["lock", "-u", "alice", "--", "sh", "-c", script]);
+    let pid = place.until_file("pid").parse().unwrap();
+    (holder, pid)
+}
+
+#[test]
+fn the_command_has_its_own_code_and_both_streams() {
+    let place = Place::new();
+    let ran = place.luzia(&["lock", "-u", "alice", "--", "sh", "-c", "echo out; echo err >&2; exit 7"]).coded(7);
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("out\n", "err\n"));
+    place.luzia(&["lock", "-u", "alice", "--", "sh", "-c", "kill -TERM $$"]).coded(143);
+    place.luzia(&["lock", "-u", "alice", "--", "no-such-command"]).coded(127);
+    place.luzia(&["lock", "-u", "alice", "--", "/etc/passwd"]).coded(126);
+    place.luzia(&["lock", "-u", "alice", "--", "/"]).coded(126);
+    place.ok(&["check", "alice"]);
+    let env = place.ok(&["lock", "-u", "alice", "--", "sh", "-c", "echo $LUZIA_LOCK_ID $LUZIA_FENCE"]);
+    assert!(env.out.starts_with("pid-") && env.line().split(' ').count() == 2, "{}", env.out);
+}
+
+#[test]
+fn a_held_lane_is_refused_at_once_after_a_time_or_with_a_code_of_ones_own() {
+    let place = Place::new();
+    let (holder, _) = hold(&place);
+    let refused = place.luzia(&["lock", "-u", "alice", "-n", "--", "true"]).coded(75);
+    assert!(refused.err.contains("user:alice") && refused.err.contains("hint:"), "{}", refused.err);
+    let late = place.luzia(&["lock", "-u", "alice", "-w", "200ms", "--", "true"]).coded(75);
+    assert!(late.took.as_millis() >= 200);
+    place.luzia(&["lock", "-u", "alice", "-n", "-E", "9", "--", "true"]).coded(9);
+    place.luzia(&["lock", "-u", "alice", "-w", "0.1", "-E", "0", "--", "true"]).coded(0);
+    place.ok(&["lock", "-u", "bob", "-n", "--", "true"]);
+    let waiting = place.start(&["lock", "-u", "alice", "-w", "30", "--", "echo", "mine"]);
+    place.open_gate("gate");
+    holder.end().coded(0);
+    assert_eq!(waiting.end().coded(0).out, "mine\n");
+}
+
+#[test]
+fn the_command_keeps_the_lane_when_luzia_itself_is_killed() {
+    let place = Place::new();
+    let (mut holder, command) = hold(&place);
+    holder.kill();
+    assert!(lives(command));
+    place.luzia(&["check", "alice"]).coded(75);
+    place.luzia(&["lock", "-u", "alice", "-n", "--", "true"]).coded(75);
+    assert_eq!(place.ok(&["cleanup-stale", "0"]).line(), "0");
+    let waiting = place.start(&["lock", "-u", "alice", "-w", "30", "--", "echo", "mine"]);
+    place.open_gate("gate");
+    assert_eq!(waiting.end().coded(0).out, "mine\n");
+}
+
+#[test]
+fn a_child_left_in_the_background_keeps_the_lane() {
+    let place = Place::new();
+    place.gate("gate");
+    let script = "(echo $$ > $PLACE/pid; read _ < $PLACE/gate) & true";
+    place.ok(&["lock", "-u", "alice", "--", "sh", "-c", script]);
+    place.luzia(&["check", "alice"]).coded(75);
+    place.luzia(&["acquire", "alice", "--task", "t1"]).coded(75);
+    place.open_gate("gate");
+    until("the lane is free", || (place.luzia(&["check", "alice"]).code == 0).then_some(()));
+}
+
+#[test]
+fn force_ends_the_holder_before_it_releases() {
+    let place = Place::new();
+    let (holder, command) = hold(&place);
+    place.luzia(&["release", "alice"]).coded(1);
+    assert!(lives(command));
+    place.ok(&["release", "alice", "--force"]);
+    assert!(!lives(command));
+    place.ok(&["acquire", "alice", "--task", "t1"]);
+    drop(holder);
+}
+
+#[test]
+fn sigterm_reaches_the_command_and_its_end_frees_the_lane() {
+    let place = Place::new();
+    let (holder, command) = hold(&place);
+    holder.signal(Signal::TERM);
+    holder.end().coded(143);
+    assert!(!lives(command));
+    place.ok(&["check", "alice"]);
+}
+
+#[test]
+fn a_stopped_holder_keeps_its_lane() {
+    let place = Place::new();
+    let (holder, command) = hold(&place);
+    signal(holder.pid(), Signal::STOP);
+    signal(command, Signal::STOP);
+    place.luzia(&["acquire", "alice", "--task", "t1"]).coded(75);
+    assert_eq!(place.ok(&["cleanup-stale", "0"]).line(), "0");
+    signal(command, Signal::CONT);
+    signal(holder.pid(), Signal::CONT);
+    place.open_gate("gate");
+    holder.end().coded(0);
+}
+
+#[test]
+fn the_end_of_a_task_frees_its_threads_whether_it_completes_or_fails() {
+    // S0.11, S0.12
+    let place = Place::new();
+    for command in ["true", "false"] {
+        place.luzia(&["run", "--thread", "7", "--", command]);
+        place.ok(&["check", "thread:7"]);
+    }
+}
+
+#[test]
+fn all_threads_of_a_task_are_released_by_one_event() {
+    // S0.14, S0.34
+    let place = Place::new();
+    let ran = place.ok(&["run", "-v", "--thread", "1", "--thread", "2", "--", "true"]);
+    let line = "[AgentGraph] Released locks on 2 thread(s) for execution 1";
+    assert!(ran.err.lines().any(|found| found == line), "{}", ran.err);
+    let events: Vec<_> = place.events().into_iter().filter(|event| event["message"] == line).collect();
+    assert_eq!(events.len(), 1);
+    for thread in ["thread:1", "thread:2"] {
+        let free = place.json(&["check", thread]);
+        assert!(free["activeExecutionId"].is_null() && free["executionLockedAt"].is_null());
+    }
+}
+
+#[test]
+fn a_task_may_take_again_what_it_holds() {
+    // contract, section 4: re-entrancy inside a task
+    let place = Place::new();
+    let script = "set -e
+        $LUZIA lock -u alice -n -- echo nested
+        $LUZIA lock -l thread:7 -n -- echo thread
+        $LUZIA lock -l global -n -- echo slot
+        test \"$($LUZIA acquire alice --task other)\" = $LUZIA_LOCK_ID
+        if $LUZIA lock -u bob -n -- echo bob; then echo free; fi";
+    let ran = place.ok(&["run", "-u", "alice", "--thread", "7", "--", "sh", "-c", script]);
+    assert_eq!(ran.out, "nested\nthread\nslot\nbob\nfree\n", "{}", ran.err);
+    place.ok(&["check", "alice"]);
+}
+
+#[test]
+fn only_the_task_itself_may_take_again_what_it_holds() {
+    let place = Place::new();
+    place.gate("gate");
+    let mut run = place.start(&["run", "-u", "alice", "--", "sh", "-c", "echo up > $PLACE/up; read _ < $PLACE/gate"]);
+    place.until_file("up");
+    let mut liar = place.command(&["lock", "-u", "alice", "-n", "--", "true"]);
+    place.spawn(liar.env("LUZIA_TASK_ID", "task_99")).end().coded(75);
+    place.luzia(&["lock", "-u", "alice", "-n", "--", "true"]).coded(75);
+    assert!(!run.is_over());
+    place.open_gate("gate");
+    run.end().coded(0);
+}
+
+#[test]
+fn a_task_that_would_wait_for_itself_is_refused() {
+    // S4.16: a cycle of one
+    let place = Place::new();
+    let script = "$LUZIA --json enqueue -u alice --wait -- true; echo $?";
+    let ran = place.ok(&["run", "-u", "alice", "--", "sh", "-c", script]);
+    assert_eq!(ran.out, "1\n", "{}", ran.err);
+    let error: serde_json::Value = serde_json::from_str(ran.err.lines().next().unwrap()).unwrap();
+    assert_eq!(error["code"], "DEADLOCK");
+    // Without waiting it is queued behind.
+    let ran = place.ok(&["run", "-u", "alice", "--", "sh", "-c", "$LUZIA enqueue -- true"]);
+    let id = ran.line();
+    assert_eq!(place.show(&id)["user"], "alice");
+    place.drain();
+    assert_eq!(place.status(&id), "completed");
+}
+
+#[test]
+fn a_lane_with_a_limit_has_as_many_holders_and_no_more() {
+    let place = Place::configured(&json!({ "lanes": { "gpu": { "max": 3 } } }));
+    place.gate("gate");
+    let script = "echo up >> $PLACE/up; read _ < $PLACE/gate";
+    let holders: Vec<_> = (0..3).map(|_| place.start(&["lock", "-l", "gpu", "--", "sh", "-c", script])).collect();
+    until("three hold it", || (crate::support::lines(&place.path("up")).len() == 3).then_some(()));
+    place.luzia(&["lock", "-l", "gpu", "-n", "--", "true"]).coded(75);
+    for _ in &holders {
+        place.open_gate("gate");
+    }
+    for holder in holders {
+        holder.end().coded(0);
+    }
+    place.ok(&["lock", "-l", "gpu", "-n", "--", "true"]);
+}

@@ -1,0 +1,76 @@
+//! Who holds a lane, since when, whether it lives, and the command that would change it (S0.35, S0.37, P7).
+
+use crate::support::Place;
+
+#[test]
+fn a_task_that_waits_names_the_holder_and_the_command_that_frees_it() {
+    // S0.35, S0.37
+    let place = Place::new();
+    let lock_id = place.ok(&["acquire", "thread:7", "--task", "100"]).line();
+    let id = place.enqueue(&["-u", "alice", "--thread", "7", "--", "true"]);
+    let told = place.ok(&["explain", &id]).out;
+    for part in ["task_100", "held", "expires_at 20", &format!("luzia release thread:7 --lock-id {lock_id}")] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let json = place.json(&["explain", &id]);
+    let full = crate::support::with(&json["reasons"], "reason", "LaneFull");
+    let lock = &full[0]["lock"];
+    assert_eq!((lock["holder"].as_str(), lock["alive"].as_bool()), (Some("task_100"), Some(true)), "{json}");
+    assert!(lock["age_ms"].is_u64() && lock["expires_at"].is_string());
+    // The command that it prints does what it says.
+    let next = full[0]["next"].as_str().unwrap().strip_prefix("luzia ").unwrap().to_owned();
+    place.ok(&next.split(' ').collect::<Vec<_>>());
+    place.drain();
+    assert_eq!(place.status(&id), "completed");
+}
+
+#[test]
+fn a_lane_tells_its_holder_its_end_and_its_release() {
+    // S0.37
+    let place = Place::new();
+    let lock_id = place.ok(&["acquire", "alice", "--task", "t1"]).line();
+    place.enqueue(&["-u", "alice", "--", "true"]);
+    let told = place.ok(&["explain", "alice"]).out;
+    for part in ["is held by t1", "expires_at 20", &format!("--lock-id {lock_id}"), "1 pending, first task_1"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    place.ok(&["release", "alice"]);
+    assert!(place.ok(&["explain", "alice"]).out.contains("\"user:alice\" is free"));
+}
+
+#[test]
+fn a_living_task_is_to_be_cancelled_and_not_released() {
+    let place = Place::new();
+    place.gate("gate");
+    let run = place.start(&["run", "-u", "alice", "--", "sh", "-c", "echo up > $PLACE/up; read _ < $PLACE/gate"]);
+    place.until_file("up");
+    let waiting = place.enqueue(&["-u", "alice", "--", "true"]);
+    let told = place.ok(&["explain", &waiting]).out;
+    assert!(told.contains("UserLockHeld") && told.contains("try: luzia cancel task_1"), "{told}");
+    let running = place.ok(&["explain", "task_1"]).out;
+    assert!(running.contains("alive"), "{running}");
+    // A refused acquire is as helpful, and what it proposes is no mistake to follow.
+    let refused = place.luzia(&["acquire", "alice", "--task", "t9"]).coded(75).err;
+    assert!(refused.contains("task_1") && refused.contains("luzia explain user:alice"), "{refused}");
+    assert!(!refused.contains("luzia release user:alice --lock-id"), "{refused}");
+    place.open_gate("gate");
+    run.end().coded(0);
+}
+
+#[test]
+fn reading_verbs_leave_no_trace() {
+    let place = Place::new();
+    for verb in [&["check", "alice"][..], &["list-locks"], &["list"], &["status"], &["explain", "alice"]] {
+        place.ok(verb);
+        assert!(!place.state().exists(), "{verb:?}");
+    }
+    place.luzia(&["show", "1"]).coded(66);
+    place.luzia(&["explain", "task_1"]).coded(66);
+    assert!(!place.state().exists());
+    place.ok(&["acquire", "alice", "--task", "t1"]);
+    let before = place.snapshot();
+    place.ok(&["list-locks"]);
+    place.luzia(&["check", "alice"]).coded(75);
+    place.ok(&["status"]);
+    assert_eq!(place.snapshot(), before);
+}

@@ -1,0 +1,54 @@
+//! A place of its own for each test: a state directory, the real binary in a clean environment, and an end in which
+//! nothing is left running.
+
+mod place;
+mod running;
+
+pub use place::Place;
+pub use running::{Ran, Running};
+
+use serde_json::Value;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long anything may take before a test gives up; far beyond what it takes on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Looks again and again until something is there; panics with `what` when it never comes.
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "this never happened: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The lines of a file; none when it does not exist.
+pub fn lines(path: &Path) -> Vec<String> {
+    std::fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// The members of a JSON list that have `key` equal to `value`.
+pub fn with<'a>(items: &'a Value, key: &str, value: &str) -> Vec<&'a Value> {
+    items.as_array().unwrap().iter().filter(|item| item[key] == value).collect()
+}
+
+/// Whether a process exists and is no zombie.
+pub fn lives(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+/// Sends a signal to one process; one that is gone is not an error.
+pub fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let _ = rustix::process::kill_process(pid, signal);
+}
+
+/// Whether the tests run as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

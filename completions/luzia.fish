@@ -92,7 +92,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l start-within -d 
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l retries -d 'How many failed or interrupted attempts are followed by another' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l key -d 'A name for the work: `--on-conflict` decides when an unfinished task has it' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l on-conflict -d 'What to do when an unfinished task has the same key' -r -f -a "queue\t'Queue the new task behind the other'
-skip\t'Queue nothing and print the id of the other'
+skip\t'Queue nothing and print the id of the other (the default)'
 replace\t'Cancel the other and queue the new task'
 reject\t'Queue nothing and fail'"
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l label -d 'A note for people' -r
@@ -132,7 +132,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand add" -l start-within -d 'Giv
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l retries -d 'How many failed or interrupted attempts are followed by another' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l key -d 'A name for the work: `--on-conflict` decides when an unfinished task has it' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l on-conflict -d 'What to do when an unfinished task has the same key' -r -f -a "queue\t'Queue the new task behind the other'
-skip\t'Queue nothing and print the id of the other'
+skip\t'Queue nothing and print the id of the other (the default)'
 replace\t'Cancel the other and queue the new task'
 reject\t'Queue nothing and fail'"
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l label -d 'A note for people' -r
@@ -172,7 +172,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand run" -l start-within -d 'Giv
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l retries -d 'How many failed or interrupted attempts are followed by another' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l key -d 'A name for the work: `--on-conflict` decides when an unfinished task has it' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l on-conflict -d 'What to do when an unfinished task has the same key' -r -f -a "queue\t'Queue the new task behind the other'
-skip\t'Queue nothing and print the id of the other'
+skip\t'Queue nothing and print the id of the other (the default)'
 replace\t'Cancel the other and queue the new task'
 reject\t'Queue nothing and fail'"
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l label -d 'A note for people' -r

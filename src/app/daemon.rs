@@ -3,10 +3,17 @@
 use super::dispatch::Pass;
 use super::{App, AppError};
 use crate::model::Timestamp;
+use crate::os::Watch;
+use std::io;
 use std::time::Duration;
 
 /// How long a dispatcher that drains sleeps at most between two looks.
 const DRAIN_PAUSE: Duration = Duration::from_millis(250);
+
+/// The same where nothing can be watched.
+const POLL: Duration = Duration::from_millis(20);
+/// For how long changes are let come together while tasks run.
+const TOGETHER: Duration = Duration::from_millis(5);
 
 /// What a dispatcher tells whoever started it.
 pub trait Log {
@@ -32,12 +39,21 @@ impl App {
                 return Ok(());
             }
             let pause = until(pass.next_due, self.store.now(), DRAIN_PAUSE);
-            match &mut watch {
-                Ok(watch) => drop(watch.wait(pause)),
-                Err(_) => self.store.sleep(pause.min(Duration::from_millis(20))),
-            }
+            self.wait_for_change(&mut watch, pause);
         }
         Ok(())
+    }
+
+    /// Waits for a change. While tasks run, their supervisors make the passes as they end, and a dispatcher that joined
+    /// in at every change would only stand in their way: it lets a few milliseconds of changes come together.
+    fn wait_for_change(&self, watch: &mut io::Result<Box<dyn Watch>>, pause: Duration) {
+        match watch {
+            Ok(watch) => drop(watch.wait(pause)),
+            Err(_) => self.store.sleep(pause.min(POLL)),
+        }
+        if self.store.in_flight().is_ok_and(|ids| !ids.is_empty()) {
+            self.store.sleep(TOGETHER);
+        }
     }
 
     fn is_drained(&self, pass: &Pass) -> Result<bool, AppError> {
@@ -79,10 +95,7 @@ impl App {
                 }
             };
             let pause = until(next_due, self.store.now(), poll);
-            match &mut watch {
-                Ok(watch) => drop(watch.wait(pause)),
-                Err(_) => self.store.sleep(pause.min(Duration::from_millis(100))),
-            }
+            self.wait_for_change(&mut watch, pause);
         }
         Ok(())
     }

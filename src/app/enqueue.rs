@@ -196,11 +196,11 @@ impl App {
 
     fn accept(&self, tasks: &[Task]) -> Result<(), AppError> {
         self.store.accept(tasks)?;
-        for task in tasks {
-            let lane = LaneName::user(&task.user);
-            self.store
-                .note(&Event::of("enqueued", task).in_lane(&lane).with(json!({ "priority": task.priority.number() })));
-        }
+        let event = |task: &Task| {
+            let data = json!({ "priority": task.priority.number() });
+            Event::of("enqueued", task).in_lane(&LaneName::user(&task.user)).with(data)
+        };
+        self.store.note_all(tasks.iter().map(event));
         Ok(())
     }
 

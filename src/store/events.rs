@@ -66,7 +66,20 @@ impl Event {
 impl Store {
     /// Appends an event. It is not synced, and a failure is not reported: events inform.
     pub fn note(&self, event: &Event) {
+        self.note_all(std::iter::once(event.clone()));
+    }
+
+    /// Appends events in one piece.
+    pub fn note_all(&self, events: impl Iterator<Item = Event>) {
         let now = self.clock.now();
+        let lines: String = events.map(|event| self.event_line(&event, now)).collect();
+        let path = format!("{}/{}.jsonl", layout::EVENTS, now.day());
+        if let Ok(Some(mut file)) = self.vfs.open(&path, Open::Append(0o600)) {
+            let _ = file.write_all(lines.as_bytes());
+        }
+    }
+
+    fn event_line(&self, event: &Event, now: Timestamp) -> String {
         let mut line = json!({
             "v": FORMAT_VERSION,
             "at": now.to_string(),
@@ -74,21 +87,19 @@ impl Store {
             "event": event.name,
             "pid": self.me.pid,
         });
-        let Some(members) = line.as_object_mut() else { return };
-        let mut set = |name: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                members.insert(name.into(), value);
-            }
-        };
-        set("task", event.task.map(|task| task.to_string().into()));
-        set("user", event.user.clone().map(Value::from));
-        set("lane", event.lane.as_ref().map(|lane| lane.to_string().into()));
-        set("message", event.message.clone().map(Value::from));
-        set("data", (!event.data.is_null()).then(|| event.data.clone()));
-        let path = format!("{}/{}.jsonl", layout::EVENTS, now.day());
-        if let Ok(Some(mut file)) = self.vfs.open(&path, Open::Append(0o600)) {
-            let _ = file.write_all(format!("{line}\n").as_bytes());
+        if let Some(members) = line.as_object_mut() {
+            let mut set = |name: &str, value: Option<Value>| {
+                if let Some(value) = value {
+                    members.insert(name.into(), value);
+                }
+            };
+            set("task", event.task.map(|task| task.to_string().into()));
+            set("user", event.user.clone().map(Value::from));
+            set("lane", event.lane.as_ref().map(|lane| lane.to_string().into()));
+            set("message", event.message.clone().map(Value::from));
+            set("data", (!event.data.is_null()).then(|| event.data.clone()));
         }
+        format!("{line}\n")
     }
 
     /// Every event since `since`, in the order in which they were written; lines that do not read are left out.

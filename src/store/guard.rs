@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// How long a command line tries to enter a guard before it answers "guard busy", in milliseconds.
 pub const GUARD_WAIT_MS: u64 = 5000;
-const PAUSE_FIRST_US: u64 = 200;
-const PAUSE_MOST_US: u64 = 5000;
+const PAUSE_FIRST_US: u64 = 60;
+const PAUSE_MOST_US: u64 = 3000;
 
 /// The guards of one or several lanes, held until dropped.
 pub struct Guards<'a> {

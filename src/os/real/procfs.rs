@@ -76,6 +76,20 @@ fn shows_our_namespace() -> bool {
     })
 }
 
+/// The number that was given last in this pid namespace: the fifth word of `/proc/loadavg` (proc(5)).
+pub(super) fn last_pid() -> Option<u32> {
+    if !shows_our_namespace() {
+        return None;
+    }
+    let text = String::from_utf8(small("/proc/loadavg")?).ok()?;
+    text.split_ascii_whitespace().nth(4)?.parse().ok()
+}
+
+/// Where the kernel starts again from below.
+pub(super) fn pid_max() -> Option<u32> {
+    String::from_utf8(small("/proc/sys/kernel/pid_max")?).ok()?.trim().parse().ok()
+}
+
 /// The pids of all processes that can be seen.
 pub(super) fn pids() -> std::io::Result<Vec<u32>> {
     if !shows_our_namespace() {

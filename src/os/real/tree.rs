@@ -3,20 +3,25 @@
 //! Three marks, each for those that the others miss: descent, for whoever emptied its environment; the environment,
 //! for whoever was inherited by init because a supervisor died; an open `tree.lock`, for whoever did both.
 
+use super::clock::RealClock;
 use super::procfs::{self, Stat};
 use crate::model::Identity;
-use crate::os::TreeMark;
+use crate::os::{Clock, TreeMark};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags, makedev, openat, statx};
 use rustix::process::{child_subreaper, geteuid, getpid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::fd::OwnedFd;
+
+/// Up to how many pids each is asked for, instead of listing all processes.
+const FEW_PIDS: u32 = 64;
 
 /// Lists a task's tree. Descent counts only for a subreaper, and not below a spared process; the two other marks are
 /// proof by themselves and count for all but the spared processes.
 pub(super) fn tree(mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
     let me = getpid().as_raw_nonzero().get().unsigned_abs();
-    let living = living_processes()?;
+    let living = living_processes(mark.since.and_then(|since| pids_since(since, me)))?;
     let mut found = match child_subreaper() {
         Ok(Some(_)) => descendants(&living, me, spared),
         Ok(None) | Err(_) => BTreeSet::new(),
@@ -41,10 +46,28 @@ pub(super) fn tree(mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>
     Ok(found.iter().filter_map(identity).collect())
 }
 
-fn living_processes() -> io::Result<BTreeMap<u32, Stat>> {
-    let pids = procfs::pids()?.into_iter();
-    let stats = pids.filter_map(|pid| procfs::stat(pid).map(|stat| (pid, stat)));
+/// All living processes, or those of a range of pids.
+fn living_processes(range: Option<RangeInclusive<u32>>) -> io::Result<BTreeMap<u32, Stat>> {
+    let pids = match range {
+        Some(range) if range.end() - range.start() <= FEW_PIDS => range.collect(),
+        Some(range) => procfs::pids()?.into_iter().filter(|pid| range.contains(pid)).collect(),
+        None => procfs::pids()?,
+    };
+    let stats = pids.into_iter().filter_map(|pid| procfs::stat(pid).map(|stat| (pid, stat)));
     Ok(stats.filter(|(_, stat)| !stat.is_dead()).collect())
+}
+
+/// The pids that can have been given since this process began, for a tree that this process began. The kernel gives
+/// rising numbers and starts again from below at `pid_max`. `None` unless it is certain that it did not come round: no
+/// host gives a million numbers a second.
+fn pids_since(since: u64, me: u32) -> Option<RangeInclusive<u32>> {
+    const TICKS_MS: u64 = 10;
+    if procfs::stat(me)?.start != since {
+        return None;
+    }
+    let passed_ms = RealClock.boot_ms().saturating_sub(since.saturating_mul(TICKS_MS));
+    let last = procfs::last_pid()?;
+    (last >= me && passed_ms.saturating_mul(1000) < u64::from(procfs::pid_max()?)).then_some(me..=last)
 }
 
 /// Children of a dead process belong to the subreaper above it, so no link of a chain is ever missing.

@@ -143,7 +143,7 @@ impl App {
             return Ok(());
         }
         let is_full = u32::try_from(used).unwrap_or(u32::MAX) >= self.config.slots_max;
-        if is_full && !self.has_stale_slot()? {
+        if is_full && !self.has_stale_holder(&LaneName::global())? {
             return Ok(());
         }
         let mut before = None;
@@ -158,15 +158,20 @@ impl App {
         if has_slot && !held.is_empty() {
             // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
             let offset = usize::try_from(self.store.boot_ms()).unwrap_or(0) % held.len();
-            let some = held.iter().cycle().skip(offset).take(LOCKED_LANES_TRIED.min(held.len())).cloned().collect();
+            let mut some: Vec<LaneHead> = Vec::new();
+            for head in held.iter().cycle().skip(offset).take(LOCKED_LANES_TRIED.min(held.len())) {
+                if self.has_stale_holder(&LaneName::user(&head.user))? {
+                    some.push(head.clone());
+                }
+            }
             self.start_round(&mut turn, some, pass)?;
         }
         self.charge(turn, before.as_deref())
     }
 
-    /// Whether a slot of `global` is held by a lock that is not a living task's.
-    fn has_stale_slot(&self) -> Result<bool, AppError> {
-        let holders = self.holders(&LaneName::global())?;
+    /// Whether a lane is held by somebody who is proven dead, or by a lease that ran out.
+    fn has_stale_holder(&self, lane: &LaneName) -> Result<bool, AppError> {
+        let holders = self.holders(lane)?;
         Ok(holders.iter().any(|view| lock_state(&view.verdict) == "stale"))
     }
 
@@ -246,7 +251,15 @@ impl App {
         let stem = LaneName::user(&candidate.user).stem();
         for _ in 0..MOST_SET_ASIDE {
             let Some(head) = self.store.head(candidate.tier, &stem)? else { return Ok(Tried::Blocked) };
-            match self.claim(&head)? {
+            let claim = match self.claim(&head) {
+                // Somebody was stopped in the guard of one lane; that must not keep the others from their turn.
+                Err(StoreError::GuardBusy { lane, .. }) => {
+                    self.store.note(&Event::new("guard_busy").in_lane(&lane));
+                    return Ok(if lane.is_global() { Tried::NoSlot } else { Tried::Blocked });
+                }
+                other => other?,
+            };
+            match claim {
                 Claim::Claimed(claimed) => return self.launch(*claimed, pass).map(|()| Tried::Started),
                 Claim::Lost | Claim::Refused(_) => return Ok(Tried::Blocked),
                 Claim::Held(_, view) => {
@@ -317,14 +330,13 @@ impl App {
 
     fn launch(&self, claimed: Claimed, pass: &mut Pass) -> Result<(), AppError> {
         let Claimed { task, lock, grants, broken } = claimed;
-        for stale in &broken {
-            self.store.note(&super::cleanup::broken_event(stale));
-        }
         let lanes: Vec<String> = grants.iter().map(|grant| grant.lane.to_string()).collect();
         let fences: Vec<u64> = grants.iter().map(|grant| grant.fence.0).collect();
         let data =
             json!({ "lanes": lanes, "fences": fences, "slots": grants.iter().map(|g| g.slot).collect::<Vec<_>>() });
-        self.store.note(&Event::of("locked", &task).in_lane(&LaneName::user(&task.user)).with(data));
+        let of = |name| Event::of(name, &task).in_lane(&LaneName::user(&task.user));
+        let steps = [of("polled"), of("selected"), of("locked").with(data)];
+        self.store.note_all(broken.iter().map(super::cleanup::broken_event).chain(steps));
         let mut args = self.same_place.clone();
         args.extend(["supervise".to_owned(), task.id.to_string()]);
         // When no process can be made, the lock goes with its descriptor, and the record is taken back at the next pass.

@@ -222,6 +222,17 @@ pub enum Exit {
     Signal(i32),
 }
 
+/// What a command said, once it is over.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Output {
+    /// How it ended.
+    pub exit: Exit,
+    /// What it wrote to standard output.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub stderr: Vec<u8>,
+}
+
 /// Why a command could not be started.
 #[derive(Debug)]
 pub enum StartError {

@@ -5,7 +5,7 @@ use super::child::{Reach, RealChild};
 use super::procfs;
 use super::program::{check_cwd, check_format, find, lookup, start_error};
 use super::signals::{self, Caught};
-use crate::os::{Child, Command, Handle, StartError, Streams};
+use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command as StdCommand, Stdio};
 
@@ -122,6 +122,26 @@ pub(super) fn fork_and_exec(command: &mut StdCommand) {
     if procfs::maps_group(own) {
         command.gid(own);
     }
+}
+
+/// Runs a program to its end and gives what it wrote. It has this process's environment plus `env`, but no variable of
+/// a task; nothing on standard input, and no descriptor of ours.
+pub fn output(argv: &[String], env: &[(String, String)]) -> io::Result<Output> {
+    let no_command = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
+    let (program, args) = argv.split_first().ok_or_else(no_command)?;
+    let mut command = StdCommand::new(program);
+    fork_and_exec(&mut command);
+    command.args(args).stdin(Stdio::null());
+    for name in OF_A_TASK {
+        command.env_remove(name);
+    }
+    command.envs(env.iter().map(|(key, value)| (key, value)));
+    let done = command.output()?;
+    let exit = match (done.status.code(), done.status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+    };
+    Ok(Output { exit, stdout: done.stdout, stderr: done.stderr })
 }
 
 /// This program as a file to execute. A binary that was replaced or removed meanwhile is reached by the link of the

@@ -93,6 +93,19 @@ pub fn read_whole(path: &str) -> io::Result<Vec<u8>> {
     std::fs::read(path)
 }
 
+/// One line from standard input without its end; empty when there is none. Nothing behind the line is taken.
+pub fn read_line() -> io::Result<String> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    loop {
+        let count = retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut byte))?;
+        if count == 0 || byte == *b"\n" {
+            return Ok(String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned());
+        }
+        line.extend(byte);
+    }
+}
+
 /// The path of this program.
 pub fn own_program() -> String {
     super::launch::own_program().to_string_lossy().into_owned()

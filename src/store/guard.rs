@@ -47,6 +47,7 @@ impl Store {
         let mut buckets: Vec<u8> = lanes.iter().map(|lane| bucket(lane)).collect();
         buckets.sort_unstable();
         buckets.dedup();
+        // Also when there is none to enter: leaving lets them through again.
         self.procs.hold_stop_signals(true);
         let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()) };
         for bucket in buckets {
@@ -56,6 +57,17 @@ impl Store {
             }
         }
         Ok(Some(guards))
+    }
+
+    /// Enters the guard of a lane for a look only, and makes none. Where it does not exist, luzia has never held the lane,
+    /// and there is nothing that would have to keep still.
+    pub(crate) fn enter_to_look(&self, lane: &LaneName) -> Result<Guards<'_>> {
+        self.enter_guards(&self.guarded(lane)?)
+    }
+
+    /// The lane itself when its guard exists, nothing otherwise.
+    pub(crate) fn guarded<'a>(&self, lane: &'a LaneName) -> Result<Vec<&'a LaneName>> {
+        Ok(if self.meta(&layout::guard(bucket(lane)))?.is_some() { vec![lane] } else { Vec::new() })
     }
 
     fn try_guard(&self, bucket: u8) -> Result<Option<Box<dyn Handle>>> {
@@ -90,6 +102,11 @@ impl Store {
 }
 
 impl Guards<'_> {
+    /// Whether no guard was entered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
     /// Takes the next fence of a lane. `seen` is a fence that is known to have been given, for a guard that was damaged.
     pub(crate) fn next_fence(&mut self, lane: &LaneName, seen: u64) -> Result<Fence> {
         let wanted = bucket(lane);

@@ -128,11 +128,17 @@ impl Store {
         if !self.has_layout()? {
             return Ok(Vec::new());
         }
-        let _guards = self.enter_guards(&[lane])?;
+        let mut guards = self.enter_to_look(lane)?;
+        let mut slots = self.occupied_slots(&stem)?;
+        if guards.is_empty() && !slots.is_empty() {
+            // It was made, and the lane was taken, since we looked for it.
+            guards = self.enter_to_look(lane)?;
+            slots = self.occupied_slots(&stem)?;
+        }
         let limits = Limits { timeout_ms, max_age_ms: None };
-        let slots = self.occupied_slots(&stem)?;
         let views: Result<Vec<_>> = slots.into_iter().map(|slot| self.view(&stem, slot, limits, judge)).collect();
         let mut views: Vec<LockView> = views?.into_iter().flatten().collect();
+        drop(guards);
         for view in &mut views {
             view.lane.get_or_insert_with(|| lane.clone());
         }
@@ -155,7 +161,7 @@ impl Store {
                 continue;
             };
             let limits = Limits { timeout_ms: timeout_ms(&lane), max_age_ms: None };
-            let _guards = self.enter_guards(&[&lane])?;
+            let _guards = self.enter_to_look(&lane)?;
             let view = self.view(&stem, slot, limits, judge)?;
             views.extend(view.map(|view| LockView { lane: Some(lane.clone()), ..view }));
         }

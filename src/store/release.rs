@@ -187,7 +187,7 @@ impl Store {
         for (stem, slot) in self.lock_stems()? {
             let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
             let limits = Limits { timeout_ms: timeout_ms(&lane), max_age_ms };
-            let Some(_guards) = self.try_guards(&[&lane])? else {
+            let Some(_guards) = self.guards_to_clean(&lane, dry_run)? else {
                 done.skipped.push(lane.to_string());
                 continue;
             };
@@ -208,6 +208,11 @@ impl Store {
         Ok(done)
     }
 
+    /// Enters the guard of a lane without waiting; who only tells makes none.
+    fn guards_to_clean(&self, lane: &LaneName, dry_run: bool) -> Result<Option<Guards<'_>>> {
+        if dry_run { self.try_guards(&self.guarded(lane)?) } else { self.try_guards(&[lane]) }
+    }
+
     /// Removes sidecars and temporary files that have no lock, each under its guard.
     fn clean_debris(&self, dry_run: bool, done: &mut Cleanup) -> Result<()> {
         for entry in self.list(layout::LOCKS)? {
@@ -215,7 +220,7 @@ impl Store {
             let Some(slot_stem) = hidden.or_else(|| entry.name.strip_suffix(".json")) else { continue };
             let Some((stem, slot)) = split_slot_stem(slot_stem) else { continue };
             let Some(lane) = self.lane_of_stem(stem, slot)? else { continue };
-            let Some(_guards) = self.try_guards(&[&lane])? else { continue };
+            let Some(_guards) = self.guards_to_clean(&lane, dry_run)? else { continue };
             // Under the guard a temporary file belongs to nobody, and a sidecar belongs to its lock.
             if hidden.is_none() && self.meta(&layout::lock_file(stem, slot))?.is_some() {
                 continue;

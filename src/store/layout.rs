@@ -3,7 +3,7 @@
 use super::error::{Result, StoreError};
 use super::{FORMAT_VERSION, Store};
 use crate::model::lane::slot_stem;
-use crate::model::{LaneName, Priority, Task, TaskId};
+use crate::model::{LaneName, Priority, Task, TaskId, Timestamp};
 use crate::os::{FileKind, Open};
 
 pub(crate) const LOCKS: &str = "locks";
@@ -28,6 +28,8 @@ pub(crate) const EVENTS: &str = "events";
 pub(crate) const CONDUCTOR: &str = "conductor";
 pub(crate) const FORMAT: &str = "format";
 pub(crate) const DISPATCHERS: &str = "dispatchers.lock";
+
+const HOUR_MS: i64 = 3_600_000;
 
 const FOLDERS: [&str; 17] = [
     LOCKS, GUARDS, SPOOL, TMP, PENDING, PARKED, TIMERS, AFTER, ORDER, KEYS, RUNNING, WAITING, DONE, CORRUPT, RUN,
@@ -92,6 +94,19 @@ pub(crate) fn run_dir(id: TaskId) -> String {
 
 pub(crate) fn run_file(id: TaskId, name: &str) -> String {
     format!("{RUN}/{}/{name}", id.0)
+}
+
+/// The folder of the timers of an hour.
+pub(crate) fn timer_hour(at: Timestamp) -> String {
+    format!("{TIMERS}/{}", at.0.max(0) / HOUR_MS)
+}
+
+pub(crate) fn timer(id: TaskId, at: Timestamp) -> String {
+    format!("{}/{}.{}", timer_hour(at), at.0.max(0), id.0)
+}
+
+pub(crate) fn after_mark(id: TaskId, dependency: TaskId) -> String {
+    format!("{AFTER}/{}/{}", dependency.0, id.0)
 }
 
 /// The segment of a lane's folder in which a task stands; segments keep the listing of a deep lane short.

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 /// After how long a hint whose record never appeared counts as left by a crash, in milliseconds.
 const ORPHAN_HINT_MS: i64 = 60_000;
-const HOUR_MS: i64 = 3_600_000;
 
 /// A task, and the moment at which a pass is to look at it.
 pub type Timer = (TaskId, Timestamp);
@@ -69,20 +68,17 @@ impl Store {
     }
 
     /// Sets a timer: at `at` a pass looks at the task.
-    pub(crate) fn set_timer(&self, id: TaskId, at: Timestamp) -> Result<()> {
-        let ms = at.0.max(0);
-        let folder = format!("{}/{}", layout::TIMERS, ms / HOUR_MS);
-        self.touch(&format!("{folder}/{ms}.{}", id.0), &folder)?;
+    pub fn set_timer(&self, id: TaskId, at: Timestamp) -> Result<()> {
+        let folder = layout::timer_hour(at);
+        self.touch(&layout::timer(id, at), &folder)?;
         self.sync_dir(&folder)?;
         self.sync_dir(layout::TIMERS)
     }
 
     /// Removes a timer that fired or is not needed any more.
     pub fn clear_timer(&self, id: TaskId, at: Timestamp) -> Result<()> {
-        let ms = at.0.max(0);
-        let folder = format!("{}/{}", layout::TIMERS, ms / HOUR_MS);
-        self.unlink(&format!("{folder}/{ms}.{}", id.0))?;
-        self.remove_dir(&folder)?;
+        self.unlink(&layout::timer(id, at))?;
+        self.remove_dir(&layout::timer_hour(at))?;
         Ok(())
     }
 
@@ -115,9 +111,9 @@ impl Store {
     }
 
     /// Marks that `id` waits for the end of `dependency`.
-    pub(crate) fn mark_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
+    pub fn mark_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
         let folder = format!("{}/{}", layout::AFTER, dependency.0);
-        self.touch(&format!("{folder}/{}", id.0), &folder)?;
+        self.touch(&layout::after_mark(id, dependency), &folder)?;
         self.sync_dir(&folder)?;
         self.sync_dir(layout::AFTER)
     }
@@ -125,7 +121,7 @@ impl Store {
     /// Removes that mark.
     pub fn clear_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
         let folder = format!("{}/{}", layout::AFTER, dependency.0);
-        self.unlink(&format!("{folder}/{}", id.0))?;
+        self.unlink(&layout::after_mark(id, dependency))?;
         self.remove_dir(&folder)?;
         Ok(())
     }

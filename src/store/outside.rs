@@ -26,6 +26,11 @@ impl Store {
         self.uid
     }
 
+    /// The name of an account.
+    pub fn account_name(&self, uid: u32) -> Option<String> {
+        self.procs.account_name(uid)
+    }
+
     /// The number of an account.
     pub fn account_id(&self, name: &str) -> Option<u32> {
         self.procs.account_id(name)

@@ -255,6 +255,11 @@ impl Store {
         Ok(exists(&result)?.then_some((Place::Running, result)))
     }
 
+    /// In which folder a task's record stands; `None` when there is no such task.
+    pub fn place_of(&self, id: TaskId) -> Result<Option<Place>> {
+        Ok(self.locate(id)?.map(|(place, _)| place))
+    }
+
     fn find_pending(&self, id: TaskId) -> Result<Option<String>> {
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
             for entry in self.list(&layout::pending_tier(priority))? {

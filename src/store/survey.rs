@@ -135,10 +135,22 @@ impl Store {
                 }
             }
         }
-        for folder in self.list(layout::PARKED)? {
-            self.collect(Place::Parked, &format!("{}/{}", layout::PARKED, folder.name), &mut found)?;
-        }
+        self.collect_parked(&mut found)?;
         Ok(self.survey(found))
+    }
+
+    /// The tasks outside the scan: not due, or after others.
+    pub fn parked_tasks(&self) -> Result<Survey<'_>> {
+        let mut found = Vec::new();
+        self.collect_parked(&mut found)?;
+        Ok(self.survey(found))
+    }
+
+    fn collect_parked(&self, found: &mut Vec<(Place, TaskId, String)>) -> Result<()> {
+        for folder in self.list(layout::PARKED)? {
+            self.collect(Place::Parked, &format!("{}/{}", layout::PARKED, folder.name), found)?;
+        }
+        Ok(())
     }
 
     /// The tasks that run or wait for an event.

@@ -11,6 +11,7 @@ pub mod json;
 pub mod report;
 pub mod style;
 pub mod table;
+pub mod timeline;
 mod verbs;
 mod words;
 
@@ -128,8 +129,11 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
             let loaded = config_of(&cli.globals)?;
             verbs::tend::config(args.verb, &loaded, console)
         }
-        Verb::Doctor(args) => verbs::tend::doctor(args, &surroundings(&cli.globals)?, console),
-        Verb::Demo(args) => verbs::tend::demo(args, &program(), console),
+        Verb::Doctor(args) => {
+            let around = surroundings(&cli.globals);
+            verbs::tend::doctor(args, &around, &mut |question| confirm(&cli.globals, question), console)
+        }
+        Verb::Demo(args) => demo(args, &cli.globals, console),
         verb => {
             let loaded = config_of(&cli.globals)?;
             for warning in &loaded.warnings {
@@ -265,7 +269,8 @@ fn app_of(globals: &Globals, config: Config, found: &Found, verb: &Verb) -> Resu
     let files = open_state(found, creates)?;
     let processes: Arc<dyn Processes> = Arc::new(RealProcesses);
     let store = Store::new(files, Arc::new(RealClock), processes);
-    if store.is_there() {
+    // `doctor` looks at an unsafe directory too, and says what is wrong with it.
+    if store.is_there() && !matches!(verb, Verb::Doctor(_)) {
         store.check_safety(variable("LUZIA_FORCE_FILE_SYSTEM")?.is_some())?;
     }
     let mut same_place = vec!["--state-dir".to_owned(), store.state_dir().to_owned()];
@@ -347,30 +352,77 @@ fn read_input(path: &str) -> Result<String, AppError> {
     String::from_utf8(bytes).map_err(|_| AppError::usage(format!("\"{path}\" is not UTF-8")))
 }
 
-fn program() -> String {
-    term::own_program()
+/// Plays the demo in a directory that is removed afterwards. Another configuration must not change what it shows, so
+/// where there is one, an empty one stands in for it.
+fn demo(args: &args::DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot make a temporary directory: {error}");
+        AppError::new(Kind::CannotCreate, "NO_TEMPORARY_DIRECTORY", message).hint("TMPDIR says where; /tmp otherwise")
+    };
+    let dir = real::TemporaryDirectory::new("luzia-demo-").map_err(failed)?;
+    let files = open_state(&Found { path: dir.path().to_owned(), rule: statedir::Rule::Variable }, false)?;
+    let mut variables = vec![("LUZIA_STATE_DIR".to_owned(), dir.path().to_owned())];
+    if !matches!(config_of(globals), Ok(Loaded { path: None, .. })) {
+        let written = files.open("config.json", crate::os::Open::CreateNew(0o600));
+        written.and_then(|file| file.map_or(Ok(()), |mut file| file.write_all(b"{}\n"))).map_err(failed)?;
+        variables.push(("LUZIA_CONFIG".to_owned(), format!("{}/config.json", dir.path())));
+    }
+    let store = Store::new(files, Arc::new(RealClock), Arc::new(RealProcesses));
+    let app = App { store, config: Config::default(), same_place: Vec::new(), inside: None };
+    let program = term::own_program();
+    let luzia = |words: &[String]| {
+        let argv: Vec<String> = std::iter::once(&program).chain(words).cloned().collect();
+        real::output(&argv, &variables)
+    };
+    let stage = crate::app::demo::Stage { app: &app, luzia: &luzia, variables: &variables };
+    let answer = verbs::demo::demo(args, &stage, &mut ended(), console);
+    if args.keep {
+        dir.keep();
+    }
+    answer
 }
 
 /// What `doctor` looks at, which includes what keeps the other verbs from working.
-fn surroundings(globals: &Globals) -> Result<verbs::tend::Surroundings, AppError> {
-    let found = state_dir(globals);
-    let inputs = inputs(globals)?;
-    let others = found.as_ref().map(|found| statedir::other_candidates(&inputs, found)).unwrap_or_default();
-    let existing = others.into_iter().filter(|other| matches!(RealFiles::open_at(&other.path, false), Ok(Some(_))));
-    let others = existing.map(|other| (other.path, other.rule.text())).collect();
+fn surroundings(globals: &Globals) -> verbs::tend::Surroundings {
+    let inputs = inputs(globals);
+    let found = inputs.as_ref().map_err(again).and_then(|inputs| statedir::resolve(inputs).map_err(of_state_dir));
+    let others = match (&inputs, &found) {
+        (Ok(inputs), Ok(found)) => statedir::other_candidates(inputs, found),
+        _ => Vec::new(),
+    };
+    let is_there = |other: &Found| matches!(RealFiles::open_at(&other.path, false), Ok(Some(_)));
+    let others = others.into_iter().filter(is_there).map(|other| (other.path, other.rule.text())).collect();
     let loaded = config_of(globals);
     let config = loaded.as_ref().map(|loaded| loaded.config.clone()).unwrap_or_default();
     let probe = Verb::Doctor(args::DoctorArgs { fix: false });
-    let app = match &found {
-        Ok(found) => app_of(globals, config, found, &probe).map_err(|error| error.0.message.clone()),
-        Err(error) => Err(error.0.message.clone()),
-    };
-    Ok(verbs::tend::Surroundings {
-        app,
+    verbs::tend::Surroundings {
+        app: found.as_ref().map_err(again).and_then(|found| app_of(globals, config, found, &probe)),
         state_dir: found.ok().map(|found| (found.path, found.rule.text())),
         others,
-        config: loaded.map_err(|error| error.0.message.clone()),
-    })
+        config: loaded,
+        forces_file_system: matches!(variable("LUZIA_FORCE_FILE_SYSTEM"), Ok(Some(_))),
+    }
+}
+
+fn again(error: &AppError) -> AppError {
+    AppError(error.0.clone())
+}
+
+/// Asks a question on the terminal. `-y` answers it with yes; without a terminal, or with `--no-input`, it counts as
+/// refused.
+fn confirm(globals: &Globals, question: &str) -> Result<bool, AppError> {
+    if globals.yes {
+        return Ok(true);
+    }
+    let can_ask = term::can_ask() && term::is_terminal(term::Stream::Err);
+    if globals.no_input || !can_ask {
+        let message = format!("\"{question}\" cannot be asked here; nothing was changed");
+        return Err(AppError::usage(message).hint("-y answers yes"));
+    }
+    let _ = term::write_all(term::Stream::Err, format!("{question} [y/N] ").as_bytes());
+    let failed = |error| AppError::new(Kind::Io, "IO", format!("cannot read the answer: {error}"));
+    let answer = term::read_line().map_err(failed)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// The hidden verb `exec-task`: takes an account on and becomes the command.

@@ -1,5 +1,6 @@
 //! The verbs: each asks its use case and puts the answer into words.
 
+pub mod demo;
 pub mod locks;
 pub mod look;
 pub mod status;

@@ -1,0 +1,92 @@
+//! The repairs that are safe at any time: modes, recovery, stale locks and debris, old temporary files, lost hints. Changes
+//! the content of no record, and removes no record, no set-aside file, no lock that may be alive, and nothing that luzia
+//! did not make.
+
+use super::place::wrong_modes;
+use super::work::{OLD_TEMPORARY_MS, Waker, unwoken};
+use crate::app::{App, AppError};
+
+/// What a repair did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Mended {
+    /// A sentence for each thing that was mended.
+    pub done: Vec<String>,
+    /// A sentence for each thing that could not be.
+    pub failed: Vec<String>,
+}
+
+impl Mended {
+    fn keep<T>(&mut self, result: Result<T, AppError>) -> Option<T> {
+        result.map_err(|error| self.failed.push(error.to_string())).ok()
+    }
+}
+
+impl App {
+    /// Makes every safe repair. Nothing is done in a directory that belongs to somebody else or that is not safe to use
+    /// even with its mode set right.
+    pub fn mend(&self, forces_file_system: bool) -> Mended {
+        let mut mended = Mended::default();
+        let root = mended.keep(self.store.root_meta().map_err(AppError::from));
+        let Some(Some(root)) = root else { return mended };
+        if root.uid != self.store.owner() {
+            mended.failed.push("the state directory belongs to another account; nothing was changed".to_owned());
+            return mended;
+        }
+        if mended.keep(self.store.has_layout().map_err(AppError::from)).is_none() {
+            return mended;
+        }
+        self.mend_modes(&mut mended);
+        let safe = self.store.check_safety(forces_file_system).map_err(AppError::from);
+        if mended.keep(safe).is_none() || !self.store.has_layout().unwrap_or(false) {
+            return mended;
+        }
+        self.mend_locks(&mut mended);
+        let result = self.mend_temporary(&mut mended);
+        mended.keep(result);
+        let result = self.mend_parked(&mut mended);
+        mended.keep(result);
+        mended
+    }
+
+    fn mend_modes(&self, mended: &mut Mended) {
+        for (moded, wanted) in mended.keep(wrong_modes(self)).unwrap_or_default() {
+            let changed = self.store.set_mode(&moded.path, wanted).map_err(AppError::from);
+            if mended.keep(changed).is_some() {
+                mended.done.push(format!("\"{}\" has mode {wanted:04o} now, it had {:04o}", moded.path, moded.mode));
+            }
+        }
+    }
+
+    fn mend_locks(&self, mended: &mut Mended) {
+        let Some(cleaned) = mended.keep(self.cleanup_stale(None, false)) else { return };
+        mended.done.extend(cleaned.recovered.iter().map(|id| format!("{id} was recovered")));
+        for lock in &cleaned.locks.broken {
+            let holder = lock.holder.as_deref().unwrap_or("an unknown holder");
+            mended.done.push(format!("the stale lock of lane \"{}\" was removed, {holder} had it", lock.lane));
+        }
+        mended.done.extend(cleaned.locks.debris.iter().map(|name| format!("\"locks/{name}\" was removed")));
+    }
+
+    fn mend_temporary(&self, mended: &mut Mended) -> Result<(), AppError> {
+        for path in self.store.temporary_files(OLD_TEMPORARY_MS)? {
+            if self.store.remove_temporary(&path)? {
+                mended.done.push(format!("\"{path}\" was removed"));
+            }
+        }
+        Ok(())
+    }
+
+    fn mend_parked(&self, mended: &mut Mended) -> Result<(), AppError> {
+        for (id, missing) in unwoken(self)? {
+            for waker in missing {
+                match waker {
+                    Waker::Timer(at) => self.store.set_timer(id, at)?,
+                    Waker::After(other) => self.store.mark_after(id, other)?,
+                }
+            }
+            mended.done.push(format!("{id} will wake again"));
+        }
+        self.store.ring();
+        Ok(())
+    }
+}

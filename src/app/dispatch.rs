@@ -11,7 +11,7 @@ use crate::policy::fair::Ledger;
 use crate::policy::recovery::needs_supervisor;
 use crate::policy::schedule::{Candidate, LaneHead, Round};
 use crate::policy::staleness::judge;
-use crate::store::{Claim, Claimed, Event, Head, Request, StoreError, lock_state};
+use crate::store::{Claim, Claimed, Event, Head, Place, Request, StoreError, lock_state};
 use crate::supervise::{recover, seen};
 use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
@@ -307,12 +307,19 @@ impl App {
         }
         Ok(Situation {
             now: self.store.now(),
-            unfinished: task.after.clone(),
+            unfinished: self.unfinished_before(task),
             ahead,
             first_in_lane,
             lanes: Vec::new(),
             has_dispatcher: true,
         })
+    }
+
+    /// The tasks it comes after that are not over. One that is gone, or does not read, keeps nobody: a parked task is
+    /// ended because of it, and one in the queue has been let in before.
+    pub(super) fn unfinished_before(&self, task: &Task) -> Vec<TaskId> {
+        let is_open = |id: &TaskId| matches!(self.store.find(*id), Ok(Some((place, _))) if place != Place::Done);
+        task.after.iter().copied().filter(is_open).collect()
     }
 
     /// The lanes a task takes, as a request.

@@ -3,7 +3,7 @@
 use super::{App, AppError};
 use crate::model::{LaneName, Status, Target, Task, TaskId};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
-use crate::store::{LockView, Place};
+use crate::store::LockView;
 
 /// The answer for a task.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -110,13 +110,7 @@ impl App {
 
     /// Everything that admission looks at for a pending task.
     pub(super) fn situation(&self, task: &Task) -> Result<Situation, AppError> {
-        let mut unfinished = Vec::new();
-        for dependency in &task.after {
-            if !matches!(self.store.find(*dependency)?, Some((Place::Done, _))) {
-                unfinished.push(*dependency);
-            }
-        }
-        let is_parked = task.due_at.is_some_and(|at| at > self.store.now()) || !unfinished.is_empty();
+        let is_parked = task.due_at.is_some_and(|at| at > self.store.now()) || !self.unfinished_before(task).is_empty();
         let ahead = if is_parked { 0 } else { self.store.position(task)? };
         let queue = self.queue_situation(task, ahead)?;
         let mut lanes = self.lanes_now(task)?;
@@ -125,7 +119,7 @@ impl App {
         for lane in &mut lanes {
             lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
         }
-        Ok(Situation { unfinished, lanes, has_dispatcher: self.has_dispatcher()?, ..queue })
+        Ok(Situation { lanes, has_dispatcher: self.has_dispatcher()?, ..queue })
     }
 
     fn lanes_now(&self, task: &Task) -> Result<Vec<LaneNow>, AppError> {

@@ -164,16 +164,15 @@ impl App {
         }
     }
 
-    /// Accepts many requests, all or none; a refused one is named by its place, from 1.
-    pub fn enqueue_batch(&self, batch: &[NewTask], caller: &Caller) -> Result<Vec<Accepted>, AppError> {
+    /// Accepts many requests, all or none; each comes with the number of its line, by which a refused one is named.
+    pub fn enqueue_batch(&self, batch: &[(usize, NewTask)], caller: &Caller) -> Result<Vec<Accepted>, AppError> {
         let mut tasks = Vec::with_capacity(batch.len());
-        for (at, new) in batch.iter().enumerate() {
-            let named = |error: AppError| line_error(at + 1, error);
-            tasks.push(self.task_of(new, caller).map_err(named)?);
+        for (line, new) in batch {
+            tasks.push(self.task_of(new, caller).map_err(|error| line_error(*line, error))?);
         }
         self.store.prepare()?;
-        for (at, task) in tasks.iter_mut().enumerate() {
-            self.check_dependencies(task).map_err(|error| line_error(at + 1, error))?;
+        for ((line, _), task) in batch.iter().zip(&mut tasks) {
+            self.check_dependencies(task).map_err(|error| line_error(*line, error))?;
         }
         let keyless: Vec<usize> = (0..tasks.len()).filter(|at| tasks[*at].key.is_none()).collect();
         if !keyless.is_empty() {
@@ -185,7 +184,7 @@ impl App {
             self.accept(&plain)?;
         }
         let mut accepted = Vec::with_capacity(tasks.len());
-        for (task, new) in tasks.into_iter().zip(batch) {
+        for (task, (_, new)) in tasks.into_iter().zip(batch) {
             accepted.push(match task.key.clone() {
                 None => Accepted { task, created: true },
                 Some(key) => self.enqueue_keyed(task, &key, new.on_conflict.unwrap_or_default())?,

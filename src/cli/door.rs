@@ -52,15 +52,15 @@ pub fn seconds(text: &str) -> Result<u64, AppError> {
 }
 
 /// Reads the lines of `--from`: JSON objects with the option names as keys and `command`, an array. Empty lines are
-/// passed over; any other mistake is named by its line, and nothing is queued.
-pub fn task_lines(text: &str) -> Result<Vec<NewTask>, AppError> {
+/// passed over; any other mistake is named by its line, and nothing is queued. Each comes with the number of its line.
+pub fn task_lines(text: &str) -> Result<Vec<(usize, NewTask)>, AppError> {
     let mut tasks = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let task = task_line(line).map_err(|why| {
             let hint = "a line is {\"user\": \"alice\", \"command\": [\"make\", \"test\"]}; nothing was queued";
             line_error(at + 1, AppError::usage(why).hint(hint))
         })?;
-        tasks.push(task);
+        tasks.push((at + 1, task));
     }
     Ok(tasks)
 }
@@ -159,7 +159,8 @@ mod tests {
     #[test]
     fn a_line_reads_like_the_options() {
         let line = r#"{"user":"alice","lanes":["cron"],"thread":7,"priority":2,"timeout":30,"env":{"A":"b"},"command":["make","test"]}"#;
-        let task = task_lines(line).expect("it reads").remove(0);
+        let (number, task) = task_lines(&format!("\n{line}")).expect("it reads").remove(0);
+        assert_eq!(number, 2);
         assert_eq!(
             (task.user.as_deref(), task.priority, task.timeout.as_deref()),
             (Some("alice"), Some(2), Some("30"))

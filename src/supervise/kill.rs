@@ -35,6 +35,7 @@ pub fn end_tree(store: &Store, id: TaskId, grace_ms: u64, spared: &[u32]) -> Res
         if tree.is_empty() && mark.tree_lock.is_none() {
             return Ok(());
         }
+        let grace_ms = shorter_grace(store, id, grace_ms)?;
         let signal = if store.boot_ms().saturating_sub(start) >= grace_ms { Some(Signal::Kill) } else { None };
         for process in &tree {
             // A process that cannot be signalled (EPERM) is alive all the same: it is waited for.
@@ -48,4 +49,10 @@ pub fn end_tree(store: &Store, id: TaskId, grace_ms: u64, spared: &[u32]) -> Res
         store.sleep(Duration::from_millis(pause_ms));
         pause_ms = (pause_ms * 2).min(LONGEST_PAUSE_MS);
     }
+}
+
+/// The grace that is left of `grace_ms` when somebody has asked for a shorter one, as a second Ctrl-C does.
+pub fn shorter_grace(store: &Store, id: TaskId, grace_ms: u64) -> Result<u64, StoreError> {
+    let asked = store.cancel_request(id)?.and_then(|request| request.grace_ms);
+    Ok(asked.map_or(grace_ms, |asked| asked.min(grace_ms)))
 }

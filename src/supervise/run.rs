@@ -2,7 +2,7 @@
 
 use super::environment::environment;
 use super::finish::{Finished, finish};
-use super::kill::end_tree;
+use super::kill::{end_tree, shorter_grace};
 use super::recover::{recover, seen};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
 use crate::model::lock::Grant;
@@ -204,7 +204,7 @@ fn stop_tree(
         }
         Stop::Interrupted => (Happened::Interrupted("its supervisor was told to end".to_owned()), task.grace_ms),
     };
-    let (happened, grace_ms) = happened;
+    let (happened, mut grace_ms) = happened;
     let _ = child.signal_group(Signal::Term);
     let begin = store.boot_ms();
     loop {
@@ -215,7 +215,8 @@ fn stop_tree(
         }
         match child.wait(Some(Duration::from_millis(left))) {
             Ok(Woken::Exited(_)) => break,
-            Ok(_) => {}
+            // A second request may be more impatient than the first.
+            Ok(_) => grace_ms = shorter_grace(store, task.id, grace_ms)?,
             Err(source) => {
                 return Err(StoreError::Io { action: "wait for the command of", path: task.id.to_string(), source });
             }

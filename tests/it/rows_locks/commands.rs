@@ -180,14 +180,11 @@ fn a_task_that_would_wait_for_itself_is_refused() {
 #[test]
 fn a_lane_with_a_limit_has_as_many_holders_and_no_more() {
     let place = Place::configured(&json!({ "lanes": { "gpu": { "max": 3 } } }));
-    place.gate("gate");
-    let script = "echo up >> $PLACE/up; read _ < $PLACE/gate";
+    let script = "echo up >> $PLACE/up; until test -e $PLACE/go; do sleep 0.01; done";
     let holders: Vec<_> = (0..3).map(|_| place.start(&["lock", "-l", "gpu", "--", "sh", "-c", script])).collect();
     until("three hold it", || (crate::support::lines(&place.path("up")).len() == 3).then_some(()));
     place.luzia(&["lock", "-l", "gpu", "-n", "--", "true"]).coded(75);
-    for _ in &holders {
-        place.open_gate("gate");
-    }
+    std::fs::write(place.path("go"), "").unwrap();
     for holder in holders {
         holder.end().coded(0);
     }

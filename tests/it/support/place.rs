@@ -143,14 +143,14 @@ impl Place {
         })
     }
 
-    /// Makes a gate: a FIFO whose readers wait until [`Place::open_gate`].
+    /// Makes a gate: a FIFO whose one reader waits until [`Place::open_gate`].
     pub fn gate(&self, name: &str) -> String {
         let path = self.path(name);
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         path.to_str().unwrap().to_owned()
     }
 
-    /// Lets one reader through a gate, once it is there.
+    /// Lets the reader through a gate, once it is there.
     pub fn open_gate(&self, name: &str) {
         use rustix::fs::{Mode, OFlags};
         let open = || rustix::fs::open(self.path(name), OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty());

@@ -1,0 +1,101 @@
+//! Ending what runs (S1.10): commands that do not want to, children that hide, and what is left in the background.
+
+use crate::support::{Place, lives, until};
+use std::time::Duration;
+
+fn running(place: &Place, args: &[&str], script: &str) -> (String, u32) {
+    let id = place.enqueue(&[args, &["-u", "alice", "--", "sh", "-c", script]].concat());
+    place.ok(&["dispatch"]);
+    let pid = place.until_file("pid").parse().unwrap();
+    (id, pid)
+}
+
+#[test]
+fn a_running_task_is_cancelled_with_its_grace() {
+    // S1.10, S1.38
+    let place = Place::new();
+    let script = "trap 'echo bye > $PLACE/bye; exit 0' TERM; echo $$ > $PLACE/pid; while :; do sleep 0.05; done";
+    let (id, pid) = running(&place, &[], script);
+    place.ok(&["cancel", &id, "--reason", "enough"]);
+    assert!(!lives(pid) && place.path("bye").exists());
+    let task = place.show(&id);
+    assert_eq!((task["status"].as_str(), task["cancelReason"].as_str()), (Some("cancelled"), Some("enough")));
+    place.ok(&["check", "alice"]);
+}
+
+#[test]
+fn a_command_that_ignores_sigterm_is_killed_after_its_grace() {
+    let place = Place::new();
+    let script = "trap '' TERM; echo $$ > $PLACE/pid; while :; do sleep 0.05; done";
+    let (id, pid) = running(&place, &["--grace", "300ms"], script);
+    let cancelled = place.ok(&["cancel", &id]);
+    assert!(!lives(pid));
+    assert!(cancelled.took >= Duration::from_millis(300) && cancelled.took < Duration::from_secs(9), "{cancelled:?}");
+    assert_eq!(place.status(&id), "cancelled");
+    place.ok(&["check", "alice"]);
+}
+
+#[test]
+fn no_grace_kills_at_once() {
+    let place = Place::new();
+    let script = "trap 'echo bye > $PLACE/bye' TERM; echo $$ > $PLACE/pid; while :; do sleep 0.05; done";
+    let (id, pid) = running(&place, &[], script);
+    let cancelled = place.ok(&["cancel", &id, "--grace", "0"]);
+    assert!(!lives(pid) && cancelled.took < Duration::from_secs(9));
+}
+
+#[test]
+fn children_in_sessions_of_their_own_die_too() {
+    // The daemon's trick: fork twice, with a session of one's own, and without the inherited lock.
+    let place = Place::new();
+    let script = "setsid sh -c 'echo $$ > $PLACE/daemon; exec sleep 1000' < /dev/null > /dev/null 2>&1 3>&- &
+        echo $$ > $PLACE/pid; exec sleep 1000";
+    let (id, pid) = running(&place, &[], script);
+    let hidden: u32 = place.until_file("daemon").parse().unwrap();
+    place.ok(&["cancel", &id, "--grace", "100ms"]);
+    assert!(!lives(pid) && !lives(hidden));
+    place.ok(&["check", "alice"]);
+}
+
+#[test]
+fn a_lane_is_not_free_before_the_last_straggler_is_dead() {
+    // P1: the command has ended, its child has not
+    let place = Place::new();
+    let script = "setsid sh -c 'echo $$ > $PLACE/daemon; exec sleep 1000' &
+        echo $$ > $PLACE/pid; until test -s $PLACE/daemon; do sleep 0.01; done";
+    let (id, _) = running(&place, &[], script);
+    let hidden: u32 = place.until_file("daemon").parse().unwrap();
+    until("the task is over", || {
+        let is_free = place.luzia(&["check", "alice"]).code == 0;
+        assert!(!is_free || !lives(hidden), "the lane was given away under a living process");
+        (place.status(&id) == "completed").then_some(())
+    });
+    assert!(!lives(hidden));
+}
+
+#[test]
+fn cancelling_twice_at_once_is_one_cancel() {
+    let place = Place::new();
+    let (id, _) = running(&place, &[], "echo $$ > $PLACE/pid; exec sleep 1000");
+    let both = [place.start(&["cancel", &id, "--by", "a"]), place.start(&["cancel", &id, "--by", "b"])];
+    let codes: Vec<i32> = both.into_iter().map(|cancel| cancel.end().code).collect();
+    assert!(codes.contains(&0) && codes.iter().all(|code| [0, 1].contains(code)), "{codes:?}");
+    assert_eq!(place.events_named("finished").len(), 1);
+}
+
+#[test]
+fn the_first_interrupt_cancels_a_run_and_the_second_kills_it() {
+    use rustix::process::Signal;
+    let place = Place::new();
+    let script = "trap 'echo asked > $PLACE/asked' TERM; echo $$ > $PLACE/pid; while :; do sleep 0.05; done";
+    let run = place.start(&["run", "-u", "alice", "--grace", "1h", "--", "sh", "-c", script]);
+    let pid: u32 = place.until_file("pid").parse().unwrap();
+    run.signal(Signal::INT);
+    place.until_file("asked");
+    assert!(lives(pid));
+    run.signal(Signal::INT);
+    let ran = run.end();
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(!lives(pid));
+    assert_eq!(place.status("1"), "cancelled");
+}

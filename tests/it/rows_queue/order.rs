@@ -1,0 +1,172 @@
+//! Whose turn it is: priorities, tiers, lanes with limits, and several users (S3.1 to S3.3, S3.11, S3.12, S3.22, S3.23,
+//! S3.36, S4.2, S4.6, S4.7).
+
+use crate::support::{Place, lines, until};
+use serde_json::{Value, json};
+
+/// Enqueues tasks that each write a word to the file `order`; `(options, word)`.
+fn enqueue_words(place: &Place, tasks: &[(&[&str], &str)]) {
+    for (options, word) in tasks {
+        place.enqueue(&[options, &["--", "sh", "-c", "echo $0 >> $PLACE/order", *word][..]].concat());
+    }
+}
+
+fn order(place: &Place) -> Vec<String> {
+    place.drain();
+    lines(&place.path("order"))
+}
+
+#[test]
+fn a_lane_goes_by_priority_and_then_by_age() {
+    let place = Place::new();
+    enqueue_words(
+        &place,
+        &[
+            (&["-u", "a"], "five"),
+            (&["-u", "a", "--priority", "4"], "four"),
+            (&["-u", "a", "--priority", "6"], "six"),
+            (&["-u", "a", "--priority", "4"], "four-again"),
+            (&["-u", "a"], "five-again"),
+        ],
+    );
+    let positions: Vec<Value> = [&["--priority", "4"][..], &["--priority", "0"]]
+        .iter()
+        .map(|priority| place.json(&[&["enqueue", "-u", "a"], *priority, &["--", "true"]].concat())["position"].clone())
+        .collect();
+    // S3.10
+    assert_eq!(positions, [json!(2), json!(0)]);
+    assert_eq!(order(&place), ["four", "four-again", "five", "five-again", "six"]);
+}
+
+#[test]
+fn a_serial_lane_keeps_strict_order() {
+    // S4.7, S0.23
+    let place = Place::new();
+    let words: Vec<String> = (0..12).map(|n| format!("n{n}")).collect();
+    let users = ["a", "b", "c"];
+    let tasks: Vec<[&str; 4]> = (0..12).map(|n| ["-u", users[n % 3], "--thread", "7"]).collect();
+    let all: Vec<(&[&str], &str)> = tasks.iter().zip(&words).map(|(args, word)| (&args[..], word.as_str())).collect();
+    enqueue_words(&place, &all);
+    assert_eq!(order(&place), words);
+}
+
+#[test]
+fn every_tier_gets_its_share_and_none_starves() {
+    // S4.15, X8
+    let place = Place::configured(&json!({ "slots": { "max": 1 } }));
+    let high: Vec<String> = (0..20).map(|n| format!("h{n}")).collect();
+    for word in &high {
+        enqueue_words(&place, &[(&["-u", "high", "--priority", "0"], word)]);
+    }
+    enqueue_words(&place, &[(&["-u", "normal"], "normal"), (&["-u", "low", "--priority", "9"], "low")]);
+    let order = order(&place);
+    let at = |word: &str| order.iter().position(|found| found == word).unwrap();
+    assert_eq!(order.len(), 22);
+    assert!(at("normal") < 21 && at("low") < 21, "{order:?}");
+    assert!(at("h0") < at("normal") && at("normal") < 20, "{order:?}");
+}
+
+#[test]
+fn a_locked_user_is_skipped_and_others_run() {
+    // S3.2, S3.11
+    let place = Place::new();
+    place.ok(&["acquire", "alice", "--task", "elsewhere"]);
+    let alice = place.enqueue(&["-u", "alice", "--", "true"]);
+    let bob = place.enqueue(&["-u", "bob", "--", "true"]);
+    assert_eq!(place.ok(&["dispatch"]).line(), bob);
+    place.until_status(&bob, "completed");
+    assert_eq!(place.status(&alice), "pending");
+    place.ok(&["release", "alice"]);
+    place.drain();
+    assert_eq!(place.status(&alice), "completed");
+}
+
+#[test]
+fn a_lane_with_a_limit_runs_that_many_and_never_more() {
+    // S4.6
+    let place = Place::configured(&json!({ "slots": { "max": 8 }, "lanes": { "gpu": { "max": 3 } } }));
+    let script = "echo $LUZIA_TASK_ID >> $PLACE/up; until test -e $PLACE/go; do sleep 0.01; done";
+    let ids: Vec<String> =
+        (0..5).map(|n| place.enqueue(&["-u", &format!("u{n}"), "-l", "gpu", "--", "sh", "-c", script])).collect();
+    place.ok(&["dispatch"]);
+    until("three run", || (lines(&place.path("up")).len() == 3).then_some(()));
+    place.ok(&["dispatch"]);
+    assert_eq!(place.json(&["status", "--capacity"])["slots"]["used"], 3);
+    let reasons = place.json(&["explain", &ids[4]]);
+    let full = crate::support::with(&reasons["reasons"], "reason", "LaneFull");
+    assert_eq!((&full[0]["lane"], &full[0]["used"], &full[0]["max"]), (&json!("gpu"), &json!(3), &json!(3)));
+    // A full lane keeps nobody else waiting (S4.2).
+    let other = place.enqueue(&["-u", "other", "--", "true"]);
+    place.ok(&["dispatch"]);
+    place.until_status(&other, "completed");
+    std::fs::write(place.path("go"), "").unwrap();
+    for id in &ids {
+        place.until_status(id, "completed");
+    }
+}
+
+#[test]
+fn slots_bound_everything_that_runs() {
+    // S3.13, S3.16
+    let place = Place::configured(&json!({ "slots": { "max": 2 } }));
+    let script = "echo up >> $PLACE/up; until test -e $PLACE/go; do sleep 0.01; done";
+    let ids: Vec<String> = (0..4).map(|n| place.enqueue(&["-u", &format!("u{n}"), "--", "sh", "-c", script])).collect();
+    place.ok(&["dispatch"]);
+    until("two run", || (lines(&place.path("up")).len() == 2).then_some(()));
+    place.ok(&["dispatch"]);
+    let slots = place.json(&["status", "--capacity"])["slots"].clone();
+    assert_eq!(slots, json!({ "max": 2, "used": 2, "available": 0 }));
+    std::fs::write(place.path("go"), "").unwrap();
+    for id in &ids {
+        place.until_status(id, "completed");
+    }
+}
+
+#[test]
+fn without_serialization_a_user_runs_in_parallel_within_the_slots() {
+    // S3.22, S3.23
+    let config = json!({
+        "per_user_serialization": { "enabled": false, "lock_timeout_seconds": 3600 }, "slots": { "max": 3 },
+    });
+    let place = Place::configured(&config);
+    let script = "echo up >> $PLACE/up; until test -e $PLACE/go; do sleep 0.01; done";
+    let ids: Vec<String> = (0..5).map(|_| place.enqueue(&["-u", "alice", "--", "sh", "-c", script])).collect();
+    place.ok(&["dispatch"]);
+    until("three run", || (lines(&place.path("up")).len() == 3).then_some(()));
+    place.ok(&["dispatch"]);
+    assert_eq!(place.json(&["status"])["active"]["by_user"], json!({ "alice": 3 }));
+    std::fs::write(place.path("go"), "").unwrap();
+    for id in &ids {
+        place.until_status(id, "completed");
+    }
+}
+
+#[test]
+fn two_user_lanes_in_one_task_are_refused() {
+    // S3.36
+    let place = Place::new();
+    for args in [&["-u", "a", "--user", "b"][..], &["-u", "a", "-l", "user:b"]] {
+        let refused = place.luzia(&[&["enqueue"], args, &["--", "true"]].concat()).coded(2);
+        assert!(refused.err.contains("hint:"), "{}", refused.err);
+    }
+    assert!(!place.state().exists() || place.json(&["list"])["items"] == json!([]));
+    place.enqueue(&["-u", "a", "-l", "user:a", "--", "true"]);
+}
+
+#[test]
+fn lanes_are_taken_all_or_none_and_never_in_a_knot() {
+    // Two orders of the same lanes on several tasks: everything ends.
+    let place = Place::new();
+    let mut ids = Vec::new();
+    for n in 0..8 {
+        let (a, b) = if n % 2 == 0 { ("thread:1", "thread:2") } else { ("thread:2", "thread:1") };
+        ids.push(place.enqueue(&["-u", &format!("u{n}"), "-l", a, "-l", b, "--", "true"]));
+    }
+    let drains: Vec<_> = (0..3).map(|_| place.start(&["dispatch", "--drain"])).collect();
+    for drain in drains {
+        drain.end().coded(0);
+    }
+    for id in &ids {
+        assert_eq!(place.status(id), "completed");
+    }
+}

@@ -1,0 +1,94 @@
+//! Why a task waits, in words and in JSON (S1.13, S3.27, P7), and the forms of a list.
+
+use crate::support::Place;
+use serde_json::json;
+
+fn reasons(place: &Place, id: &str) -> Vec<String> {
+    let explained = place.json(&["explain", id]);
+    explained["reasons"].as_array().unwrap().iter().map(|reason| reason["reason"].as_str().unwrap().into()).collect()
+}
+
+#[test]
+fn every_reason_has_its_word() {
+    // S1.13
+    let place = Place::configured(&json!({ "lanes": { "gpu": { "max": 1 } } }));
+    place.ok(&["acquire", "alice", "--task", "elsewhere"]);
+    place.ok(&["acquire", "gpu", "--task", "train"]);
+    let held = place.enqueue(&["-u", "alice", "--", "true"]);
+    let behind = place.enqueue(&["-u", "alice", "--", "true"]);
+    let full = place.enqueue(&["-u", "bob", "-l", "gpu", "--", "true"]);
+    let delayed = place.enqueue(&["-u", "carol", "--in", "1h", "--", "true"]);
+    let after = place.enqueue(&["-u", "dora", "--after", &delayed, "--", "true"]);
+    let idle = place.enqueue(&["-u", "eve", "--", "true"]);
+    let threaded = place.enqueue(&["-u", "fay", "--thread", "7", "--", "true"]);
+    let second = place.enqueue(&["-u", "gil", "--thread", "7", "--", "true"]);
+    for (id, words) in [
+        (&held, &["UserLockHeld", "NoDispatcher"][..]),
+        (&behind, &["Priority", "UserLockHeld", "NoDispatcher"]),
+        (&full, &["LaneFull", "NoDispatcher"]),
+        (&delayed, &["Delayed", "NoDispatcher"]),
+        (&after, &["After", "NoDispatcher"]),
+        (&idle, &["NoDispatcher"]),
+        (&threaded, &["NoDispatcher"]),
+        (&second, &["LaneOrder", "NoDispatcher"]),
+    ] {
+        assert_eq!(reasons(&place, id), words, "{id}");
+        assert_eq!(place.show(id)["reason"], words[0], "{id}");
+        let told = place.ok(&["explain", id]).out;
+        assert!(words.iter().all(|word| told.contains(word)) && told.contains("try: luzia "), "{told}");
+    }
+    let table = place.ok(&["list"]).out;
+    assert!(table.lines().next().unwrap().contains("REASON"), "{table}");
+    assert!(table.lines().any(|line| line.contains(&behind) && line.contains("Priority")), "{table}");
+}
+
+#[test]
+fn a_reason_goes_with_its_cause() {
+    let place = Place::new();
+    let daemon = place.start(&["daemon"]);
+    place.ok(&["acquire", "alice", "--task", "elsewhere"]);
+    let id = place.enqueue(&["-u", "alice", "--", "true"]);
+    crate::support::until("a daemon is seen", || (reasons(&place, &id) == ["UserLockHeld"]).then_some(()));
+    place.ok(&["release", "alice"]);
+    place.ok(&["wait", &id, "--timeout", "30"]);
+    let over = place.ok(&["explain", &id]).out;
+    assert!(over.contains("is over: completed"), "{over}");
+    drop(daemon);
+}
+
+#[test]
+fn what_cannot_start_for_want_of_a_dispatcher_is_said_without_being_asked() {
+    let place = Place::new();
+    place.enqueue(&["-u", "alice", "--", "true"]);
+    let status = place.ok(&["status"]);
+    assert!(status.err.contains("luzia dispatch --drain"), "{}", status.err);
+    let waited = place.luzia(&["wait", "1", "--timeout", "10ms"]).coded(124);
+    assert!(waited.err.contains("dispatch"), "{}", waited.err);
+    assert_eq!(place.luzia(&["-q", "status"]).err, "");
+}
+
+#[test]
+fn lists_filter_sort_and_take_every_form() {
+    let place = Place::new();
+    let slow = place.enqueue(&["-u", "bob", "--priority", "9", "--thread", "7", "--label", "b", "--", "true"]);
+    let done = place.enqueue(&["-u", "alice", "--", "true"]);
+    place.ok(&["cancel", &done]);
+    let fast = place.enqueue(&["-u", "alice", "--priority", "0", "--", "true"]);
+    let names = |args: &[&str]| place.ok(&[&["list", "-o", "name"], args].concat()).out;
+    assert_eq!(names(&[]), format!("{slow}\n{fast}\n"));
+    assert_eq!(names(&["-a"]).lines().count(), 3);
+    assert_eq!(names(&["--sort", "priority"]), format!("{fast}\n{slow}\n"));
+    assert_eq!(names(&["-u", "bob"]), format!("{slow}\n"));
+    assert_eq!(names(&["-l", "thread:7"]), format!("{slow}\n"));
+    assert_eq!(names(&["--state", "cancelled,running"]), format!("{done}\n"));
+    assert_eq!(names(&["-n", "1"]), format!("{slow}\n"));
+    assert_eq!(names(&["-u", "nobody"]), "");
+    let ls = place.ok(&["ls", "-o", "jsonl"]).out;
+    let first: serde_json::Value = serde_json::from_str(ls.lines().next().unwrap()).unwrap();
+    for member in ["id", "status", "user", "project", "lanes", "priority"] {
+        assert!(first.get(member).is_some(), "{member}");
+    }
+    assert!(place.ok(&["list", "-o", "wide"]).out.contains("thread:7"));
+    assert!(!place.ok(&["list"]).out.contains('\u{1b}'), "no colour in a pipe");
+    assert!(place.ok(&["list", "--color", "always"]).out.contains('\u{1b}'));
+}

@@ -1,0 +1,169 @@
+//! `run`, `wait` and `logs`: codes and streams as if the command stood there itself (S4.1, S4.12, S0.21).
+
+use crate::support::{Place, until};
+use serde_json::json;
+
+#[test]
+fn run_ends_as_the_command_ended() {
+    // S4.12, contract section 6
+    let place = Place::new();
+    for (command, code) in [
+        (&["true"][..], 0),
+        (&["sh", "-c", "exit 7"], 7),
+        (&["sh", "-c", "exit 255"], 255),
+        (&["sh", "-c", "kill -TERM $$"], 143),
+        (&["sh", "-c", "kill -KILL $$"], 137),
+        (&["no-such-command"], 127),
+        (&["./no-such-command"], 127),
+        (&["/etc/passwd"], 126),
+        (&["/"], 126),
+    ] {
+        let ran = place.luzia(&[&["run", "-u", "alice", "--"], command].concat()).coded(code);
+        assert_eq!(ran.out, "", "{command:?}");
+    }
+    place.luzia(&["run", "-u", "alice", "--cwd", "/no/such/place", "--", "true"]).coded(125);
+    place.ok(&["check", "alice"]);
+}
+
+#[test]
+fn run_keeps_the_two_streams_apart_and_byte_for_byte() {
+    let place = Place::new();
+    let script = "printf 'a\\033[1m\\n'; printf 'err\\n' >&2; head -c 200000 /dev/zero | tr '\\0' x; printf 'end'";
+    let ran = place.ok(&["run", "-u", "alice", "--", "sh", "-c", script]);
+    assert_eq!(ran.out.len(), 6 + 200_000 + 3);
+    assert!(ran.out.starts_with("a\u{1b}[1m\nxxx") && ran.out.ends_with("xend"));
+    assert_eq!(ran.err, "err\n");
+    let logs = |args: &[&str]| place.ok(&[&["logs", "1"], args].concat()).out;
+    assert_eq!(logs(&["--stdout"]), ran.out);
+    assert_eq!(logs(&["--stderr"]), "err\n");
+    assert_eq!(logs(&["--stderr", "-n", "0"]), "");
+    assert!(logs(&[]).contains("err\n"));
+}
+
+#[test]
+fn everything_after_the_command_belongs_to_the_command() {
+    // contract, section 4; nothing is interpreted by a shell
+    let place = Place::new();
+    let args =
+        ["run", "-u", "alice", "printf", "%s|", "--json", "-u", "$(touch x)", "`id`", "a b", "", "--", ";&&|>\"'\\"];
+    let ran = place.ok(&args);
+    assert_eq!(ran.out, "--json|-u|$(touch x)|`id`|a b||--|;&&|>\"'\\|");
+    assert_eq!(place.ok(&["run", "-u", "alice", "--shell", "echo a && echo b"]).out, "a\nb\n");
+    assert_eq!(std::fs::read_dir(place.path("work")).unwrap().count(), 0);
+}
+
+#[test]
+fn grouped_output_comes_in_one_piece() {
+    // S4.1
+    let place = Place::new();
+    let shared = place.path("shared");
+    let script = "for i in 1 2 3 4 5 6 7 8; do echo $0; sleep 0.01; done";
+    let runs: Vec<_> = ["a", "b", "c", "d"]
+        .iter()
+        .map(|user| {
+            let mut command = std::process::Command::new("sh");
+            let line = "exec \"$LUZIA\" run --group-output -u $0 -- sh -c \"$1\" $0 >> $2";
+            command.args(["-c", line, user, script, shared.to_str().unwrap()]).env_clear();
+            let like = place.command(&[]);
+            command.envs(like.get_envs().filter_map(|(key, value)| Some((key, value?))));
+            place.spawn(&mut command)
+        })
+        .collect();
+    for run in runs {
+        run.end().coded(0);
+    }
+    let mut authors = crate::support::lines(&shared);
+    assert_eq!(authors.len(), 32);
+    authors.dedup();
+    assert_eq!(authors.len(), 4, "{authors:?}");
+}
+
+#[test]
+fn two_writers_on_one_thread_do_not_mix() {
+    // S0.1, S0.2
+    let place = Place::new();
+    let script = "for i in 1 2 3 4 5 6 7 8 9; do echo $0 >> $PLACE/log; done";
+    let runs: Vec<_> = ["a", "b"]
+        .iter()
+        .map(|user| place.start(&["run", "-u", user, "--thread", "7", "--", "sh", "-c", script, user]))
+        .collect();
+    for run in runs {
+        run.end().coded(0);
+    }
+    let mut authors = crate::support::lines(&place.path("log"));
+    authors.dedup();
+    assert_eq!(authors.len(), 2, "{authors:?}");
+}
+
+#[test]
+fn run_without_waiting_takes_its_task_back() {
+    // S0.21: --no-wait
+    let place = Place::new();
+    place.ok(&["acquire", "alice", "--task", "elsewhere"]);
+    let refused = place.luzia(&["run", "-u", "alice", "--no-wait", "--", "sh", "-c", "echo x > $PLACE/x"]).coded(75);
+    assert!(refused.err.contains("elsewhere"), "{}", refused.err);
+    place.ok(&["release", "alice"]);
+    place.drain();
+    assert!(!place.path("x").exists());
+    place.ok(&["run", "-u", "alice", "--no-wait", "--", "true"]);
+}
+
+#[test]
+fn run_says_what_it_waits_for_and_never_names_itself() {
+    let place = Place::new();
+    place.ok(&["acquire", "alice", "--task", "elsewhere"]);
+    let run = place.start(&["run", "-u", "alice", "--", "echo", "done"]);
+    until("it says so", || run.err().contains("held by elsewhere").then_some(()));
+    place.ok(&["release", "alice"]);
+    let ran = run.end().coded(0);
+    assert_eq!(ran.out, "done\n");
+    assert!(!ran.err.contains("held by task_1"), "{}", ran.err);
+}
+
+#[test]
+fn logs_followed_wait_for_a_task_that_has_not_started() {
+    let place = Place::new();
+    place.gate("gate");
+    let script = "echo one; read _ < $PLACE/gate; echo two; exit 3";
+    let id = place.enqueue(&["-u", "alice", "--", "sh", "-c", script]);
+    assert_eq!(place.ok(&["logs", &id]).out, "");
+    let mut follow = place.start(&["logs", "-f", &id]);
+    assert!(!follow.is_over());
+    place.ok(&["dispatch"]);
+    until("the first line came", || (follow.out() == "one\n").then_some(()));
+    place.open_gate("gate");
+    assert_eq!(follow.end().coded(0).out, "one\ntwo\n");
+    assert_eq!(place.ok(&["logs", &id, "-n", "1"]).out, "two\n");
+    assert_eq!(place.ok(&["logs", &id, "--grep", "one"]).out, "one\n");
+    place.luzia(&["logs", "task_9"]).coded(66);
+}
+
+#[test]
+fn wait_answers_with_the_worst_or_the_first_end() {
+    // S1.32
+    let place = Place::new();
+    let good = place.enqueue(&["-u", "a", "--", "true"]);
+    let bad = place.enqueue(&["-u", "b", "--", "sh", "-c", "exit 9"]);
+    let late = place.enqueue(&["-u", "c", "--in", "1h", "--", "true"]);
+    place.ok(&["dispatch"]);
+    place.ok(&["wait", &good, "--timeout", "30"]);
+    place.luzia(&["wait", &bad, "--timeout", "30"]).coded(1);
+    place.luzia(&["wait", &good, &bad]).coded(1);
+    place.ok(&["wait", "--any", &late, &good]);
+    place.luzia(&["wait", &good, &late, "--timeout", "50ms"]).coded(124);
+    place.luzia(&["wait", &good, "task_99"]).coded(66);
+    let document = place.luzia(&["--json", "wait", &good, &bad]).coded(1).json();
+    assert_eq!((&document["schema"], &document["items"][1]["exit_code"]), (&json!("luzia.wait/v1"), &json!(9)));
+    // The numbers alone are as good.
+    place.ok(&["wait", good.strip_prefix("task_").unwrap()]);
+}
+
+#[test]
+fn enqueue_that_waits_prints_the_id_and_ends_as_wait_does() {
+    let place = Place::new();
+    let daemon = place.start(&["daemon"]);
+    assert_eq!(place.luzia(&["enqueue", "-u", "a", "--wait", "--", "true"]).coded(0).out, "task_1\n");
+    assert_eq!(place.luzia(&["enqueue", "-u", "a", "--wait", "--", "sh", "-c", "exit 9"]).coded(1).out, "task_2\n");
+    place.luzia(&["enqueue", "-u", "a", "--wait", "--timeout", "50ms", "--", "sleep", "99"]).coded(124);
+    drop(daemon);
+}

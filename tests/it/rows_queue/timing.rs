@@ -1,0 +1,116 @@
+//! Tasks that wait for a moment or for another task, and tasks that try again (--in, --after, --start-within,
+//! --retries, S2.20, S3.1).
+
+use crate::support::Place;
+use serde_json::json;
+use std::time::Duration;
+
+fn reason(place: &Place, id: &str) -> String {
+    place.show(id)["reason"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_delayed_task_starts_when_it_is_due_and_not_before() {
+    let place = Place::new();
+    let id = place.enqueue(&["-u", "alice", "--in", "400ms", "--", "true"]);
+    assert_eq!(reason(&place, &id), "Delayed");
+    place.ok(&["dispatch"]);
+    assert_eq!(place.status(&id), "pending");
+    let other = place.enqueue(&["-u", "alice", "--", "true"]);
+    place.drain();
+    assert_eq!((place.status(&id), place.status(&other)), ("completed".into(), "completed".into()));
+    let task = place.show(&id);
+    assert!(task["started_at"].as_str() >= task["due_at"].as_str(), "{task}");
+    assert!(place.show(&other)["started_at"].as_str() < task["started_at"].as_str());
+}
+
+#[test]
+fn a_moment_in_the_past_is_now_and_one_far_away_stays() {
+    let place = Place::new();
+    let past = place.enqueue(&["-u", "alice", "--at", "2020-01-01T00:00:00Z", "--", "true"]);
+    let zone = place.enqueue(&["-u", "bob", "--at", "2099-01-01T00:00:00+02:00", "--", "true"]);
+    place.ok(&["dispatch"]);
+    place.until_status(&past, "completed");
+    assert_eq!(place.show(&zone)["due_at"], "2098-12-31T22:00:00.000Z");
+    let told = place.ok(&["explain", &zone]).out;
+    assert!(told.contains("Delayed") && told.contains("2098-12-31"), "{told}");
+}
+
+#[test]
+fn a_task_comes_after_others_and_not_when_they_fail() {
+    let place = Place::new();
+    let first = place.enqueue(&["-u", "a", "--", "true"]);
+    let bad = place.enqueue(&["-u", "b", "--", "false"]);
+    let good_end = place.enqueue(&["-u", "c", "--after", &first, "--", "true"]);
+    let chain = place.enqueue(&["-u", "c", "--after", &good_end, "--after", &first, "--", "true"]);
+    let no_end = place.enqueue(&["-u", "d", "--after", &first, "--after", &bad, "--", "true"]);
+    assert_eq!(reason(&place, &chain), "After");
+    place.drain();
+    for id in [&good_end, &chain] {
+        assert_eq!(place.status(id), "completed");
+    }
+    assert!(place.show(&good_end)["started_at"].as_str() >= place.show(&first)["completed_at"].as_str());
+    assert_eq!(place.status(&no_end), "cancelled");
+    place.luzia(&["enqueue", "-u", "a", "--after", &bad, "--", "true"]).coded(2);
+    place.luzia(&["enqueue", "-u", "a", "--after", "task_999", "--", "true"]).coded(66);
+    let done = place.enqueue(&["-u", "a", "--after", &first, "--", "true"]);
+    place.drain();
+    assert_eq!(place.status(&done), "completed");
+}
+
+#[test]
+fn a_task_that_could_not_start_in_time_is_given_up() {
+    let place = Place::new();
+    place.ok(&["acquire", "alice", "--task", "elsewhere"]);
+    let id = place.enqueue(&["-u", "alice", "--start-within", "100ms", "--", "true"]);
+    let waiting = place.start(&["wait", &id]);
+    place.drain();
+    assert_eq!(place.status(&id), "timeout");
+    waiting.end().coded(124);
+    assert_eq!(place.show(&id)["starts"], 0);
+    let quick = place.enqueue(&["-u", "bob", "--start-within", "1h", "--", "true"]);
+    place.drain();
+    assert_eq!(place.status(&quick), "completed");
+}
+
+#[test]
+fn a_failed_attempt_is_repeated_as_often_as_asked() {
+    // S2.20, P3
+    let place = Place::new();
+    let script = "echo $LUZIA_ATTEMPT >> $PLACE/attempts; exit 4";
+    let id = place.enqueue(&["-u", "alice", "--retries", "1", "--", "sh", "-c", script]);
+    place.ok(&["dispatch"]);
+    let due = crate::support::until("it is queued again", || {
+        let task = place.show(&id);
+        (task["attempt"] == 2 && task["status"] == "pending").then(|| task["due_at"].clone())
+    });
+    assert!(due.is_string());
+    assert_eq!(reason(&place, &id), "Delayed");
+    // The pause belongs to the task alone: its user goes on meanwhile.
+    place.ok(&["run", "-u", "alice", "--", "true"]);
+    let drained = place.ok(&["dispatch", "--drain"]);
+    assert!(drained.took < Duration::from_secs(20));
+    assert_eq!(crate::support::lines(&place.path("attempts")), ["1", "2"]);
+    let task = place.show(&id);
+    assert_eq!((&task["status"], &task["starts"], &task["exit_code"]), (&json!("failed"), &json!(2), &json!(4)));
+}
+
+#[test]
+fn a_time_limit_spends_no_further_attempt() {
+    let place = Place::new();
+    let args = ["run", "-u", "alice", "--retries", "3", "--timeout", "100ms", "--", "sleep", "1000"];
+    place.luzia(&args).coded(124);
+    assert_eq!(place.show("1")["starts"], 1);
+}
+
+#[test]
+fn a_time_limit_counts_from_the_start_and_not_from_the_queue() {
+    let place = Place::new();
+    place.ok(&["acquire", "alice", "--task", "elsewhere"]);
+    let id = place.enqueue(&["-u", "alice", "--timeout", "2s", "--in", "10ms", "--", "true"]);
+    let drain = place.start(&["dispatch", "--drain"]);
+    crate::support::until("it is due", || (reason(&place, &id) == "UserLockHeld").then_some(()));
+    place.ok(&["release", "alice"]);
+    drain.end().coded(0);
+    assert_eq!(place.status(&id), "completed");
+}

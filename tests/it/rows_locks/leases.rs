@@ -3,7 +3,6 @@
 use crate::support::{Place, until};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 
 fn acquire(place: &Place, lane: &str, task: &str) -> Value {
     place.json(&["acquire", lane, "--task", task])
@@ -101,14 +100,9 @@ fn a_lock_id_is_the_task_and_the_second() {
 fn the_lock_file_and_its_sidecar_have_the_promised_names_modes_and_members() {
     // S3.6, S3.7, S3.8, S3.28
     let place = Place::new();
-    let mut command = place.command(&["acquire", "alice", "--task", "t1"]);
     // Whatever the umask, the modes are the promised ones.
-    command.arg0("luzia");
-    let shell = ["-c", "umask 077; exec \"$LUZIA\" acquire alice --task t1"];
-    let mut masked = std::process::Command::new("sh");
-    masked.args(shell).env_clear();
-    masked.envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
-    place.spawn(&mut masked).end().coded(0);
+    let masked = "umask 077; exec \"$LUZIA\" acquire alice --task t1";
+    place.spawn(&mut place.shell(masked)).end().coded(0);
     for name in ["user_alice.lock", "user_alice.json"] {
         let mode = place.lock(name).metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, 0o644, "{name}");

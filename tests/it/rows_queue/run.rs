@@ -61,12 +61,9 @@ fn grouped_output_comes_in_one_piece() {
     let runs: Vec<_> = ["a", "b", "c", "d"]
         .iter()
         .map(|user| {
-            let mut command = std::process::Command::new("sh");
             let line = "exec \"$LUZIA\" run --group-output -u $0 -- sh -c \"$1\" $0 >> $2";
-            command.args(["-c", line, user, script, shared.to_str().unwrap()]).env_clear();
-            let like = place.command(&[]);
-            command.envs(like.get_envs().filter_map(|(key, value)| Some((key, value?))));
-            place.spawn(&mut command)
+            let mut shell = place.shell(line);
+            place.spawn(shell.args([*user, script, shared.to_str().unwrap()]))
         })
         .collect();
     for run in runs {

@@ -75,10 +75,24 @@ impl Place {
 
     /// Starts a command, with its output in files of this place.
     pub fn spawn(&self, command: &mut Command) -> Running {
+        self.spawn_into(command, None)
+    }
+
+    /// Starts a command with a standard output of its own.
+    pub fn spawn_into(&self, command: &mut Command, stdout: Option<Stdio>) -> Running {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         let (out, err) = (self.path(&format!("io/{number}.out")), self.path(&format!("io/{number}.err")));
-        command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
+        let file = File::create(&out).unwrap();
+        command.stdout(stdout.unwrap_or(file.into())).stderr(File::create(&err).unwrap());
         Running::new(command.spawn().unwrap(), out, err)
+    }
+
+    /// A shell with a script, in the environment in which luzia is called.
+    pub fn shell(&self, script: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).env_clear().current_dir(self.path("work")).stdin(Stdio::null());
+        shell.envs(self.command(&[]).get_envs().filter_map(|(key, value)| Some((key, value?))));
+        shell
     }
 
     /// Starts luzia with arguments.

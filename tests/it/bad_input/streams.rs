@@ -1,0 +1,113 @@
+//! Standard streams that are closed, full, or gone while luzia writes.
+
+use super::{check_quick, lived_in};
+use crate::support::Place;
+use std::fs::File;
+use std::process::Stdio;
+
+const READERS: [&[&str]; 10] = [
+    &["list"],
+    &["list", "--json"],
+    &["status"],
+    &["status", "--json"],
+    &["show", "task_1"],
+    &["check", "bob", "--json"],
+    &["list-locks"],
+    &["explain", "task_1"],
+    &["completions", "bash"],
+    &["--help"],
+];
+
+#[test]
+fn an_answer_that_cannot_be_written_is_74_and_no_panic() {
+    let place = lived_in();
+    for args in READERS {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ran = place.spawn_into(&mut place.command(args), Some(full.into())).end().coded(74);
+        check_quick(&ran);
+    }
+}
+
+#[test]
+fn a_task_whose_id_cannot_be_printed_is_queued_and_says_so() {
+    let place = Place::new();
+    let enqueue = |args: &[&str]| {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        place.spawn_into(&mut place.command(args), Some(full.into())).end().coded(74)
+    };
+    let ran = enqueue(&["enqueue", "-u", "a", "--", "true"]);
+    assert!(ran.err.contains("task_1 is queued, but could not be printed"), "{ran:#?}");
+    assert_eq!(place.status("task_1"), "pending");
+    std::fs::write(place.path("lines"), "{\"user\":\"b\",\"command\":[\"true\"]}\n").unwrap();
+    let ran = enqueue(&["enqueue", "--from", &place.text("lines")]);
+    assert!(ran.err.contains("queued, but could not be printed"), "{ran:#?}");
+    assert_eq!(place.status("task_2"), "pending");
+}
+
+#[test]
+fn a_run_whose_output_nobody_takes_goes_to_its_end() {
+    let place = Place::new();
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut command = place.command(&["run", "-u", "a", "--", "sh", "-c", "echo x; echo done > $PLACE/done; exit 3"]);
+    let ran = place.spawn_into(&mut command, Some(full.into())).end().coded(74);
+    check_quick(&ran);
+    assert!(place.path("done").exists());
+    assert_eq!(place.show("task_1")["exit_code"], 3);
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let place = lived_in();
+    for args in READERS {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ran = place.spawn_into(&mut place.command(args), Some(writer.into())).end().coded(0);
+        assert_eq!(ran.err, "", "{args:?}");
+    }
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut enqueue = place.command(&["enqueue", "-u", "a", "--", "true"]);
+    place.spawn_into(&mut enqueue, Some(writer.into())).end().coded(0);
+    assert_eq!(place.status("task_2"), "pending");
+}
+
+#[test]
+fn closed_streams_do_not_matter() {
+    let place = Place::new();
+    for (at, closed) in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"].iter().enumerate() {
+        let script = format!("exec \"$LUZIA\" enqueue -u a -- true {closed}");
+        let ran = place.spawn(&mut place.shell(&script)).end();
+        check_quick(&ran);
+        assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), at + 1, "{closed}");
+        for verb in ["status", "list", "check a"] {
+            let script = format!("exec \"$LUZIA\" {verb} {closed}");
+            check_quick(&place.spawn(&mut place.shell(&script)).end());
+        }
+        let script = format!("exec \"$LUZIA\" lock -u x -n -- sh -c 'exit 7' {closed}");
+        place.spawn(&mut place.shell(&script)).end().coded(7);
+    }
+    let script = "exec \"$LUZIA\" dispatch --drain <&- >&- 2>&-";
+    place.spawn(&mut place.shell(script)).end().coded(0);
+    assert_eq!(place.status("task_4"), "completed");
+    // No file of luzia became a standard stream of a command.
+    let id = place.enqueue(&["-u", "a", "--", "sh", "-c", "ls /proc/self/fd | wc -l"]);
+    place.spawn(&mut place.shell(script)).end().coded(0);
+    assert!(place.ok(&["logs", &id]).line().trim().parse::<u32>().unwrap() <= 5);
+}
+
+#[test]
+fn endless_input_is_refused() {
+    let place = lived_in();
+    let mut command = place.command(&["enqueue", "--from", "-"]);
+    let ran = place.spawn(command.stdin(Stdio::from(File::open("/dev/zero").unwrap()))).end();
+    assert!([2, 74].contains(&ran.code), "{ran:#?}");
+    assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn input_that_is_no_utf_8_is_refused() {
+    let place = lived_in();
+    std::fs::write(place.path("lines"), b"{\"user\":\"\xff\",\"command\":[\"true\"]}").unwrap();
+    super::refused(&place, &["enqueue", "--from", &place.text("lines")], 2);
+    super::refused(&place, &["enqueue", "--from", &place.text("work")], 74);
+}

@@ -1,0 +1,221 @@
+//! State directories that must not or cannot be used, accounts, and hostile or missing variables.
+
+use super::{check_quick, check_text, lived_in, refused};
+use crate::support::{Place, Ran, is_root};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+/// An account that is nobody's here.
+const OTHER: u32 = 54321;
+
+const VERBS: [&[&str]; 8] = [
+    &["enqueue", "-u", "a", "--", "true"],
+    &["dispatch"],
+    &["acquire", "carol", "--task", "t1"],
+    &["check", "alice"],
+    &["lock", "-u", "carol", "--", "true"],
+    &["list"],
+    &["status"],
+    &["cleanup-stale"],
+];
+
+fn chmod(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_state_directory_that_others_can_write_is_refused() {
+    let place = lived_in();
+    for mode in [0o777, 0o1777, 0o707] {
+        chmod(&place.state(), mode);
+        for args in VERBS {
+            refused(&place, args, 77);
+        }
+    }
+    chmod(&place.state(), 0o700);
+    place.ok(&["status"]);
+}
+
+#[test]
+fn a_state_directory_of_another_account_is_refused() {
+    if !is_root() {
+        eprintln!("SKIPPED: a_state_directory_of_another_account_is_refused needs root");
+        return;
+    }
+    let place = lived_in();
+    std::os::unix::fs::chown(place.state(), Some(OTHER), Some(OTHER)).unwrap();
+    for args in VERBS {
+        refused(&place, args, 77);
+    }
+}
+
+/// Calls luzia as another account, which may enter the place.
+fn as_other(place: &Place, args: &[&str]) -> Ran {
+    chmod(&place.path(""), 0o755);
+    let program = place.path("luzia");
+    if !program.exists() {
+        std::fs::copy(env!("CARGO_BIN_EXE_luzia"), &program).unwrap();
+    }
+    let like = place.command(&[]);
+    let mut command = std::process::Command::new(program);
+    command.args(args).env_clear().current_dir(place.path("work")).uid(OTHER).gid(OTHER);
+    command.envs(like.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    place.spawn(&mut command).end()
+}
+
+#[test]
+fn another_account_gets_nowhere_and_changes_nothing() {
+    if !is_root() {
+        eprintln!("SKIPPED: another_account_gets_nowhere_and_changes_nothing needs root");
+        return;
+    }
+    let place = lived_in();
+    for mode in [0o700, 0o755] {
+        chmod(&place.state(), mode);
+        let before = place.snapshot();
+        for args in VERBS {
+            let ran = as_other(&place, args).coded(77);
+            check_text(&ran);
+        }
+        assert_eq!(place.snapshot(), before);
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_an_error_of_its_own() {
+    if !is_root() {
+        eprintln!("SKIPPED: a_directory_that_cannot_be_written_is_an_error_of_its_own needs root");
+        return;
+    }
+    let place = Place::new();
+    let home = place.path("state");
+    std::fs::create_dir(&home).unwrap();
+    std::os::unix::fs::chown(&home, Some(OTHER), Some(OTHER)).unwrap();
+    chmod(&home, 0o500);
+    let ran = as_other(&place, &["enqueue", "-u", "a", "--", "true"]).coded(77);
+    check_text(&ran);
+    chmod(&home, 0o700);
+    as_other(&place, &["enqueue", "-u", "a", "--", "true"]).coded(0);
+    chmod(&home.join("spool/tmp"), 0o500);
+    chmod(&home.join("locks/.guard"), 0o500);
+    let before = place.snapshot();
+    for args in [&["enqueue", "-u", "a", "--", "true"][..], &["acquire", "new", "--task", "t1"]] {
+        let ran = as_other(&place, args).coded(77);
+        check_text(&ran);
+    }
+    assert_eq!(place.snapshot(), before);
+    as_other(&place, &["list"]).coded(0);
+}
+
+#[test]
+fn a_state_directory_that_is_none_is_73() {
+    let place = Place::new();
+    std::fs::write(place.state(), "a file").unwrap();
+    for args in VERBS {
+        refused(&place, args, 73);
+    }
+    let beneath = place.text("state/deeper");
+    for args in VERBS {
+        refused(&place, &[&["--state-dir", &beneath], args].concat(), 73);
+    }
+    assert_eq!(std::fs::read_to_string(place.state()).unwrap(), "a file");
+    refused(&place, &["--state-dir", "", "status"], 2);
+    refused(&place, &["--state-dir", "a\nb", "status"], 2);
+}
+
+#[test]
+fn a_loop_of_links_is_an_error_and_no_loop() {
+    let place = Place::new();
+    std::os::unix::fs::symlink("state", place.state()).unwrap();
+    for args in VERBS {
+        let ran = place.luzia(args);
+        assert!([73, 74, 77].contains(&ran.code), "{ran:#?}");
+        check_text(&ran);
+    }
+}
+
+#[test]
+fn an_almost_empty_environment_is_enough() {
+    // cron: PATH alone, no terminal, no locale
+    let place = Place::new();
+    let state = place.text("state");
+    let script =
+        "cd /; exec env -i PATH=/usr/bin:/bin \"$LUZIA\" --state-dir \"$0\" run -u a -- sh -c 'echo $PATH; exit 3'";
+    let ran = place.spawn(place.shell(script).arg(&state)).end().coded(3);
+    assert_eq!(ran.out, "/usr/bin:/bin\n");
+    let script = "exec env -i \"$LUZIA\" --state-dir \"$0\" status";
+    check_quick(&place.spawn(place.shell(script).arg(&state)).end().coded(0));
+}
+
+#[test]
+fn hostile_variables_change_no_answer() {
+    let place = lived_in();
+    let plain = place.ok(&["list", "-o", "wide"]).out;
+    let json = place.ok(&["list-locks", "-o", "name"]).out;
+    for (name, value) in [
+        ("LANG", "tr_TR.UTF-8"),
+        ("LC_ALL", "tr_TR"),
+        ("COLUMNS", "0"),
+        ("COLUMNS", "-1"),
+        ("COLUMNS", "99999999999999999999"),
+        ("RUST_BACKTRACE", "full"),
+        ("RUST_LOG", "trace,\u{1b}=x"),
+        ("NO_COLOR", ""),
+        ("NO_COLOR", "1"),
+        ("TERM", "\u{1b}"),
+        ("TZ", "../../etc/passwd"),
+        ("HOME", ""),
+        ("HOME", "relative"),
+        ("XDG_STATE_HOME", "x"),
+        ("LUZIA_TASK_ID", "\n"),
+        ("LUZIA_TASK_ID", "task_99"),
+        ("LUZIA_USER", "../x"),
+        ("LUZIA_LOCK_ID", "x"),
+        ("TMPDIR", "/no/such"),
+        ("STATE_DIRECTORY", "relative:x"),
+    ] {
+        let with = |args: &[&str]| place.spawn(place.command(args).env(name, value)).end();
+        let same = |text: &str| text.split_whitespace().filter(|word| !word.ends_with('s')).collect::<String>();
+        assert_eq!(same(&with(&["list", "-o", "wide"]).coded(0).out), same(&plain), "{name}={value}");
+        assert_eq!(with(&["list-locks", "-o", "name"]).coded(0).out, json, "{name}={value}");
+        let refused = with(&["show", "task_9"]).coded(66);
+        check_text(&refused);
+        check_text(&with(&["I", "--nothing"]).coded(2));
+    }
+}
+
+#[test]
+fn a_working_directory_that_is_gone_matters_only_where_it_is_needed() {
+    let place = lived_in();
+    let script = "mkdir gone && cd gone && rmdir ../gone && exec \"$LUZIA\" \"$@\"";
+    let gone = |args: &[&str]| place.spawn(place.shell(script).arg("sh").args(args)).end();
+    gone(&["list"]).coded(0);
+    check_text(&gone(&["enqueue", "-u", "a", "--", "true"]).coded(2));
+    gone(&["enqueue", "-u", "a", "--cwd", "/", "--", "true"]).coded(0);
+    // Gone between enqueue and start: the task fails, the lane is free.
+    std::fs::create_dir(place.path("brief")).unwrap();
+    let id = place.enqueue(&["-u", "eve", "--cwd", &place.text("brief"), "--", "true"]);
+    std::fs::remove_dir(place.path("brief")).unwrap();
+    place.drain();
+    let task = place.show(&id);
+    assert_eq!((task["status"].as_str(), task["exit_code"].as_i64()), (Some("failed"), Some(125)), "{task}");
+    place.ok(&["check", "eve"]);
+}
+
+#[test]
+fn few_file_descriptors_are_an_error_and_not_a_half_done_thing() {
+    let place = lived_in();
+    let before = place.json(&["list", "-a"])["items"].as_array().unwrap().len();
+    for limit in [6, 8, 10, 12, 16] {
+        let script = format!("ulimit -n {limit}; exec \"$LUZIA\" run -u a -- true");
+        let ran = place.spawn(&mut place.shell(&script)).end();
+        assert!(ran.code != 101 && ran.code < 128, "{limit}: {ran:#?}");
+    }
+    place.drain();
+    let after = place.json(&["list", "-a"]);
+    let tasks = after["items"].as_array().unwrap();
+    assert!(tasks.len() >= before && tasks.iter().all(|task| task["status"] != "pending"), "{after}");
+    place.ok(&["check", "a"]);
+}

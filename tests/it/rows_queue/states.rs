@@ -149,7 +149,10 @@ fn a_task_goes_through_its_nine_steps_in_order() {
         .filter(|event| event["task"] == "task_1")
         .map(|event| event["event"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(names, ["enqueued", "locked", "dispatched", "started", "ended", "released", "finished"]);
+    assert_eq!(
+        names,
+        ["enqueued", "polled", "selected", "locked", "dispatched", "started", "ended", "released", "finished"]
+    );
     let locked = &place.events_named("locked")[0]["data"];
     assert_eq!(locked["lanes"], json!(["user:alice", "cron", "thread:7", "global"]));
     let released = &place.events_named("released")[0]["data"];

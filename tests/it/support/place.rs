@@ -191,7 +191,7 @@ impl Place {
     pub fn snapshot(&self) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         collect(&self.state(), &mut found);
-        found.retain(|path, text| !path.contains("/state/events") && !(path.contains("/.guard/") && text.is_empty()));
+        found.retain(|path, text| !(path.contains("/state/events") || path.contains("/.guard/") && text.is_empty()));
         found
     }
 

@@ -60,6 +60,7 @@ impl App {
         }
         let timeout = |lane: &crate::model::LaneName| self.config.lock_timeout_ms(lane);
         cleaned.locks = self.store.clean_locks(timeout, max_age_ms, dry_run, judge)?;
+        cleaned.locks.debris.extend(self.store.clean_spool(dry_run)?);
         if !dry_run {
             for lock in &cleaned.locks.broken {
                 self.store.note(&broken_event(lock));

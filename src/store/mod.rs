@@ -4,6 +4,7 @@
 mod conductor;
 pub mod config;
 mod counter;
+mod debris;
 mod error;
 mod events;
 mod guard;

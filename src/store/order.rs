@@ -159,6 +159,14 @@ impl Store {
         }
     }
 
+    /// The same for a key file that exists, without waiting; `None` when it is gone or somebody is in it.
+    pub(crate) fn try_key(&self, path: &str) -> Result<Option<KeySlot<'_>>> {
+        let Some(mut handle) = self.open(path, Open::Existing)? else { return Ok(None) };
+        let is_mine = handle.try_lock(false).map_err(StoreError::io("lock", path))?
+            && handle.meta().map_err(StoreError::io("look at", path))?.links > 0;
+        Ok(is_mine.then(|| KeySlot { store: self, path: path.to_owned(), handle }))
+    }
+
     /// Forgets a key when it still means this task.
     pub(crate) fn drop_key(&self, task: &Task) -> Result<()> {
         let Some(key) = &task.key else { return Ok(()) };

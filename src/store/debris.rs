@@ -1,0 +1,83 @@
+//! What a killed enqueuer leaves in the spool: temporary files, and hints and keys of a task that was never accepted.
+//! Nothing of it is wrong or in anybody's way; it is removed so that it does not add up.
+
+use super::error::Result;
+use super::{Place, Store, layout};
+use crate::model::{Priority, TaskId};
+
+/// What is younger may belong to an enqueuer that is at work, in milliseconds.
+const YOUNG_MS: i64 = 3_600_000;
+
+impl Store {
+    /// Removes what killed enqueuers left more than an hour ago; gives the paths. With `dry_run`, only tells.
+    pub fn clean_spool(&self, dry_run: bool) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for entry in self.list(layout::TMP)? {
+            found.push((format!("{}/{}", layout::TMP, entry.name), None));
+        }
+        for lane in self.list(layout::ORDER)? {
+            let folder = format!("{}/{}", layout::ORDER, lane.name);
+            for entry in self.list(&folder)? {
+                if !self.is_marker_used(&entry.name)? {
+                    found.push((format!("{folder}/{}", entry.name), Some(folder.clone())));
+                }
+            }
+        }
+        for (dependency, waiting) in self.dependencies()? {
+            let folder = format!("{}/{}", layout::AFTER, dependency.0);
+            for id in waiting {
+                if self.locate(id)?.is_none() {
+                    found.push((format!("{folder}/{}", id.0), Some(folder.clone())));
+                }
+            }
+        }
+        let mut removed = Vec::new();
+        for (path, folder) in found {
+            let Some(meta) = self.meta(&path)? else { continue };
+            if self.clock.now().ms_since(meta.modified) <= YOUNG_MS {
+                continue;
+            }
+            if !dry_run {
+                self.unlink(&path)?;
+                folder.map(|folder| self.remove_dir(&folder)).transpose()?;
+            }
+            removed.push(path);
+        }
+        if !dry_run {
+            // A power cut may leave the folder of a hint without the hint; one in use is not empty.
+            for root in [layout::ORDER, layout::AFTER, layout::TIMERS] {
+                for folder in self.list(root)? {
+                    self.remove_dir(&format!("{root}/{}", folder.name))?;
+                }
+            }
+        }
+        removed.extend(self.clean_keys(dry_run)?);
+        Ok(removed)
+    }
+
+    /// Whether a mark of order belongs to a task that waits for its turn. A name that is not ours counts as used.
+    fn is_marker_used(&self, name: &str) -> Result<bool> {
+        let mut parts = name.splitn(3, '.');
+        let priority = parts.next().and_then(|text| text.parse().ok()).and_then(Priority::new);
+        let id = parts.next().and_then(TaskId::parse);
+        let (Some(priority), Some(id), Some(user)) = (priority, id, parts.next()) else { return Ok(true) };
+        Ok(self.meta(&layout::pending_at(priority, user, id))?.is_some())
+    }
+
+    /// Keys that mean no unfinished task. An enqueuer holds a key until its task is accepted, so age does not matter.
+    fn clean_keys(&self, dry_run: bool) -> Result<Vec<String>> {
+        let mut removed = Vec::new();
+        for entry in self.list(layout::KEYS)? {
+            let path = format!("{}/{}", layout::KEYS, entry.name);
+            let Some(mut slot) = self.try_key(&path)? else { continue };
+            let holder = slot.holder()?.map(|id| self.locate(id)).transpose()?.flatten();
+            if holder.is_none_or(|(place, _)| place == Place::Done) {
+                if !dry_run {
+                    self.unlink(&path)?;
+                }
+                removed.push(path);
+            }
+        }
+        Ok(removed)
+    }
+}

@@ -123,7 +123,9 @@ impl Store {
         Err(busy())
     }
 
-    /// Records a start durably (P3). Commit point: the sync; the file's existence alone already means "started".
+    /// Records a start durably (P3). Commit point: the sync; the file's existence alone already means "started". The move
+    /// to `running` is synced with it: a file system that journals folders apart could bring the record back to its old
+    /// place, and the task would start again as if it never had.
     pub fn record_start(&self, id: TaskId, started: &Started) -> Result<()> {
         let path = layout::run_file(id, STARTED);
         let file = StartedFile {
@@ -140,6 +142,7 @@ impl Store {
         let mut handle = self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
         handle.sync_data().map_err(StoreError::io("sync", &path))?;
         drop(handle);
+        self.sync_dir(layout::RUNNING)?;
         self.sync_dir(&layout::run_dir(id))?;
         self.sync_dir(layout::RUN)
     }

@@ -271,6 +271,17 @@ impl Disk {
         entries.into_iter().map(|entry| entry.name).collect()
     }
 
+    /// Whether a power cut can take neither the name nor the bytes of a file.
+    pub fn is_safe(&self, path: &str) -> bool {
+        let mut at = ROOT;
+        for part in parts(path) {
+            let Body::Dir { safe, .. } = &self.nodes[at].body else { return false };
+            let Some(ino) = safe.get(part) else { return false };
+            at = *ino;
+        }
+        matches!(&self.nodes[at].body, Body::File(content) if content.safe == content.now)
+    }
+
     /// Takes one name away, gives one, or both at once.
     fn enter(&mut self, del: Option<(Ino, String)>, add: Option<(Ino, String)>, child: Ino) {
         self.version += 1;

@@ -330,7 +330,7 @@ impl Handle for Descriptor {
         self.op("fstat", &[], |world| Ok(world.disk.meta(world.files[file].ino)))
     }
 
-    /// There is no real descriptor; but whoever calls this hands the file to a child, so that it stays open until the
+    /// The file that is given is `/dev/null`; but whoever calls this hands the file to a child, so that it stays open until the
     /// child is started (see `launch_supervisor`), or until this process hands over another or ends.
     fn into_file(mut self: Box<Self>) -> Option<File> {
         self.is_handed = true;
@@ -340,10 +340,17 @@ impl Handle for Descriptor {
                 world.close(slot, before);
             }
         });
-        None
+        File::open("/dev/null").ok()
     }
 
+    /// The command that is started next gets a descriptor of this open file.
     fn share(&self) -> Option<File> {
+        self.ctx.aside(|world, slot| {
+            world.files[self.file].holders.push(slot);
+            if let Some(before) = world.procs[slot].shared.replace(self.file) {
+                world.close(slot, before);
+            }
+        });
         None
     }
 }
@@ -378,7 +385,7 @@ struct Watched {
 impl Watch for Watched {
     fn wait(&mut self, time: Duration) -> io::Result<bool> {
         let until_us = self.ctx.aside(|world, _| alarm(world, time)).unwrap_or(0);
-        let wait = Wait { until_us, dirs: self.dirs.clone(), death: None };
+        let wait = Wait { until_us, dirs: self.dirs.clone(), ..Wait::default() };
         self.ctx.wait(wait, || format!("watch for {time:?}"));
         let now: Option<Vec<(Ino, u64)>> = self.ctx.aside(|world, _| {
             let version = |(ino, _): &(Ino, u64)| (*ino, world.disk.nodes[*ino].version);

@@ -2,6 +2,7 @@
 //!
 //! Reading a clock or one's own identity is no scheduling point; sleeping, probing and signalling are.
 
+use super::children;
 use super::files::{Descriptor, alarm, unsupported};
 use super::turn::Ctx;
 use super::world::{Wait, World};
@@ -97,22 +98,19 @@ impl Processes for Host {
         probe.unwrap_or(Probe::Unknown)
     }
 
-    /// Only SIGKILL does anything; the others are noted in the trace.
     fn signal(&self, who: &Identity, signal: Signal) -> io::Result<bool> {
         let what = || format!("signal {signal:?} to pid {}", who.pid);
         self.ctx.op(what, &[], |_, _| Ok(()))?;
         let Some(slot) = self.slot_of(who) else {
             return Ok(false);
         };
-        if signal == Signal::Kill {
-            self.ctx.aside(|world, _| world.kill(slot));
-        }
+        self.ctx.aside(|world, _| children::deliver(world, slot, signal));
         Ok(true)
     }
 
     fn await_death(&self, who: &Identity, time: Duration) -> io::Result<bool> {
         if let Some(slot) = self.slot_of(who) {
-            let wait = Wait { until_us: self.look(|world| alarm(world, time)), dirs: Vec::new(), death: Some(slot) };
+            let wait = Wait { until_us: self.look(|world| alarm(world, time)), death: Some(slot), ..Wait::default() };
             let what = || format!("await the death of pid {}", who.pid);
             self.ctx.wait(wait, what);
         }
@@ -154,19 +152,21 @@ impl Processes for Host {
     }
 
     fn become_supervisor(&self) -> io::Result<()> {
+        self.ctx.aside(|world, slot| world.procs[slot].caught = Some(Vec::new()));
         Ok(())
     }
 
-    fn start(&self, _: &Command, _: Streams, _: Option<File>) -> Result<Box<dyn Child>, StartError> {
-        Err(StartError::Other(unsupported()))
+    fn start(&self, command: &Command, _: Streams, _: Option<File>) -> Result<Box<dyn Child>, StartError> {
+        children::start(&self.ctx, command)
     }
 
     fn start_here(&self, _: &[String], _: &[(String, String)], _: Option<File>) -> Result<Box<dyn Child>, StartError> {
         Err(StartError::Other(unsupported()))
     }
 
-    fn tree(&self, _: &TreeMark, _: &[u32]) -> io::Result<Vec<Identity>> {
-        self.ctx.op(|| "look for the task's tree".into(), &[], |_, _| Ok(Vec::new()))
+    fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
+        let what = || format!("look for the tree of {}", mark.task_id);
+        self.ctx.op(what, &[], |world, slot| Ok(children::tree(world, slot, mark, spared)))
     }
 
     fn reap(&self) {}

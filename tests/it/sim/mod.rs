@@ -10,12 +10,15 @@
 //! needs the lock), and must have no source of chance but the machine. State that outlives kills and power cuts, such
 //! as the list of acknowledged records, lives in an `Arc<Mutex<…>>` beside the machine.
 
+mod children;
 mod choice;
 mod disk;
 mod explore;
 mod files;
 mod host;
 mod journal;
+mod life;
+mod life_book;
 mod locks;
 mod pool;
 mod proof_disk;
@@ -34,7 +37,7 @@ use choice::{Chooser, Rng};
 use disk::{Body, Disk, ROOT};
 use files::Files;
 use host::{Host, UID};
-use luzia::os::{Clock, Processes, Vfs};
+use luzia::os::{Clock, Command, Exit, Processes, Vfs};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use turn::{Ctx, Kernel};
@@ -45,6 +48,9 @@ pub type Program = Arc<dyn Fn(Env) + Send + Sync>;
 pub type Launch = Program;
 /// Something that must be true whenever the disk has changed.
 pub type Look = Arc<dyn Fn(&World) -> Result<(), String> + Send + Sync>;
+
+/// What must be true when a command starts, and the critical sections in which it is then, each with how many may be.
+pub type AtStart = Arc<dyn Fn(&World, &Command) -> Result<Vec<(String, usize)>, String> + Send + Sync>;
 
 /// How much of each thing may happen in one run.
 #[derive(Clone, Debug)]
@@ -181,6 +187,8 @@ impl Sim {
             trace: None,
             at_boot: Vec::new(),
             launch: None,
+            command: None,
+            at_start: None,
             inside: BTreeMap::new(),
             always: Vec::new(),
             checked: 0,
@@ -276,6 +284,22 @@ impl Sim {
         self
     }
 
+    /// What the command of a task does; its arguments are those of the task.
+    pub fn on_command(&mut self, program: impl Fn(Env) + Send + Sync + 'static) -> &mut Self {
+        self.kernel.world().command = Some(Arc::new(program));
+        self
+    }
+
+    /// Something that must be true when a command starts; gives the critical sections in which the command and whatever
+    /// it leaves behind are from then on, each with how many may be there.
+    pub fn at_start(
+        &mut self,
+        look: impl Fn(&World, &Command) -> Result<Vec<(String, usize)>, String> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.kernel.world().at_start = Some(Arc::new(look));
+        self
+    }
+
     /// Something that must be true whenever the disk has changed.
     pub fn always(
         &mut self,
@@ -306,6 +330,8 @@ impl Sim {
         // Programs may hold the machine itself through what they captured.
         world.at_boot.clear();
         world.launch = None;
+        world.command = None;
+        world.at_start = None;
         Report {
             origin: self.origin.clone(),
             schedule: std::mem::take(&mut world.chooser.made),
@@ -359,16 +385,7 @@ impl Env {
 
     /// Comes into a critical section, where nobody else that lives may be.
     pub fn enter(&self, section: &str) {
-        self.ctx.aside(|world, slot| {
-            let inside = world.inside.entry(section.to_owned()).or_default();
-            inside.push(slot);
-            if inside.len() > 1 {
-                let slots = inside.clone();
-                let names = slots.iter().map(|slot| world.procs[*slot].name.clone());
-                let names = names.collect::<Vec<_>>().join(" and ");
-                world.violation(format!("{names} are inside \"{section}\" at once"));
-            }
-        });
+        self.ctx.aside(|world, slot| world.enter(slot, section, 1));
     }
 
     /// Leaves a critical section.
@@ -378,6 +395,22 @@ impl Env {
                 inside.retain(|one| *one != slot);
             }
         });
+    }
+
+    /// Leaves a process behind that is in the same critical sections and carries the same task. With `holds_lock` it
+    /// keeps the inherited descriptor open.
+    pub fn fork(&self, name: &str, holds_lock: bool, program: impl Fn(Env) + Send + Sync + 'static) {
+        children::fork(&self.ctx, name, holds_lock, Arc::new(program));
+    }
+
+    /// From here on SIGTERM does nothing to this process.
+    pub fn ignore_term(&self) {
+        self.ctx.aside(|world, slot| world.procs[slot].is_stubborn = true);
+    }
+
+    /// The code with which this process will exit.
+    pub fn exit_with(&self, code: i32) {
+        self.ctx.aside(|world, slot| world.procs[slot].exit = Exit::Code(code));
     }
 
     /// From here on no operation fails any more.

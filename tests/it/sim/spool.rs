@@ -21,7 +21,8 @@ fn know(known: &Shared) -> MutexGuard<'_, Known> {
     known.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
-fn task(id: TaskId) -> Task {
+/// A task as `luzia enqueue` makes it.
+pub fn task(id: TaskId) -> Task {
     Task {
         id,
         status: Status::Pending,

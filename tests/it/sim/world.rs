@@ -4,9 +4,10 @@
 use super::choice::Chooser;
 use super::disk::{Disk, Ino};
 use super::turn::Gate;
-use super::{Launch, Limits, Look, Odds, Program, Reuse};
+use super::{AtStart, Launch, Limits, Look, Odds, Program, Reuse};
 use luzia::model::Timestamp;
 use luzia::model::process::Probe;
+use luzia::os::{Exit, Signal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -35,6 +36,16 @@ pub struct Proc {
     pub handed: Option<usize>,
     /// The open file that it inherited as its standard input.
     pub stdin: Option<usize>,
+    /// An open file of which the next command it starts gets a descriptor.
+    pub shared: Option<usize>,
+    /// For the processes of a command: the state directory and the task in their environment.
+    pub mark: Option<(String, String)>,
+    /// Whether SIGTERM does nothing.
+    pub is_stubborn: bool,
+    /// Signals that it has not looked at; `None` when it catches none.
+    pub caught: Option<Vec<Signal>>,
+    /// How it ended, or will end.
+    pub exit: Exit,
 }
 
 /// What a pretend process is doing.
@@ -57,6 +68,8 @@ pub struct Wait {
     pub dirs: Vec<(Ino, u64)>,
     /// The death of a process, by slot.
     pub death: Option<usize>,
+    /// Any signal that it catches.
+    pub signals: bool,
 }
 
 /// An open file description: what descriptors of several processes may share.
@@ -111,6 +124,10 @@ pub struct World {
     pub at_boot: Vec<(String, Program)>,
     /// What a launched supervisor does.
     pub launch: Option<Launch>,
+    /// What the command of a task does.
+    pub command: Option<Launch>,
+    /// Checked whenever a command starts; gives the critical sections in which it is as long as it lives.
+    pub at_start: Option<AtStart>,
     /// Who is inside which critical section.
     pub inside: BTreeMap<String, Vec<usize>>,
     /// Checked after every visible change of the disk.
@@ -217,6 +234,11 @@ impl World {
             steps: 0,
             handed: None,
             stdin: None,
+            shared: None,
+            mark: None,
+            is_stubborn: false,
+            caught: None,
+            exit: Exit::Code(0),
         });
         self.threads += 1;
         slot
@@ -253,7 +275,24 @@ impl World {
     pub fn kill(&mut self, slot: usize) {
         self.say(|world| format!("KILL     {}", world.procs[slot].name));
         self.bury(slot);
+        self.procs[slot].exit = Exit::Signal(9);
         self.procs[slot].gate.kill();
+    }
+
+    /// A process comes into a critical section, where no more than `most` that live may be; the processes of one task
+    /// count as one.
+    pub fn enter(&mut self, slot: usize, section: &str, most: usize) {
+        let inside = self.inside.entry(section.to_owned()).or_default();
+        inside.push(slot);
+        let slots = inside.clone();
+        let mut others: Vec<_> = slots.iter().map(|one| (self.procs[*one].mark.clone(), *one)).collect();
+        others.sort_unstable();
+        others.dedup_by(|one, other| one.0.is_some() && one.0 == other.0);
+        if others.len() > most {
+            let names = slots.iter().map(|slot| self.procs[*slot].name.clone());
+            let names = names.collect::<Vec<_>>().join(" and ");
+            self.violation(format!("{names} are inside \"{section}\" at once"));
+        }
     }
 
     /// Everybody is killed.
@@ -285,8 +324,9 @@ impl World {
                 continue;
             };
             let dead = |slot: usize| self.procs[slot].state == State::Dead;
+            let signalled = wait.signals && self.procs[slot].caught.as_ref().is_some_and(|caught| !caught.is_empty());
             let changed = |(dir, version): &(Ino, u64)| self.disk.nodes[*dir].version != *version;
-            if wait.until_us <= self.boot_us || wait.dirs.iter().any(changed) || wait.death.is_some_and(dead) {
+            if wait.until_us <= self.boot_us || wait.dirs.iter().any(changed) || wait.death.is_some_and(dead) || signalled {
                 self.procs[slot].state = State::Ready;
             }
         }

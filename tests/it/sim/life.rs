@@ -1,0 +1,316 @@
+//! The whole life of tasks, with the real code of every room but `cli`: enqueuers, passes, supervisors, recovery,
+//! cancels, retries and cleaners, under kills, power cuts, failing operations and clock jumps. Only the commands are
+//! pretended: some fail, some ignore SIGTERM, some leave processes behind that hide from `tree.lock`.
+
+use super::life_book::{Book, Shared, USERS, know};
+use super::locks::{prepared, store};
+use super::{Env, Explored, Journal, Limits, Sim, explore, seeds};
+use luzia::app::App;
+use luzia::model::{Config, LaneName, Name, Task, TaskId};
+use std::time::Duration;
+
+/// What the commands of pretend tasks do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Deed {
+    /// Works for a while.
+    Work,
+    /// Ends with 1.
+    Fail,
+    /// Ignores SIGTERM for half a minute.
+    Stay,
+    /// Leaves a process behind that holds `tree.lock`.
+    Fork,
+    /// Leaves a process behind that has closed what it inherited.
+    Slip,
+}
+
+impl Deed {
+    fn word(self) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// A task to be enqueued.
+#[derive(Clone, Copy, Debug)]
+struct Wish {
+    user: &'static str,
+    has_thread: bool,
+    deed: Deed,
+    retries: u32,
+    key: Option<&'static str>,
+    /// Whether it comes after the one before it in the same batch.
+    is_after: bool,
+}
+
+const PLAIN: Wish =
+    Wish { user: USERS[0], has_thread: false, deed: Deed::Work, retries: 0, key: None, is_after: false };
+
+fn task_of(wish: &Wish, id: u64) -> Task {
+    Task {
+        user: Name::new(wish.user).expect("a name"),
+        lanes: if wish.has_thread { vec![LaneName::parse("thread:7").expect("a lane")] } else { Vec::new() },
+        command: vec![wish.deed.word()],
+        conductor_dir: "/s/conductor/_".into(),
+        retries: wish.retries,
+        key: wish.key.map(str::to_owned),
+        after: if wish.is_after { vec![TaskId(id - 1)] } else { Vec::new() },
+        grace_ms: 50,
+        ..super::spool::task(TaskId(id))
+    }
+}
+
+fn app(env: &Env, slots_max: u32) -> App {
+    let config = Config { slots_max, ..Config::default() };
+    App { store: store(env), config, same_place: Vec::new(), inside: None }
+}
+
+fn enqueue(env: &Env, book: &Shared, wishes: &[Wish]) {
+    let store = store(env);
+    let count = u64::try_from(wishes.len()).expect("few");
+    if store.prepare().is_err() {
+        return;
+    }
+    let Ok(first) = store.reserve_ids(count) else { return };
+    let tasks: Vec<Task> = (first.0..).zip(wishes).map(|(id, wish)| task_of(wish, id)).collect();
+    // As `luzia enqueue --key` does, the key stays entered until the task is accepted.
+    let mut keys = Vec::new();
+    for task in &tasks {
+        let Some(key) = &task.key else { continue };
+        let assigned = store.enter_key(key).and_then(|mut slot| slot.assign(task.id).map(|()| slot));
+        let Ok(slot) = assigned else { return };
+        keys.push(slot);
+    }
+    know(book).asked.extend(tasks.iter().map(|task| (task.id.0, task.clone())));
+    if store.accept(&tasks).is_ok() {
+        know(book).accepted.extend(tasks.iter().map(|task| task.id.0));
+    }
+}
+
+fn dispatcher(env: &Env, slots: u32, passes: u32) {
+    let app = app(env, slots);
+    for _ in 0..passes {
+        let _ = app.pass();
+        env.clock().sleep(Duration::from_millis(3));
+    }
+}
+
+fn supervisor(env: &Env, slots: u32) {
+    let is_recovery = env.args.iter().any(|arg| arg == "--recover");
+    let id = env.args.last().and_then(|arg| TaskId::parse(arg)).expect("a task");
+    let _ = app(env, slots).supervise(id, is_recovery);
+}
+
+fn command(env: &Env) {
+    env.step("work");
+    match env.args[0].as_str() {
+        "Fail" => env.exit_with(1),
+        "Stay" => {
+            env.ignore_term();
+            env.clock().sleep(Duration::from_secs(30));
+        }
+        "Fork" => env.fork("fork", true, |env| straggle(&env)),
+        "Slip" => env.fork("slip", false, |env| straggle(&env)),
+        _ => env.clock().sleep(Duration::from_millis(2)),
+    }
+    env.step("work");
+}
+
+fn straggle(env: &Env) {
+    env.ignore_term();
+    env.clock().sleep(Duration::from_secs(60));
+}
+
+fn some_task(book: &Shared, at: usize) -> Option<TaskId> {
+    let known = know(book);
+    let ids: Vec<u64> = known.accepted.iter().copied().collect();
+    (!ids.is_empty()).then(|| TaskId(ids[at % ids.len()]))
+}
+
+fn canceller(env: &Env, book: &Shared, slots: u32, at: usize) {
+    env.clock().sleep(Duration::from_micros(700));
+    let Some(id) = some_task(book, at) else { return };
+    if app(env, slots).cancel(id, "me", None, Some(20)).is_ok() {
+        know(book).over.insert(id.0);
+    }
+}
+
+fn retrier(env: &Env, book: &Shared, slots: u32, at: usize) {
+    let app = app(env, slots);
+    for _ in 0..3 {
+        env.clock().sleep(Duration::from_millis(4));
+        let Some(id) = some_task(book, at) else { continue };
+        let is_over = app.find(id).is_ok_and(|found| found.is_some_and(|(_, task)| task.status.is_final()));
+        if is_over {
+            *know(book).retried.entry(id.0).or_default() += 1;
+            let _ = app.retry(id);
+            let _ = app.pass();
+            return;
+        }
+    }
+}
+
+fn cleaner(env: &Env, slots: u32) {
+    env.clock().sleep(Duration::from_millis(1));
+    let _ = app(env, slots).cleanup_stale(None, false);
+}
+
+/// Makes passes until nothing is left to do; then once more, long after.
+fn drain(env: &Env, slots: u32) {
+    let app = app(env, slots);
+    for round in 0..60 {
+        if let Err(error) = app.pass() {
+            env.violation(&format!("a pass fails although nothing goes wrong: {error}"));
+        }
+        env.clock().sleep(Duration::from_secs(70));
+        let quiet = app.store.is_queue_empty().unwrap_or(false) && app.store.in_flight().is_ok_and(|all| all.is_empty());
+        if quiet && round > 0 {
+            break;
+        }
+    }
+    env.clock().sleep(Duration::from_secs(3700));
+    let _ = app.pass();
+    let _ = app.cleanup_stale(None, false);
+}
+
+/// Who is at work.
+#[derive(Clone)]
+struct Cast {
+    wishes: Vec<Vec<Wish>>,
+    slots: u32,
+    dispatchers: usize,
+    /// Which tasks are cancelled, in the order of their numbers.
+    cancels: Vec<usize>,
+    retries: Vec<usize>,
+    has_cleaner: bool,
+}
+
+fn scenario(sim: &mut Sim, cast: &Cast) {
+    let book = Shared::default();
+    let slots = cast.slots;
+    prepared(sim);
+    Book::watch(sim, &book, usize::try_from(slots).expect("few"));
+    sim.on_launch(move |env| supervisor(&env, slots)).on_command(|env| command(&env));
+    for (at, wishes) in cast.wishes.iter().cloned().enumerate() {
+        let ours = book.clone();
+        sim.spawn(&format!("enq{at}"), move |env| enqueue(&env, &ours, &wishes));
+    }
+    for at in 0..cast.dispatchers {
+        sim.spawn(&format!("disp{at}"), move |env| dispatcher(&env, slots, 3));
+    }
+    for at in cast.cancels.clone() {
+        let (ours, again) = (book.clone(), book.clone());
+        sim.spawn("cancel", move |env| canceller(&env, &ours, slots, at));
+        sim.at_boot("cancel", move |env| canceller(&env, &again, slots, at));
+    }
+    for at in cast.retries.clone() {
+        let ours = book.clone();
+        sim.spawn("retry", move |env| retrier(&env, &ours, slots, at));
+    }
+    if cast.has_cleaner {
+        sim.spawn("clean", move |env| cleaner(&env, slots));
+    }
+    sim.at_boot("after", move |env| dispatcher(&env, slots, 2));
+    sim.at_end("drain", move |env| drain(&env, slots));
+    let ours = book.clone();
+    sim.at_end("audit", move |env| know(&ours).audit(&env));
+}
+
+fn everybody() -> Cast {
+    let thread = Wish { has_thread: true, ..PLAIN };
+    Cast {
+        wishes: vec![
+            vec![thread],
+            vec![Wish { user: USERS[1], deed: Deed::Fail, retries: 1, ..thread }, Wish { deed: Deed::Slip, ..PLAIN }],
+            vec![Wish { user: USERS[2], deed: Deed::Fork, key: Some("k"), ..PLAIN }],
+        ],
+        slots: 2,
+        dispatchers: 2,
+        cancels: vec![1],
+        retries: vec![0],
+        has_cleaner: true,
+    }
+}
+
+fn few(deed: Deed) -> Cast {
+    Cast {
+        wishes: vec![vec![Wish { has_thread: true, deed, ..PLAIN }, Wish { is_after: true, ..PLAIN }]],
+        slots: 1,
+        dispatchers: 2,
+        cancels: vec![0],
+        retries: Vec::new(),
+        has_cleaner: false,
+    }
+}
+
+fn storm(cast: &Cast, limits: &Limits, count: u64) -> Vec<Explored> {
+    [Journal::Ordered, Journal::AnySubset]
+        .into_iter()
+        .map(|journal| {
+            let all = seeds(0..count, |sim| {
+                sim.journal(journal).limits(limits.clone());
+                scenario(sim, cast);
+            });
+            all.expect_clean()
+        })
+        .collect()
+}
+
+fn small_jumps() -> Vec<(u64, i64)> {
+    vec![(0, 5_000), (0, -5_000), (3_000, 3_000)]
+}
+
+#[test]
+fn tasks_live_through_kills() {
+    storm(&everybody(), &Limits { kills: 2, ..Limits::default() }, 150);
+}
+
+#[test]
+fn tasks_live_through_power_cuts() {
+    storm(&everybody(), &Limits { kills: 1, cuts: 1, ..Limits::default() }, 150);
+}
+
+#[test]
+fn tasks_live_through_operations_that_fail_and_clocks_that_jump() {
+    let limits = Limits { kills: 1, cuts: 1, errors: 2, jumps: 1, jump_sizes: small_jumps(), ..Limits::default() };
+    storm(&everybody(), &limits, 150);
+}
+
+#[test]
+fn a_kill_or_a_cut_at_any_operation_of_a_short_life_is_survived() {
+    for deed in [Deed::Work, Deed::Slip] {
+        let cast = Cast { dispatchers: 1, cancels: Vec::new(), ..few(deed) };
+        for limits in [Limits::bounded(0, 1), Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }] {
+            let all = explore(20_000, |sim| {
+                sim.limits(limits.clone());
+                scenario(sim, &cast);
+            });
+            let all = all.expect_clean();
+            assert!(all.is_complete, "{all:?}");
+            eprintln!("{deed:?} {all:?}");
+        }
+    }
+}
+
+#[test]
+fn a_cancelled_task_never_runs_wherever_the_canceller_or_the_host_dies() {
+    let cast = Cast { wishes: vec![vec![PLAIN]], dispatchers: 0, cancels: vec![0], ..few(Deed::Work) };
+    for journal in [Journal::Ordered, Journal::AnySubset] {
+        for limits in [Limits::bounded(0, 1), Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }] {
+            let all = explore(20_000, |sim| {
+                sim.journal(journal).limits(limits.clone());
+                scenario(sim, &cast);
+            });
+            let all = all.expect_clean();
+            assert!(all.is_complete, "{all:?}");
+            eprintln!("Explored {all:?}");
+        }
+    }
+}
+
+#[test]
+fn a_task_that_is_cancelled_while_it_runs_or_resists_is_over_once() {
+    let limits = Limits { kills: 1, cuts: 1, ..Limits::default() };
+    for deed in [Deed::Stay, Deed::Fork, Deed::Fail] {
+        storm(&few(deed), &limits, 60);
+    }
+}

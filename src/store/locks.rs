@@ -6,7 +6,7 @@ use super::error::{Result, StoreError};
 use super::guard::Guards;
 use super::look::{Limits, LockView};
 use super::{Store, layout, sidecar};
-use crate::model::judgement::{Judge, Reason, Verdict};
+use crate::model::judgement::{Judge, Reason, Sidecar, Verdict};
 use crate::model::lock::Grant;
 use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, TaskId, Timestamp};
 use crate::os::{Handle, Open};
@@ -186,7 +186,7 @@ impl Store {
         for slot in occupied {
             let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
             choice.fence_seen = choice.fence_seen.max(view.record().and_then(|r| r.fence).map_or(0, |fence| fence.0));
-            match self.standing(&view, request) {
+            match self.standing(&stem, &view, request)? {
                 Standing::Own(record) => return Ok(Chosen::Refresh(slot, record)),
                 Standing::Breakable => choice.breaks.push(broken(&need.lane, &view)),
                 Standing::Dead(task) => dead.push(task),
@@ -211,15 +211,14 @@ impl Store {
     }
 
     /// How an existing lock stands towards a request.
-    fn standing(&self, view: &LockView, request: &Request) -> Standing {
+    fn standing(&self, stem: &str, view: &LockView, request: &Request) -> Result<Standing> {
+        if request.kind == LockKind::Task && self.is_debris_of(stem, view, &request.holder)? {
+            return Ok(Standing::Breakable);
+        }
         let record = view.record();
         let same_holder = record.is_some_and(|record| record.task_id.as_deref() == Some(request.holder.as_str()));
         let kind = record.map(|record| record.kind);
-        // Only who holds supervisor.lock takes lanes for a task, so a lock of that very task is debris of a dead claim.
-        if request.kind == LockKind::Task && kind == Some(LockKind::Task) && same_holder {
-            return Standing::Breakable;
-        }
-        match &view.verdict {
+        Ok(match &view.verdict {
             Verdict::Live { .. } => match record {
                 Some(record) if request.kind == LockKind::Lease && kind == Some(LockKind::Lease) && same_holder => {
                     Standing::Own(Box::new(record.clone()))
@@ -231,6 +230,22 @@ impl Store {
                 Some(task) => Standing::Dead(task),
                 None => Standing::Breakable,
             },
+        })
+    }
+
+    /// Whether a lock is left from a dead claim of the very task that claims now: only who holds its supervisor.lock
+    /// takes lanes for it. A power cut may have left the lock without a sidecar that reads; then the lock file says it,
+    /// for the judge would take the claimant's own supervisor.lock for the life of the holder.
+    fn is_debris_of(&self, stem: &str, view: &LockView, holder: &str) -> Result<bool> {
+        match &view.sidecar {
+            Sidecar::Whole(record) => Ok(record.kind == LockKind::Task && record.task_id.as_deref() == Some(holder)),
+            Sidecar::Missing | Sidecar::Corrupt => {
+                let named = self.task_in_lock_file(&layout::lock_file(stem, view.slot))?;
+                Ok(named.is_some()
+                    && named == TaskId::parse(holder)
+                    && !matches!(view.verdict, Verdict::Refused { .. }))
+            }
+            Sidecar::Newer => Ok(false),
         }
     }
 

@@ -232,7 +232,7 @@ impl Store {
     }
 
     /// The task that the content of a lock file, `<lock_id> <fence>`, names.
-    fn task_in_lock_file(&self, lock_path: &str) -> Result<Option<TaskId>> {
+    pub(crate) fn task_in_lock_file(&self, lock_path: &str) -> Result<Option<TaskId>> {
         let Some(mut handle) = self.open(lock_path, Open::ReadOnly)? else { return Ok(None) };
         let bytes = handle.read_all(4096).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);

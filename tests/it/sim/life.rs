@@ -162,7 +162,8 @@ fn drain(env: &Env, slots: u32) {
             env.violation(&format!("a pass fails although nothing goes wrong: {error}"));
         }
         env.clock().sleep(Duration::from_secs(70));
-        let quiet = app.store.is_queue_empty().unwrap_or(false) && app.store.in_flight().is_ok_and(|all| all.is_empty());
+        let quiet =
+            app.store.is_queue_empty().unwrap_or(false) && app.store.in_flight().is_ok_and(|all| all.is_empty());
         if quiet && round > 0 {
             break;
         }

@@ -82,7 +82,9 @@ impl Book {
         for name in world.peek_names("/s/locks") {
             let Some(stem) = name.strip_suffix(".lock") else { continue };
             let bytes = world.peek(&format!("/s/locks/{name}")).unwrap_or_default();
-            let Some(grant) = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_suffix('\n')) else { continue };
+            let Some(grant) = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_suffix('\n')) else {
+                continue;
+            };
             let Some(fence) = grant.split(' ').nth(1).and_then(|text| text.parse().ok()) else { continue };
             let lane = stem.split('@').next().unwrap_or_default();
             let (seen, highest) = self.fences.entry(lane.to_owned()).or_default();

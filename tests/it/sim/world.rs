@@ -326,7 +326,11 @@ impl World {
             let dead = |slot: usize| self.procs[slot].state == State::Dead;
             let signalled = wait.signals && self.procs[slot].caught.as_ref().is_some_and(|caught| !caught.is_empty());
             let changed = |(dir, version): &(Ino, u64)| self.disk.nodes[*dir].version != *version;
-            if wait.until_us <= self.boot_us || wait.dirs.iter().any(changed) || wait.death.is_some_and(dead) || signalled {
+            if wait.until_us <= self.boot_us
+                || wait.dirs.iter().any(changed)
+                || wait.death.is_some_and(dead)
+                || signalled
+            {
                 self.procs[slot].state = State::Ready;
             }
         }

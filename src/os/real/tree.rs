@@ -2,23 +2,29 @@
 //!
 //! Three marks, each for those that the others miss: descent, for whoever emptied its environment; the environment,
 //! for whoever was inherited by init because a supervisor died; an open `tree.lock`, for whoever did both.
+//!
+//! A subreaper inherits more than its task's tree: when a supervisor that it started ends, the supervisors which that
+//! one started become its children. They are known by the lock they were started with, and descent ends at them.
 
 use super::clock::RealClock;
 use super::procfs::{self, Stat};
 use crate::model::Identity;
 use crate::os::{Clock, TreeMark};
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags, makedev, openat, statx};
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags, makedev, openat, readlink, statx};
 use rustix::process::{child_subreaper, geteuid, getpid};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::io;
 use std::ops::RangeInclusive;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// Up to how many pids each is asked for, instead of listing all processes.
 const FEW_PIDS: u32 = 64;
 
-/// Lists a task's tree. Descent counts only for a subreaper, and not below a spared process; the two other marks are
-/// proof by themselves and count for all but the spared processes.
+/// Lists a task's tree. Descent counts only for a subreaper, and not below a spared process or another supervisor; the
+/// two other marks are proof by themselves and count for all but the spared processes.
 pub(super) fn tree(mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
     let me = getpid().as_raw_nonzero().get().unsigned_abs();
     let living = living_processes(mark.since.and_then(|since| pids_since(since, me)))?;
@@ -72,16 +78,39 @@ fn pids_since(since: u64, me: u32) -> Option<RangeInclusive<u32>> {
 
 /// Children of a dead process belong to the subreaper above it, so no link of a chain is ever missing.
 fn descendants(living: &BTreeMap<u32, Stat>, top: u32, spared: &[u32]) -> BTreeSet<u32> {
+    let own_lock = standard_input(top);
     let mut found = BTreeSet::new();
     let mut open = vec![top];
     while let Some(parent) = open.pop() {
         for (pid, stat) in living {
-            if stat.parent == parent && !spared.contains(pid) && found.insert(*pid) {
+            let is_spared = || spared.contains(pid) || is_other_supervisor(*pid, own_lock.as_deref());
+            if stat.parent == parent && !found.contains(pid) && !is_spared() {
+                found.insert(*pid);
                 open.push(*pid);
             }
         }
     }
     found
+}
+
+/// Whether a process was started with a lock like our own as its standard input: `<somewhere>/<task>/<name>` with
+/// another task. The lock may be removed already, by a supervisor that makes its last pass.
+fn is_other_supervisor(pid: u32, own_lock: Option<&Path>) -> bool {
+    let (Some(own), Some(its)) = (own_lock, standard_input(pid)) else {
+        return false;
+    };
+    let (Some(own_folder), Some(its_folder)) = (own.parent(), its.parent()) else {
+        return false;
+    };
+    let is_alike = own.file_name() == its.file_name() && own_folder.parent() == its_folder.parent();
+    is_alike && own_folder != its_folder
+}
+
+/// The file that a process has as its standard input.
+fn standard_input(pid: u32) -> Option<PathBuf> {
+    let link = readlink(format!("/proc/{pid}/fd/0"), Vec::new()).ok()?.into_bytes();
+    let name = link.strip_suffix(b" (deleted)").unwrap_or(&link);
+    name.starts_with(b"/").then(|| PathBuf::from(OsStr::from_bytes(name)))
 }
 
 /// Only an own process shows its environment and descriptors; asking the others would cost time and bring nothing.

@@ -104,3 +104,29 @@ fn a_subreaper_finds_every_descendant_but_the_spared_and_theirs() {
         end(&mark);
     });
 }
+
+#[test]
+fn a_supervisor_that_was_inherited_is_no_member_and_what_it_runs_is_none_either() {
+    let name = "a_supervisor_that_was_inherited_is_no_member_and_what_it_runs_is_none_either";
+    let through = r#"cd "$(mktemp -d)" && mkdir 7 77 && : >7/lock && : >77/lock && exec "$@" <7/lock"#;
+    alone(module_path!(), name, through, || {
+        RealProcesses.become_supervisor().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mark = mark(dir.path());
+        let start = |script: &str| RealProcesses.start(&sh(script), streams(dir.path()), None).unwrap();
+        let input = |pid: u32| std::fs::read_link(format!("/proc/{pid}/fd/0")).unwrap();
+        let here = input(std::process::id()).parent().unwrap().parent().unwrap().to_owned();
+        let other = here.join("77/lock");
+        let supervisor =
+            leave(&sh(&format!("(sh -c 'sleep 1000 & wait' <{} >/dev/null & echo $!)", other.display())), None);
+        let own = start(&format!("exec sleep 1000 <{}", here.join("7/lock").display())).identity().pid;
+        eventually("only what is ours", || input(supervisor) == other && found(&mark, &[]) == BTreeSet::from([own]));
+        std::fs::remove_file(&other).unwrap();
+        assert_eq!(found(&mark, &[]), BTreeSet::from([own]), "and after it removed its lock");
+        let stat = super::super::procfs::stat(supervisor).unwrap();
+        let boot_id = super::super::procfs::boot_id().to_owned();
+        let who = crate::model::Identity { pid: supervisor, start: stat.start, boot_id };
+        RealProcesses.signal(&who, Signal::Kill).unwrap();
+        end(&mark);
+    });
+}

@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bad_input;
+mod demo;
+mod doctor;
 mod generated;
+mod packaging;
 mod rows_locks;
 mod rows_queue;
 mod sim;

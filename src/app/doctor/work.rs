@@ -5,7 +5,7 @@ use super::{Finding, Level, add};
 use crate::app::{App, AppError, lock_state};
 use crate::model::judgement::{Reason, Sidecar, Verdict};
 use crate::model::time::format_duration;
-use crate::model::{LaneName, Task, TaskId, Timestamp};
+use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp};
 use crate::policy::staleness::judge;
 use crate::store::{LockView, Place};
 use std::collections::BTreeSet;
@@ -69,9 +69,10 @@ fn lock(view: &LockView) -> Option<Finding> {
     let holder = view.holder().unwrap_or("an unknown holder");
     let age = format_duration(view.age_ms);
     let message = format!("lane \"{name}\" is held by {holder} for {age} ({state}: {})", why.text());
+    let kind = view.record().map(|record| record.kind);
     let level = match (&view.verdict, why) {
-        // A lease that ran out is what leases are for; a crash is not.
-        (Verdict::Stale { .. }, Reason::LeaseOver) => Level::Warn,
+        // That a lease of luzia runs out is what leases are for; a crash, or what another program left, is not.
+        (Verdict::Stale { .. }, Reason::LeaseOver) if kind == Some(LockKind::Lease) => Level::Warn,
         (Verdict::Stale { .. } | Verdict::Refused { .. }, _) | (Verdict::Live { .. }, Reason::CommandLives) => {
             Level::Problem
         }

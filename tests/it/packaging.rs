@@ -1,0 +1,69 @@
+//! What is packaged can be used as it is (S3.45).
+
+use std::path::PathBuf;
+use std::process::Command;
+
+fn packaged(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("packaging").join(path)
+}
+
+/// The configuration that luzia takes from a packaged file.
+fn config(name: &str) -> serde_json::Value {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = dir.path().join("config.json");
+    // A checkout may be writable by a group, and luzia refuses such a file.
+    std::fs::write(&copy, std::fs::read(packaged(name)).unwrap()).unwrap();
+    std::fs::set_permissions(&copy, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let luzia = |verb: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_luzia"));
+        command.env_clear().args(["config", verb, "--json", "--config"]).arg(&copy);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    assert_eq!(luzia("check")["warnings"], serde_json::json!([]), "{name}");
+    luzia("show")
+}
+
+#[test]
+fn example_configurations_read_without_a_warning_and_mean_what_their_names_say() {
+    for (name, enabled, seconds) in [
+        ("config/development.json", true, 300),
+        ("config/production.json", true, 3600),
+        ("config/debugging.json", false, 3600),
+    ] {
+        let users = &config(name)["per_user_serialization"];
+        assert_eq!(users["enabled"], enabled, "{name}");
+        assert_eq!(users["lock_timeout_seconds"], seconds, "{name}");
+    }
+    let found = std::fs::read_dir(packaged("config")).unwrap().count();
+    assert_eq!(found, 3, "every packaged configuration is tested");
+}
+
+#[test]
+fn units_leave_running_tasks_alone() {
+    for unit in ["systemd/luzia.service", "systemd/user/luzia.service"] {
+        let text = std::fs::read_to_string(packaged(unit)).unwrap();
+        let has = |line: &str| text.lines().any(|found| found == line);
+        assert!(has("KillMode=process") && has("ExecStart=/usr/bin/luzia daemon"), "{unit}");
+        // Both would hide processes that luzia has to see.
+        assert!(!text.lines().any(|line| line.starts_with("ProtectProc=") || line.starts_with("PrivatePIDs=")));
+    }
+}
+
+#[test]
+fn the_cron_file_runs_verbs_that_exist() {
+    let text = std::fs::read_to_string(packaged("cron.d/luzia")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let mut count = 0;
+    for line in text.lines().filter(|line| line.contains("   luzia ")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!((words.len() > 7, words[5], words[6]), (true, "luzia", "luzia"), "{line}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_luzia"));
+        command.env_clear().env("LUZIA_STATE_DIR", dir.path().join("state")).args(&words[7..]);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        count += 1;
+    }
+    assert_eq!(count, 2);
+}

@@ -36,6 +36,11 @@ const FOLDERS: [&str; 17] = [
     EVENTS, CONDUCTOR,
 ];
 
+/// Whether a path is one of the folders that every state directory has.
+pub(crate) fn is_outer(path: &str) -> bool {
+    FOLDERS.contains(&path)
+}
+
 pub(crate) fn guard(bucket: u8) -> String {
     format!("{GUARDS}/{bucket:02x}")
 }

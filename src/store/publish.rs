@@ -39,11 +39,20 @@ impl Store {
     }
 
     pub(crate) fn meta(&self, path: &str) -> Result<Option<Meta>> {
-        self.vfs.meta(path).map_err(StoreError::io("look at", path))
+        match self.vfs.meta(path) {
+            // A foreign file where a folder would be: there is nothing beneath it.
+            Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(None),
+            other => other.map_err(StoreError::io("look at", path)),
+        }
     }
 
+    /// What is in a folder. A foreign file that stands where one of luzia's inner folders would be has nothing in it; the
+    /// outer folders must be folders.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>> {
-        Ok(self.vfs.list(path).map_err(StoreError::io("list", path))?.unwrap_or_default())
+        match self.vfs.list(path) {
+            Err(error) if error.kind() == ErrorKind::NotADirectory && !layout::is_outer(path) => Ok(Vec::new()),
+            other => Ok(other.map_err(StoreError::io("list", path))?.unwrap_or_default()),
+        }
     }
 
     pub(crate) fn unlink(&self, path: &str) -> Result<bool> {

@@ -27,7 +27,7 @@ pub fn enqueue(
         app.refuse_waiting_inside(&new, caller)?;
     }
     let accepted = app.enqueue(&new, caller)?;
-    print_accepted(app, &accepted, console).map_err(|stop| unprinted(stop, &accepted))?;
+    print_accepted(app, &accepted, console).map_err(|stop| unprinted(stop, std::slice::from_ref(&accepted)))?;
     if !args.wait {
         return Ok(Exit::Done.code());
     }
@@ -38,19 +38,15 @@ pub fn enqueue(
     Ok(over.first().map_or(Exit::No.code(), words::wait_code))
 }
 
-/// An id that could not be printed must not be lost: the task is queued all the same.
-fn unprinted(stop: Stop, accepted: &Accepted) -> Stop {
-    match stop {
-        Stop::Unwritten(error) => Stop::Refused(
-            AppError::new(
-                Kind::Io,
-                "OUTPUT",
-                format!("{} is queued, but could not be printed: {error}", accepted.task.id),
-            )
-            .next(format!("luzia show {}", accepted.task.id)),
-        ),
-        other => other,
-    }
+/// Ids that could not be printed must not be lost: the tasks are queued all the same.
+fn unprinted(stop: Stop, accepted: &[Accepted]) -> Stop {
+    let (Stop::Unwritten(error), [first, ..]) = (&stop, accepted) else { return stop };
+    let which = match accepted.len() {
+        1 => format!("{} is queued", first.task.id),
+        count => format!("{count} tasks, the first of them {}, are queued", first.task.id),
+    };
+    let message = format!("{which}, but could not be printed: {error}");
+    Stop::Refused(AppError::new(Kind::Io, "OUTPUT", message).next(format!("luzia show {}", first.task.id)))
 }
 
 fn print_accepted(app: &App, accepted: &Accepted, console: &mut Console) -> Result<(), Stop> {
@@ -90,14 +86,16 @@ fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) 
         return Ok(Exit::Done.code());
     }
     let accepted = app.enqueue_batch(&batch, caller)?;
+    print_batch(&accepted, console).map_err(|stop| unprinted(stop, &accepted))?;
+    Ok(Exit::Done.code())
+}
+
+fn print_batch(accepted: &[Accepted], console: &mut Console) -> Result<(), Stop> {
     if console.is_json() {
-        let items = accepted.iter().map(|accepted| accepted_json(accepted, None)).collect();
-        console.items("enqueue", items)?;
-        return Ok(Exit::Done.code());
+        return console.items("enqueue", accepted.iter().map(|accepted| accepted_json(accepted, None)).collect());
     }
     let ids: String = accepted.iter().map(|accepted| format!("{}\n", accepted.task.id)).collect();
-    console.out(&ids)?;
-    Ok(Exit::Done.code())
+    console.out(&ids)
 }
 
 /// `luzia run`.

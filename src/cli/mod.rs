@@ -33,6 +33,8 @@ use style::{ColorHints, Style};
 
 /// The largest configuration read, in bytes.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
+/// The largest file of task lines read, in bytes.
+const MAX_INPUT_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Runs luzia with the process's arguments.
 pub fn main(args: Vec<OsString>) -> ExitCode {
@@ -47,7 +49,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             let _ = real::prepare_process();
             let mut console = Console::new(&cli.globals, streams(&cli.globals), RealClock.now(), &mut write);
             let answer = run(&cli, &mut console);
-            conclude(answer, &mut console)
+            conclude(answer, cli.verb.name(), &mut console)
         }
         Err(stop) => refuse(stop, &mut write),
     };
@@ -100,7 +102,7 @@ fn refuse(stop: ParseStop, write: &mut dyn FnMut(Channel, &[u8]) -> Wrote) -> u8
 }
 
 /// Turns the end of a verb into an exit code, and says what went wrong.
-fn conclude(answer: Answer, console: &mut Console) -> u8 {
+fn conclude(answer: Answer, verb: &str, console: &mut Console) -> u8 {
     match answer {
         Ok(code) => code,
         Err(Stop::Closed) => Exit::Done.code(),
@@ -112,7 +114,12 @@ fn conclude(answer: Answer, console: &mut Console) -> u8 {
             for line in &error.0.log {
                 console.log(line);
             }
-            console.report(&words::report_of(&error))
+            let mut report = words::report_of(&error);
+            // Bad input always gets a way out; where nothing better is known, it is the help of the verb.
+            if report.exit == Exit::Usage.code() && report.hint.is_none() && report.next.is_empty() {
+                report = report.next(format!("luzia {verb} --help"));
+            }
+            console.report(&report)
         }
     }
 }
@@ -183,7 +190,8 @@ fn variable(name: &str) -> Result<Option<String>, AppError> {
     match term::env(name).map(OsString::into_string) {
         None => Ok(None),
         Some(Ok(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
-        Some(Err(_)) => Err(AppError::new(Kind::Config, "BAD_VARIABLE", format!("the variable {name} is not UTF-8"))),
+        Some(Err(_)) => Err(AppError::new(Kind::Config, "BAD_VARIABLE", format!("the variable {name} is not UTF-8"))
+            .hint("unset it, or give the option in its stead")),
     }
 }
 
@@ -210,7 +218,8 @@ fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
         let Some(bytes) = read_config(&place.path)? else {
             if place.must_exist {
                 let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
-                return Err(AppError::new(Kind::Config, "CONFIG_ABSENT", message));
+                let hint = "name another, or none: then the usual places are looked through";
+                return Err(AppError::new(Kind::Config, "CONFIG_ABSENT", message).hint(hint));
             }
             continue;
         };
@@ -228,6 +237,7 @@ fn read_config(path: &str) -> Result<Option<Vec<u8>>, AppError> {
     let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
     let failed = |error: std::io::Error| {
         AppError::new(Kind::Config, "CONFIG_UNREADABLE", format!("cannot read the configuration \"{path}\": {error}"))
+            .hint("it must be a file of this account or root, of at most 1 MiB; nothing was done")
     };
     let folder = if folder.is_empty() { "/" } else { folder };
     let Some(files) = RealFiles::open_at(folder, false).map_err(failed)? else { return Ok(None) };
@@ -253,9 +263,21 @@ fn inputs(globals: &Globals) -> Result<Inputs, AppError> {
 }
 
 fn of_state_dir(error: statedir::StateDirError) -> AppError {
+    use statedir::StateDirError;
     match error {
-        statedir::StateDirError::Nowhere => AppError::new(Kind::Config, "NO_STATE_DIR", error.to_string()),
-        _ => AppError::usage(error.to_string()),
+        StateDirError::Nowhere => AppError::new(Kind::Config, "NO_STATE_DIR", error.to_string())
+            .hint("LUZIA_STATE_DIR=DIR in the environment does for every call"),
+        StateDirError::Empty(_) => AppError::usage(error.to_string()),
+        // What stands on the command line is usage; what stands in the environment is configuration.
+        StateDirError::Control(what, _)
+        | StateDirError::Relative(what, _)
+        | StateDirError::NoWorkingDirectory(what, _) => {
+            if what.starts_with("--") {
+                AppError::usage(error.to_string())
+            } else {
+                AppError::new(Kind::Config, "BAD_VARIABLE", error.to_string()).hint("give --state-dir DIR")
+            }
+        }
     }
 }
 
@@ -347,8 +369,13 @@ fn ended() -> impl FnMut() -> bool {
 
 /// Reads a file of task lines, or standard input for `-`.
 fn read_input(path: &str) -> Result<String, AppError> {
-    let failed = |error: std::io::Error| AppError::new(Kind::Io, "IO", format!("cannot read \"{path}\": {error}"));
-    let bytes = term::read_whole(path).map_err(failed)?;
+    let failed = |error: std::io::Error| {
+        AppError::new(Kind::Io, "IO", format!("cannot read \"{path}\": {error}")).hint("nothing was queued")
+    };
+    let Some(bytes) = term::read_whole(path, MAX_INPUT_BYTES).map_err(failed)? else {
+        let message = format!("\"{path}\" is longer than {} MiB", MAX_INPUT_BYTES >> 20);
+        return Err(AppError::usage(message).hint("queue it in parts; nothing was queued"));
+    };
     String::from_utf8(bytes).map_err(|_| AppError::usage(format!("\"{path}\" is not UTF-8")))
 }
 

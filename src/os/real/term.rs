@@ -5,7 +5,7 @@ use rustix::io::{Errno, retry_on_intr, write};
 use rustix::process::{getegid, geteuid};
 use rustix::termios::{isatty, tcgetwinsize};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStringExt;
 
@@ -83,14 +83,16 @@ pub fn working_directory() -> io::Result<String> {
     path.into_string().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "its name is not UTF-8"))
 }
 
-/// Everything in a file, or on standard input for `-`.
-pub fn read_whole(path: &str) -> io::Result<Vec<u8>> {
+/// Everything in a file, or on standard input for `-`; `None` when it is longer than `limit` bytes.
+pub fn read_whole(path: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     if path == "-" {
-        io::Read::read_to_end(&mut io::stdin().lock(), &mut bytes)?;
-        return Ok(bytes);
+        io::stdin().lock().take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    } else {
+        std::fs::File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     }
-    std::fs::read(path)
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    Ok((length <= limit).then_some(bytes))
 }
 
 /// One line from standard input without its end; empty when there is none. Nothing behind the line is taken.

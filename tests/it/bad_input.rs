@@ -23,7 +23,7 @@ fn refused(place: &Place, args: &[&str], code: i32) -> Ran {
     let ran = place.luzia(args);
     assert_eq!(ran.code, code, "{args:?} {ran:#?}");
     check_text(&ran);
-    assert_eq!(place.snapshot(), before, "{args:?} changed the state");
+    place.assert_unchanged(&before, &format!("{args:?}"));
     ran
 }
 

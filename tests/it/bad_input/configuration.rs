@@ -65,7 +65,7 @@ fn unknown_keys_warn_with_what_was_probably_meant() {
     for (text, key, meant) in [
         ("{\"slot\":{\"max\":2}}", "slot", "slots"),
         ("{\"per_user_serialization\":{\"enable\":true}}", "per_user_serialization.enable", "enabled"),
-        ("{\"lanes\":{\"cron\":{\"maks\":2}}}", "lanes.cron.maks", "max"),
+        ("{\"lanes\":{\"cron\":{\"mx\":2}}}", "lanes.cron.mx", "max"),
         ("{\"projects\":{\"p\":{\"usr\":\"a\"}}}", "projects.p.usr", "user"),
     ] {
         std::fs::write(place.path("config.json"), text).unwrap();

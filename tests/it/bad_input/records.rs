@@ -49,7 +49,9 @@ fn a_damaged_record_is_set_aside_and_the_others_run() {
     let listed = place.ok(&["list"]);
     assert_eq!(listed.err.matches("warning:").count(), count);
     let drained = place.ok(&["dispatch", "--drain"]);
-    assert_eq!(drained.err.matches("it was set aside").count(), count, "{drained:#?}");
+    // The supervisors of the healthy ones make passes too; between them each record is set aside and noted once.
+    assert!(drained.err.matches("it was set aside").count() <= count, "{drained:#?}");
+    assert_eq!(place.events_named("set_aside").len(), count);
     assert_eq!((place.status(&healthy), place.status("task_1")), ("completed".into(), "completed".into()));
     assert_eq!(set_aside(&place), count);
     assert_eq!(place.json(&["status"])["set_aside"], count);

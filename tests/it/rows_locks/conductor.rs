@@ -44,7 +44,7 @@ fn a_foreign_task_that_is_over_gives_its_lock_back_once() {
         assert_eq!((&noted["lock_released"], &noted["mine"]), (&json!(true), &json!([1])));
         let before = place.snapshot();
         assert_eq!(place.ok(&["check-project", "alice_project"]).line(), "0");
-        assert_eq!(place.snapshot(), before);
+        place.assert_unchanged(&before, "it");
     }
 }
 
@@ -82,7 +82,7 @@ fn a_claim_that_does_not_fit_is_refused_and_harms_nobody() {
     ] {
         claim(&place, dir, &meta);
         assert_eq!(place.ok(&["check-project", "alice_project"]).line(), "0", "{why}");
-        assert_eq!(place.snapshot(), before, "{why}");
+        place.assert_unchanged(&before, why);
         std::fs::remove_dir_all(place.path("conductor")).unwrap();
     }
     // A lock that is held under another id meanwhile is somebody else's.

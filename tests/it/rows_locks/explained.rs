@@ -72,5 +72,5 @@ fn reading_verbs_leave_no_trace() {
     place.ok(&["list-locks"]);
     place.luzia(&["check", "alice"]).coded(75);
     place.ok(&["status"]);
-    assert_eq!(place.snapshot(), before);
+    place.assert_unchanged(&before, "it");
 }

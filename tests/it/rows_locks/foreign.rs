@@ -121,7 +121,7 @@ fn what_is_no_file_is_refused_and_left_alone() {
     }
     place.ok(&["cleanup-stale", "0"]);
     assert_eq!(place.json(&["list-locks"])["items"].as_array().unwrap().len(), 3);
-    assert_eq!(place.snapshot(), before);
+    place.assert_unchanged(&before, "it");
     assert!(std::path::Path::new(&fifo).exists());
 }
 
@@ -139,7 +139,7 @@ fn a_lock_of_another_account_is_refused_and_left_alone() {
     place.luzia(&["acquire", "x", "--task", "t1"]).coded(75);
     place.luzia(&["release", "x"]).coded(1);
     assert_eq!(place.ok(&["cleanup-stale", "0"]).line(), "0");
-    assert_eq!(place.snapshot(), before);
+    place.assert_unchanged(&before, "it");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_sidecar_of_a_newer_luzia_is_refused_and_never_rewritten() {
     place.luzia(&["acquire", "x", "--task", "t1"]).coded(75);
     place.luzia(&["release", "x", "--force"]).coded(1);
     assert_eq!(place.ok(&["cleanup-stale", "0"]).line(), "0");
-    assert_eq!(place.snapshot(), before);
+    place.assert_unchanged(&before, "it");
 }
 
 #[test]

@@ -191,8 +191,18 @@ impl Place {
     pub fn snapshot(&self) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         collect(&self.state(), &mut found);
-        found.retain(|path, text| !(path.contains("/state/events") || path.contains("/.guard/") && text.is_empty()));
+        let is_unused_guard = |path: &str, text: &str| path.contains("/.guard/") && text.is_empty();
+        found.retain(|path, text| !path.contains("/state/events") && !is_unused_guard(path, text));
         found
+    }
+
+    /// Says what has changed since a snapshot, and fails when anything has.
+    #[track_caller]
+    pub fn assert_unchanged(&self, before: &BTreeMap<String, String>, what: &str) {
+        let after = self.snapshot();
+        let paths = before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path));
+        let changes: Vec<_> = paths.map(|path| (path, before.get(path), after.get(path))).collect();
+        assert!(changes.is_empty(), "{what} changed the state: {changes:#?}");
     }
 
     /// Rewrites a lock's sidecar as if the lock were older by some milliseconds.

@@ -233,7 +233,7 @@ mod tests {
             state_directory: some("/systemd:/second"),
             var_lib_exists: true,
             home_state: some("/home/a/.local/state/luzia"),
-            cwd: some("/work"),
+            cwd: some("/here"),
         }
     }
 
@@ -269,13 +269,13 @@ mod tests {
     #[test]
     fn paths_become_absolute_and_have_one_spelling() {
         for (given, path) in [
-            ("state", "/work/state"),
-            ("./state/", "/work/state"),
-            ("../state", "/work/../state"),
-            (".", "/work"),
+            ("state", "/here/state"),
+            ("./state/", "/here/state"),
+            ("../state", "/here/../state"),
+            (".", "/here"),
             ("//a///b/./c//", "/a/b/c"),
             ("/", "/"),
-            ("-rf", "/work/-rf"),
+            ("-rf", "/here/-rf"),
             ("/tmp/x", "/tmp/x"),
         ] {
             let flag = some(given);
@@ -290,7 +290,7 @@ mod tests {
         let flag = |path: &str, cwd: Option<&str>| Inputs { flag: some(path), cwd: cwd.map(str::to_owned), ..all() };
         let systemd = |list: &str| Inputs { flag: None, luzia_state_dir: None, state_directory: some(list), ..all() };
         for (inputs, words) in [
-            (flag("a\nb", Some("/work")), "control characters"),
+            (flag("a\nb", Some("/here")), "control characters"),
             (flag("state", None), "working directory"),
             (flag("state", Some("work")), "working directory"),
             (systemd("luzia"), "not an absolute path"),
@@ -329,14 +329,14 @@ mod tests {
     #[test]
     fn a_configuration_that_was_named_stands_alone_and_must_exist() {
         let places = |flag, variable, home| {
-            config_candidates(flag, variable, home, Some("/work")).map(|places| {
+            config_candidates(flag, variable, home, Some("/here")).map(|places| {
                 let short = places.into_iter().map(|p| (p.path, p.must_exist));
                 short.collect::<Vec<_>>()
             })
         };
         let one = |path: &str, must| (path.to_owned(), must);
         let home = Some("/home/a/.config/luzia/config.json");
-        assert_eq!(places(Some("c.json"), Some("/v"), home), Ok(vec![one("/work/c.json", true)]));
+        assert_eq!(places(Some("c.json"), Some("/v"), home), Ok(vec![one("/here/c.json", true)]));
         assert_eq!(places(None, Some("/v"), home), Ok(vec![one("/v", true)]));
         assert_eq!(
             places(None, Some(""), home),

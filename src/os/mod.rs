@@ -126,7 +126,7 @@ pub trait Vfs: Send + Sync {
     fn meta(&self, path: &str) -> io::Result<Option<Meta>>;
     /// Lists a directory in no order, without `.` and `..`; `None` when it does not exist.
     fn list(&self, path: &str) -> io::Result<Option<Vec<Entry>>>;
-    /// Makes a directory; false when the name exists.
+    /// Makes a directory; false when the name exists. Others may have removed it again when this returns.
     fn make_dir(&self, path: &str, mode: u32) -> io::Result<bool>;
     /// Removes a directory; false when it is missing or not empty.
     fn remove_dir(&self, path: &str) -> io::Result<bool>;

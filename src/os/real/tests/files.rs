@@ -331,3 +331,23 @@ fn a_watch_whose_queue_overflows_says_that_something_changed() {
     std::fs::remove_file(&a).unwrap();
     assert!(watch.wait(SOON).unwrap());
 }
+
+#[test]
+fn a_folder_that_others_remove_at_once_was_made_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("root")).unwrap();
+    for files in both_ways(&dir) {
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    let _ = std::fs::remove_dir(dir.path().join("root/brief"));
+                }
+            });
+            let failed = (0..2000).find_map(|_| files.make_dir("brief", 0o700).err());
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(failed.is_none(), "{failed:?}");
+        });
+        let _ = files.remove_dir("brief");
+    }
+}

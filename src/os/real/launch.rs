@@ -8,7 +8,7 @@ use super::signals::{self, Caught};
 use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{getegid, umask};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -59,6 +59,7 @@ pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::R
 /// Starts the command of a task in a group of its own.
 pub(super) fn start(command: &Command, streams: Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
     signals::catch_child_deaths().map_err(StartError::Other)?;
+    let tree = tree.map(out_of_the_way);
     let cwd = Path::new(&command.cwd);
     check_cwd(cwd)?;
     let (mut std_command, environment) = match &command.run_as {
@@ -108,7 +109,7 @@ pub(super) fn start_here(
     let cwd = Path::new(".");
     let mut command = StdCommand::new(find(name, path.as_deref(), cwd)?);
     command.arg0(name).args(args).envs(env.iter().map(|(key, value)| (key, value)));
-    let inherited = inheritable([held, None])?;
+    let inherited = inheritable([held.map(out_of_the_way), None])?;
     let spawned = command.spawn();
     drop(inherited);
     adopt(spawned, command.get_program(), cwd, Reach::Alone)
@@ -218,6 +219,14 @@ fn adopt(
     let child = spawned.map_err(|error| start_error(error, Path::new(program), cwd))?;
     let child = RealChild::adopt(child.id(), reach).map_err(StartError::Other)?;
     Ok(Box::new(child))
+}
+
+/// Gives a lock that a command inherits a number that no shell script takes for itself: `exec 9>file` and `exec 200>file`
+/// are how scripts make locks of their own, and would silently close ours.
+fn out_of_the_way(file: File) -> File {
+    const NUMBERS: [i32; 2] = [700, 70];
+    let moved = NUMBERS.into_iter().find_map(|least| fcntl_dupfd_cloexec(&file, least).ok());
+    moved.map_or(file, File::from)
 }
 
 /// Lets a child inherit descriptors. They are close-on-exec everywhere else, so the caller drops them right after the

@@ -1,0 +1,218 @@
+//! Judges a state directory from outside, after the fact: by its files, the journal of the commands, and the events.
+
+use super::oracle::{self, Line};
+use super::{World, files_below, list, procs, until};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What was promised to whoever enqueued.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Promise {
+    /// Retries that were asked for, of both kinds.
+    pub retries: u64,
+}
+
+/// The tasks whose ids were printed, and what was wrong.
+#[derive(Default)]
+pub struct Checker {
+    pub acknowledged: BTreeMap<u64, Promise>,
+    /// Locks that may be left: leases that still run.
+    pub leases_may_live: bool,
+    pub problems: Vec<String>,
+}
+
+impl Checker {
+    pub fn promise(&mut self, id: u64, retries: u64) {
+        self.acknowledged.insert(id, Promise { retries });
+    }
+
+    /// Everything that must hold once nothing is left to do.
+    pub fn check_quiet(mut self, world: &World) -> Vec<String> {
+        self.check_exclusion(world);
+        self.check_records(world);
+        self.check_attempts(world);
+        self.check_events(world);
+        self.check_leaks(world);
+        self.check_verbs(world);
+        self.problems
+    }
+
+    /// The same, and fails the test at any problem.
+    pub fn assert_quiet(self, world: &World) {
+        let problems = self.check_quiet(world);
+        assert!(problems.is_empty(), "{problems:#?}\nsee {}", world.keep().display());
+    }
+
+    fn complain(&mut self, what: impl Into<String>) {
+        self.problems.push(what.into());
+    }
+
+    /// No two live holders of a lane, and every grant's fence is greater than all before it.
+    fn check_exclusion(&mut self, world: &World) {
+        let mut fences: BTreeMap<String, u64> = BTreeMap::new();
+        for line in oracle::journal(world) {
+            match line.what {
+                'V' => self.complain(format!("two live holders: {line:?}")),
+                'B' => {
+                    let last = fences.insert(line.user.clone(), line.fence).unwrap_or(0);
+                    if line.fence <= last {
+                        self.complain(format!("the fence of {line:?} is not above {last}"));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Acknowledged is present, and each number stands in exactly one place.
+    fn check_records(&mut self, world: &World) {
+        let places = places(&world.state);
+        for (id, found) in &places {
+            if found.len() > 1 {
+                self.complain(format!("task_{id} stands in {found:?}"));
+            }
+        }
+        for id in self.acknowledged.keys().copied().collect::<Vec<_>>() {
+            if !places.contains_key(&id) {
+                self.complain(format!("task_{id} was acknowledged and is lost"));
+            }
+        }
+        for path in list(&world.state.join("spool/corrupt")) {
+            self.complain(format!("a record was set aside as corrupt: {}", path.display()));
+        }
+    }
+
+    /// No task began more often than it was promised.
+    fn check_attempts(&mut self, world: &World) {
+        let mut begins: BTreeMap<u64, u64> = BTreeMap::new();
+        for task in oracle::journal(world).iter().filter(|line| line.what == 'B').filter_map(|line| line.task) {
+            *begins.entry(task).or_default() += 1;
+        }
+        for (id, count) in begins {
+            let most = 1 + self.acknowledged.get(&id).map_or(0, |promise| promise.retries);
+            if count > most {
+                self.complain(format!("task_{id} began {count} times, and {most} was the most"));
+            }
+        }
+    }
+
+    /// Intervals of a user never overlap, and a finished task never starts again unless somebody retries it.
+    fn check_events(&mut self, world: &World) {
+        let events = world.events();
+        for (user, mut spans) in intervals(&events) {
+            spans.sort_unstable();
+            for pair in spans.windows(2) {
+                if pair[1].0 < pair[0].1 {
+                    self.complain(format!("intervals of {user} overlap: {pair:?} (begin ms, end ms, task)"));
+                }
+            }
+        }
+        let mut over: BTreeMap<&str, bool> = BTreeMap::new();
+        for event in &events {
+            let (Some(task), Some(name)) = (event["task"].as_str(), event["event"].as_str()) else { continue };
+            match name {
+                "finished" => drop(over.insert(task, true)),
+                "retried" => drop(over.insert(task, false)),
+                "started" if over.get(task) == Some(&true) => {
+                    self.complain(format!("{task} was finished and started again"));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Nothing is left: no process, no claim, no lock, no temporary file, no hint without its record.
+    fn check_leaks(&mut self, world: &World) {
+        let folders =
+            ["run", "spool/running", "spool/waiting", "spool/tmp", "spool/lanes", "spool/timers", "spool/after"];
+        for folder in folders.into_iter().chain(["spool/keys"]) {
+            for path in list(&world.state.join(folder)) {
+                let files = files_below(&path);
+                // An empty folder for hints holds nothing up; everything else is a leak.
+                if path.is_file() || !files.is_empty() || folder == "run" {
+                    self.complain(format!("left behind: {} {files:?}", path.display()));
+                }
+            }
+        }
+        for path in files_below(&world.state.join("conductor")) {
+            if path.components().any(|part| part.as_os_str() == "active") {
+                self.complain(format!("left behind: {}", path.display()));
+            }
+        }
+        for path in list(&world.state.join("locks")) {
+            let is_guard = path.file_name().is_some_and(|name| name == ".guard");
+            let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+            if !is_guard && (is_hidden || !self.leases_may_live) {
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                self.complain(format!("left behind: {} {text}", path.display()));
+            }
+        }
+        for process in procs::of_world(world) {
+            self.complain(format!("still alive: {} {}", process.pid, process.command));
+        }
+    }
+
+    /// The program itself reads every record, and its doctor finds nothing (as soon as there is one).
+    fn check_verbs(&mut self, world: &World) {
+        let listed = world.luzia(&["list", "-a", "--json"]);
+        let value: serde_json::Value = serde_json::from_str(&listed.out).unwrap_or_default();
+        let count = value["items"].as_array().map_or(0, Vec::len);
+        let expected = places(&world.state).len();
+        if listed.code() != Some(0) || count != expected {
+            self.complain(format!("list shows {count} of {expected} tasks: {:?}", listed.err));
+        }
+        let doctor = world.luzia(&["doctor"]);
+        if !matches!(doctor.code(), Some(0 | 69)) {
+            self.complain(format!("doctor finds: {} {}", doctor.out, doctor.err));
+        }
+    }
+}
+
+/// Where the records of each number stand.
+pub fn places(state: &Path) -> BTreeMap<u64, Vec<String>> {
+    let mut places: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for folder in ["pending", "parked", "running", "waiting", "done"] {
+        for path in files_below(&state.join("spool").join(folder)) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let id = name.strip_suffix(".json").and_then(|number| number.parse().ok());
+            let id = id.unwrap_or_else(|| panic!("a file that is no record: {}", path.display()));
+            places.entry(id).or_default().push(path.display().to_string());
+        }
+    }
+    places
+}
+
+/// For each user, when its commands ran: begin and end in milliseconds since the boot, and the task.
+pub fn intervals(events: &[serde_json::Value]) -> BTreeMap<String, Vec<(u64, u64, String)>> {
+    const ENDS: [&str; 5] = ["ended", "recovered", "released", "finished", "requeued"];
+    let mut spans: BTreeMap<String, Vec<(u64, u64, String)>> = BTreeMap::new();
+    let mut open: BTreeMap<String, (String, u64)> = BTreeMap::new();
+    for event in events {
+        let (Some(name), Some(task)) = (event["event"].as_str(), event["task"].as_str()) else { continue };
+        let Some(at) = event["boot_ms"].as_u64() else { continue };
+        if name == "started" {
+            open.insert(task.to_owned(), (event["user"].as_str().unwrap_or_default().to_owned(), at));
+        } else if ENDS.contains(&name)
+            && let Some((user, begin)) = open.remove(task)
+        {
+            spans.entry(user).or_default().push((begin, at, task.to_owned()));
+        }
+    }
+    spans
+}
+
+/// Brings a world to rest: what is stopped goes on, what is dead is recovered, what is queued runs.
+pub fn settle(world: &World) {
+    for process in procs::luzias(world) {
+        process.signal(procs::CONT);
+    }
+    world.luzia(&["dispatch", "--drain"]).ok();
+    world.luzia(&["cleanup-stale"]).ok();
+    // A supervisor releases its task before it makes its last pass; it needs an instant to go.
+    until("no process of luzia is left", || procs::of_world(world).is_empty().then_some(()));
+}
+
+/// The begun tasks of the journal, in their order.
+pub fn begun(lines: &[Line], user: &str) -> Vec<u64> {
+    lines.iter().filter(|line| line.what == 'B' && line.user == user).filter_map(|line| line.task).collect()
+}

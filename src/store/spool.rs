@@ -365,17 +365,26 @@ impl Store {
         unreachable!("some suffix is free")
     }
 
-    /// Moves a parked task to its lane, now that nothing keeps it. False when it is not parked any more.
+    /// Moves a parked task to its lane durably, now that nothing keeps it. False when it is not parked any more.
     pub fn unpark(&self, task: &Task) -> Result<bool> {
         self.mark_order(task)?;
-        let moved = self.publish(&layout::parked(task.id), &layout::pending(task), &pending_folders(task));
-        let is_parked = match moved {
-            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => false,
-            other => other? != Publication::Taken,
+        let (path, folders) = (layout::pending(task), pending_folders(task));
+        let moved = self.publish(&layout::parked(task.id), &path, &folders);
+        let moved = match moved {
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Publication::Taken,
+            other => other?,
         };
-        if !is_parked {
-            self.unmark_order(task)?;
-        }
+        let is_parked = match moved {
+            Publication::Taken => {
+                self.unmark_order(task)?;
+                false
+            }
+            Publication::Placed { made_folders } => {
+                // The caller forgets why it was parked, and only that would find it again in its old place.
+                self.sync_published(&path, &folders, made_folders.then_some(layout::PENDING))?;
+                true
+            }
+        };
         self.remove_dir(&format!("{}/{}", layout::PARKED, layout::segment(task.id)))?;
         self.ring();
         Ok(is_parked)

@@ -26,7 +26,7 @@ impl Store {
         for (dependency, waiting) in self.dependencies()? {
             let folder = format!("{}/{}", layout::AFTER, dependency.0);
             for id in waiting {
-                if self.locate(id)?.is_none() {
+                if self.meta(&layout::parked(id))?.is_none() {
                     found.push((format!("{folder}/{}", id.0), Some(folder.clone())));
                 }
             }

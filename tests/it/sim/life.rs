@@ -273,18 +273,18 @@ fn small_jumps() -> Vec<(u64, i64)> {
 
 #[test]
 fn tasks_live_through_kills() {
-    storm(&everybody(), &Limits { kills: 2, ..Limits::default() }, 150);
+    storm(&everybody(), &Limits { kills: 2, ..Limits::default() }, 80);
 }
 
 #[test]
 fn tasks_live_through_power_cuts() {
-    storm(&everybody(), &Limits { kills: 1, cuts: 1, ..Limits::default() }, 150);
+    storm(&everybody(), &Limits { kills: 1, cuts: 1, ..Limits::default() }, 80);
 }
 
 #[test]
 fn tasks_live_through_operations_that_fail_and_clocks_that_jump() {
     let limits = Limits { kills: 1, cuts: 1, errors: 2, jumps: 1, jump_sizes: small_jumps(), ..Limits::default() };
-    storm(&everybody(), &limits, 150);
+    storm(&everybody(), &limits, 80);
 }
 
 #[test]
@@ -292,7 +292,8 @@ fn a_kill_or_a_cut_at_any_operation_of_a_short_life_is_survived() {
     let by_kill = Limits::bounded(0, 1);
     let by_cut = Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) };
     for (deed, limits) in [(Deed::Slip, by_kill), (Deed::Work, by_cut)] {
-        complete(&Cast { dispatchers: 1, cancels: Vec::new(), ..few(deed) }, &limits);
+        let wishes = vec![vec![Wish { has_thread: true, deed, ..PLAIN }]];
+        complete(&Cast { wishes, dispatchers: 1, cancels: Vec::new(), ..few(deed) }, &limits);
     }
 }
 
@@ -309,6 +310,6 @@ fn a_cancelled_task_never_runs_wherever_the_canceller_or_the_host_dies() {
 fn a_task_that_is_cancelled_while_it_runs_or_resists_is_over_once() {
     let limits = Limits { kills: 1, cuts: 1, ..Limits::default() };
     for deed in [Deed::Stay, Deed::Fork, Deed::Fail] {
-        storm(&few(deed), &limits, 60);
+        storm(&few(deed), &limits, 50);
     }
 }

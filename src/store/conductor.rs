@@ -67,6 +67,11 @@ impl Store {
 impl Conductor {
     /// Makes `active/<id>/` and writes its `meta.json`; before the command starts (S3.25).
     pub fn open_task(&self, task: &Task, lock_id: &str, fence: u64) -> Result<()> {
+        if task.starts > 0 {
+            // It was over once and is retried: its directory comes back, with the logs of its earlier attempts. When it
+            // cannot come back, a new one does as well.
+            let _ = self.files.publish(&dir("done", task.id), &dir("active", task.id));
+        }
         self.make_dir(&dir("active", task.id))?;
         self.write_meta("active", task, Some(lock_id), Some(fence), false)
     }

@@ -88,6 +88,22 @@ fn a_task_after_others_starts_once_they_have_completed() {
     Checker::default().assert_quiet(&world);
 }
 
+#[test]
+fn a_retried_task_has_one_directory_with_the_logs_of_all_its_attempts() {
+    let world = World::new("retried");
+    let id = world.enqueue(&["-u", "alice"], &oracle::script(&world, "alice", "echo again; [ -e gate ]"));
+    settle(&world);
+    assert_eq!(world.status_of(id), "failed");
+    world.touch("gate");
+    world.luzia(&["retry", &id.to_string()]).ok();
+    settle(&world);
+    assert_eq!(world.status_of(id), "completed");
+    assert_eq!(world.luzia(&["logs", &id.to_string()]).ok().out, "again\nagain\n");
+    let mut checker = Checker::default();
+    checker.promise(id, 1);
+    checker.assert_quiet(&world);
+}
+
 fn make_crate(world: &World, main: &str) -> std::path::PathBuf {
     let dir = world.work.join("small");
     std::fs::create_dir_all(dir.join("src")).unwrap();

@@ -110,25 +110,6 @@ impl Store {
         self.vfs.set_mode(path, mode).map_err(StoreError::io("change the mode of", path))
     }
 
-    /// Temporary files that were last written longer than `age_ms` ago.
-    pub fn temporary_files(&self, age_ms: i64) -> Result<Vec<String>> {
-        let mut old = Vec::new();
-        for entry in self.list(layout::TMP)?.into_iter().filter(|entry| entry.kind == FileKind::File) {
-            let path = format!("{}/{}", layout::TMP, entry.name);
-            let written = self.meta(&path)?.map(|meta| meta.modified);
-            if written.is_some_and(|at| self.clock.now().ms_since(at) > age_ms) {
-                old.push(path);
-            }
-        }
-        old.sort_unstable();
-        Ok(old)
-    }
-
-    /// Removes a temporary file that [`Store::temporary_files`] named.
-    pub fn remove_temporary(&self, path: &str) -> Result<bool> {
-        if path.starts_with(&format!("{}/", layout::TMP)) { self.unlink(path) } else { Ok(false) }
-    }
-
     /// Whether a timer is set for a task.
     pub fn has_timer(&self, id: TaskId, at: Timestamp) -> Result<bool> {
         Ok(self.meta(&layout::timer(id, at))?.is_some())

@@ -217,7 +217,7 @@ fn a_mended_dependency_is_kept() {
 
 #[test]
 fn an_old_temporary_file_is_found_and_a_young_one_left() {
-    check_mended("temp-files", "warn", |place| {
+    check_mended("spool-debris", "warn", |place| {
         for (name, age) in [("9.9", 7200), ("8.8", 60)] {
             let file = fs::File::create(place.path("spool/tmp").join(name)).unwrap();
             file.set_permissions(fs::Permissions::from_mode(0o600)).unwrap();
@@ -227,7 +227,7 @@ fn an_old_temporary_file_is_found_and_a_young_one_left() {
     let place = Place::used();
     fs::write(place.path("spool/tmp/8.8"), "").unwrap();
     chmod(&place.path("spool/tmp/8.8"), 0o600);
-    assert_eq!(of_check(&place.doctor(&["--fix", "-y"]).1, "temp-files")[0].0, "ok");
+    assert_eq!(of_check(&place.doctor(&["--fix", "-y"]).1, "spool-debris")[0].0, "ok");
     assert!(place.path("spool/tmp/8.8").exists());
 }
 

@@ -1,9 +1,9 @@
-//! The repairs that are safe at any time: modes, recovery, stale locks and debris, old temporary files, lost hints. Changes
+//! The repairs that are safe at any time: modes, recovery, stale locks, debris, lost hints. Changes
 //! the content of no record, and removes no record, no set-aside file, no lock that may be alive, and nothing that luzia
 //! did not make.
 
 use super::place::wrong_modes;
-use super::work::{OLD_TEMPORARY_MS, Waker, unwoken};
+use super::work::{Waker, unwoken};
 use crate::app::{App, AppError};
 
 /// What a repair did.
@@ -41,8 +41,6 @@ impl App {
             return mended;
         }
         self.mend_locks(&mut mended);
-        let result = self.mend_temporary(&mut mended);
-        mended.keep(result);
         let result = self.mend_parked(&mut mended);
         mended.keep(result);
         mended
@@ -64,16 +62,7 @@ impl App {
             let holder = lock.holder.as_deref().unwrap_or("an unknown holder");
             mended.done.push(format!("the stale lock of lane \"{}\" was removed, {holder} had it", lock.lane));
         }
-        mended.done.extend(cleaned.locks.debris.iter().map(|name| format!("\"locks/{name}\" was removed")));
-    }
-
-    fn mend_temporary(&self, mended: &mut Mended) -> Result<(), AppError> {
-        for path in self.store.temporary_files(OLD_TEMPORARY_MS)? {
-            if self.store.remove_temporary(&path)? {
-                mended.done.push(format!("\"{path}\" was removed"));
-            }
-        }
-        Ok(())
+        mended.done.extend(cleaned.locks.debris.iter().map(|name| format!("\"{}\" was removed", path_of(name))));
     }
 
     fn mend_parked(&self, mended: &mut Mended) -> Result<(), AppError> {
@@ -89,4 +78,9 @@ impl App {
         self.store.ring();
         Ok(())
     }
+}
+
+/// The path of something that was cleaned away: what lay beside locks comes by its name only.
+fn path_of(name: &str) -> String {
+    if name.contains('/') { name.to_owned() } else { format!("locks/{name}") }
 }

@@ -11,8 +11,6 @@ use crate::store::{LockView, Place};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// After how long a temporary file belongs to nobody any more, in milliseconds.
-pub(super) const OLD_TEMPORARY_MS: i64 = 3_600_000;
 /// How far two clocks may disagree (`locks.md`, j6), in milliseconds.
 const CLOCK_SLACK_MS: i64 = 60_000;
 /// No host of today has a clock before this moment: 2024-01-01.
@@ -54,7 +52,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     add("parked", "something will wake every parked task", parked(app), findings);
     add("sequence", "the counter of task ids is whole", sequence(app), findings);
     dispatcher(app, findings);
-    add("temp-files", "none is older than an hour", temporary(app), findings);
+    add("spool-debris", "nothing was left in the spool", left(app), findings);
 }
 
 fn locks_of(views: &[LockView]) -> Vec<Finding> {
@@ -330,10 +328,9 @@ fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
     });
 }
 
-fn temporary(app: &App) -> Result<Vec<Finding>, AppError> {
-    let old = app.store.temporary_files(OLD_TEMPORARY_MS)?;
-    let tell = |path: &String| Finding::warn("temp-files", format!("\"{path}\" was left by a crash"), FIX);
-    Ok(old.iter().map(tell).collect())
+fn left(app: &App) -> Result<Vec<Finding>, AppError> {
+    let tell = |path: &String| Finding::warn("spool-debris", format!("\"{path}\" was left by a killed process"), FIX);
+    Ok(app.store.clean_spool(true)?.iter().map(tell).collect())
 }
 
 #[cfg(test)]

@@ -67,3 +67,60 @@ fn the_cron_file_runs_verbs_that_exist() {
     }
     assert_eq!(count, 2);
 }
+
+/// The page on the state directory, without its markup.
+fn page() -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("man/luzia-spool.5");
+    std::fs::read_to_string(path).unwrap().replace("\\-", "-").replace("\\fI", "").replace("\\fR", "")
+}
+
+#[test]
+fn the_page_on_the_state_directory_names_every_place() {
+    let page = page();
+    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/store/layout.rs")).unwrap();
+    let value =
+        |line: &str| Some(line.strip_prefix("pub(crate) const ")?.split_once('"')?.1.split('"').next()?.to_owned());
+    let places: Vec<String> = source.lines().filter_map(value).collect();
+    assert!(places.len() > 15, "{places:?}");
+    let missing: Vec<&String> = places.iter().filter(|place| !page.contains(place.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn the_page_on_the_state_directory_names_every_member() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("state");
+    let luzia = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_luzia"));
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("LUZIA_STATE_DIR", &state).args(args);
+        assert!(command.stdin(std::process::Stdio::null()).output().unwrap().status.code().is_some(), "{args:?}");
+    };
+    luzia(&["acquire", "bob", "--task", "job", "--ttl", "1h"]);
+    luzia(&["run", "-u", "alice", "-p", "x", "--label", "l", "--timeout", "9", "--start-within", "9", "--", "false"]);
+    luzia(&["enqueue", "-u", "carol", "--key", "k", "--in", "1h", "--thread", "7", "--retries", "2", "--", "true"]);
+    let (page, mut names) = (page(), std::collections::BTreeSet::new());
+    collect(&state, &mut names);
+    assert!(names.contains("outcome") && names.contains("fence") && names.contains("due_at"), "{names:?}");
+    assert!(names.contains("errorMessage"), "{names:?}");
+    let is_named = |name: &&String| {
+        page.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == name.as_str())
+    };
+    let missing: Vec<&String> = names.iter().filter(|name| !is_named(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// The members of every record below a folder, and of the objects in them.
+fn collect(folder: &std::path::Path, names: &mut std::collections::BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, names);
+        } else if path.extension().is_some_and(|end| end == "json") {
+            let record: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+            let inner = record.as_object().unwrap();
+            let outcome = inner.get("outcome").into_iter().chain(inner.get("last_start"));
+            let deeper = outcome.filter_map(serde_json::Value::as_object).flat_map(serde_json::Map::keys);
+            names.extend(inner.keys().chain(deeper).cloned());
+        }
+    }
+}

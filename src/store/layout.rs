@@ -119,6 +119,12 @@ pub(crate) fn segment(id: TaskId) -> u64 {
     id.0 / 1000
 }
 
+/// Whether a path is the place of a task's record.
+pub(crate) fn is_record(path: &str) -> bool {
+    let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+    path.ends_with(".json") && [PENDING, PARKED, RUNNING, WAITING, DONE].into_iter().any(below)
+}
+
 /// The id in the name of a record, in its one spelling.
 pub(crate) fn id_in(file_name: &str) -> Option<TaskId> {
     TaskId::parse(file_name.strip_suffix(".json")?).filter(|id| format!("{}.json", id.0) == file_name)

@@ -123,10 +123,7 @@ impl Store {
         request: &dyn Fn(&Task) -> Request,
         judge: Judge,
     ) -> Result<(Claim, Option<Box<dyn Handle>>)> {
-        let record = self
-            .read(path)
-            .and_then(|bytes| bytes.map(|bytes| self.read_task(Place::Pending, path, &bytes, id)).transpose());
-        let task = match record {
+        let task = match self.read_record(Place::Pending, path, id) {
             Ok(Some(task)) => task,
             Ok(None) => return Ok((Claim::Lost, self.if_unused(id, lock)?)),
             Err(error @ StoreError::Corrupt { .. }) => {
@@ -221,10 +218,10 @@ impl Store {
 
     fn read_result(&self, id: TaskId) -> Result<Option<Ending>> {
         let path = layout::run_file(id, rundir::RESULT);
-        let Some(bytes) = self.read(&path)? else { return Ok(None) };
-        match decode_task(&path, &bytes, None) {
-            Ok(task) if task.id == id => Ok(Some(Ending { task })),
-            Ok(_) | Err(StoreError::Corrupt { .. }) => Ok(None),
+        let read = self.read(&path).and_then(|bytes| bytes.map(|bytes| decode_task(&path, &bytes, None)).transpose());
+        match read {
+            Ok(task) => Ok(task.filter(|task| task.id == id).map(|task| Ending { task })),
+            Err(StoreError::Corrupt { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -305,18 +302,9 @@ impl Store {
     /// Where the record stands, in the order that survives crashes: a queued copy is newer than a running one, and a
     /// finished one is the end of it.
     fn find_for_recovery(&self, id: TaskId) -> Result<Option<(Place, Option<Task>)>> {
-        let read = |place: Place, path: String| -> Result<Option<Task>> {
-            let record = self
-                .read(&path)
-                .and_then(|bytes| bytes.map(|bytes| self.read_task(place, &path, &bytes, id)).transpose());
-            match record {
-                Ok(task) => Ok(task),
-                Err(StoreError::Corrupt { .. }) => {
-                    self.set_aside(&path)?;
-                    Ok(None)
-                }
-                Err(error) => Err(error),
-            }
+        let read = |place: Place, path: String| match self.read_record(place, &path, id) {
+            Err(StoreError::Corrupt { .. }) => self.set_aside(&path).map(|_| None),
+            other => other,
         };
         let exists = |path: &str| self.meta(path).map(|meta| meta.is_some());
         if let Some(path) = self.find_done(id)? {
@@ -350,9 +338,8 @@ impl Store {
 
     /// The tasks that may need recovery: every record in `running` and every run folder.
     pub fn in_flight(&self) -> Result<Vec<TaskId>> {
-        let mut ids: Vec<TaskId> =
-            self.list(layout::RUNNING)?.iter().filter_map(|entry| layout::id_in(&entry.name)).collect();
-        ids.extend(self.list(layout::RUN)?.iter().filter_map(|entry| TaskId::parse(&entry.name)));
+        let mut ids = self.records(layout::RUNNING)?;
+        ids.extend(self.folders(layout::RUN)?.iter().filter_map(|name| TaskId::parse(name)));
         ids.sort_unstable();
         ids.dedup();
         Ok(ids)

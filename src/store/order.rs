@@ -84,8 +84,7 @@ impl Store {
 
     /// The timers that are due, and the moment of the next one.
     pub fn timers(&self, now: Timestamp) -> Result<(Vec<Timer>, Option<Timestamp>)> {
-        let mut hours: Vec<i64> =
-            self.list(layout::TIMERS)?.iter().filter_map(|entry| entry.name.parse().ok()).collect();
+        let mut hours: Vec<i64> = self.folders(layout::TIMERS)?.iter().filter_map(|name| name.parse().ok()).collect();
         hours.sort_unstable();
         let (mut due, mut next) = (Vec::new(), None);
         for hour in hours {
@@ -129,9 +128,9 @@ impl Store {
     /// Every task that others wait for, with those others.
     pub fn dependencies(&self) -> Result<Vec<(TaskId, Vec<TaskId>)>> {
         let mut all = Vec::new();
-        for entry in self.list(layout::AFTER)? {
-            let Some(dependency) = TaskId::parse(&entry.name) else { continue };
-            let folder = format!("{}/{}", layout::AFTER, entry.name);
+        for name in self.folders(layout::AFTER)? {
+            let Some(dependency) = TaskId::parse(&name) else { continue };
+            let folder = format!("{}/{name}", layout::AFTER);
             let waiting = self.list(&folder)?.iter().filter_map(|entry| TaskId::parse(&entry.name)).collect();
             all.push((dependency, waiting));
         }

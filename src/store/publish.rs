@@ -4,7 +4,7 @@
 use super::error::{Result, StoreError};
 use super::{MAX_RECORD_BYTES, Store, layout};
 use crate::model::TaskId;
-use crate::os::{Entry, Handle, Meta, Open, Published};
+use crate::os::{Entry, FileKind, Handle, Meta, Open, Published};
 use std::io::ErrorKind;
 
 /// What came of giving a record its name.
@@ -55,6 +55,18 @@ impl Store {
         }
     }
 
+    /// The names of the folders in a folder. Whatever else lies there is not luzia's, and is left out.
+    pub(crate) fn folders(&self, path: &str) -> Result<Vec<String>> {
+        let is_folder = |entry: &Entry| entry.kind == FileKind::Dir;
+        Ok(self.list(path)?.into_iter().filter(is_folder).map(|entry| entry.name).collect())
+    }
+
+    /// The numbers of the task records in a folder, by their names. A name of that form is a record's, whatever stands
+    /// there; every other one is not luzia's, and is left out.
+    pub(crate) fn records(&self, path: &str) -> Result<Vec<TaskId>> {
+        Ok(self.list(path)?.iter().filter_map(|entry| layout::id_in(&entry.name)).collect())
+    }
+
     pub(crate) fn unlink(&self, path: &str) -> Result<bool> {
         self.vfs.unlink(path).map_err(StoreError::io("remove", path))
     }
@@ -77,7 +89,7 @@ impl Store {
 
     /// Writes a file in one go, without syncing it. A file left half-written is removed again where possible.
     pub(crate) fn write_whole(&self, path: &str, how: Open, bytes: &[u8]) -> Result<Box<dyn Handle>> {
-        let missing = || StoreError::io("create", path)(std::io::ErrorKind::AlreadyExists.into());
+        let missing = || StoreError::io("create", path)(ErrorKind::AlreadyExists.into());
         let mut handle = self.open(path, how)?.ok_or_else(missing)?;
         if let Err(error) = handle.write_all(bytes) {
             let _ = self.vfs.unlink(path);
@@ -110,7 +122,7 @@ impl Store {
                         // Others remove empty folders at any time, so a parent may be gone again: start over.
                         match self.vfs.make_dir(folder, 0o700) {
                             Ok(made) => made_folders |= made,
-                            Err(error) if error.kind() == std::io::ErrorKind::NotFound && folder != &folders[0] => {
+                            Err(error) if error.kind() == ErrorKind::NotFound && folder != &folders[0] => {
                                 break;
                             }
                             Err(error) => return Err(StoreError::io("make the folder", folder)(error)),
@@ -129,7 +141,7 @@ impl Store {
         }
         drop(handle);
         if !self.rename(tmp, to)? {
-            return Err(StoreError::io("rename", tmp)(std::io::ErrorKind::NotFound.into()));
+            return Err(StoreError::io("rename", tmp)(ErrorKind::NotFound.into()));
         }
         if durable { self.sync_dir(folder) } else { Ok(()) }
     }

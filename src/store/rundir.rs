@@ -150,7 +150,11 @@ impl Store {
     /// The recorded start of a task; `Some(None)` when it was being recorded at the moment of a crash.
     pub fn started(&self, id: TaskId) -> Result<Option<Option<Started>>> {
         let path = layout::run_file(id, STARTED);
-        let Some(bytes) = self.read(&path)? else { return Ok(None) };
+        let bytes = match self.read(&path) {
+            Err(StoreError::Corrupt { .. }) => return Ok(Some(None)),
+            other => other?,
+        };
+        let Some(bytes) = bytes else { return Ok(None) };
         let read = serde_json::from_slice::<StartedFile>(&bytes).ok().and_then(|file| {
             Some(Started {
                 start: file.start,
@@ -184,9 +188,12 @@ impl Store {
 
     /// The request to cancel a task, if there is one. One that does not read still is a request.
     pub fn cancel_request(&self, id: TaskId) -> Result<Option<CancelRequest>> {
-        let Some(bytes) = self.read(&layout::run_file(id, CANCEL))? else { return Ok(None) };
-        let unread = || CancelRequest { by: "unknown".into(), reason: None, grace_ms: None };
-        Ok(Some(serde_json::from_slice(&bytes).unwrap_or_else(|_| unread())))
+        let unread = CancelRequest { by: "unknown".into(), reason: None, grace_ms: None };
+        match self.read(&layout::run_file(id, CANCEL)) {
+            Ok(bytes) => Ok(bytes.map(|bytes| serde_json::from_slice(&bytes).unwrap_or(unread))),
+            Err(StoreError::Corrupt { .. }) => Ok(Some(unread)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Removes `run/<id>/` with everything in it. The caller holds its `supervisor.lock`, which goes last.

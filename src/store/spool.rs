@@ -6,8 +6,11 @@ use super::error::{Result, StoreError};
 use super::publish::Publication;
 use super::{Store, decode_task, encode_task, layout, rundir};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Tier, Timestamp};
-use crate::os::{FileKind, Open};
+use crate::os::Open;
 use std::collections::BTreeMap;
+
+/// How often a task that is nowhere is looked for again, before it counts as unknown.
+const LOOKS_AGAIN: u32 = 3;
 
 /// The first task of a user's lane at one priority.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -168,10 +171,8 @@ impl Store {
     pub fn lanes_with_work(&self, tier: Tier) -> Result<BTreeMap<String, Priority>> {
         let mut lanes = BTreeMap::new();
         for priority in tier.priorities() {
-            for entry in self.list(&layout::pending_tier(priority))? {
-                if entry.kind == FileKind::Dir {
-                    lanes.entry(entry.name).or_insert(priority);
-                }
+            for stem in self.folders(&layout::pending_tier(priority))? {
+                lanes.entry(stem).or_insert(priority);
             }
         }
         Ok(lanes)
@@ -181,12 +182,11 @@ impl Store {
     pub fn head(&self, tier: Tier, lane_stem: &str) -> Result<Option<Head>> {
         for priority in tier.priorities() {
             let lane = layout::pending_lane(priority, lane_stem);
-            let mut segments: Vec<u64> = self.list(&lane)?.iter().filter_map(|entry| entry.name.parse().ok()).collect();
+            let mut segments: Vec<u64> = self.folders(&lane)?.iter().filter_map(|name| name.parse().ok()).collect();
             segments.sort_unstable();
             for segment in segments {
                 let folder = layout::pending_segment(priority, lane_stem, segment);
-                let first = self.list(&folder)?.iter().filter_map(|entry| layout::id_in(&entry.name)).min();
-                if let Some(id) = first {
+                if let Some(id) = self.records(&folder)?.into_iter().min() {
                     return Ok(Some(Head { lane_stem: lane_stem.to_owned(), priority, id }));
                 }
                 self.remove_dir(&folder)?;
@@ -202,12 +202,11 @@ impl Store {
         let stem = LaneName::user(&task.user).stem();
         let mut ahead = 0;
         for priority in (0..=task.priority.number()).filter_map(Priority::new) {
-            for entry in self.list(&layout::pending_lane(priority, &stem))? {
-                let Ok(segment) = entry.name.parse() else { continue };
+            for segment in self.folders(&layout::pending_lane(priority, &stem))? {
+                let Ok(segment) = segment.parse() else { continue };
                 let folder = layout::pending_segment(priority, &stem, segment);
-                let ids = self.list(&folder)?;
-                let before = |id: TaskId| priority < task.priority || id < task.id;
-                let count = ids.iter().filter_map(|entry| layout::id_in(&entry.name)).filter(|id| before(*id)).count();
+                let before = |id: &TaskId| priority < task.priority || *id < task.id;
+                let count = self.records(&folder)?.into_iter().filter(before).count();
                 ahead += u64::try_from(count).unwrap_or(0);
             }
         }
@@ -262,8 +261,8 @@ impl Store {
 
     fn find_pending(&self, id: TaskId) -> Result<Option<String>> {
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            for entry in self.list(&layout::pending_tier(priority))? {
-                let path = layout::pending_at(priority, &entry.name, id);
+            for stem in self.folders(&layout::pending_tier(priority))? {
+                let path = layout::pending_at(priority, &stem, id);
                 if self.meta(&path)?.is_some() {
                     return Ok(Some(path));
                 }
@@ -273,7 +272,7 @@ impl Store {
     }
 
     pub(crate) fn find_done(&self, id: TaskId) -> Result<Option<String>> {
-        let mut days: Vec<String> = self.list(layout::DONE)?.into_iter().map(|entry| entry.name).collect();
+        let mut days = self.folders(layout::DONE)?;
         days.sort_unstable();
         for day in days.iter().rev() {
             let path = layout::done(day, id);
@@ -286,16 +285,26 @@ impl Store {
 
     /// A task by its number, with its state as its place tells it; `None` when there is no such task.
     pub fn find(&self, id: TaskId) -> Result<Option<(Place, Task)>> {
-        // A record that moves between the look and the read is looked for again.
+        // A record that moves is looked for again: between the look and the read, and when it was nowhere, because it
+        // may have come to a place just after that was looked at.
+        let mut nowhere = 0;
         for _ in 0..100 {
-            let Some((place, path)) = self.locate(id)? else {
-                return Ok(None);
-            };
-            if let Some(bytes) = self.read(&path)? {
-                return self.read_task(place, &path, &bytes, id).map(|task| Some((place, task)));
+            match self.locate(id)? {
+                None if nowhere == LOOKS_AGAIN => return Ok(None),
+                None => nowhere += 1,
+                Some((place, path)) => {
+                    if let Some(task) = self.read_record(place, &path, id)? {
+                        return Ok(Some((place, task)));
+                    }
+                }
             }
         }
         Ok(None)
+    }
+
+    /// The record at a path; `None` when it is not there any more.
+    pub(crate) fn read_record(&self, place: Place, path: &str, id: TaskId) -> Result<Option<Task>> {
+        self.read(path)?.map(|bytes| self.read_task(place, path, &bytes, id)).transpose()
     }
 
     pub(crate) fn read_task(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<Task> {
@@ -326,27 +335,28 @@ impl Store {
     /// Calls `visit` for every task's number and place; by names only.
     pub fn visit_ids(&self, visit: &mut dyn FnMut(Place, TaskId)) -> Result<()> {
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            for lane in self.list(&layout::pending_tier(priority))? {
-                for segment in self.list(&layout::pending_lane(priority, &lane.name))? {
-                    let Ok(number) = segment.name.parse() else { continue };
-                    let folder = layout::pending_segment(priority, &lane.name, number);
-                    self.list(&folder)?
-                        .iter()
-                        .filter_map(|e| layout::id_in(&e.name))
-                        .for_each(|id| visit(Place::Pending, id));
+            for lane in self.folders(&layout::pending_tier(priority))? {
+                for segment in self.folders(&layout::pending_lane(priority, &lane))? {
+                    let Ok(number) = segment.parse() else { continue };
+                    let folder = layout::pending_segment(priority, &lane, number);
+                    self.records(&folder)?.into_iter().for_each(|id| visit(Place::Pending, id));
                 }
             }
         }
         for (root, place) in [(layout::PARKED, Place::Parked), (layout::DONE, Place::Done)] {
-            for folder in self.list(root)? {
-                let inner = self.list(&format!("{root}/{}", folder.name))?;
-                inner.iter().filter_map(|entry| layout::id_in(&entry.name)).for_each(|id| visit(place, id));
+            for folder in self.folders(root)? {
+                self.records(&format!("{root}/{folder}"))?.into_iter().for_each(|id| visit(place, id));
             }
         }
         for (root, place) in [(layout::RUNNING, Place::Running), (layout::WAITING, Place::Waiting)] {
-            self.list(root)?.iter().filter_map(|entry| layout::id_in(&entry.name)).for_each(|id| visit(place, id));
+            self.records(root)?.into_iter().for_each(|id| visit(place, id));
         }
         Ok(())
+    }
+
+    /// Whether a path is the place of a task's record, so that a damaged file there may be set aside.
+    pub fn is_record(&self, path: &str) -> bool {
+        layout::is_record(path)
     }
 
     /// Sets a damaged record aside, under a name that is not taken. Never deletes it.

@@ -94,21 +94,21 @@ impl Store {
         let mut counts = Counts::default();
         for (at, tier) in Tier::ALL.into_iter().enumerate() {
             for priority in tier.priorities() {
-                for lane in self.list(&layout::pending_tier(priority))? {
-                    counts.pending[at] += self.count_lane(priority, &lane.name)?;
+                for lane in self.folders(&layout::pending_tier(priority))? {
+                    counts.pending[at] += self.count_lane(priority, &lane)?;
                 }
             }
         }
-        for folder in self.list(layout::PARKED)? {
-            counts.parked += self.count_records(&format!("{}/{}", layout::PARKED, folder.name))?;
+        for folder in self.folders(layout::PARKED)? {
+            counts.parked += self.count_records(&format!("{}/{folder}", layout::PARKED))?;
         }
         Ok(counts)
     }
 
     fn count_lane(&self, priority: Priority, stem: &str) -> Result<u64> {
         let mut count = 0;
-        for segment in self.list(&layout::pending_lane(priority, stem))? {
-            if let Ok(number) = segment.name.parse() {
+        for segment in self.folders(&layout::pending_lane(priority, stem))? {
+            if let Ok(number) = segment.parse() {
                 count += self.count_records(&layout::pending_segment(priority, stem, number))?;
             }
         }
@@ -116,8 +116,7 @@ impl Store {
     }
 
     fn count_records(&self, folder: &str) -> Result<u64> {
-        let count = self.list(folder)?.iter().filter(|entry| layout::id_in(&entry.name).is_some()).count();
-        Ok(u64::try_from(count).unwrap_or(u64::MAX))
+        Ok(u64::try_from(self.records(folder)?.len()).unwrap_or(u64::MAX))
     }
 
     /// The pending tasks of every lane, or of one user, in the order of their numbers.
@@ -125,13 +124,13 @@ impl Store {
         let mut found = Vec::new();
         let wanted = user.map(|user| LaneName::user(user).stem());
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            for lane in self.list(&layout::pending_tier(priority))? {
-                if wanted.as_ref().is_some_and(|stem| *stem != lane.name) {
+            for lane in self.folders(&layout::pending_tier(priority))? {
+                if wanted.as_ref().is_some_and(|stem| *stem != lane) {
                     continue;
                 }
-                for segment in self.list(&layout::pending_lane(priority, &lane.name))? {
-                    let Ok(number) = segment.name.parse() else { continue };
-                    self.collect(Place::Pending, &layout::pending_segment(priority, &lane.name, number), &mut found)?;
+                for segment in self.folders(&layout::pending_lane(priority, &lane))? {
+                    let Ok(number) = segment.parse() else { continue };
+                    self.collect(Place::Pending, &layout::pending_segment(priority, &lane, number), &mut found)?;
                 }
             }
         }
@@ -147,8 +146,8 @@ impl Store {
     }
 
     fn collect_parked(&self, found: &mut Vec<(Place, TaskId, String)>) -> Result<()> {
-        for folder in self.list(layout::PARKED)? {
-            self.collect(Place::Parked, &format!("{}/{}", layout::PARKED, folder.name), found)?;
+        for folder in self.folders(layout::PARKED)? {
+            self.collect(Place::Parked, &format!("{}/{folder}", layout::PARKED), found)?;
         }
         Ok(())
     }
@@ -164,8 +163,8 @@ impl Store {
     /// The tasks that are over.
     pub fn done_tasks(&self) -> Result<Survey<'_>> {
         let mut found = Vec::new();
-        for day in self.list(layout::DONE)? {
-            self.collect(Place::Done, &format!("{}/{}", layout::DONE, day.name), &mut found)?;
+        for day in self.folders(layout::DONE)? {
+            self.collect(Place::Done, &format!("{}/{day}", layout::DONE), &mut found)?;
         }
         Ok(self.survey(found))
     }
@@ -176,11 +175,8 @@ impl Store {
     }
 
     fn collect(&self, place: Place, folder: &str, found: &mut Vec<(Place, TaskId, String)>) -> Result<()> {
-        for entry in self.list(folder)? {
-            if let Some(id) = layout::id_in(&entry.name) {
-                found.push((place, id, format!("{folder}/{}", entry.name)));
-            }
-        }
+        let path = |id: TaskId| format!("{folder}/{}.json", id.0);
+        found.extend(self.records(folder)?.into_iter().map(|id| (place, id, path(id))));
         Ok(())
     }
 
@@ -197,7 +193,7 @@ impl Store {
                 return Ok(false);
             }
         }
-        Ok(self.list(layout::PARKED)?.is_empty())
+        Ok(self.folders(layout::PARKED)?.is_empty())
     }
 
     /// Whether the state directory still stands under its name.
@@ -214,8 +210,9 @@ impl Store {
     pub fn lane_depths(&self) -> Result<BTreeMap<String, u64>> {
         let mut depths = BTreeMap::new();
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            for lane in self.list(&layout::pending_tier(priority))? {
-                *depths.entry(lane.name.clone()).or_insert(0) += self.count_lane(priority, &lane.name)?;
+            for lane in self.folders(&layout::pending_tier(priority))? {
+                let depth = self.count_lane(priority, &lane)?;
+                *depths.entry(lane).or_insert(0) += depth;
             }
         }
         Ok(depths)
@@ -254,11 +251,11 @@ impl Store {
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
             let tier = layout::pending_tier(priority);
             look(&tier, &|name, kind| kind == FileKind::Dir && name.starts_with("user_"))?;
-            for lane in self.list(&tier)? {
-                let folder = layout::pending_lane(priority, &lane.name);
+            for lane in self.folders(&tier)? {
+                let folder = layout::pending_lane(priority, &lane);
                 look(&folder, &|name, kind| kind == FileKind::Dir && name.parse::<u64>().is_ok())?;
-                for segment in self.list(&folder)? {
-                    look(&format!("{folder}/{}", segment.name), &is_record)?;
+                for segment in self.folders(&folder)? {
+                    look(&format!("{folder}/{segment}"), &is_record)?;
                 }
             }
         }

@@ -10,6 +10,7 @@ mod harness;
 mod kill;
 mod packaging;
 mod real_work;
+mod regressions;
 mod rows_locks;
 mod rows_queue;
 mod sim;

@@ -28,6 +28,10 @@ pub trait Log {
 impl App {
     /// Dispatches until nothing runs and nothing is pending but what is paused or waits for an event.
     pub fn drain(&self, log: &mut dyn Log) -> Result<(), AppError> {
+        if !self.store.is_there() {
+            // Nothing was ever queued here.
+            return Ok(());
+        }
         self.store.prepare()?;
         let _presence = self.store.join_dispatchers()?;
         let mut watch = self.store.watch();

@@ -34,8 +34,9 @@ impl App {
         };
         let ending = Ending { task: again };
         self.store.record_ending(&ending)?;
-        self.store.settle(&ending, lock)?;
+        // From here on it is retried, whoever brings it to its end.
         self.store.note(&Event::of("retried", &ending.task));
+        self.store.settle(&ending, lock)?;
         Ok(ending.task)
     }
 }

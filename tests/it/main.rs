@@ -16,4 +16,6 @@ mod rows_queue;
 mod sim;
 mod six;
 mod support;
+mod sweep;
+mod sweep_scenes;
 mod tidy;

@@ -1,9 +1,9 @@
 //! Judges a state directory from outside, after the fact: by its files, the journal of the commands, and the events.
 
-use super::oracle::{self, Line};
+use super::oracle;
 use super::{World, files_below, list, procs, until};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What was promised to whoever enqueued.
 #[derive(Clone, Copy, Default, Debug)]
@@ -168,6 +168,10 @@ impl Checker {
     }
 }
 
+fn id_after_dot(path: &Path) -> Option<u64> {
+    path.extension()?.to_str()?.parse().ok()
+}
+
 /// Where the records of each number stand.
 pub fn places(state: &Path) -> BTreeMap<u64, Vec<String>> {
     let mut places: BTreeMap<u64, Vec<String>> = BTreeMap::new();
@@ -212,7 +216,15 @@ pub fn settle(world: &World) {
     until("no process of luzia is left", || procs::of_world(world).is_empty().then_some(()));
 }
 
-/// The begun tasks of the journal, in their order.
-pub fn begun(lines: &[Line], user: &str) -> Vec<u64> {
-    lines.iter().filter(|line| line.what == 'B' && line.user == user).filter_map(|line| line.task).collect()
+/// What killed enqueuers left is removed when it is old; makes it old, and has it removed.
+pub fn clean_aged(world: &World) {
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    for folder in ["tmp", "lanes", "after"] {
+        for path in files_below(&world.state.join("spool").join(folder)) {
+            if let Ok(file) = std::fs::File::open(path) {
+                file.set_modified(old).unwrap();
+            }
+        }
+    }
+    world.luzia(&["cleanup-stale"]).ok();
 }

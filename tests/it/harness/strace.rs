@@ -82,8 +82,10 @@ pub fn read_log(text: &str) -> Vec<Seen> {
 pub fn points(seen: &[Seen]) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for Seen { call, n, line } in seen {
-        let of_loader = ["/etc/ld.so", "/lib/", "/usr/lib", "/lib64/", "/proc/self/maps"];
-        if of_loader.iter().any(|path| line.contains(path)) {
+        let of_loader = ["/etc/ld.so", "/lib/", "/usr/lib", "/lib64/"];
+        // The search for the processes of a tree looks at every process there is: some of these looks will do.
+        let is_one_of_many = (line.contains("/proc/") || line.contains("\"environ\"")) && n % 23 != 0;
+        if is_one_of_many || of_loader.iter().any(|path| line.contains(path)) {
             continue;
         }
         let opens = call.starts_with("open");
@@ -91,11 +93,11 @@ pub fn points(seen: &[Seen]) -> Vec<Point> {
         let errors: &[&'static str] = match call.as_str() {
             "flock" => &["EINTR", "ENOLCK"],
             "fork" | "vfork" | "clone" | "clone3" => &["EAGAIN"],
-            _ if opens && !changes => &["EMFILE", "EIO", "EINTR"],
-            _ if opens => &["ENOSPC", "EMFILE", "EROFS", "EDQUOT", "EINTR"],
-            "write" | "writev" | "pwrite64" | "ftruncate" => &["ENOSPC", "EIO", "EDQUOT", "EINTR"],
-            "fsync" | "fdatasync" | "syncfs" => &["ENOSPC", "EIO", "EDQUOT", "EINTR"],
-            _ => &["ENOSPC", "EIO", "EROFS", "EDQUOT"],
+            _ if opens && !changes => &["EMFILE"],
+            _ if opens => &["ENOSPC", "EMFILE", "EROFS", "EINTR"],
+            "write" | "writev" | "pwrite64" | "ftruncate" => &["ENOSPC", "EIO", "EINTR"],
+            "fsync" | "fdatasync" | "syncfs" => &["EIO", "EDQUOT", "EINTR"],
+            _ => &["ENOSPC", "EIO", "EROFS"],
         };
         let mut add = |fault| {
             let point = Point { call: call.clone(), n: *n, fault };
@@ -109,7 +111,10 @@ pub fn points(seen: &[Seen]) -> Vec<Point> {
         }
         for error in errors {
             add(Fault::Once(error));
-            add(Fault::FromThenOn(error));
+            // Nothing is interrupted for ever.
+            if *error != "EINTR" {
+                add(Fault::FromThenOn(error));
+            }
         }
     }
     points

@@ -1,0 +1,222 @@
+//! A kill before every system call that changes something, and an error at every call, in every verb that mutates; then
+//! recovery, and the judge. `cargo test` takes a sample by LUZIA_SWEEP_SEED; LUZIA_SWEEP=all takes every point.
+
+use super::harness::checker::{self, Checker, places, settle};
+use super::harness::oracle;
+use super::harness::procs::{KILL, of_world};
+use super::harness::rng::Rng;
+use super::harness::strace::{self, Fault, Point};
+use super::harness::{Answer, World, run, until};
+use super::sweep_scenes::{SCENES, Scene};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How long the sample may take, in seconds, unless LUZIA_SWEEP_SECONDS says otherwise.
+const SAMPLE_SECONDS: u64 = 45;
+/// How long a disturbed run may go on before the disturbance is taken away. A supervisor that cannot write its result
+/// goes on for ever, as it should.
+const DISTURBED: Duration = Duration::from_millis(1500);
+/// The codes of `luzia-exit-codes(7)`, without 70, which is a bug.
+const DOCUMENTED: [i32; 15] = [0, 1, 2, 65, 66, 69, 73, 74, 75, 77, 78, 124, 125, 126, 127];
+
+/// One scene with its template, restored for each point.
+struct Stage {
+    scene: &'static Scene,
+    world: World,
+    template: std::path::PathBuf,
+}
+
+impl Stage {
+    fn new(scene: &'static Scene) -> Self {
+        let world = World::new(&format!("sweep-{}", scene.name));
+        (scene.prepare)(&world);
+        until("the template is at rest", || of_world(&world).is_empty().then_some(()));
+        let template = world.work.parent().unwrap().join("template");
+        std::fs::create_dir(&template).unwrap();
+        copy(&world.state, &template.join("state"));
+        copy(&world.work, &template.join("work"));
+        Self { scene, world, template }
+    }
+
+    fn restore(&self) {
+        for name in ["state", "work"] {
+            let to = self.world.work.parent().unwrap().join(name);
+            let _ = std::fs::remove_dir_all(&to);
+            copy(&self.template.join(name), &to);
+        }
+    }
+
+    /// Runs the scene, disturbed or not. `None` when it had not ended by itself.
+    fn play(&self, point: Option<&Point>) -> Option<Answer> {
+        self.restore();
+        if let Some(begin) = self.scene.begin {
+            begin(&self.world);
+        }
+        let log = self.template.join("trace");
+        let args: Vec<&str> = self.scene.args.to_vec();
+        let mut command = strace::command(&self.world, &log, self.scene.follow, point, &args);
+        if let Some(id) = self.scene.claim {
+            command.stdin(super::sweep_scenes::supervisor_lock(&self.world, id));
+        }
+        run(command, DISTURBED)
+    }
+
+    fn points(&self) -> Vec<Point> {
+        let answer = self.play(None).unwrap_or_else(|| panic!("{} does not end undisturbed", self.scene.name));
+        assert_eq!(answer.code(), Some(0), "{}: {answer:?}", self.scene.name);
+        let seen = strace::read_log(&std::fs::read_to_string(self.template.join("trace")).unwrap());
+        let problems = self.judge(&answer, None);
+        assert!(problems.is_empty(), "{} undisturbed: {problems:#?}", self.scene.name);
+        strace::points(&seen)
+    }
+
+    /// Brings the state directory to rest and says what is wrong.
+    fn judge(&self, answer: &Answer, fault: Option<Fault>) -> Vec<String> {
+        let mut problems = Vec::new();
+        let signal = std::os::unix::process::ExitStatusExt::signal(&answer.status);
+        // 9 also stands for a run that had to be ended.
+        let may_die = fault.is_some() && signal == Some(9);
+        if !may_die && !answer.code().is_some_and(|code| DOCUMENTED.contains(&code)) {
+            problems.push(format!("an undocumented end: {answer:?}"));
+        }
+        let mut checker = Checker { leases_may_live: self.scene.leases_may_live, ..Checker::default() };
+        for id in 1..=self.scene.queued {
+            checker.promise(id, self.scene.retries);
+        }
+        let acknowledged = answer.out.lines().filter_map(|line| line.strip_prefix("task_")?.parse().ok());
+        if self.scene.prints_ids {
+            acknowledged.for_each(|id| checker.promise(id, 0));
+            if answer.code() == Some(0) && answer.id().is_none() && answer.out.lines().count() < 2 {
+                problems.push(format!("success without an id: {answer:?}"));
+            }
+        }
+        std::fs::write(self.world.work.join("gate"), "").unwrap();
+        settle(&self.world);
+        checker::clean_aged(&self.world);
+        problems.extend((self.scene.judge)(&self.world, answer));
+        for (id, stand) in places(&self.world.state) {
+            if !stand.iter().all(|path| path.contains("/spool/done/")) {
+                problems.push(format!("task_{id} is not brought to its end: {stand:?}"));
+            }
+        }
+        problems.extend(self.fences());
+        problems.extend(checker.check_quiet(&self.world));
+        problems
+    }
+
+    /// The next fence of the lane is above every one that was ever seen.
+    fn fences(&self) -> Option<String> {
+        let command = oracle::script(&self.world, "alice", ":");
+        let args: Vec<&str> =
+            ["lock", "-w", "10", "-u", "alice", "--"].into_iter().chain(command.iter().map(String::as_str)).collect();
+        let answer = self.world.luzia(&args);
+        // The journal is judged with everything else; here it only gets its last line.
+        (answer.code() != Some(0)).then(|| format!("the lane cannot be had afterwards: {answer:?}"))
+    }
+
+    fn strike(&self, point: &Point) -> Vec<String> {
+        let answer = self.play(Some(point)).unwrap_or_else(|| {
+            // Whoever was disturbed goes on without strace; what cannot go on is killed.
+            let end = Instant::now() + Duration::from_secs(10);
+            while !of_world(&self.world).is_empty() && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            of_world(&self.world).iter().for_each(|process| process.signal(KILL));
+            Answer {
+                status: std::os::unix::process::ExitStatusExt::from_raw(0),
+                out: String::new(),
+                err: String::new(),
+            }
+        });
+        let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.judge(&answer, Some(point.fault))));
+        self.world.forget();
+        let mut problems = judged.unwrap_or_else(|panic| {
+            of_world(&self.world).iter().for_each(|process| process.signal(KILL));
+            vec![panic.downcast_ref::<String>().cloned().unwrap_or_default()]
+        });
+        if !problems.is_empty() {
+            problems.push(format!("it said: {answer:?}"));
+        }
+        problems
+    }
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    let Ok(meta) = std::fs::symlink_metadata(from) else { return };
+    if meta.is_dir() {
+        std::fs::create_dir(to).unwrap();
+        for path in super::harness::list(from) {
+            copy(&path, &to.join(path.file_name().unwrap()));
+        }
+        std::fs::set_permissions(to, meta.permissions()).unwrap();
+    } else {
+        std::fs::copy(from, to).unwrap();
+    }
+}
+
+/// What was struck, and what was wrong.
+#[derive(Default)]
+struct Tally {
+    kills: usize,
+    errors: usize,
+    problems: Vec<String>,
+    by_scene: BTreeMap<&'static str, (usize, usize)>,
+}
+
+/// Deals the points of all scenes out in turn, so that a sample has some of each.
+fn sweep(scenes: &[&'static Scene], is_all: bool, end: Instant, tally: &Mutex<Tally>) {
+    let mut rng = Rng::new(Rng::seed_from("LUZIA_SWEEP_SEED"));
+    let mut rows: VecDeque<(Stage, Vec<Point>)> = VecDeque::new();
+    for scene in scenes {
+        let stage = Stage::new(scene);
+        let mut points = stage.points();
+        rng.shuffle(&mut points);
+        tally.lock().unwrap().by_scene.insert(scene.name, (0, points.len()));
+        rows.push_back((stage, points));
+    }
+    while let Some((stage, mut points)) = rows.pop_front() {
+        let Some(point) = points.pop() else { continue };
+        if !is_all && Instant::now() > end {
+            return;
+        }
+        let problems = stage.strike(&point);
+        let mut tally = tally.lock().unwrap();
+        *(if point.fault == Fault::Kill { &mut tally.kills } else { &mut tally.errors }) += 1;
+        if let Some((done, _)) = tally.by_scene.get_mut(stage.scene.name) {
+            *done += 1;
+        }
+        if !problems.is_empty() {
+            tally.problems.push(format!("{} at {point:?}: {problems:#?}", stage.scene.name));
+        }
+        drop(tally);
+        rows.push_back((stage, points));
+    }
+}
+
+#[test]
+fn every_verb_survives_a_kill_and_an_error_at_every_system_call() {
+    if !strace::is_available() {
+        eprintln!("SKIPPED: the sweep over system calls (1 test) needs strace(1) and the right to trace");
+        return;
+    }
+    let is_all = std::env::var("LUZIA_SWEEP").is_ok_and(|value| value == "all");
+    let seconds = std::env::var("LUZIA_SWEEP_SECONDS").ok().and_then(|text| text.parse().ok());
+    let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(SAMPLE_SECONDS));
+    let only = std::env::var("LUZIA_SWEEP_SCENE").ok();
+    let chosen: Vec<&'static Scene> =
+        SCENES.iter().filter(|scene| only.as_deref().is_none_or(|only| scene.name.contains(only))).collect();
+    let tally = Mutex::new(Tally::default());
+    std::thread::scope(|scope| {
+        let halves: [Vec<&'static Scene>; 2] =
+            [0, 1].map(|half| chosen.iter().copied().skip(half).step_by(2).collect());
+        for half in halves {
+            let tally = &tally;
+            scope.spawn(move || sweep(&half, is_all, end, tally));
+        }
+    });
+    let tally = tally.into_inner().unwrap();
+    eprintln!("sweep: {} kills, {} errors; struck of all: {:?}", tally.kills, tally.errors, tally.by_scene);
+    assert!(tally.kills + tally.errors > 0);
+    assert!(tally.problems.is_empty(), "{} problems:\n{}", tally.problems.len(), tally.problems.join("\n"));
+}

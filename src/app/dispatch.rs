@@ -89,6 +89,7 @@ impl App {
         self.recover_dead(&mut pass)?;
         pass.next_due = self.wake_parked(&mut pass)?;
         self.start_tasks(&mut pass)?;
+        self.prune_some();
         self.store.reap();
         Ok(pass)
     }

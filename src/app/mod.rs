@@ -16,6 +16,7 @@ pub mod list;
 pub mod lock;
 pub mod logs;
 pub mod parked;
+pub mod prune;
 pub mod release;
 pub mod retry;
 pub mod run;

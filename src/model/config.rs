@@ -19,6 +19,10 @@ pub struct Config {
     pub lanes: BTreeMap<String, LaneRule>,
     /// Grants per round of the tiers high, normal and low.
     pub tier_shares: [u32; 3],
+    /// For how many days finished tasks are kept.
+    pub retention_days: u32,
+    /// How many finished tasks are kept.
+    pub retention_tasks: u32,
     /// How often a daemon looks where it cannot be told, in milliseconds.
     pub poll_interval_ms: u64,
     /// Whether a project may run its tasks as root.
@@ -65,6 +69,8 @@ impl Default for Config {
             projects: BTreeMap::new(),
             lanes: BTreeMap::new(),
             tier_shares: [16, 4, 1],
+            retention_days: 7,
+            retention_tasks: 10_000,
             poll_interval_ms: 1000,
             allow_root: false,
             allow_loader_env: false,

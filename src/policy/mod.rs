@@ -5,5 +5,6 @@ pub mod ending;
 pub mod fair;
 pub mod lifecycle;
 pub mod recovery;
+pub mod retention;
 pub mod schedule;
 pub mod staleness;

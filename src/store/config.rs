@@ -70,6 +70,7 @@ pub fn to_json(config: &Config) -> Value {
         "projects": projects,
         "lanes": lanes,
         "tier_shares": { "high": high, "normal": normal, "low": low },
+        "retention": { "days": config.retention_days, "tasks": config.retention_tasks },
         "poll_interval_seconds": seconds(config.poll_interval_ms),
         "allow_root": config.allow_root,
         "allow_loader_env": config.allow_loader_env,
@@ -89,6 +90,7 @@ struct File {
     projects: BTreeMap<Is<Text>, Object<ProjectFile>>,
     lanes: Lanes<RuleFile>,
     tier_shares: Object<Shares>,
+    retention: Object<Retention>,
     poll_interval_seconds: Option<Is<Time>>,
     allow_root: bool,
     allow_loader_env: bool,
@@ -113,6 +115,13 @@ struct Shares {
     high: Option<Is<Share>>,
     normal: Option<Is<Share>>,
     low: Option<Is<Share>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Retention {
+    days: Option<Is<Count>>,
+    tasks: Option<Is<Count>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -148,6 +157,8 @@ impl File {
             projects: projects.map(|(name, project)| (name.0.0, project.0.into_project())).collect(),
             lanes: lanes.map(|(name, rule)| (name, rule.into_rule())).collect(),
             tier_shares: [share(shares.high, high), share(shares.normal, normal), share(shares.low, low)],
+            retention_days: self.retention.0.days.map_or(default.retention_days, |days| days.0.0),
+            retention_tasks: self.retention.0.tasks.map_or(default.retention_tasks, |tasks| tasks.0.0),
             poll_interval_ms: time(self.poll_interval_seconds, default.poll_interval_ms),
             allow_root: self.allow_root,
             allow_loader_env: self.allow_loader_env,
@@ -217,12 +228,14 @@ fn unknown_key(keys: &[String]) -> String {
             "projects",
             "lanes",
             "tier_shares",
+            "retention",
             "poll_interval_seconds",
             "allow_root",
             "allow_loader_env",
         ],
         ["per_user_serialization"] => &["enabled", "lock_timeout_seconds"],
         ["slots"] => &["max"],
+        ["retention"] => &["days", "tasks"],
         ["tier_shares"] => &["high", "normal", "low"],
         ["projects", _] => &["user", "conductor_dir", "agent", "run_as"],
         ["lanes", _] => &["max", "weight", "lock_timeout_seconds"],

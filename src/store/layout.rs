@@ -23,6 +23,7 @@ pub(crate) const CORRUPT: &str = "spool/corrupt";
 pub(crate) const SEQUENCE: &str = "spool/sequence";
 pub(crate) const FAIR: &str = "spool/fair";
 pub(crate) const WAKE: &str = "spool/wake";
+pub(crate) const PRUNED: &str = "spool/pruned";
 pub(crate) const RUN: &str = "run";
 pub(crate) const EVENTS: &str = "events";
 pub(crate) const CONDUCTOR: &str = "conductor";
@@ -87,6 +88,10 @@ pub(crate) fn running(id: TaskId) -> String {
 
 pub(crate) fn waiting(id: TaskId) -> String {
     format!("{WAITING}/{}.json", id.0)
+}
+
+pub(crate) fn done_day(day: &str) -> String {
+    format!("{DONE}/{day}")
 }
 
 pub(crate) fn done(day: &str, id: TaskId) -> String {

@@ -15,6 +15,7 @@ mod locks;
 mod look;
 mod order;
 mod outside;
+mod prune;
 mod publish;
 mod record;
 mod release;

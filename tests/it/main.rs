@@ -11,6 +11,7 @@ mod kill;
 mod packaging;
 mod real_work;
 mod regressions;
+mod retention;
 mod rows_locks;
 mod rows_queue;
 mod sim;

@@ -233,13 +233,15 @@ prop_compose! {
         projects in proptest::collection::btree_map("[a-z.\u{e9}/]{1,8}", project(), 0..4),
         lanes in proptest::collection::btree_map("(main|cron|(user|thread):([a-z:/]{1,6}|[a-z]{0,3}\\*)|\\*)", rule(), 0..4),
         tier_shares in [1..=1_000_000u32, 1..=1_000_000u32, 1..=1_000_000u32],
+        retention_days in 1..=u32::MAX,
+        retention_tasks in 1..=u32::MAX,
         poll_interval_ms in time(),
         allow_root: bool,
         allow_loader_env: bool,
     ) -> Config {
         Config {
-            serialize_users, lock_timeout_ms, slots_max, projects, lanes, tier_shares, poll_interval_ms, allow_root,
-            allow_loader_env,
+            serialize_users, lock_timeout_ms, slots_max, projects, lanes, tier_shares, retention_days, retention_tasks,
+            poll_interval_ms, allow_root, allow_loader_env,
         }
     }
 }

@@ -32,6 +32,7 @@ fn a_wrong_type_or_value_is_78_with_file_line_and_column() {
         ("{\"projects\":{\"p\":{\"agent\":[]}}}", "line 1 column"),
         ("{\"projects\":{\"p\":{\"conductor_dir\":\"relative\"}}}", "line 1 column"),
         ("{\"tier_shares\":{\"high\":0}}", "line 1 column"),
+        ("{\"retention\":{\"days\":0}}", "line 1 column"),
         ("{\"poll_interval_seconds\":0}", "line 1 column"),
         ("{\"slots\":{\"max\":1},\n\"slots\":{\"max\":2}}", "line 2 column"),
         ("{\"v\":2}", "line 1 column"),

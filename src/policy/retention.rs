@@ -1,0 +1,120 @@
+//! How long finished tasks are kept: a number of days, and a number of tasks, whichever is reached first. Pure.
+//!
+//! Finished tasks stand in a folder for each day on which they ended, so days are cut from the oldest on. A task is kept
+//! for at least the days of the configuration and for less than one day more.
+
+use crate::model::{Config, Timestamp};
+
+const DAY_MS: i64 = 24 * 3_600_000;
+
+/// A day with finished tasks, as its folder tells it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Day {
+    /// The day in UTC as `2026-01-31`.
+    pub name: String,
+    /// How many tasks ended on it.
+    pub tasks: u64,
+}
+
+/// What is to be removed of one day.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// The day.
+    pub day: String,
+    /// How many of its tasks, those with the lowest numbers.
+    pub tasks: u64,
+    /// Whether nothing of the day is kept, so that its events go as well.
+    pub is_whole: bool,
+}
+
+/// The first day that is kept however many tasks there are; what lies before it is too old.
+pub fn first_kept(config: &Config, now: Timestamp) -> String {
+    now.plus_ms(-i64::from(config.retention_days).saturating_mul(DAY_MS)).day()
+}
+
+/// What is to be removed, oldest first and at most `most` tasks at once.
+pub fn surplus(mut days: Vec<Day>, config: &Config, now: Timestamp, most: u64) -> Vec<Cut> {
+    days.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    let first_kept = first_kept(config, now);
+    let total: u64 = days.iter().map(|day| day.tasks).sum();
+    let mut too_many = total.saturating_sub(u64::from(config.retention_tasks));
+    let mut room = most;
+    let mut cuts = Vec::new();
+    for day in days {
+        let wanted = if day.name < first_kept { day.tasks } else { day.tasks.min(too_many) };
+        too_many = too_many.saturating_sub(wanted);
+        let tasks = wanted.min(room);
+        room -= tasks;
+        let is_whole = tasks == day.tasks;
+        if tasks > 0 {
+            cuts.push(Cut { day: day.name, tasks, is_whole });
+        }
+        if !is_whole {
+            break;
+        }
+    }
+    cuts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn day(at: i64, tasks: u64) -> Day {
+        Day { name: Timestamp(at * DAY_MS).day(), tasks }
+    }
+
+    fn limits(retention_days: u32, retention_tasks: u32) -> Config {
+        Config { retention_days, retention_tasks, ..Config::default() }
+    }
+
+    const NOW: Timestamp = Timestamp(100 * DAY_MS + 5);
+
+    #[test]
+    fn what_is_too_old_goes_and_what_is_not_stays() {
+        let days = vec![day(100, 5), day(93, 2), day(92, 3), day(10, 1)];
+        let cuts = surplus(days, &limits(7, 1000), NOW, 1000);
+        let named: Vec<(String, u64, bool)> = cuts.into_iter().map(|cut| (cut.day, cut.tasks, cut.is_whole)).collect();
+        assert_eq!(named, [(day(10, 0).name, 1, true), (day(92, 0).name, 3, true)]);
+    }
+
+    #[test]
+    fn what_is_too_many_goes_from_the_oldest_day() {
+        let cuts = surplus(vec![day(99, 4), day(100, 5)], &limits(7, 6), NOW, 1000);
+        assert_eq!(cuts, [Cut { day: day(99, 0).name, tasks: 3, is_whole: false }]);
+    }
+
+    proptest! {
+        #[test]
+        fn both_limits_hold_after_enough_rounds_and_nothing_more_is_removed(
+            counts in proptest::collection::vec(0_u64..40, 0..12),
+            keep_days in 1_u32..12,
+            keep_tasks in 1_u32..200,
+            most in 1_u64..60,
+        ) {
+            let config = limits(keep_days, keep_tasks);
+            let mut days: Vec<Day> = (0..).zip(&counts).map(|(ago, tasks)| day(100 - ago, *tasks)).collect();
+            let total: u64 = counts.iter().sum();
+            let too_old: u64 = counts.iter().skip(keep_days as usize + 1).sum();
+            let kept = (total - too_old).min(u64::from(keep_tasks));
+            for _ in 0..=total {
+                let cuts = surplus(days.clone(), &config, NOW, most);
+                prop_assert!(cuts.iter().map(|cut| cut.tasks).sum::<u64>() <= most);
+                for cut in &cuts {
+                    let cut_day = days.iter_mut().find(|day| day.name == cut.day).expect("a day that was offered");
+                    cut_day.tasks -= cut.tasks;
+                    prop_assert_eq!(cut.is_whole, cut_day.tasks == 0);
+                }
+                // Nothing is removed from a day while an older one has tasks left.
+                let newest = cuts.last().map(|cut| cut.day.clone());
+                let is_left = |day: &&Day| day.tasks > 0 && newest.as_ref().is_some_and(|newest| day.name < *newest);
+                prop_assert_eq!(days.iter().find(is_left), None);
+                if cuts.is_empty() {
+                    break;
+                }
+            }
+            prop_assert_eq!(days.iter().map(|day| day.tasks).sum::<u64>(), kept);
+        }
+    }
+}

@@ -123,7 +123,10 @@ impl App {
         happened: &Happened,
     ) -> Result<Task, AppError> {
         let ending = Ending { task: conclude(task, happened, self.store.now(), None) };
-        self.store.record_ending(&ending)?;
+        if let Err(error) = self.store.record_ending(&ending) {
+            let _ = self.store.withdraw_ending(task.id, lock);
+            return Err(error.into());
+        }
         let finished = finish(&self.store, &ending, lock)?;
         self.wake_dependents(&finished.dependents)?;
         Ok(ending.task)

@@ -33,7 +33,11 @@ impl App {
             ..task
         };
         let ending = Ending { task: again };
-        self.store.record_ending(&ending)?;
+        if let Err(error) = self.store.record_ending(&ending) {
+            // Nothing may begin again after an answer that says it could not be asked for.
+            let _ = self.store.withdraw_ending(id, lock);
+            return Err(error.into());
+        }
         // From here on it is retried, whoever brings it to its end.
         self.store.note(&Event::of("retried", &ending.task));
         self.store.settle(&ending, lock)?;

@@ -62,6 +62,12 @@ impl Store {
         let folder = project.map_or_else(|| "_".to_owned(), crate::model::name::encode);
         format!("{}/{}/{folder}", self.state_dir(), layout::CONDUCTOR)
     }
+
+    /// Every conductor directory that is there because its project configures none.
+    pub fn default_conductors(&self) -> Result<Vec<String>> {
+        let path = |name: String| format!("{}/{}/{name}", self.state_dir(), layout::CONDUCTOR);
+        Ok(self.folders(layout::CONDUCTOR)?.into_iter().map(path).collect())
+    }
 }
 
 impl Conductor {
@@ -125,6 +131,13 @@ impl Conductor {
             Some(place) => self.write_meta(place, task, lock_id, fence, true),
             None => Ok(()),
         }
+    }
+
+    /// The tasks that have a directory below `active/`.
+    pub fn active_ids(&self) -> Result<Vec<TaskId>> {
+        let entries = self.files.list("active").map_err(StoreError::io("list", "active"))?.unwrap_or_default();
+        let id = |name: &str| TaskId::parse(name).filter(|id| id.to_string() == name);
+        Ok(entries.iter().filter(|entry| entry.kind == FileKind::Dir).filter_map(|entry| id(&entry.name)).collect())
     }
 
     fn place_of(&self, id: TaskId) -> Result<Option<&'static str>> {

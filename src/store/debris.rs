@@ -31,10 +31,10 @@ impl Store {
                 }
             }
         }
+        found.extend(self.unused_timers()?.into_iter().map(|(path, folder)| (path, Some(folder))));
         let mut removed = Vec::new();
         for (path, folder) in found {
-            let Some(meta) = self.meta(&path)? else { continue };
-            if self.clock.now().ms_since(meta.modified) <= YOUNG_MS {
+            if !self.is_old(&path)? {
                 continue;
             }
             if !dry_run {
@@ -53,6 +53,37 @@ impl Store {
         }
         removed.extend(self.clean_keys(dry_run)?);
         Ok(removed)
+    }
+
+    fn is_old(&self, path: &str) -> Result<bool> {
+        Ok(self.meta(path)?.is_some_and(|meta| self.clock.now().ms_since(meta.modified) > YOUNG_MS))
+    }
+
+    /// Timers of tasks that are nowhere or over, each with its folder. One that is far ahead would stay for as long.
+    /// Only old ones are looked up, because that takes a look at every lane.
+    fn unused_timers(&self) -> Result<Vec<(String, String)>> {
+        let mut unused = Vec::new();
+        for hour in self.folders(layout::TIMERS)? {
+            let folder = format!("{}/{hour}", layout::TIMERS);
+            for entry in self.list(&folder)? {
+                let path = format!("{folder}/{}", entry.name);
+                let timer = entry.name.split_once('.').filter(|(ms, _)| ms.parse::<i64>().is_ok());
+                let Some(id) = timer.and_then(|(_, id)| TaskId::parse(id)) else { continue };
+                if self.is_old(&path)? && !self.is_unfinished(id)? {
+                    unused.push((path, folder.clone()));
+                }
+            }
+        }
+        Ok(unused)
+    }
+
+    /// Whether a task is somewhere and not over. Looks twice, because a record that moves may be passed by.
+    fn is_unfinished(&self, id: TaskId) -> Result<bool> {
+        let mut place = self.place_of(id)?;
+        if place.is_none() {
+            place = self.place_of(id)?;
+        }
+        Ok(place.is_some_and(|place| place != Place::Done))
     }
 
     /// Whether a mark of order belongs to a task that waits for its turn. A name that is not ours counts as used.

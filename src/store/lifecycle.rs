@@ -11,6 +11,9 @@ use crate::model::lock::Grant;
 use crate::model::{LaneName, Task, TaskId};
 use crate::os::Handle;
 
+/// A result that is being written.
+const RESULT_TMP: &str = "result.tmp";
+
 /// A task that this process may start.
 pub struct Claimed {
     /// The task.
@@ -201,19 +204,47 @@ impl Store {
         }
     }
 
+    /// Takes the lock of a task that is over, for a verb that does something late. `None` when it is not over, or
+    /// somebody acts for it.
+    pub fn take_finished(&self, id: TaskId) -> Result<Option<(Task, Box<dyn Handle>)>> {
+        // Asked without the lock first: most are running.
+        if self.find_done(id)?.is_none() {
+            return Ok(None);
+        }
+        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(None) };
+        match self.find(id)? {
+            Some((Place::Done, task)) if self.read_result(id)?.is_none() => Ok(Some((task, lock))),
+            _ => {
+                if let Some(lock) = self.if_unused(id, lock)? {
+                    self.remove_run_dir(id)?;
+                    drop(lock);
+                }
+                Ok(None)
+            }
+        }
+    }
+
     /// Records how a run ended. Commit point: the sync of its folder; what follows is finished by whoever comes next.
     pub fn record_ending(&self, ending: &Ending) -> Result<()> {
         let id = ending.task.id;
         let bytes = encode_task(&ending.task)?;
         let folder = layout::run_dir(id);
-        self.replace(
-            &layout::run_file(id, "result.tmp"),
-            &layout::run_file(id, rundir::RESULT),
-            &folder,
-            &bytes,
-            true,
-        )?;
+        self.replace(&layout::run_file(id, RESULT_TMP), &layout::run_file(id, rundir::RESULT), &folder, &bytes, true)?;
         self.sync_dir(layout::RUN)
+    }
+
+    /// Takes back what a failed `record_ending` may have left, for a verb that answers with the error: what was asked for
+    /// must not happen later. A supervisor does not do this, because its result is true.
+    pub fn withdraw_ending(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
+        self.unlink(&layout::run_file(id, rundir::RESULT))?;
+        self.unlink(&layout::run_file(id, RESULT_TMP))?;
+        // What else is there belongs to recovery.
+        let is_bare = self.list(&layout::run_dir(id))?.iter().all(|entry| entry.name == rundir::SUPERVISOR_LOCK);
+        if is_bare {
+            self.remove_run_dir(id)?;
+        }
+        drop(lock);
+        Ok(())
     }
 
     fn read_result(&self, id: TaskId) -> Result<Option<Ending>> {
@@ -266,7 +297,7 @@ impl Store {
         Ok(dependents)
     }
 
-    fn drop_hints(&self, task: &Task) -> Result<()> {
+    pub(crate) fn drop_hints(&self, task: &Task) -> Result<()> {
         for at in [task.start_by, task.due_at].into_iter().flatten() {
             self.clear_timer(task.id, at)?;
         }

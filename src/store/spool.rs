@@ -74,8 +74,13 @@ impl Store {
         let mut staged = Vec::with_capacity(tasks.len());
         let result = self.accept_staged(tasks, &mut staged);
         if result.is_err() {
-            for tmp in &staged {
-                let _ = self.vfs.unlink(tmp);
+            for (task, tmp) in tasks.iter().zip(&staged) {
+                // What still lies there was not published, and its hints would mean nothing. What was published stays
+                // with them: it may run, although nobody was told.
+                if self.vfs.unlink(tmp).unwrap_or(false) {
+                    let _ = self.unmark_order(task);
+                    let _ = self.drop_hints(task);
+                }
             }
         }
         self.ring();

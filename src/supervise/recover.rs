@@ -43,6 +43,12 @@ pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Resul
         let what = json!({ "action": format!("{action:?}"), "was_alive": seen.is_tree_locked });
         store.note(&Event::of("recovered", task).with(what));
     }
+    // A retry that died after its commit point and before it could say so.
+    if let (Some(ending), Some(Place::Done)) = (&found.ending, found.place)
+        && ending.task.outcome.is_none()
+    {
+        store.note(&Event::of("retried", &ending.task));
+    }
     let cancelled = request.map(|request| Happened::Cancelled { by: request.by, reason: request.reason });
     let ending = match (action, found.ending, found.task) {
         (Action::FinishEnd, Some(ending), _) => ending,

@@ -127,3 +127,29 @@ fn a_task_that_started_others_does_not_end_what_follows_them() {
     place.ok("wait 1");
     place.ok("wait 2 3");
 }
+
+#[test]
+fn the_timer_of_a_task_that_was_never_accepted_goes_when_it_is_old_and_no_other() {
+    let place = Place::new();
+    place.ok("enqueue -u a --in 30d -- true");
+    place.ok("enqueue -u a --start-within 30d -- true");
+    let timers = || -> Vec<PathBuf> {
+        let hours = fs::read_dir(place.path("spool/timers")).unwrap();
+        hours.flat_map(|hour| fs::read_dir(hour.unwrap().path()).unwrap()).map(|entry| entry.unwrap().path()).collect()
+    };
+    let used = timers();
+    assert_eq!(used.len(), 2);
+    let lost = used[0].with_extension("77");
+    let young = used[0].with_extension("78");
+    let foreign = used[0].with_file_name("notes.79");
+    for path in [&lost, &young, &foreign] {
+        fs::write(path, "").unwrap();
+    }
+    for path in used.iter().chain([&lost, &foreign]) {
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(std::time::SystemTime::now() - Duration::from_secs(7200)).unwrap();
+    }
+    place.ok("cleanup-stale");
+    assert!(!lost.exists(), "nobody would have looked at it for thirty days");
+    assert!(young.exists() && foreign.exists() && used.iter().all(|path| path.exists()));
+}

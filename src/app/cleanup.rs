@@ -14,6 +14,8 @@ pub struct Cleaned {
     pub locks: Cleanup,
     /// Dead tasks that were recovered, or are being recovered by a supervisor of their own.
     pub recovered: Vec<TaskId>,
+    /// Tasks that are over, whose outward directory was brought to its end late.
+    pub closed: Vec<TaskId>,
     /// What was refused or released on the word of a project's `meta.json`.
     pub projects: Vec<super::check_project::Checked>,
 }
@@ -58,6 +60,7 @@ impl App {
             }
             self.await_recovery(&cleaned.recovered)?;
         }
+        cleaned.closed = self.close_outward(dry_run)?;
         let timeout = |lane: &crate::model::LaneName| self.config.lock_timeout_ms(lane);
         cleaned.locks = self.store.clean_locks(timeout, max_age_ms, dry_run, judge)?;
         cleaned.locks.debris.extend(self.store.clean_spool(dry_run)?);

@@ -153,3 +153,21 @@ fn the_timer_of_a_task_that_was_never_accepted_goes_when_it_is_old_and_no_other(
     assert!(!lost.exists(), "nobody would have looked at it for thirty days");
     assert!(young.exists() && foreign.exists() && used.iter().all(|path| path.exists()));
 }
+
+#[test]
+fn an_outward_directory_that_missed_the_end_of_its_task_is_closed_later() {
+    let place = Place::new();
+    place.ok("enqueue -u a -- true");
+    place.ok("dispatch --drain");
+    let (active, done) = (place.path("conductor/_/active/task_1"), place.path("conductor/_/done/task_1"));
+    fs::rename(&done, &active).unwrap();
+    fs::write(active.join("meta.json"), r#"{"id":"task_1","status":"running","lock_released":false}"#).unwrap();
+    fs::create_dir(place.path("conductor/_/active/task_7")).unwrap();
+    place.ok("cleanup-stale -n");
+    assert!(active.exists(), "a dry run changes nothing");
+    place.ok("cleanup-stale");
+    let meta: serde_json::Value = serde_json::from_slice(&fs::read(done.join("meta.json")).unwrap()).unwrap();
+    assert_eq!((&meta["status"], &meta["lock_released"]), (&"completed".into(), &true.into()));
+    assert!(place.path("conductor/_/active/task_7").exists(), "nothing is known of it");
+    assert!(!place.path("run/1").exists());
+}

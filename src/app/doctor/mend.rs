@@ -58,6 +58,7 @@ impl App {
     fn mend_locks(&self, mended: &mut Mended) {
         let Some(cleaned) = mended.keep(self.cleanup_stale(None, false)) else { return };
         mended.done.extend(cleaned.recovered.iter().map(|id| format!("{id} was recovered")));
+        mended.done.extend(cleaned.closed.iter().map(|id| format!("the outward directory of {id} was closed")));
         for lock in &cleaned.locks.broken {
             let holder = lock.holder.as_deref().unwrap_or("an unknown holder");
             mended.done.push(format!("the stale lock of lane \"{}\" was removed, {holder} had it", lock.lane));

@@ -259,6 +259,7 @@ pub fn cleanup_stale(args: &CleanupStaleArgs, app: &App, console: &mut Console) 
             "dry_run": args.dry_run,
             "locks": cleaned.locks.broken.iter().map(break_json).collect::<Vec<_>>(),
             "recovered": cleaned.recovered.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "closed": cleaned.closed.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "released": released.into_iter().map(break_json).collect::<Vec<_>>(),
             "debris": cleaned.locks.debris,
             "skipped": cleaned.locks.skipped,
@@ -272,6 +273,9 @@ pub fn cleanup_stale(args: &CleanupStaleArgs, app: &App, console: &mut Console) 
     }
     for id in &cleaned.recovered {
         console.say(&format!("{id} recovered: it had died"));
+    }
+    for id in &cleaned.closed {
+        console.say(&format!("{id} closed: an error had kept its meta.json from telling its end"));
     }
     refusals(&cleaned.projects, console);
     console.out(&format!("{count}\n"))?;

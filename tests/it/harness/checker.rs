@@ -3,7 +3,7 @@
 use super::oracle;
 use super::{World, files_below, list, procs, until};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What was promised to whoever enqueued.
 #[derive(Clone, Copy, Default, Debug)]
@@ -113,12 +113,18 @@ impl Checker {
             match name {
                 "finished" => drop(over.insert(task, true)),
                 "retried" => drop(over.insert(task, false)),
-                "started" if over.get(task) == Some(&true) => {
+                // Where a retry was asked for, its event may have met the error; the journal counts the starts.
+                "started" if over.get(task) == Some(&true) && !self.may_retry(task) => {
                     self.complain(format!("{task} was finished and started again"));
                 }
                 _ => {}
             }
         }
+    }
+
+    fn may_retry(&self, task: &str) -> bool {
+        let id = task.strip_prefix("task_").and_then(|number| number.parse().ok());
+        id.and_then(|id: u64| self.acknowledged.get(&id)).is_some_and(|promise| promise.retries > 0)
     }
 
     /// Nothing is left: no process, no claim, no lock, no temporary file, no hint without its record.
@@ -168,10 +174,6 @@ impl Checker {
     }
 }
 
-fn id_after_dot(path: &Path) -> Option<u64> {
-    path.extension()?.to_str()?.parse().ok()
-}
-
 /// Where the records of each number stand.
 pub fn places(state: &Path) -> BTreeMap<u64, Vec<String>> {
     let mut places: BTreeMap<u64, Vec<String>> = BTreeMap::new();
@@ -213,13 +215,18 @@ pub fn settle(world: &World) {
     world.luzia(&["dispatch", "--drain"]).ok();
     world.luzia(&["cleanup-stale"]).ok();
     // A supervisor releases its task before it makes its last pass; it needs an instant to go.
+    rest(world);
+}
+
+/// Waits until every process of a world is gone by itself.
+pub fn rest(world: &World) {
     until("no process of luzia is left", || procs::of_world(world).is_empty().then_some(()));
 }
 
 /// What killed enqueuers left is removed when it is old; makes it old, and has it removed.
 pub fn clean_aged(world: &World) {
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
-    for folder in ["tmp", "lanes", "after"] {
+    for folder in ["tmp", "lanes", "after", "timers"] {
         for path in files_below(&world.state.join("spool").join(folder)) {
             if let Ok(file) = std::fs::File::open(path) {
                 file.set_modified(old).unwrap();

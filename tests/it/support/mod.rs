@@ -3,6 +3,7 @@
 
 mod place;
 mod running;
+pub mod skip;
 
 pub use place::Place;
 pub use running::{Ran, Running};

@@ -9,6 +9,8 @@ mod generated;
 mod harness;
 mod kill;
 mod packaging;
+mod power;
+mod power_cut;
 mod real_work;
 mod regressions;
 mod retention;

@@ -213,6 +213,11 @@ fn sweep(scenes: &[&'static Scene], is_all: bool, end: Instant, tally: &Mutex<Ta
         if let Some((done, _)) = tally.by_scene.get_mut(stage.scene.name) {
             *done += 1;
         }
+        let done = tally.kills + tally.errors;
+        if done % 500 == 0 {
+            let all: usize = tally.by_scene.values().map(|(_, points)| points).sum();
+            eprintln!("sweep: {done} of {all} points, {} with problems", tally.problems.len());
+        }
         if !problems.is_empty() {
             let told = format!("{} at {point:?}: {problems:#?}", stage.scene.name);
             eprintln!("{told}");

@@ -2,7 +2,7 @@
 //! afterwards, whole, and comes to its end. `cargo test` takes a sample by LUZIA_POWER_SEED for LUZIA_POWER_SECONDS;
 //! LUZIA_POWER=all takes every point.
 
-use super::harness::checker::{self, Checker, places, settle};
+use super::harness::checker::{self, Checker, Promise, places, settle};
 use super::harness::oracle::{self, Deed};
 use super::harness::rng::Rng;
 use super::harness::strace::{self, Fault, Point};
@@ -157,7 +157,8 @@ fn judge(host: &Host, told: &Told) -> Vec<String> {
     checker::clean_aged(world);
     let mut checker = Checker::default();
     for id in &told.ids {
-        checker.promise(*id, u64::from(*id == 2));
+        let retries = u64::from(*id == 2);
+        checker.acknowledged.insert(*id, Promise { retries, reopens: retries });
     }
     problems.extend(checker.check_quiet(world));
     for (id, stand) in places(&world.state) {

@@ -2,7 +2,7 @@
 
 use super::oracle;
 use super::{World, files_below, list, procs, until};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What was promised to whoever enqueued.
@@ -10,6 +10,8 @@ use std::path::Path;
 pub struct Promise {
     /// Retries that were asked for, of both kinds.
     pub retries: u64,
+    /// How often somebody asked to retry it when it was over; each may have come to something, also without an answer.
+    pub reopens: u64,
 }
 
 /// The tasks whose ids were printed, and what was wrong.
@@ -18,12 +20,14 @@ pub struct Checker {
     pub acknowledged: BTreeMap<u64, Promise>,
     /// Locks that may be left: leases that still run.
     pub leases_may_live: bool,
+    /// How many commands of tasks may run at once; `None` is not judged.
+    pub slots: Option<usize>,
     pub problems: Vec<String>,
 }
 
 impl Checker {
     pub fn promise(&mut self, id: u64, retries: u64) {
-        self.acknowledged.insert(id, Promise { retries });
+        self.acknowledged.insert(id, Promise { retries, reopens: 0 });
     }
 
     /// Everything that must hold once nothing is left to do.
@@ -77,6 +81,10 @@ impl Checker {
                 self.complain(format!("task_{id} was acknowledged and is lost"));
             }
         }
+        let begun: BTreeSet<u64> = oracle::journal(world).iter().filter_map(|line| line.task).collect();
+        for id in begun.iter().filter(|id| !places.contains_key(id)) {
+            self.complain(format!("task_{id} has run and is lost"));
+        }
         for path in list(&world.state.join("spool/corrupt")) {
             self.complain(format!("a record was set aside as corrupt: {}", path.display()));
         }
@@ -89,16 +97,21 @@ impl Checker {
             *begins.entry(task).or_default() += 1;
         }
         for (id, count) in begins {
-            let most = 1 + self.acknowledged.get(&id).map_or(0, |promise| promise.retries);
+            let most = self.acknowledged.get(&id).map_or(1, |promise| (1 + promise.retries) * (1 + promise.reopens));
             if count > most {
                 self.complain(format!("task_{id} began {count} times, and {most} was the most"));
             }
         }
     }
 
-    /// Intervals of a user never overlap, and a finished task never starts again unless somebody retries it.
+    /// Intervals of a user never overlap, no more run at once than there are slots, and a finished task never starts again
+    /// unless somebody retries it.
     fn check_events(&mut self, world: &World) {
         let events = world.events();
+        let most = most_at_once(&intervals(&events));
+        if self.slots.is_some_and(|slots| most > slots) {
+            self.complain(format!("{most} tasks ran at once"));
+        }
         for (user, mut spans) in intervals(&events) {
             spans.sort_unstable();
             for pair in spans.windows(2) {
@@ -108,23 +121,24 @@ impl Checker {
             }
         }
         let mut over: BTreeMap<&str, bool> = BTreeMap::new();
+        let mut reopened: BTreeMap<&str, u64> = BTreeMap::new();
         for event in &events {
             let (Some(task), Some(name)) = (event["task"].as_str(), event["event"].as_str()) else { continue };
             match name {
                 "finished" => drop(over.insert(task, true)),
                 "retried" => drop(over.insert(task, false)),
-                // Where a retry was asked for, its event may have met the error; the journal counts the starts.
-                "started" if over.get(task) == Some(&true) && !self.may_retry(task) => {
-                    self.complain(format!("{task} was finished and started again"));
-                }
+                "started" if over.get(task) == Some(&true) => *reopened.entry(task).or_default() += 1,
                 _ => {}
             }
         }
-    }
-
-    fn may_retry(&self, task: &str) -> bool {
-        let id = task.strip_prefix("task_").and_then(|number| number.parse().ok());
-        id.and_then(|id: u64| self.acknowledged.get(&id)).is_some_and(|promise| promise.retries > 0)
+        for (task, count) in reopened {
+            // Who retries may be killed before it is noted.
+            let id = task.strip_prefix("task_").and_then(|number| number.parse().ok());
+            let allowed = id.and_then(|id: u64| self.acknowledged.get(&id)).map_or(0, |promise| promise.reopens);
+            if count > allowed {
+                self.complain(format!("{task} was finished and started again"));
+            }
+        }
     }
 
     /// Nothing is left: no process, no claim, no lock, no temporary file, no hint without its record.
@@ -205,6 +219,20 @@ pub fn intervals(events: &[serde_json::Value]) -> BTreeMap<String, Vec<(u64, u64
         }
     }
     spans
+}
+
+/// How many intervals there are at the same moment, at the most.
+fn most_at_once(spans: &BTreeMap<String, Vec<(u64, u64, String)>>) -> usize {
+    let all = || spans.values().flatten();
+    // An interval that ends in the millisecond in which another begins may have ended before it.
+    let mut changes: Vec<(u64, isize)> = all().flat_map(|(begin, end, _)| [(*begin, 1), (*end, -1)]).collect();
+    changes.sort_unstable();
+    let mut now = 0;
+    let most = changes.iter().map(|(_, change)| {
+        now += change;
+        now
+    });
+    usize::try_from(most.max().unwrap_or(0)).unwrap_or(0)
 }
 
 /// Brings a world to rest: what is stopped goes on, what is dead is recovered, what is queued runs.

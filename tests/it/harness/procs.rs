@@ -20,6 +20,18 @@ pub struct Process {
 }
 
 impl Process {
+    /// Its verb, when it is luzia.
+    pub fn verb(&self) -> &str {
+        let mut words = self.command.split(' ').skip(1);
+        while let Some(word) = words.next() {
+            match word {
+                "--state-dir" | "--config" => drop(words.next()),
+                _ => return word,
+            }
+        }
+        ""
+    }
+
     pub fn signal(&self, signal: Signal) {
         let _ = pidfd_send_signal(&self.handle, signal);
     }
@@ -32,7 +44,20 @@ pub fn of_world(world: &World) -> Vec<Process> {
 
 /// The processes of luzia itself.
 pub fn luzias(world: &World) -> Vec<Process> {
-    of_world(world).into_iter().filter(|process| process.is_luzia).collect()
+    let luzia = Path::new(LUZIA).canonicalize().unwrap();
+    let runs_luzia = |pid: &i32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == luzia);
+    pids().filter(runs_luzia).filter_map(|pid| look(world, pid)).filter(|process| process.is_luzia).collect()
+}
+
+/// How many descriptors a process has open.
+pub fn descriptors(pid: i32) -> usize {
+    super::list(Path::new(&format!("/proc/{pid}/fd"))).len()
+}
+
+/// How many children of a process there are, dead ones that nobody waited for included.
+pub fn children(pid: i32) -> usize {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().count()
 }
 
 /// Sends a signal to a process of this world; false when it is none any more.

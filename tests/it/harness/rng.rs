@@ -10,7 +10,18 @@ impl Rng {
 
     /// The seed in a variable of the environment, or the fixed one.
     pub fn seed_from(variable: &str) -> u64 {
-        std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(20_260_101)
+        Self::seed_in(variable).unwrap_or(20_260_101)
+    }
+
+    /// The seed in a variable of the environment, or one of this moment.
+    pub fn seed_of_now(variable: &str) -> u64 {
+        let since = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        Self::seed_in(variable).unwrap_or_else(|| u64::try_from(since().as_millis()).unwrap())
+    }
+
+    fn seed_in(variable: &str) -> Option<u64> {
+        let text = std::env::var(variable).ok()?;
+        Some(text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")))
     }
 
     pub fn next(&mut self) -> u64 {

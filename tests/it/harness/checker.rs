@@ -263,3 +263,6 @@ pub fn clean_aged(world: &World) {
     }
     world.luzia(&["cleanup-stale"]).ok();
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,10 +36,10 @@ impl Deed {
         match self {
             Self::Quick => ":",
             Self::Work => "sleep 0.05",
-            Self::Deaf => "trap '' TERM; sleep 0.2",
-            Self::Fork => "setsid sh -c 'trap \"\" TERM; sleep 0.3' & :",
-            Self::ForkBare => "env -i setsid /bin/sleep 0.3 & :",
-            Self::ForkClosed => "CLOSE; setsid sleep 0.3 & :",
+            Self::Deaf => "trap '' TERM; sleep 0.1",
+            Self::Fork => "setsid sh -c 'trap \"\" TERM; sleep 0.1' & :",
+            Self::ForkBare => "env -i setsid /bin/sleep 0.1 & :",
+            Self::ForkClosed => "CLOSE; setsid sleep 0.1 & :",
             Self::Fail => "false",
             Self::KillSupervisor => "kill -9 $PPID; sleep 30",
             Self::Gate => {

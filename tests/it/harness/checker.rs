@@ -127,7 +127,7 @@ impl Checker {
             match name {
                 "finished" => drop(over.insert(task, true)),
                 "retried" => drop(over.insert(task, false)),
-                "started" if over.get(task) == Some(&true) => *reopened.entry(task).or_default() += 1,
+                "started" if over.insert(task, false) == Some(true) => *reopened.entry(task).or_default() += 1,
                 _ => {}
             }
         }

@@ -9,7 +9,7 @@ mod weather;
 use super::harness::checker::Promise;
 use super::harness::oracle;
 use super::harness::rng::Rng;
-use super::harness::{Answer, PATIENCE, World, procs, run, until};
+use super::harness::{Answer, PATIENCE, World, run, until};
 use actors::{ACTORS, Actor};
 use std::collections::BTreeMap;
 use std::io::{Seek, Write};
@@ -222,7 +222,7 @@ fn nothing_that_is_promised_breaks_in_a_storm_of_kills() {
     let seconds = std::env::var("LUZIA_STORM_SECONDS").map_or(SECONDS, |text| text.parse().expect("a number"));
     let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), Duration::from_secs(seconds));
     let seed = storm.seed;
-    let descriptors = aftermath::rest(&storm);
+    let descriptors = aftermath::descriptors(&storm);
     storm.rage(&ACTORS.iter().collect::<Vec<_>>());
     let problems = aftermath::judge(&storm, descriptors);
     eprintln!("storm: {}", storm.tally());
@@ -255,13 +255,8 @@ const ROGUE: Actor = Actor {
 #[test]
 fn the_storm_notices_a_lock_that_is_taken_from_a_living_holder() {
     let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), PATIENCE);
-    let descriptors = aftermath::rest(&storm);
+    let descriptors = aftermath::descriptors(&storm);
     storm.rage(&ACTORS.iter().chain([&ROGUE]).collect::<Vec<_>>());
     let problems = aftermath::judge(&storm, descriptors);
     assert!(problems.iter().any(|problem| problem.contains("two live holders")), "it was not noticed: {problems:#?}");
-}
-
-/// How many descriptors a daemon at rest has open, children that it did not wait for included.
-fn holdings(pid: i32) -> (usize, usize) {
-    (procs::descriptors(pid), procs::children(pid))
 }

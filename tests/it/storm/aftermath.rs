@@ -1,32 +1,31 @@
 //! After the storm: everything is brought to rest, and judged by what was promised.
 
 use super::actors::USERS;
-use super::{SLOTS, Storm, holdings};
+use super::{SLOTS, Storm};
 use crate::harness::checker::{self, Checker, places, settle};
 use crate::harness::oracle::{self, Deed};
 use crate::harness::procs::{self, CONT, TERM};
 use crate::harness::{files_below, until};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long what the storm left in the queue may take.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(180);
 
-/// Waits until the steady daemon is at rest, and gives its descriptors and children.
-pub fn rest(storm: &Storm) -> (usize, usize) {
+/// How many descriptors the steady daemon has open between two passes, when it has no children, dead ones included.
+pub fn descriptors(storm: &Storm) -> usize {
     let pid = storm.steady_daemon();
-    let mut last = (holdings(pid), Instant::now());
-    until("the daemon is at rest", || {
-        let now = holdings(pid);
-        if now != last.0 || now.1 > 0 {
-            last = (now, Instant::now());
-        }
-        (last.1.elapsed() > Duration::from_millis(1200)).then_some(last.0)
-    })
+    until("the daemon has no children", || (procs::children(pid) == 0).then_some(()));
+    // In a pass it has some more for a moment.
+    let looks = (0..120).map(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        procs::descriptors(pid)
+    });
+    looks.min().unwrap()
 }
 
 /// Everything that is wrong when all is quiet again.
-pub fn judge(storm: &Storm, descriptors: (usize, usize)) -> Vec<String> {
+pub fn judge(storm: &Storm, descriptors_before: usize) -> Vec<String> {
     let world = &storm.world;
     procs::luzias(world).iter().for_each(|process| process.signal(CONT));
     let drain = crate::harness::run(world.command(&["dispatch", "--drain"]), DRAIN_PATIENCE);
@@ -34,9 +33,9 @@ pub fn judge(storm: &Storm, descriptors: (usize, usize)) -> Vec<String> {
         storm.complain(format!("the queue cannot be drained: {drain:?}"));
     }
     take_turns(storm);
-    let now = rest(storm);
-    if now != descriptors {
-        storm.complain(format!("the daemon had {descriptors:?} (descriptors, children), and has {now:?}"));
+    let now = descriptors(storm);
+    if now != descriptors_before {
+        storm.complain(format!("the daemon had {descriptors_before} descriptors open, and has {now}"));
     }
     let mut daemon = storm.steady.lock().unwrap();
     procs::signal(world, i32::try_from(daemon.id()).unwrap(), TERM);

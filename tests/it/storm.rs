@@ -149,6 +149,10 @@ impl Storm {
         change(self.sent.lock().unwrap().get_mut(&id).unwrap());
     }
 
+    pub fn user_of(&self, id: u64) -> &'static str {
+        self.sent.lock().unwrap()[&id].user
+    }
+
     /// One of the tasks that were queued last.
     pub fn some_task(&self, rng: &mut Rng) -> Option<u64> {
         let sent = self.sent.lock().unwrap();

@@ -43,6 +43,8 @@ pub const ACTORS: &[Actor] = &[
     Actor { name: "cleaner", hands: 2, pause_ms: 50, act: clean },
     Actor { name: "canceller", hands: 1, pause_ms: 500, act: cancel },
     Actor { name: "retrier", hands: 1, pause_ms: 600, act: retry },
+    Actor { name: "forcer", hands: 1, pause_ms: 700, act: force },
+    Actor { name: "project", hands: 1, pause_ms: 300, act: check_project },
     Actor { name: "locker", hands: 2, pause_ms: 300, act: lock },
     Actor { name: "tenant", hands: 1, pause_ms: 400, act: lease },
     Actor { name: "leaver", hands: 1, pause_ms: 1500, act: leave_a_lease },
@@ -54,6 +56,7 @@ pub const ACTORS: &[Actor] = &[
 
 pub const USERS: [&str; 4] = ["alice", "bob", "carol", "dave"];
 const THREADS: [&str; 2] = ["7", "8"];
+const PROJECT: &str = "garden";
 const KEYS: [&str; 3] = ["red", "green", "blue"];
 /// What commands of tasks do; what they leave behind lives longer than they do.
 const DEEDS: [Deed; 8] =
@@ -93,7 +96,7 @@ fn enqueue(storm: &Storm, rng: &mut Rng, kind: Kind) {
     args.extend([user.to_owned(), "--priority".into(), priority.to_string(), "--retries".into(), retries.to_string()]);
     let (more, codes): (String, &[i32]) = match kind {
         Kind::Plain => (String::new(), &[0]),
-        Kind::Later => (format!("--in {}ms", 1 + rng.below(500)), &[0]),
+        Kind::Later => (format!("--in {}ms -p {PROJECT}", 1 + rng.below(500)), &[0]),
         Kind::After => match storm.some_task(rng) {
             // Nothing can come after what has failed.
             Some(id) => (format!("--after {id}"), &[0, 2]),
@@ -190,6 +193,18 @@ fn retry(storm: &Storm, rng: &mut Rng) {
     let Some(id) = storm.some_task(rng) else { return };
     storm.change(id, |sent| sent.reopens += 1);
     storm.call(&words(&format!("retry {id}")), &[0, 1]);
+}
+
+/// Ends a task that holds the lane of its user, whatever it is doing.
+fn force(storm: &Storm, rng: &mut Rng) {
+    let Some(id) = storm.some_task(rng) else { return };
+    let user = storm.user_of(id);
+    storm.call(&words(&format!("release {user} task_{id} --force")), &[0, 1]);
+}
+
+/// Releases the locks of tasks whose outward record says that they are over.
+fn check_project(storm: &Storm, _: &mut Rng) {
+    storm.call(&words(&format!("check-project {PROJECT}")), &[0, 66]);
 }
 
 fn lock(storm: &Storm, rng: &mut Rng) {

@@ -101,7 +101,7 @@ fn judge_ends(storm: &Storm, records: &BTreeMap<u64, serde_json::Value>) {
 }
 
 /// Tasks of one user, tier and priority start in the order in which they were acknowledged. A task that was claimed and
-/// taken back is not judged: its dispatcher died.
+/// taken back is not judged late, for its dispatcher died; nor one that somebody retried, for it came back later.
 fn judge_order(storm: &Storm) {
     let events = storm.world.events();
     let taken_back: BTreeSet<u64> = events
@@ -122,7 +122,7 @@ fn judge_order(storm: &Storm) {
         }
         judged += 1;
         let last = latest.entry((sent.user, sent.priority)).or_default();
-        if acknowledged < last.0 && !taken_back.contains(&id) {
+        if acknowledged < last.0 && sent.reopens == 0 && !taken_back.contains(&id) {
             storm.complain(format!(
                 "task_{id} of {}, acknowledged at {acknowledged:?}, began after task_{}, asked for at {:?}",
                 sent.user, last.1, last.0

@@ -284,6 +284,9 @@ impl Store {
                     self.unlink(&done)?;
                 }
                 if self.meta(&result)?.is_some() {
+                    // A queued copy is of the time before it was over: a killed cancel leaves one, until the next claim.
+                    self.unlink(&layout::pending(task))?;
+                    self.unlink(&layout::parked(task.id))?;
                     self.place(task, &result, true)?;
                 }
                 Vec::new()

@@ -18,6 +18,7 @@ mod rows_locks;
 mod rows_queue;
 mod sim;
 mod six;
+mod states;
 mod storm;
 mod support;
 mod sweep;

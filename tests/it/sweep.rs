@@ -216,7 +216,7 @@ fn sweep(scenes: &[&'static Scene], is_all: bool, end: Instant, tally: &Mutex<Ta
             *done += 1;
         }
         let done = tally.kills + tally.errors;
-        if done % 500 == 0 {
+        if done.is_multiple_of(500) {
             let all: usize = tally.by_scene.values().map(|(_, points)| points).sum();
             eprintln!("sweep: {done} of {all} points, {} with problems", tally.problems.len());
         }

@@ -1,0 +1,364 @@
+//! One combination of files for one task: what it consists of, how it is built, and what is left of it.
+
+use super::{Walked, store};
+use crate::sim::{Env, World};
+use luzia::model::task::Outcome as TaskOutcome;
+use luzia::model::{LaneName, LockKind, Name, Priority, Status, Task, TaskId, Timestamp};
+use luzia::os::{Handle, Open, Vfs};
+use luzia::policy::staleness::judge;
+use luzia::store::{Acquired, CancelRequest, LaneNeed, Request, encode_task};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The number of the task.
+pub const ID: u64 = 1;
+/// The places of a record, in the order in which a copy counts more than those after it.
+pub const PLACES: [&str; 5] = ["done", "parked", "pending", "running", "waiting"];
+const DAY: &str = "2026-01-09";
+const READY: &str = "ready";
+const END: &str = "end";
+
+/// Which places hold a copy of the record; a bit each, as in [`PLACES`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Copies(u8);
+
+impl std::fmt::Debug for Copies {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+impl Copies {
+    /// Copies in these places.
+    pub fn of(names: &[&str]) -> Self {
+        let bit = |name: &&str| 1 << PLACES.iter().position(|place| place == name).expect("a place");
+        Self(names.iter().map(bit).sum())
+    }
+
+    /// Whether a place holds one.
+    pub fn has(self, name: &str) -> bool {
+        self.names().contains(&name)
+    }
+
+    /// The places that hold one.
+    pub fn names(self) -> Vec<&'static str> {
+        PLACES.into_iter().enumerate().filter(|(at, _)| self.0 & (1 << at) != 0).map(|(_, name)| name).collect()
+    }
+
+    fn is_within(self, names: &[&str]) -> bool {
+        self.names().iter().all(|name| names.contains(name))
+    }
+}
+
+/// `result.json`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Not there.
+    None,
+    /// There, but not whole.
+    Torn,
+    /// Whole; the task is over.
+    Over,
+    /// Whole; the task is queued again.
+    Again,
+}
+
+/// `tree.lock`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tree {
+    /// Not there.
+    Absent,
+    /// There, and nobody has it.
+    Free,
+    /// A process has it.
+    Held,
+}
+
+/// The lock of the user's lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lock {
+    /// Neither `.lock` nor sidecar.
+    None,
+    /// Both, taken for this task.
+    Whole,
+    /// A sidecar alone, as a kill in the middle of a grant or a release leaves it.
+    SidecarOnly,
+}
+
+/// One combination.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Combination {
+    /// Whether `supervisor.lock` is held.
+    pub is_supervised: bool,
+    /// Where the record stands.
+    pub copies: Copies,
+    /// `result.json`.
+    pub result: Outcome,
+    /// Whether `started.json` is there.
+    pub is_started: bool,
+    /// `tree.lock`.
+    pub tree: Tree,
+    /// Whether `cancel.json` is there.
+    pub is_cancelled: bool,
+    /// The lock of its lane.
+    pub lock: Lock,
+}
+
+/// Every combination. What lies beside a living supervisor is of no consequence, so of those there are fewer.
+pub fn all() -> impl Iterator<Item = Combination> {
+    every().filter(|one| !one.is_supervised || (!one.is_cancelled && one.lock == Lock::Whole))
+}
+
+fn every() -> impl Iterator<Item = Combination> {
+    let bools = [false, true];
+    let copies = (0..32).map(Copies);
+    let results = [Outcome::None, Outcome::Torn, Outcome::Over, Outcome::Again];
+    let trees = [Tree::Absent, Tree::Free, Tree::Held];
+    let locks = [Lock::None, Lock::Whole, Lock::SidecarOnly];
+    bools.into_iter().flat_map(move |is_supervised| {
+        copies.clone().flat_map(move |copies| {
+            results.into_iter().flat_map(move |result| {
+                bools.into_iter().flat_map(move |is_started| {
+                    trees.into_iter().flat_map(move |tree| {
+                        bools.into_iter().flat_map(move |is_cancelled| {
+                            locks.into_iter().map(move |lock| Combination {
+                                is_supervised,
+                                copies,
+                                result,
+                                is_started,
+                                tree,
+                                is_cancelled,
+                                lock,
+                            })
+                        })
+                    })
+                })
+            })
+        })
+    })
+}
+
+fn task() -> Task {
+    Task {
+        id: TaskId(ID),
+        status: Status::Pending,
+        user: Name::new("alice").unwrap(),
+        project: None,
+        lanes: Vec::new(),
+        priority: Priority::DEFAULT,
+        command: vec!["true".into()],
+        stdin: None,
+        label: None,
+        key: None,
+        env: Vec::new(),
+        cwd: "/".into(),
+        umask: 0o027,
+        conductor_dir: "/c".into(),
+        conductor_configured: false,
+        run_as: None,
+        created_at: Timestamp(1_700_000_000_123),
+        created_by_pid: 9,
+        due_at: None,
+        after: Vec::new(),
+        start_by: None,
+        timeout_ms: None,
+        grace_ms: 50,
+        retries: 0,
+        failures: 0,
+        starts: 0,
+        claims: 0,
+        last_start: None,
+        outcome: None,
+        extra: None,
+    }
+}
+
+fn over() -> Task {
+    let completed_at = Timestamp(1_767_960_000_000);
+    let outcome = TaskOutcome {
+        status: Status::Completed,
+        completed_at,
+        summary: "the command completed".into(),
+        exit_code: Some(0),
+        signal: None,
+        error: None,
+        cancelled_by: None,
+        cancel_reason: None,
+        ran_ms: Some(1),
+    };
+    Task { status: Status::Completed, outcome: Some(outcome), ..task() }
+}
+
+fn path(place: &str) -> String {
+    match place {
+        "done" => format!("spool/done/{DAY}/{ID}.json"),
+        "parked" => format!("spool/parked/0/{ID}.json"),
+        "pending" => format!("spool/pending/5/user_alice/0/{ID}.json"),
+        other => format!("spool/{other}/{ID}.json"),
+    }
+}
+
+fn write(files: &Arc<dyn Vfs>, path: &str, bytes: &[u8]) {
+    for (at, _) in path.match_indices('/') {
+        files.make_dir(&path[..at], 0o700).unwrap();
+    }
+    files.open(path, Open::CreateNew(0o600)).unwrap().unwrap().write_all(bytes).unwrap();
+}
+
+/// Opens a file and takes its kernel lock.
+fn hold(env: &Env, path: &str) -> Box<dyn Handle> {
+    let files = env.vfs("/s");
+    while files.meta(path).unwrap().is_none() {
+        env.clock().sleep(Duration::from_millis(1));
+    }
+    let mut handle = files.open(path, Open::Existing).unwrap().unwrap();
+    assert!(handle.try_lock(false).unwrap());
+    handle
+}
+
+fn until(env: &Env, name: &str) {
+    while env.vfs("/c").meta(name).unwrap().is_none() {
+        env.clock().sleep(Duration::from_millis(1));
+    }
+}
+
+impl Combination {
+    /// Lays the files, lock and sidecar included.
+    pub fn build(self, env: &Env) {
+        let (files, store) = (env.vfs("/s"), store(env));
+        store.prepare().unwrap();
+        for place in self.copies.names() {
+            let record = match place {
+                "done" => over(),
+                "parked" => Task { due_at: Some(Timestamp(1_767_999_999_000)), ..task() },
+                _ => task(),
+            };
+            write(&files, &path(place), &encode_task(&record).unwrap());
+            if let Some(at) = record.due_at {
+                store.set_timer(record.id, at).unwrap();
+            }
+        }
+        let run = |name: &str| format!("run/{ID}/{name}");
+        write(&files, &run("supervisor.lock"), b"");
+        if self.is_started {
+            let started = serde_json::json!({ "v": 1, "start": 1, "at": "2026-01-09T23:00:00.000Z", "pid": 4, "pid_start": 1,
+                "boot_id": "other", "lock_id": "task_1_1767999000", "fence": 1 });
+            write(&files, &run("started.json"), started.to_string().as_bytes());
+        }
+        if self.tree != Tree::Absent {
+            write(&files, &run("tree.lock"), b"");
+        }
+        match self.result {
+            Outcome::None => {}
+            Outcome::Torn => write(&files, &run("result.json"), &encode_task(&over()).unwrap()[..40]),
+            Outcome::Over => write(&files, &run("result.json"), &encode_task(&over()).unwrap()),
+            Outcome::Again => write(&files, &run("result.json"), &encode_task(&task()).unwrap()),
+        }
+        if self.is_cancelled {
+            let request = CancelRequest { by: "me".into(), reason: None, grace_ms: Some(20) };
+            assert!(store.request_cancel(TaskId(ID), &request).unwrap());
+        }
+        if self.lock != Lock::None {
+            self.take_lane(env);
+        }
+        write(&env.vfs("/c"), READY, b"");
+    }
+
+    fn take_lane(self, env: &Env) {
+        let lane = LaneName::user(&Name::new("alice").unwrap());
+        let request = Request {
+            needs: vec![LaneNeed { lane, limit: 1, timeout_ms: 60_000 }],
+            holder: format!("task_{ID}"),
+            kind: if self.stays_waiting() { LockKind::Wait } else { LockKind::Task },
+            ttl_ms: None,
+            process: env.procs().me(),
+            pid_watched: false,
+            durable: false,
+        };
+        assert!(matches!(store(env).acquire(&request, judge), Ok(Acquired::Granted { .. })));
+        if self.lock == Lock::SidecarOnly {
+            assert!(env.vfs("/s").unlink("locks/user_alice.lock").unwrap());
+        }
+    }
+
+    /// Holds `supervisor.lock` until all is over.
+    pub fn hold_supervisor(self, env: &Env) {
+        let handle = hold(env, &format!("run/{ID}/supervisor.lock"));
+        write(&env.vfs("/c"), "supervised", b"");
+        until(env, END);
+        drop(handle);
+    }
+
+    /// Whether the table leaves the record in `waiting`.
+    pub fn stays_waiting(self) -> bool {
+        self.copies == Copies::of(&["waiting"]) && !matches!(self.result, Outcome::Over | Outcome::Again)
+    }
+
+    /// Whether the task was over, so that its command must not run again.
+    pub fn is_over(self) -> bool {
+        self.result != Outcome::Again && (self.copies.has("done") || self.result == Outcome::Over)
+    }
+
+    /// Whether a crash can leave it: renames are never torn, so a record stands twice only between the step that gives
+    /// it its new place and the one that removes the old copy; nothing of a living supervisor is a crash's.
+    pub fn is_reachable(self) -> bool {
+        let copies = self.copies;
+        let by_end = match self.result {
+            // The end of a run: `done` first, then the old copy goes.
+            Outcome::None | Outcome::Torn => {
+                let before_end = [&["done"][..], &["parked"], &["pending"], &["running"], &["waiting"]];
+                let old = ["parked", "pending", "running", "waiting"];
+                let one = before_end.iter().any(|names| copies == Copies::of(names));
+                let finished = old.iter().any(|name| copies == Copies::of(&["done", name]));
+                let queued = ["parked", "pending"]
+                    .iter()
+                    .any(|name| ["running", "waiting"].iter().any(|old| copies == Copies::of(&[name, old])));
+                one || finished || queued
+            }
+            Outcome::Over => copies.names().len() <= 1 && !copies.has("done"),
+            Outcome::Again => copies.names().len() <= 1 && copies.is_within(&["done", "running", "waiting"]),
+        };
+        by_end && !self.is_supervised
+    }
+}
+
+/// Holds `tree.lock` until all is over, as a process of the task's tree does.
+pub fn hold_tree(env: &Env) {
+    let handle = hold(env, &format!("run/{ID}/tree.lock"));
+    write(&env.vfs("/c"), "tree", b"");
+    until(env, END);
+    drop(handle);
+}
+
+/// Waits until everything lies as it should.
+pub fn until_built(env: &Env, combination: Combination) {
+    until(env, READY);
+    if combination.is_supervised {
+        until(env, "supervised");
+    }
+    if combination.tree == Tree::Held {
+        until(env, "tree");
+    }
+}
+
+/// Lets those that hold something end.
+pub fn let_go(env: &Env) {
+    write(&env.vfs("/c"), END, b"");
+}
+
+/// What lies there now.
+pub fn look(world: &World, walked: &mut Walked) {
+    let is_done = || {
+        let days = world.peek_names("/s/spool/done");
+        days.iter().any(|day| world.peek(&format!("/s/spool/done/{day}/{ID}.json")).is_some())
+    };
+    let stands = |place: &&str| match *place {
+        "done" => is_done(),
+        other => world.peek(&format!("/s/{}", path(other))).is_some(),
+    };
+    walked.copies = PLACES.into_iter().filter(|place| stands(place)).collect();
+    let locks = world.peek_names("/s/locks");
+    walked.is_locked = locks.iter().any(|name| name.starts_with("user_") && name.ends_with(".lock"));
+    walked.has_run_dir = !world.peek_names("/s/run").is_empty();
+    walked.has_tree = world.procs.iter().any(|proc| proc.name == "tree" && world.living(proc.pid).is_some());
+}

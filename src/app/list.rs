@@ -51,12 +51,17 @@ impl App {
                 && filter.lane.as_ref().is_none_or(|lane| task.all_lanes().contains(lane))
         };
         let mut seen = std::collections::HashSet::new();
+        let wants_started = wants(Status::Running) || wants(Status::Waiting);
         let mut places = Vec::new();
-        if wants(Status::Running) || wants(Status::Waiting) {
-            places.push(self.store.started_tasks()?);
+        if wants_started {
+            places.push(self.store.started_tasks());
         }
         if wants(Status::Pending) {
             places.push(self.store.pending_tasks(filter.user.as_ref())?);
+        }
+        if wants_started && wants(Status::Pending) {
+            // Those that were started while the queue was listed.
+            places.push(self.store.started_tasks());
         }
         if Status::ALL.into_iter().any(|status| status.is_final() && wants(status)) {
             places.push(self.store.done_tasks()?);

@@ -48,7 +48,7 @@ impl App {
         if !self.store.has_layout()? {
             return Ok((capacity, active));
         }
-        for task in self.store.started_tasks()? {
+        for task in self.store.started_tasks() {
             // A record that does not read is `doctor`'s to report.
             let Ok(task) = task else { continue };
             if task.status.is_final() || task.status == crate::model::Status::Pending {

@@ -5,7 +5,7 @@ use super::spool::Place;
 use super::{Store, layout};
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
 use crate::os::FileKind;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 /// How many tasks stand where.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -32,10 +32,30 @@ pub struct Problem {
     pub what: String,
 }
 
-/// A listing of the records of one place, read one by one.
+/// Folders whose records belong together in the order of their numbers, each with its place.
+type Shelf = Vec<(Place, String)>;
+
+/// A listing of records, read one by one. A shelf is only listed when its turn comes, so the first records of a long
+/// queue cost no more than those of a short one, and a task that has moved on meanwhile is in a later shelf.
 pub struct Survey<'a> {
     store: &'a Store,
+    shelves: VecDeque<Shelf>,
     ids: std::vec::IntoIter<(Place, TaskId, String)>,
+}
+
+impl Survey<'_> {
+    /// Lists the next shelf; false when there is none.
+    fn turn_to_next(&mut self) -> Result<bool> {
+        let Some(shelf) = self.shelves.pop_front() else { return Ok(false) };
+        let mut found = Vec::new();
+        for (place, folder) in shelf {
+            let path = |id: TaskId| format!("{folder}/{}.json", id.0);
+            found.extend(self.store.records(&folder)?.into_iter().map(|id| (place, id, path(id))));
+        }
+        found.sort_unstable_by_key(|(_, id, _)| *id);
+        self.ids = found.into_iter();
+        Ok(true)
+    }
 }
 
 impl Iterator for Survey<'_> {
@@ -43,16 +63,21 @@ impl Iterator for Survey<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let (place, id, path) = self.ids.next()?;
-            match self.store.read(&path) {
-                Ok(Some(bytes)) => return Some(self.store.read_task(place, &path, &bytes, id)),
+            let Some((place, id, path)) = self.ids.next() else {
+                match self.turn_to_next() {
+                    Ok(true) => continue,
+                    Ok(false) => return None,
+                    Err(error) => return Some(Err(error)),
+                }
+            };
+            match self.store.read_record(place, &path, id) {
                 // It moved on since the listing; ask for it by its number.
                 Ok(None) => match self.store.find(id) {
                     Ok(Some((_, task))) => return Some(Ok(task)),
                     Ok(None) => {}
                     Err(error) => return Some(Err(error)),
                 },
-                Err(error) => return Some(Err(error)),
+                read => return read.transpose(),
             }
         }
     }
@@ -121,7 +146,8 @@ impl Store {
 
     /// The pending tasks of every lane, or of one user, in the order of their numbers.
     pub fn pending_tasks(&self, user: Option<&Name>) -> Result<Survey<'_>> {
-        let mut found = Vec::new();
+        // A segment holds a thousand numbers, so the folders of one segment in all lanes are one shelf.
+        let mut segments: BTreeMap<u64, Shelf> = self.parked_segments()?;
         let wanted = user.map(|user| LaneName::user(user).stem());
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
             for lane in self.folders(&layout::pending_tier(priority))? {
@@ -130,54 +156,42 @@ impl Store {
                 }
                 for segment in self.folders(&layout::pending_lane(priority, &lane))? {
                     let Ok(number) = segment.parse() else { continue };
-                    self.collect(Place::Pending, &layout::pending_segment(priority, &lane, number), &mut found)?;
+                    let folder = layout::pending_segment(priority, &lane, number);
+                    segments.entry(number).or_default().push((Place::Pending, folder));
                 }
             }
         }
-        self.collect_parked(&mut found)?;
-        Ok(self.survey(found))
+        Ok(self.survey(segments.into_values()))
     }
 
     /// The tasks outside the scan: not due, or after others.
     pub fn parked_tasks(&self) -> Result<Survey<'_>> {
-        let mut found = Vec::new();
-        self.collect_parked(&mut found)?;
-        Ok(self.survey(found))
+        Ok(self.survey(self.parked_segments()?.into_values()))
     }
 
-    fn collect_parked(&self, found: &mut Vec<(Place, TaskId, String)>) -> Result<()> {
-        for folder in self.folders(layout::PARKED)? {
-            self.collect(Place::Parked, &format!("{}/{folder}", layout::PARKED), found)?;
+    fn parked_segments(&self) -> Result<BTreeMap<u64, Shelf>> {
+        let mut segments: BTreeMap<u64, Shelf> = BTreeMap::new();
+        for name in self.folders(layout::PARKED)? {
+            let Ok(number) = name.parse() else { continue };
+            segments.entry(number).or_default().push((Place::Parked, format!("{}/{name}", layout::PARKED)));
         }
-        Ok(())
+        Ok(segments)
     }
 
     /// The tasks that run or wait for an event.
-    pub fn started_tasks(&self) -> Result<Survey<'_>> {
-        let mut found = Vec::new();
-        self.collect(Place::Running, layout::RUNNING, &mut found)?;
-        self.collect(Place::Waiting, layout::WAITING, &mut found)?;
-        Ok(self.survey(found))
+    pub fn started_tasks(&self) -> Survey<'_> {
+        let shelf = vec![(Place::Running, layout::RUNNING.to_owned()), (Place::Waiting, layout::WAITING.to_owned())];
+        self.survey([shelf])
     }
 
     /// The tasks that are over.
     pub fn done_tasks(&self) -> Result<Survey<'_>> {
-        let mut found = Vec::new();
-        for day in self.folders(layout::DONE)? {
-            self.collect(Place::Done, &format!("{}/{day}", layout::DONE), &mut found)?;
-        }
-        Ok(self.survey(found))
+        let days = self.folders(layout::DONE)?.into_iter();
+        Ok(self.survey([days.map(|day| (Place::Done, layout::done_day(&day))).collect()]))
     }
 
-    fn survey(&self, mut found: Vec<(Place, TaskId, String)>) -> Survey<'_> {
-        found.sort_unstable_by_key(|(_, id, _)| *id);
-        Survey { store: self, ids: found.into_iter() }
-    }
-
-    fn collect(&self, place: Place, folder: &str, found: &mut Vec<(Place, TaskId, String)>) -> Result<()> {
-        let path = |id: TaskId| format!("{folder}/{}.json", id.0);
-        found.extend(self.records(folder)?.into_iter().map(|id| (place, id, path(id))));
-        Ok(())
+    fn survey(&self, shelves: impl IntoIterator<Item = Shelf>) -> Survey<'_> {
+        Survey { store: self, shelves: shelves.into_iter().collect(), ids: Vec::new().into_iter() }
     }
 
     /// How many pending tasks one user's lane has, by names only.

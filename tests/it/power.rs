@@ -9,10 +9,16 @@ use super::harness::strace::{self, Fault, Point};
 use super::harness::{Answer, PATIENCE, run};
 use super::power_cut::{Host, Kind, is_inside};
 use std::collections::BTreeSet;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 /// How long the sample of one file system may take, in seconds.
 const SAMPLE_SECONDS: u64 = 20;
+/// How long the verb that is struck may go on before the power is cut anyway.
+const STRICKEN: Duration = Duration::from_secs(3);
+/// The status of a process that was ended by SIGKILL.
+const KILL: i32 = 9;
 const FINAL: [&str; 4] = ["completed", "failed", "timeout", "cancelled"];
 
 /// One verb of the sequence.
@@ -80,7 +86,13 @@ impl Step {
             Some(log) => strace::command(&host.world, log, self.follow, point, &args),
             None => host.world.command(&args),
         };
-        run(command, PATIENCE).unwrap_or_else(|| panic!("{args:?} does not end; see {:?}", host.world.keep()))
+        if point.is_none() {
+            return run(command, PATIENCE)
+                .unwrap_or_else(|| panic!("{args:?} does not end; see {:?}", host.world.keep()));
+        }
+        // Where every process dies at its n-th call, a drain goes on for ever: the power is cut in the middle of it.
+        let ended = run(command, STRICKEN);
+        ended.unwrap_or_else(|| Answer { status: ExitStatus::from_raw(KILL), out: String::new(), err: String::new() })
     }
 
     fn note(&self, answer: &Answer, told: &mut Told) {

@@ -145,7 +145,7 @@ fn set_aside(app: &App) -> Result<Vec<Finding>, AppError> {
 fn read_all(app: &App) -> Result<Read, AppError> {
     let mut read = Read::default();
     let limit = app.store.now().plus_ms(CLOCK_SLACK_MS);
-    let places = [app.store.pending_tasks(None)?, app.store.started_tasks()?, app.store.done_tasks()?];
+    let places = [app.store.pending_tasks(None)?, app.store.started_tasks(), app.store.done_tasks()?];
     for task in places.into_iter().flatten() {
         read.records += 1;
         match task {

@@ -136,7 +136,12 @@ fn amount(key: &str, value: Value) -> Result<String, String> {
 fn env(value: Value) -> Result<Vec<String>, String> {
     match value {
         Value::Object(members) => {
-            members.into_iter().map(|(key, value)| Ok(format!("{key}={}", text("env", value)?))).collect()
+            let pair = |(key, value): (String, Value)| match key.contains('=') {
+                // Joined with its value it would be another variable.
+                true => Err(format!("\"env\" has \"{}\", which is no variable's name", key.escape_debug())),
+                false => Ok(format!("{key}={}", text("env", value)?)),
+            };
+            members.into_iter().map(pair).collect()
         }
         other => texts("env", other),
     }
@@ -179,6 +184,7 @@ mod tests {
             (r#"{"priority":300}"#, "whole number"),
             (r#"{"command":"make"}"#, "array"),
             (r#"{"env":{"A":1}}"#, "string"),
+            (r#"{"env":{"A=B":"C"}}"#, "no variable's name"),
             (r#"{"on_conflict":"maybe"}"#, "must be queue"),
         ] {
             let error = task_lines(&format!("\n{line}\n")).expect_err("it is refused");

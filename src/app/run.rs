@@ -76,6 +76,7 @@ impl App {
         let mut watch = self.store.watch();
         let mut told = None;
         let mut wished = Wish::GoOn;
+        let mut looked_ms = self.store.boot_ms();
         loop {
             let wish = audience.wish();
             if wish != wished {
@@ -87,6 +88,13 @@ impl App {
                 // A pass at once, and again whenever something may have changed.
                 self.pass()?;
                 task = self.existing(id)?;
+            } else if self.store.boot_ms().saturating_sub(looked_ms) >= self.config.poll_interval_ms {
+                looked_ms = self.store.boot_ms();
+                // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
+                if !task.status.is_final() && !self.store.is_supervised(id)? {
+                    self.pass()?;
+                    task = self.existing(id)?;
+                }
             }
             let obstacle = if task.status == Status::Pending { self.first_obstacle(&task)? } else { None };
             let word = (task.status, obstacle.as_ref().map(Obstacle::word));

@@ -60,7 +60,7 @@ fn cancelled(request: CancelRequest) -> Happened {
 }
 
 /// Records what happened and brings it to its end. A full disk does not lose a result: it is tried until it succeeds,
-/// and the lanes stay held meanwhile.
+/// and the lanes stay held meanwhile. Only a state directory that is gone ends it.
 fn end(
     store: &Store,
     task: &Task,
@@ -71,6 +71,10 @@ fn end(
     let ending = Ending { task: conclude(task, happened, store.now(), ran_ms) };
     let mut pause = Duration::from_millis(50);
     while let Err(error) = store.record_ending(&ending) {
+        if !store.is_still_there().unwrap_or(true) {
+            // The state directory was removed: there is nothing left in which the result could be written.
+            return Err(error);
+        }
         store.note(&Event::of("result_failed", task).saying(error.to_string()));
         store.sleep(pause);
         pause = (pause * 2).min(Duration::from_secs(5));

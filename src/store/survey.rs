@@ -296,7 +296,8 @@ impl Store {
 
     /// Whether a daemon, a `run` or a `dispatch --drain` is at work.
     pub fn has_dispatcher(&self) -> Result<bool> {
-        let Some(mut handle) = self.open(layout::DISPATCHERS, crate::os::Open::Existing)? else { return Ok(false) };
+        // For reading only, because on a read-only file system there is still something to show.
+        let Some(mut handle) = self.open(layout::DISPATCHERS, crate::os::Open::ReadOnly)? else { return Ok(false) };
         let path = layout::DISPATCHERS;
         let free = handle.try_lock(false).map_err(StoreError::io("lock", path))?;
         if free {

@@ -5,6 +5,7 @@
 mod bad_input;
 mod demo;
 mod doctor;
+mod environment;
 mod generated;
 mod harness;
 mod kill;
@@ -23,4 +24,5 @@ mod storm;
 mod support;
 mod sweep;
 mod sweep_scenes;
+mod threats;
 mod tidy;

@@ -1,0 +1,198 @@
+//! A state directory on a small file system of its own: full, without inodes, read-only. Needs the right to mount.
+
+use crate::support::{Place, Ran, skip};
+use std::process::Command;
+
+/// A place whose state directory is a small tmpfs.
+struct Small {
+    place: Place,
+}
+
+impl Small {
+    /// None when nothing can be mounted here.
+    fn new(test: &str, options: &str) -> Option<Self> {
+        let place = Place::new();
+        std::fs::create_dir(place.state()).unwrap();
+        let options = format!("mode=0700,{options}");
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &options, "luzia-test"]).arg(place.state()).output();
+        if mounted.is_ok_and(|ran| ran.status.success()) {
+            return Some(Self { place });
+        }
+        skip(test, "the right to mount a tmpfs");
+        None
+    }
+
+    fn remount(&self, options: &str) {
+        let options = format!("remount,{options}");
+        assert!(Command::new("mount").args(["-o", &options]).arg(self.place.state()).status().unwrap().success());
+    }
+
+    /// Fills what is left, but for some bytes.
+    fn fill(&self) {
+        let path = self.place.state().join("ballast");
+        let mut file = std::fs::File::create(path).unwrap();
+        let mut size = 65536;
+        while size > 0 {
+            if std::io::Write::write_all(&mut file, &vec![b'x'; size]).is_err() {
+                size /= 2;
+            }
+        }
+    }
+
+    fn free(&self) {
+        std::fs::remove_file(self.place.state().join("ballast")).unwrap();
+    }
+
+    /// Starts a task that waits at a gate, and waits until it is there.
+    fn running(&self, user: &str) -> String {
+        self.place.gate("gate");
+        let script = "echo up > $PLACE/up; read _ < $PLACE/gate; echo done > $PLACE/done";
+        let id = self.place.enqueue(&["-u", user, "--", "sh", "-c", script]);
+        self.place.ok(&["dispatch"]);
+        self.place.until_file("up");
+        id
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.place.state()).status();
+    }
+}
+
+#[track_caller]
+fn check_refused(ran: &Ran) {
+    assert!([73, 74].contains(&ran.code), "{ran:#?}");
+    assert!(ran.err.contains("luzia: ") && !ran.err.contains("panicked"), "{ran:#?}");
+}
+
+#[test]
+fn a_full_disk_refuses_new_tasks_finishes_running_ones_and_recovers() {
+    let test = "a_full_disk_refuses_new_tasks_finishes_running_ones_and_recovers";
+    let Some(small) = Small::new(test, "size=512k") else { return };
+    let place = &small.place;
+    let running = small.running("alice");
+    let waiting = place.enqueue(&["-u", "alice", "--", "sh", "-c", "echo next > $PLACE/next"]);
+    small.fill();
+    // At submit: refused, and nothing half-made is left.
+    for _ in 0..3 {
+        check_refused(&place.luzia(&["enqueue", "-u", "bob", "--", "true"]));
+        check_refused(&place.luzia(&["acquire", "carol", "--task", "t1"]));
+    }
+    assert_eq!(std::fs::read_dir(place.state().join("spool/tmp")).unwrap().count(), 0);
+    assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), 2);
+    // At the end of the run: the command has ended, its result cannot be written, and is not lost.
+    place.open_gate("gate");
+    place.until_file("done");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let seen = place.status(&running);
+    assert!(["running", "completed"].contains(&seen.as_str()), "{seen}");
+    small.free();
+    place.until_status(&running, "completed");
+    place.drain();
+    assert_eq!((place.status(&waiting), place.until_file("next")), ("completed".into(), "next".into()));
+    place.ok(&["check", "alice"]);
+    place.ok(&["acquire", "carol", "--task", "t1"]);
+}
+
+#[test]
+fn a_disk_that_is_full_at_the_claim_costs_no_attempt_and_no_lane() {
+    let Some(small) = Small::new("a_disk_that_is_full_at_the_claim_costs_no_attempt_and_no_lane", "size=512k") else {
+        return;
+    };
+    let place = &small.place;
+    let id = place.enqueue(&["-u", "alice", "--", "sh", "-c", "echo ran >> $PLACE/ran"]);
+    small.fill();
+    let ran = place.luzia(&["dispatch"]);
+    assert!(ran.code < 100, "{ran:#?}");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(!place.path("ran").exists());
+    small.free();
+    place.drain();
+    assert_eq!(place.status(&id), "completed");
+    assert_eq!(crate::support::lines(&place.path("ran")), ["ran"]);
+    place.ok(&["check", "alice"]);
+}
+
+#[test]
+fn no_inodes_left_is_a_full_disk_too() {
+    let Some(small) = Small::new("no_inodes_left_is_a_full_disk_too", "size=4m,nr_inodes=90") else { return };
+    let place = &small.place;
+    let running = small.running("alice");
+    let mut made = 0;
+    while std::fs::write(place.state().join(format!("ballast{made}")), "").is_ok() {
+        made += 1;
+    }
+    check_refused(&place.luzia(&["enqueue", "-u", "bob", "--", "true"]));
+    place.open_gate("gate");
+    place.until_file("done");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    for at in 0..made {
+        std::fs::remove_file(place.state().join(format!("ballast{at}"))).unwrap();
+    }
+    place.until_status(&running, "completed");
+    let id = place.enqueue(&["-u", "bob", "--", "true"]);
+    place.drain();
+    assert_eq!(place.status(&id), "completed");
+}
+
+#[test]
+fn a_flood_of_tasks_fills_the_spool_and_what_was_accepted_still_runs() {
+    let test = "a_flood_of_tasks_fills_the_spool_and_what_was_accepted_still_runs";
+    let Some(small) = Small::new(test, "size=1m,nr_inodes=150") else { return };
+    let place = &small.place;
+    let mut accepted = Vec::new();
+    let refused = loop {
+        let ran = place.luzia(&["enqueue", "-u", "mallory", "--", "sh", "-c", "echo $LUZIA_TASK_ID >> $PLACE/ran"]);
+        if ran.code != 0 {
+            break ran;
+        }
+        accepted.push(ran.line());
+        assert!(accepted.len() < 1000, "nothing limits the flood");
+    };
+    check_refused(&refused);
+    assert!(accepted.len() > 20, "{}", accepted.len());
+    // What was accepted stays accepted: an operator makes room, and all of it runs, once.
+    small.remount("size=16m,nr_inodes=10000");
+    place.drain();
+    let mut ran = crate::support::lines(&place.path("ran"));
+    assert_eq!(ran, accepted, "in their order");
+    ran.dedup();
+    assert_eq!(ran.len(), accepted.len());
+}
+
+#[test]
+fn a_file_system_that_becomes_read_only_under_a_daemon_loses_nothing() {
+    let test = "a_file_system_that_becomes_read_only_under_a_daemon_loses_nothing";
+    let Some(small) = Small::new(test, "size=4m") else { return };
+    let place = &small.place;
+    let waiting = place.enqueue(&["-u", "alice", "--in", "400ms", "--", "sh", "-c", "echo ran >> $PLACE/ran"]);
+    // A file that is open for writing keeps a file system from becoming read-only, so nothing runs yet.
+    let mut daemon = place.start(&["daemon", "--poll", "100ms"]);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let became = Command::new("mount").args(["-o", "remount,ro"]).arg(place.state()).output().unwrap();
+    if !became.status.success() {
+        // The daemon has its own lock file open for writing: then the kernel refuses, and that is the answer.
+        assert!(String::from_utf8_lossy(&became.stderr).contains("busy"), "{became:?}");
+        daemon.kill();
+        small.remount("ro");
+        daemon = place.start(&["daemon", "--poll", "100ms"]);
+    }
+    check_read_only(&place.luzia(&["enqueue", "-u", "bob", "--", "true"]));
+    check_read_only(&place.luzia(&["acquire", "bob", "--task", "t1"]));
+    place.ok(&["list"]);
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    assert!(!place.path("ran").exists());
+    small.remount("rw");
+    if daemon.is_over() {
+        place.drain();
+    }
+    place.until_status(&waiting, "completed");
+    assert_eq!(crate::support::lines(&place.path("ran")), ["ran"]);
+}
+
+#[track_caller]
+fn check_read_only(ran: &Ran) {
+    assert!([73, 74, 77].contains(&ran.code) && ran.err.to_lowercase().contains("read-only"), "{ran:#?}");
+}

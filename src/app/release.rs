@@ -92,10 +92,14 @@ impl App {
             return Err(AppError::new(Kind::No, "HOLDER_UNKNOWN", "the sidecar names no process to end"));
         };
         let process = Identity { pid, start, boot_id };
-        self.store.signal(&process, Signal::Term);
-        if !self.store.await_death(&process, FORCE_GRACE) {
-            self.store.signal(&process, Signal::Kill);
-            self.store.await_death(&process, FORCE_GRACE);
+        // The sidecar of a `luzia lock` is believed only about a process that has the lock file open.
+        let is_holder = |user: &Identity| (user.pid, user.start) == (process.pid, process.start);
+        if record.kind != LockKind::Process || self.store.lock_file_users(&view.stem)?.iter().any(is_holder) {
+            self.store.signal(&process, Signal::Term);
+            if !self.store.await_death(&process, FORCE_GRACE) {
+                self.store.signal(&process, Signal::Kill);
+                self.store.await_death(&process, FORCE_GRACE);
+            }
         }
         // The command of `luzia lock` may have outlived it: whoever still has the lock file open is ended too.
         self.end_lock_holders(view)

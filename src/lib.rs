@@ -1,5 +1,8 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
+#[macro_use]
+mod mutant;
+
 pub mod app;
 pub mod cli;
 pub mod model;

@@ -88,7 +88,7 @@ impl Store {
     }
 
     fn accept_staged(&self, tasks: &[Task], staged: &mut Vec<String>) -> Result<()> {
-        let single = tasks.len() == 1;
+        let single = tasks.len() == 1 && !mutant!("mutant-early-answer");
         for task in tasks {
             let bytes = encode_task(task)?;
             if single {
@@ -105,7 +105,7 @@ impl Store {
         for (task, tmp) in tasks.iter().zip(staged.iter()) {
             self.place(task, tmp, single)?;
         }
-        if !single {
+        if !single && !mutant!("mutant-early-answer") {
             self.vfs.sync_everything().map_err(StoreError::io("sync", layout::PENDING))?;
         }
         Ok(())
@@ -149,6 +149,9 @@ impl Store {
     /// before.) Its folder may be gone already when a dispatcher was quick; then the record stands elsewhere, and
     /// everything is synced.
     fn sync_published(&self, path: &str, folders: &[String], root: Option<&str>) -> Result<()> {
+        if mutant!("mutant-no-dir-sync") {
+            return Ok(());
+        }
         let depth = if root.is_some() { folders.len() } else { 1 };
         for folder in folders.iter().rev().take(depth).map(String::as_str).chain(root) {
             match self.vfs.sync_dir(folder) {

@@ -15,6 +15,8 @@ mod files;
 mod fs_kind;
 mod handle;
 mod launch;
+#[cfg(feature = "mutants")]
+pub(crate) mod mutant;
 mod process;
 mod procfs;
 mod program;

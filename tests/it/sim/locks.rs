@@ -65,7 +65,7 @@ fn lane() -> LaneName {
     LaneName::parse(LANE).expect("a lane")
 }
 
-fn request(env: &Env, holder: &str, kind: LockKind) -> Request {
+pub fn request(env: &Env, holder: &str, kind: LockKind) -> Request {
     let need = LaneNeed { lane: lane(), limit: 1, timeout_ms: TIMEOUT_MS };
     Request {
         needs: vec![need],

@@ -24,6 +24,7 @@ mod pool;
 mod proof_disk;
 mod proof_kernel;
 mod proof_locks;
+mod reuse;
 mod spool;
 mod turn;
 mod world;

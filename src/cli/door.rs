@@ -4,7 +4,10 @@ use super::args::{OnConflict as Word, TaskOptions};
 use crate::app::AppError;
 use crate::app::enqueue::{NewTask, OnConflict, line_error};
 use crate::model::time::parse_duration;
-use serde_json::{Map, Value};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt;
 
 /// The request of `enqueue` and `run`.
 pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
@@ -66,25 +69,29 @@ pub fn task_lines(text: &str) -> Result<Vec<(usize, NewTask)>, AppError> {
 }
 
 fn task_line(line: &str) -> Result<NewTask, String> {
-    let members: Map<String, Value> =
-        serde_json::from_str(line).map_err(|error| format!("it is no JSON object: {error}"))?;
+    let members: Members = serde_json::from_str(line).map_err(|error| format!("it is no JSON object: {error}"))?;
     let mut task = NewTask::default();
-    for (key, value) in members {
-        match key.as_str() {
+    let mut seen = BTreeSet::new();
+    for (key, value) in members.0 {
+        let option = option_of(&key);
+        if !seen.insert(option.to_owned()) {
+            return Err(format!("\"{option}\" is given twice"));
+        }
+        match option {
             "user" => task.user = Some(text(&key, value)?),
             "project" => task.project = Some(text(&key, value)?),
-            "lanes" | "lane" => task.lanes = texts(&key, value)?,
-            "threads" | "thread" => task.threads = texts(&key, value)?,
+            "lanes" => task.lanes = texts(&key, value)?,
+            "threads" => task.threads = texts(&key, value)?,
             "priority" => task.priority = Some(number(&key, &value)?),
             "in" => task.delay = Some(amount(&key, value)?),
             "at" => task.at = Some(text(&key, value)?),
             "after" => task.after = texts(&key, value)?,
             "timeout" => task.timeout = Some(amount(&key, value)?),
-            "start_within" | "start-within" => task.start_within = Some(amount(&key, value)?),
+            "start_within" => task.start_within = Some(amount(&key, value)?),
             "grace" => task.grace = Some(amount(&key, value)?),
             "retries" => task.retries = Some(number(&key, &value)?),
             "key" => task.key = Some(text(&key, value)?),
-            "on_conflict" | "on-conflict" => task.on_conflict = Some(conflict_word(&text(&key, value)?)?),
+            "on_conflict" => task.on_conflict = Some(conflict_word(&text(&key, value)?)?),
             "label" => task.label = Some(text(&key, value)?),
             "env" => task.env = env(value)?,
             "cwd" => task.cwd = Some(text(&key, value)?),
@@ -95,6 +102,42 @@ fn task_line(line: &str) -> Result<NewTask, String> {
         }
     }
     Ok(task)
+}
+
+/// The one name of an option that may be spelled in two ways.
+fn option_of(key: &str) -> &str {
+    match key {
+        "lane" => "lanes",
+        "thread" => "threads",
+        "start-within" => "start_within",
+        "on-conflict" => "on_conflict",
+        other => other,
+    }
+}
+
+/// The members of a JSON object as they stand there: a map would forget that one is given twice.
+struct Members(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        from.deserialize_map(All)
+    }
 }
 
 fn text(key: &str, value: Value) -> Result<String, String> {
@@ -186,6 +229,8 @@ mod tests {
             (r#"{"env":{"A":1}}"#, "string"),
             (r#"{"env":{"A=B":"C"}}"#, "no variable's name"),
             (r#"{"on_conflict":"maybe"}"#, "must be queue"),
+            (r#"{"user":"a","user":"b"}"#, "\"user\" is given twice"),
+            (r#"{"lane":"a","lanes":["b"]}"#, "\"lanes\" is given twice"),
         ] {
             let error = task_lines(&format!("\n{line}\n")).expect_err("it is refused");
             assert!(error.to_string().contains(part), "{error}");

@@ -4,7 +4,7 @@
 pub mod args;
 pub mod completions;
 mod console;
-mod door;
+pub(crate) mod door;
 pub mod escape;
 pub mod exit;
 pub mod json;

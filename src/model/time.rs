@@ -8,9 +8,16 @@ use std::fmt;
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// Reads an RFC 3339 date and time.
+    /// The first moment that can be written: the begin of the year 0 (UTC).
+    pub const FIRST: Self = Self(-62_167_219_200_000);
+    /// The last moment that can be written: the end of the year 9999 (UTC).
+    pub const LAST: Self = Self(253_402_300_799_999);
+
+    /// Reads an RFC 3339 date and time. One that lies outside the years 0 to 9999 in UTC cannot be written again, and is
+    /// refused.
     pub fn parse(text: &str) -> Option<Self> {
-        DateTime::parse_from_rfc3339(text).ok().map(|at| Self(at.timestamp_millis()))
+        let at = DateTime::parse_from_rfc3339(text).ok().map(|at| Self(at.timestamp_millis()))?;
+        (Self::FIRST..=Self::LAST).contains(&at).then_some(at)
     }
 
     /// Whole seconds since 1970.
@@ -39,13 +46,13 @@ impl Timestamp {
     }
 
     fn date_time(self) -> DateTime<Utc> {
-        let edge = if self.0 < 0 { DateTime::<Utc>::MIN_UTC } else { DateTime::<Utc>::MAX_UTC };
-        DateTime::from_timestamp_millis(self.0).unwrap_or(edge)
+        let writable = self.clamp(Self::FIRST, Self::LAST);
+        DateTime::from_timestamp_millis(writable.0).unwrap_or(DateTime::<Utc>::UNIX_EPOCH)
     }
 }
 
 impl fmt::Display for Timestamp {
-    /// RFC 3339 in UTC with milliseconds.
+    /// RFC 3339 in UTC with milliseconds; the nearest moment that can be written, for one that cannot.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.date_time().to_rfc3339_opts(SecondsFormat::Millis, true))
     }
@@ -170,6 +177,15 @@ mod tests {
         assert_eq!(Timestamp(1_768_005_905_120).to_string(), "2026-01-10T00:45:05.120Z");
         assert_eq!(Timestamp::parse("2026-01-10T00:45:05.120Z"), Some(Timestamp(1_768_005_905_120)));
         assert_eq!(Timestamp::parse("2026-01-10T01:45:05.12+01:00"), Some(Timestamp(1_768_005_905_120)));
+    }
+
+    #[test]
+    fn a_moment_that_could_not_be_written_again_is_refused() {
+        assert_eq!(Timestamp::parse("9999-12-31T23:59:59-23:59"), None);
+        assert_eq!(Timestamp::parse("0000-01-01T00:00:00+23:59"), None);
+        assert_eq!(Timestamp::parse("0000-01-01T00:00:00Z"), Some(Timestamp::FIRST));
+        assert_eq!(Timestamp::parse("9999-12-31T23:59:59.999Z"), Some(Timestamp::LAST));
+        assert_eq!(Timestamp(i64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
     }
 
     proptest! {

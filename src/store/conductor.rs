@@ -197,7 +197,7 @@ impl Conductor {
         };
         let uid = handle.meta().map_err(StoreError::io("look at", path))?.uid;
         let Ok(bytes) = handle.read_all(MAX_META_BYTES) else { return Ok(None) };
-        Ok(serde_json::from_slice::<Map<String, Value>>(&bytes).ok().map(|members| (members, uid)))
+        Ok(decode_members(&bytes).map(|members| (members, uid)))
     }
 
     /// What the `meta.json` files below `active/` claim; those that do not read come as `Err` with their path.
@@ -211,18 +211,7 @@ impl Conductor {
                 claims.push(Err(path));
                 continue;
             };
-            let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
-            claims.push(Ok(ClaimedMeta {
-                id: text("id"),
-                status: text("status"),
-                user: text("user"),
-                lock_id: text("lock_id"),
-                fence: members.get("fence").and_then(Value::as_u64),
-                lock_released: members.get("lock_released").and_then(Value::as_bool).unwrap_or(false),
-                uid,
-                dir: entry.name,
-                members,
-            }));
+            claims.push(Ok(claim_of(entry.name, members, uid)));
         }
         Ok(claims)
     }
@@ -244,8 +233,29 @@ fn dir(place: &str, id: TaskId) -> String {
     format!("{place}/{id}")
 }
 
+/// The members of a `meta.json`; `None` when it is no JSON object.
+pub(crate) fn decode_members(bytes: &[u8]) -> Option<Map<String, Value>> {
+    serde_json::from_slice(bytes).ok()
+}
+
+/// What the members of a `meta.json` claim; a member of the wrong type claims nothing.
+pub(crate) fn claim_of(dir: String, members: Map<String, Value>, uid: u32) -> ClaimedMeta {
+    let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
+    ClaimedMeta {
+        id: text("id"),
+        status: text("status"),
+        user: text("user"),
+        lock_id: text("lock_id"),
+        fence: members.get("fence").and_then(Value::as_u64),
+        lock_released: members.get("lock_released").and_then(Value::as_bool).unwrap_or(false),
+        uid,
+        dir,
+        members,
+    }
+}
+
 /// The members of `meta.json`: those of S3.20, and those of S1.35–S1.38 once the task is over.
-fn meta_of(task: &Task, lock_id: Option<&str>, fence: Option<u64>, released: bool) -> Value {
+pub(crate) fn meta_of(task: &Task, lock_id: Option<&str>, fence: Option<u64>, released: bool) -> Value {
     let mut meta = json!({
         "v": FORMAT_VERSION,
         "id": task.id.to_string(),

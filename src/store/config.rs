@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use values::{Agent, Count, Directory, Is, Lanes, Object, Share, Text, Time, Unique, UserName, Version, Weight};
 
-mod values;
+pub(super) mod values;
 
 /// A configuration that was read.
 #[derive(Clone, PartialEq, Debug)]

@@ -28,7 +28,7 @@ impl CounterLine {
         format!("{body} {:08x}\n", crc32fast::hash(body.as_bytes())).into_bytes()
     }
 
-    /// Reads a line; `None` when it is not whole.
+    /// Reads a line; `None` when it is not whole, or spelled otherwise than [`Self::to_bytes`] spells it.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
         let (body, crc) = text.rsplit_once(' ')?;
@@ -39,7 +39,8 @@ impl CounterLine {
         let mut number = || words.next()?.parse::<u64>().ok();
         let (next, pending, reserved) = (number()?, number()?, number()?);
         let boot_id = words.next()?.trim_end().to_owned();
-        (next <= pending.max(reserved)).then_some(Self { next, pending, reserved, boot_id })
+        let line = Self { next, pending, reserved, boot_id };
+        (next <= pending.max(reserved) && line.to_bytes() == bytes).then_some(line)
     }
 }
 
@@ -144,6 +145,11 @@ mod tests {
             assert_ne!(CounterLine::parse(&flipped), Some(line()), "flipped at {at}");
         }
         assert_eq!(CounterLine::parse(&[0; 109]), None);
+        // The same numbers in another spelling, with the right sum.
+        for body in ["5 1029 1029 b", "+0000000000000000005 00000000000000001029 00000000000000001029 b"] {
+            let line = format!("{body} {:08x}\n", crc32fast::hash(body.as_bytes()));
+            assert_eq!(CounterLine::parse(line.as_bytes()), None, "{body}");
+        }
     }
 
     proptest! {

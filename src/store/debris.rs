@@ -2,8 +2,7 @@
 //! Nothing of it is wrong or in anybody's way; it is removed so that it does not add up.
 
 use super::error::Result;
-use super::{Place, Store, layout};
-use crate::model::{Priority, TaskId};
+use super::{Place, Store, layout, spelling};
 
 /// What is younger may belong to an enqueuer that is at work, in milliseconds.
 const YOUNG_MS: i64 = 3_600_000;
@@ -88,10 +87,7 @@ impl Store {
 
     /// Whether a mark of order belongs to a task that waits for its turn. A name that is not ours counts as used.
     fn is_marker_used(&self, name: &str) -> Result<bool> {
-        let mut parts = name.splitn(3, '.');
-        let priority = parts.next().and_then(|text| text.parse().ok()).and_then(Priority::new);
-        let id = parts.next().and_then(TaskId::parse);
-        let (Some(priority), Some(id), Some(user)) = (priority, id, parts.next()) else { return Ok(true) };
+        let Some((priority, id, user)) = spelling::order(name) else { return Ok(true) };
         Ok(self.meta(&layout::pending_at(priority, user, id))?.is_some())
     }
 

@@ -72,34 +72,11 @@ impl Store {
     /// Appends events in one piece.
     pub fn note_all(&self, events: impl Iterator<Item = Event>) {
         let now = self.clock.now();
-        let lines: String = events.map(|event| self.event_line(&event, now)).collect();
+        let lines: String = events.map(|event| encode(&event, now, self.clock.boot_ms(), self.me.pid)).collect();
         let path = format!("{}/{}.jsonl", layout::EVENTS, now.day());
         if let Ok(Some(mut file)) = self.vfs.open(&path, Open::Append(0o600)) {
             let _ = file.write_all(lines.as_bytes());
         }
-    }
-
-    fn event_line(&self, event: &Event, now: Timestamp) -> String {
-        let mut line = json!({
-            "v": FORMAT_VERSION,
-            "at": now.to_string(),
-            "boot_ms": self.clock.boot_ms(),
-            "event": event.name,
-            "pid": self.me.pid,
-        });
-        if let Some(members) = line.as_object_mut() {
-            let mut set = |name: &str, value: Option<Value>| {
-                if let Some(value) = value {
-                    members.insert(name.into(), value);
-                }
-            };
-            set("task", event.task.map(|task| task.to_string().into()));
-            set("user", event.user.clone().map(Value::from));
-            set("lane", event.lane.as_ref().map(|lane| lane.to_string().into()));
-            set("message", event.message.clone().map(Value::from));
-            set("data", (!event.data.is_null()).then(|| event.data.clone()));
-        }
-        format!("{line}\n")
     }
 
     /// Every event since `since`, in the order in which they were written; lines that do not read are left out.
@@ -118,11 +95,35 @@ impl Store {
             let Some(mut file) = self.open(&path, Open::ReadOnly)? else { continue };
             let bytes = file.read_all(u64::MAX).map_err(super::StoreError::io("read", &path))?;
             for line in bytes.split(|byte| *byte == b'\n') {
-                let Ok(line) = serde_json::from_slice::<Value>(line) else { continue };
-                let at = line.get("at").and_then(Value::as_str).and_then(Timestamp::parse);
-                events.extend(at.filter(|at| *at >= since).map(|at| EventSink { at, line }));
+                events.extend(decode(line).filter(|event| event.at >= since));
             }
         }
         Ok(events)
     }
+}
+
+/// The line of an event.
+pub(crate) fn encode(event: &Event, now: Timestamp, boot_ms: u64, pid: u32) -> String {
+    let mut line =
+        json!({ "v": FORMAT_VERSION, "at": now.to_string(), "boot_ms": boot_ms, "event": event.name, "pid": pid });
+    if let Some(members) = line.as_object_mut() {
+        let mut set = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                members.insert(name.into(), value);
+            }
+        };
+        set("task", event.task.map(|task| task.to_string().into()));
+        set("user", event.user.clone().map(Value::from));
+        set("lane", event.lane.as_ref().map(|lane| lane.to_string().into()));
+        set("message", event.message.clone().map(Value::from));
+        set("data", (!event.data.is_null()).then(|| event.data.clone()));
+    }
+    format!("{line}\n")
+}
+
+/// Reads the line of an event, without its end; `None` for what is none.
+pub(crate) fn decode(line: &[u8]) -> Option<EventSink> {
+    let line: Value = serde_json::from_slice(line).ok()?;
+    let at = line.get("at").and_then(Value::as_str).and_then(Timestamp::parse)?;
+    Some(EventSink { at, line })
 }

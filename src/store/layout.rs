@@ -1,7 +1,7 @@
 //! Where things stand below the state directory: every path is made here. Does no I/O but the making of folders.
 
 use super::error::{Result, StoreError};
-use super::{FORMAT_VERSION, Store};
+use super::{FORMAT_VERSION, Store, spelling};
 use crate::model::lane::slot_stem;
 use crate::model::{LaneName, Priority, Task, TaskId, Timestamp};
 use crate::os::{FileKind, Open};
@@ -112,7 +112,7 @@ pub(crate) fn timer_hour(at: Timestamp) -> String {
 }
 
 pub(crate) fn timer(id: TaskId, at: Timestamp) -> String {
-    format!("{}/{}.{}", timer_hour(at), at.0.max(0), id.0)
+    format!("{}/{}", timer_hour(at), spelling::timer_name(at, id))
 }
 
 pub(crate) fn after_mark(id: TaskId, dependency: TaskId) -> String {
@@ -132,7 +132,7 @@ pub(crate) fn is_record(path: &str) -> bool {
 
 /// The id in the name of a record, in its one spelling.
 pub(crate) fn id_in(file_name: &str) -> Option<TaskId> {
-    TaskId::parse(file_name.strip_suffix(".json")?).filter(|id| format!("{}.json", id.0) == file_name)
+    spelling::task(file_name.strip_suffix(".json")?)
 }
 
 impl Store {

@@ -5,7 +5,7 @@ use super::error::{Result, StoreError};
 use super::locks::{Acquired, Break, Request};
 use super::look::LockView;
 use super::spool::Head;
-use super::{Place, Store, decode_task, encode_task, layout, rundir};
+use super::{Place, Store, decode_task, encode_task, layout, rundir, spelling};
 use crate::model::judgement::Judge;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, Task, TaskId};
@@ -276,7 +276,7 @@ impl Store {
                 self.drop_hints(task)?;
                 self.list(&format!("{}/{}", layout::AFTER, task.id.0))?
                     .iter()
-                    .filter_map(|e| TaskId::parse(&e.name))
+                    .filter_map(|e| spelling::task(&e.name))
                     .collect()
             }
             None => {
@@ -373,7 +373,7 @@ impl Store {
     /// The tasks that may need recovery: every record in `running` and every run folder.
     pub fn in_flight(&self) -> Result<Vec<TaskId>> {
         let mut ids = self.records(layout::RUNNING)?;
-        ids.extend(self.folders(layout::RUN)?.iter().filter_map(|name| TaskId::parse(name)));
+        ids.extend(self.folders(layout::RUN)?.iter().filter_map(|name| spelling::task(name)));
         ids.sort_unstable();
         ids.dedup();
         Ok(ids)

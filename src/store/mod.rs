@@ -1,12 +1,12 @@
 //! FACTS: what is on disk. Every public verb is one whole transaction with a named commit point; the room is told what
 //! to do and never decides: the judge of stale locks and the limits come as arguments.
 
-mod conductor;
+pub(crate) mod conductor;
 pub mod config;
-mod counter;
+pub(crate) mod counter;
 mod debris;
 mod error;
-mod events;
+pub(crate) mod events;
 mod guard;
 mod inspect;
 mod layout;
@@ -19,8 +19,9 @@ mod prune;
 mod publish;
 mod record;
 mod release;
-mod rundir;
-mod sidecar;
+pub(crate) mod rundir;
+pub(crate) mod sidecar;
+pub(crate) mod spelling;
 mod spool;
 pub mod statedir;
 mod survey;

@@ -2,7 +2,7 @@
 //! its record means nothing and goes away; a record never depends on one to be found.
 
 use super::error::{Result, StoreError};
-use super::{Store, layout};
+use super::{Store, layout, spelling};
 use crate::model::{LaneName, Priority, Task, TaskId, Timestamp};
 use crate::os::{Handle, Meta, Open};
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub type Timer = (TaskId, Timestamp);
 impl Store {
     fn order_marker(task: &Task, lane: &LaneName) -> String {
         let user = LaneName::user(&task.user).stem();
-        format!("{}/{}/{}.{}.{user}", layout::ORDER, lane.stem(), task.priority.number(), task.id.0)
+        format!("{}/{}/{}", layout::ORDER, lane.stem(), spelling::order_name(task.priority, task.id, &user))
     }
 
     /// Marks a task's place in its further key lanes. Before its record appears in `pending`.
@@ -42,10 +42,7 @@ impl Store {
         let folder = format!("{}/{}", layout::ORDER, lane.stem());
         let mut ahead: Vec<(Priority, TaskId, String, String)> = Vec::new();
         for entry in self.list(&folder)? {
-            let mut parts = entry.name.splitn(3, '.');
-            let priority = parts.next().and_then(|text| text.parse().ok()).and_then(Priority::new);
-            let id = parts.next().and_then(TaskId::parse);
-            let (Some(priority), Some(id), Some(user)) = (priority, id, parts.next()) else { continue };
+            let Some((priority, id, user)) = spelling::order(&entry.name) else { continue };
             let is_before = (priority, id) < (task.priority, task.id) && priority.tier() == task.priority.tier();
             if is_before {
                 ahead.push((priority, id, user.to_owned(), format!("{folder}/{}", entry.name)));
@@ -84,15 +81,15 @@ impl Store {
 
     /// The timers that are due, and the moment of the next one.
     pub fn timers(&self, now: Timestamp) -> Result<(Vec<Timer>, Option<Timestamp>)> {
-        let mut hours: Vec<i64> = self.folders(layout::TIMERS)?.iter().filter_map(|name| name.parse().ok()).collect();
+        let mut hours: Vec<u64> =
+            self.folders(layout::TIMERS)?.iter().filter_map(|name| spelling::number(name)).collect();
         hours.sort_unstable();
         let (mut due, mut next) = (Vec::new(), None);
         for hour in hours {
             let mut found: Vec<(Timestamp, TaskId)> = self
                 .list(&format!("{}/{hour}", layout::TIMERS))?
                 .iter()
-                .filter_map(|entry| entry.name.split_once('.'))
-                .filter_map(|(ms, id)| Some((Timestamp(ms.parse().ok()?), TaskId::parse(id)?)))
+                .filter_map(|entry| spelling::timer(&entry.name))
                 .collect();
             found.sort_unstable();
             for (at, id) in found {
@@ -129,9 +126,9 @@ impl Store {
     pub fn dependencies(&self) -> Result<Vec<(TaskId, Vec<TaskId>)>> {
         let mut all = Vec::new();
         for name in self.folders(layout::AFTER)? {
-            let Some(dependency) = TaskId::parse(&name) else { continue };
+            let Some(dependency) = spelling::task(&name) else { continue };
             let folder = format!("{}/{name}", layout::AFTER);
-            let waiting = self.list(&folder)?.iter().filter_map(|entry| TaskId::parse(&entry.name)).collect();
+            let waiting = self.list(&folder)?.iter().filter_map(|entry| spelling::task(&entry.name)).collect();
             all.push((dependency, waiting));
         }
         Ok(all)

@@ -1,10 +1,13 @@
 //! Task records: JSON on disk, `model::Task` in memory. Members that this version does not know are kept.
 
+use super::config::values::Object;
 use super::error::{Result, StoreError};
 use super::{FORMAT_VERSION, MAX_RECORD_BYTES};
 use crate::model::task::{Environment, Outcome, Start};
+use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 #[derive(Serialize, Deserialize)]
@@ -60,9 +63,9 @@ struct TaskFile {
     starts: u32,
     #[serde(default)]
     claims: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "member", skip_serializing_if = "Option::is_none")]
     last_start: Option<StartFile>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "member", skip_serializing_if = "Option::is_none")]
     outcome: Option<OutcomeFile>,
     #[serde(flatten)]
     extra: Map<String, Value>,
@@ -92,6 +95,15 @@ struct OutcomeFile {
     cancel_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ran_ms: Option<u64>,
+}
+
+/// Reads a JSON object, and nothing else: serde's derived readers take a list as well, member by member.
+pub(crate) fn object<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_slice::<Object<T>>(bytes).map(|object| object.0)
+}
+
+fn member<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<T>, D::Error> {
+    Option::<Object<T>>::deserialize(from).map(|member| member.map(|object| object.0))
 }
 
 /// The grace between SIGTERM and SIGKILL of a task that names none, in milliseconds (`supervision.md`).
@@ -163,8 +175,10 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
 /// Reads a task record. `user` is the user of the lane in which it stands, for records that name none.
 pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task> {
     let file: TaskFile = serde_json::from_slice(bytes).map_err(|error| newer_or_corrupt(path, bytes, &error))?;
-    if file.v > FORMAT_VERSION {
-        return Err(StoreError::Newer { path: path.to_owned(), version: file.v });
+    match file.v {
+        FORMAT_VERSION => {}
+        0 => return Err(StoreError::corrupt(path, "there was no version 0")),
+        version => return Err(StoreError::Newer { path: path.to_owned(), version }),
     }
     task_of(file, user).map_err(|why| StoreError::corrupt(path, why))
 }
@@ -186,19 +200,14 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         (None, Some(user)) => user.clone(),
         (None, None) => return Err("it names no user".into()),
     };
-    if file.command.is_empty() {
-        return Err("it has no command".into());
-    }
     let task_id = |text: &String| TaskId::parse(text).ok_or_else(|| format!("\"{text}\" is not a task id"));
-    let lanes: std::result::Result<Vec<LaneName>, String> =
-        file.lanes.iter().map(|lane| LaneName::parse(lane).map_err(|error| error.to_string())).collect();
     let after: std::result::Result<Vec<TaskId>, String> = file.after.iter().map(task_id).collect();
-    Ok(Task {
+    let task = Task {
         id: task_id(&file.id)?,
         status: Status::parse(&file.status).ok_or_else(|| format!("\"{}\" is not a state", file.status))?,
+        lanes: lanes_of(&file.lanes, &user)?,
         user,
         project: file.project.as_deref().map(name).transpose()?,
-        lanes: lanes?,
         priority: Priority::new(file.priority).ok_or("its priority is not one of 0 to 9")?,
         command: file.command,
         stdin: file.stdin,
@@ -224,7 +233,47 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         last_start: file.last_start.map(decode_start).transpose()?,
         outcome: file.outcome.map(decode_outcome).transpose()?,
         extra: (!file.extra.is_empty()).then(|| Value::Object(file.extra).to_string()),
-    })
+    };
+    check(&task)?;
+    Ok(task)
+}
+
+/// The further lanes in canonical order, without repeats, however the record lists them: a lane that is wanted twice
+/// would keep the task from ever having it.
+fn lanes_of(texts: &[String], user: &Name) -> std::result::Result<Vec<LaneName>, String> {
+    let own = LaneName::user(user);
+    let read = texts.iter().map(|lane| LaneName::parse(lane).map_err(|error| error.to_string()));
+    let mut lanes = read.collect::<std::result::Result<Vec<LaneName>, String>>()?;
+    lanes.retain(|lane| *lane != own && !lane.is_global());
+    lanes.sort();
+    lanes.dedup();
+    match lanes.iter().find(|lane| lane.is_user()) {
+        Some(other) => Err(format!("it takes the lane of a second user, \"{other}\"")),
+        None => Ok(lanes),
+    }
+}
+
+/// Refuses what `enqueue` refuses, so that nothing else has to reckon with it.
+fn check(task: &Task) -> std::result::Result<(), String> {
+    let is_name = |text: &Option<String>| text.as_deref().is_none_or(|text| Name::new(text).is_ok());
+    let is_path = |path: &str| path.starts_with('/') && !path.contains('\0');
+    let is_over = task.status.is_final();
+    let wrong = [
+        (task.command.first().is_none_or(String::is_empty), "it has no command"),
+        (task.command.iter().any(|argument| argument.contains('\0')), "an argument of its command holds NUL"),
+        (!is_name(&task.key), "its key is not a name"),
+        (!is_name(&task.run_as), "its account is not a name"),
+        (!is_path(&task.cwd), "its working directory is not an absolute path"),
+        (!is_path(&task.conductor_dir), "its conductor directory is not an absolute path"),
+        (task.after.contains(&task.id), "it comes after itself"),
+        (task.grace_ms.max(task.timeout_ms.unwrap_or(0)) > MAX_DURATION_MS, "a time limit is longer than 100 years"),
+        (is_over != task.outcome.is_some(), "its state and its outcome contradict each other"),
+        (task.outcome.as_ref().is_some_and(|o| o.status != task.status), "its state is not that of its outcome"),
+    ];
+    match wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
+        Some((_, why)) => Err(why.to_owned()),
+        None => Ok(()),
+    }
 }
 
 fn time(text: &str) -> std::result::Result<Timestamp, String> {
@@ -298,7 +347,8 @@ fn to_hex(bytes: &[u8]) -> String {
 
 fn from_hex(text: &str) -> std::result::Result<Vec<u8>, String> {
     let wrong = || format!("\"{}\" is not hexadecimal", text.chars().take(40).collect::<String>());
-    if !text.is_ascii() || !text.len().is_multiple_of(2) {
+    if !text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) || !text.len().is_multiple_of(2)
+    {
         return Err(wrong());
     }
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())).collect()
@@ -376,6 +426,39 @@ pub(crate) mod tests {
         let bob = Name::new("bob").expect("a name");
         assert_eq!(decode_task("x", text.as_bytes(), Some(&bob)).expect("it reads").user, bob);
         assert!(decode_task("x", text.as_bytes(), None).is_err());
+    }
+
+    #[test]
+    fn what_enqueue_refuses_is_refused_in_a_record() {
+        let whole = String::from_utf8(encode_task(&task(3)).expect("it encodes")).expect("text");
+        for (sound, wrong, why) in [
+            ("\"v\":1", "\"v\":0", "no version 0"),
+            ("[\"true\"]", "[\"\"]", "no command"),
+            ("[\"true\"]", "[\"true\",\"\\u0000\"]", "NUL"),
+            ("\"cwd\":\"/\"", "\"cwd\":\"here\"", "absolute"),
+            ("\"conductor_dir\":\"/c\"", "\"conductor_dir\":\"\"", "absolute"),
+            ("\"task_1\"", "\"task_3\"", "comes after itself"),
+            ("\"thread:7\"", "\"user:bob\"", "second user"),
+            ("\"timeout_ms\":5", "\"timeout_ms\":18446744073709551615", "100 years"),
+            ("\"status\":\"pending\"", "\"status\":\"completed\"", "contradict"),
+            ("\"cwd\":", "\"key\":\"\",\"cwd\":", "its key"),
+            ("\"52", "\"+2", "hexadecimal"),
+            ("\"last_start\":{", "\"last_start\":[],\"x\":{", "an object"),
+            ("2023-11-14T22:13:20.123Z", "9999-12-31T23:59:59-23:59", "not a time"),
+        ] {
+            assert!(whole.contains(sound), "{sound} in {whole}");
+            let error = decode_task("x", whole.replacen(sound, wrong, 1).as_bytes(), None).expect_err(wrong);
+            assert!(error.to_string().contains(why), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn further_lanes_are_read_in_canonical_order_without_repeats() {
+        let whole = String::from_utf8(encode_task(&task(3)).expect("it encodes")).expect("text");
+        let lanes = "\"thread:7\",\"global\",\"cron\",\"user:alice\",\"thread:7\"";
+        let read = decode_task("x", whole.replacen("\"thread:7\"", lanes, 1).as_bytes(), None).expect("it reads");
+        let names: Vec<String> = read.all_lanes().iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["user:alice", "cron", "thread:7", "global"]);
     }
 
     proptest! {

@@ -2,7 +2,8 @@
 //! holds `supervisor.lock` changes anything here, but for the request to cancel.
 
 use super::error::{Result, StoreError};
-use super::{FORMAT_VERSION, Store, layout};
+use super::{FORMAT_VERSION, Store, layout, record};
+use crate::model::time::MAX_DURATION_MS;
 use crate::model::{Identity, TaskId, Timestamp};
 use crate::os::{Handle, Open};
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,39 @@ struct StartedFile {
     boot_id: String,
     lock_id: String,
     fence: u64,
+}
+
+/// `started.json` as it is written.
+pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&StartedFile {
+        v: FORMAT_VERSION,
+        start: started.start,
+        at: started.at.to_string(),
+        pid: started.supervisor.pid,
+        pid_start: started.supervisor.start,
+        boot_id: started.supervisor.boot_id.clone(),
+        lock_id: started.lock_id.clone(),
+        fence: started.fence,
+    })
+}
+
+/// Reads `started.json`; `None` when it is not whole.
+pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
+    let file: StartedFile = record::object(bytes).ok()?;
+    Some(Started {
+        start: file.start,
+        at: Timestamp::parse(&file.at)?,
+        supervisor: Identity { pid: file.pid, start: file.pid_start, boot_id: file.boot_id },
+        lock_id: file.lock_id,
+        fence: file.fence,
+    })
+}
+
+/// Reads `cancel.json`. One that does not read still is a request, and no request asks for more grace than any task has.
+pub(crate) fn decode_cancel(bytes: &[u8]) -> CancelRequest {
+    let unread = CancelRequest { by: "unknown".into(), reason: None, grace_ms: None };
+    let request: CancelRequest = record::object(bytes).unwrap_or(unread);
+    CancelRequest { grace_ms: request.grace_ms.map(|ms| ms.min(MAX_DURATION_MS)), ..request }
 }
 
 impl Store {
@@ -128,17 +162,7 @@ impl Store {
     /// place, and the task would start again as if it never had.
     pub fn record_start(&self, id: TaskId, started: &Started) -> Result<()> {
         let path = layout::run_file(id, STARTED);
-        let file = StartedFile {
-            v: FORMAT_VERSION,
-            start: started.start,
-            at: started.at.to_string(),
-            pid: started.supervisor.pid,
-            pid_start: started.supervisor.start,
-            boot_id: started.supervisor.boot_id.clone(),
-            lock_id: started.lock_id.clone(),
-            fence: started.fence,
-        };
-        let bytes = serde_json::to_vec(&file).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
+        let bytes = encode_started(started).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
         let mut handle = self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
         handle.sync_data().map_err(StoreError::io("sync", &path))?;
         drop(handle);
@@ -154,17 +178,7 @@ impl Store {
             Err(StoreError::Corrupt { .. }) => return Ok(Some(None)),
             other => other?,
         };
-        let Some(bytes) = bytes else { return Ok(None) };
-        let read = serde_json::from_slice::<StartedFile>(&bytes).ok().and_then(|file| {
-            Some(Started {
-                start: file.start,
-                at: Timestamp::parse(&file.at)?,
-                supervisor: Identity { pid: file.pid, start: file.pid_start, boot_id: file.boot_id },
-                lock_id: file.lock_id,
-                fence: file.fence,
-            })
-        });
-        Ok(Some(read))
+        Ok(bytes.map(|bytes| decode_started(&bytes)))
     }
 
     /// Writes a request to cancel durably. False when the task has no `run/<id>/` any more.
@@ -188,10 +202,9 @@ impl Store {
 
     /// The request to cancel a task, if there is one. One that does not read still is a request.
     pub fn cancel_request(&self, id: TaskId) -> Result<Option<CancelRequest>> {
-        let unread = CancelRequest { by: "unknown".into(), reason: None, grace_ms: None };
         match self.read(&layout::run_file(id, CANCEL)) {
-            Ok(bytes) => Ok(bytes.map(|bytes| serde_json::from_slice(&bytes).unwrap_or(unread))),
-            Err(StoreError::Corrupt { .. }) => Ok(Some(unread)),
+            Ok(bytes) => Ok(bytes.map(|bytes| decode_cancel(&bytes))),
+            Err(StoreError::Corrupt { .. }) => Ok(Some(decode_cancel(b""))),
             Err(error) => Err(error),
         }
     }

@@ -120,8 +120,8 @@ fn time(value: &Value) -> Option<Timestamp> {
         Value::Number(number) => {
             let seconds = number.as_f64().filter(|seconds| seconds.is_finite() && seconds.abs() < 1e12)?;
             #[expect(clippy::cast_possible_truncation, reason = "below 1e15, checked on the line before")]
-            let ms = (seconds * 1000.0) as i64;
-            Some(Timestamp(ms))
+            let at = Timestamp((seconds * 1000.0) as i64);
+            (Timestamp::FIRST..=Timestamp::LAST).contains(&at).then_some(at)
         }
         _ => None,
     }

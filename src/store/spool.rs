@@ -4,7 +4,7 @@
 use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
 use super::publish::Publication;
-use super::{Store, decode_task, encode_task, layout, rundir};
+use super::{Store, decode_task, encode_task, layout, rundir, spelling};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Tier, Timestamp};
 use crate::os::Open;
 use std::collections::BTreeMap;
@@ -190,7 +190,8 @@ impl Store {
     pub fn head(&self, tier: Tier, lane_stem: &str) -> Result<Option<Head>> {
         for priority in tier.priorities() {
             let lane = layout::pending_lane(priority, lane_stem);
-            let mut segments: Vec<u64> = self.folders(&lane)?.iter().filter_map(|name| name.parse().ok()).collect();
+            let mut segments: Vec<u64> =
+                self.folders(&lane)?.iter().filter_map(|name| spelling::number(name)).collect();
             segments.sort_unstable();
             for segment in segments {
                 let folder = layout::pending_segment(priority, lane_stem, segment);
@@ -211,7 +212,7 @@ impl Store {
         let mut ahead = 0;
         for priority in (0..=task.priority.number()).filter_map(Priority::new) {
             for segment in self.folders(&layout::pending_lane(priority, &stem))? {
-                let Ok(segment) = segment.parse() else { continue };
+                let Some(segment) = spelling::number(&segment) else { continue };
                 let folder = layout::pending_segment(priority, &stem, segment);
                 let before = |id: &TaskId| priority < task.priority || *id < task.id;
                 let count = self.records(&folder)?.into_iter().filter(before).count();
@@ -321,8 +322,8 @@ impl Store {
             return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
         }
         match place {
-            Place::Pending | Place::Parked => task.status = Status::Pending,
-            Place::Waiting => task.status = Status::Waiting,
+            Place::Pending | Place::Parked => (task.status, task.outcome) = (Status::Pending, None),
+            Place::Waiting => (task.status, task.outcome) = (Status::Waiting, None),
             Place::Running => {
                 task.status = Status::Running;
                 task.outcome = None;
@@ -335,7 +336,8 @@ impl Store {
                     });
                 }
             }
-            Place::Done => {}
+            Place::Done if task.outcome.is_some() => {}
+            Place::Done => return Err(StoreError::corrupt(path, "it is not over")),
         }
         Ok(task)
     }
@@ -345,7 +347,7 @@ impl Store {
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
             for lane in self.folders(&layout::pending_tier(priority))? {
                 for segment in self.folders(&layout::pending_lane(priority, &lane))? {
-                    let Ok(number) = segment.parse() else { continue };
+                    let Some(number) = spelling::number(&segment) else { continue };
                     let folder = layout::pending_segment(priority, &lane, number);
                     self.records(&folder)?.into_iter().for_each(|id| visit(Place::Pending, id));
                 }

@@ -2,7 +2,7 @@
 
 use super::error::{Result, StoreError};
 use super::spool::Place;
-use super::{Store, layout};
+use super::{Store, layout, spelling};
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
 use crate::os::FileKind;
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -133,7 +133,7 @@ impl Store {
     fn count_lane(&self, priority: Priority, stem: &str) -> Result<u64> {
         let mut count = 0;
         for segment in self.folders(&layout::pending_lane(priority, stem))? {
-            if let Ok(number) = segment.parse() {
+            if let Some(number) = spelling::number(&segment) {
                 count += self.count_records(&layout::pending_segment(priority, stem, number))?;
             }
         }
@@ -155,7 +155,7 @@ impl Store {
                     continue;
                 }
                 for segment in self.folders(&layout::pending_lane(priority, &lane))? {
-                    let Ok(number) = segment.parse() else { continue };
+                    let Some(number) = spelling::number(&segment) else { continue };
                     let folder = layout::pending_segment(priority, &lane, number);
                     segments.entry(number).or_default().push((Place::Pending, folder));
                 }
@@ -172,7 +172,7 @@ impl Store {
     fn parked_segments(&self) -> Result<BTreeMap<u64, Shelf>> {
         let mut segments: BTreeMap<u64, Shelf> = BTreeMap::new();
         for name in self.folders(layout::PARKED)? {
-            let Ok(number) = name.parse() else { continue };
+            let Some(number) = spelling::number(&name) else { continue };
             segments.entry(number).or_default().push((Place::Parked, format!("{}/{name}", layout::PARKED)));
         }
         Ok(segments)
@@ -258,7 +258,7 @@ impl Store {
         let is_record = |name: &str, kind: FileKind| kind == FileKind::File && layout::id_in(name).is_some();
         look(layout::RUNNING, &is_record)?;
         look(layout::WAITING, &is_record)?;
-        look(layout::RUN, &|name, kind| kind == FileKind::Dir && TaskId::parse(name).is_some())?;
+        look(layout::RUN, &|name, kind| kind == FileKind::Dir && spelling::task(name).is_some())?;
         look(layout::PENDING, &|name, kind| {
             kind == FileKind::Dir && name.len() == 1 && name.as_bytes()[0].is_ascii_digit()
         })?;

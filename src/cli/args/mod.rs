@@ -183,7 +183,7 @@ fn root() -> Command {
         .subcommand_value_name("VERB")
 }
 
-fn read(mut cmd: Command, args: &[String]) -> Result<Cli, clap::Error> {
+pub(crate) fn read(mut cmd: Command, args: &[String]) -> Result<Cli, clap::Error> {
     let matches = cmd.try_get_matches_from_mut(args)?;
     Ok(Cli { globals: Globals::from_arg_matches(&matches)?, verb: Verb::from_arg_matches(&matches)? })
 }

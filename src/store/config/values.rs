@@ -217,7 +217,7 @@ impl<'de> Visitor<'de> for AgentVisitor {
 
 /// A JSON object, and nothing else: serde's derived readers take a list as well, member by member.
 #[derive(Default)]
-pub(super) struct Object<T>(pub(super) T);
+pub(in crate::store) struct Object<T>(pub(in crate::store) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

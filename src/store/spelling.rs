@@ -1,0 +1,55 @@
+//! Names of files that say something by themselves, each read in the one spelling in which luzia makes it: whatever is
+//! spelled otherwise is not luzia's, and means nothing. Does no I/O.
+
+use crate::model::{Priority, TaskId, Timestamp};
+
+/// A whole number: digits only, and no zero before them.
+pub(crate) fn number(name: &str) -> Option<u64> {
+    name.parse().ok().filter(|number: &u64| number.to_string() == name)
+}
+
+/// The bare number of a task.
+pub(crate) fn task(name: &str) -> Option<TaskId> {
+    number(name).filter(|number| *number > 0).map(TaskId)
+}
+
+/// The name of a timer: when, and for which task.
+pub(crate) fn timer_name(at: Timestamp, id: TaskId) -> String {
+    format!("{}.{}", at.0.max(0), id.0)
+}
+
+/// Reads [`timer_name`] back.
+pub(crate) fn timer(name: &str) -> Option<(Timestamp, TaskId)> {
+    let (ms, id) = name.split_once('.')?;
+    Some((Timestamp(i64::try_from(number(ms)?).ok()?), task(id)?))
+}
+
+/// The name of a mark of order: a task's priority and number, and the stem of its user's lane.
+pub(crate) fn order_name(priority: Priority, id: TaskId, user_stem: &str) -> String {
+    format!("{}.{}.{user_stem}", priority.number(), id.0)
+}
+
+/// Reads [`order_name`] back.
+pub(crate) fn order(name: &str) -> Option<(Priority, TaskId, &str)> {
+    let mut parts = name.splitn(3, '.');
+    let priority = number(parts.next()?).and_then(|number| Priority::new(u8::try_from(number).ok()?))?;
+    Some((priority, task(parts.next()?)?, parts.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_spelled_otherwise_means_nothing() {
+        assert_eq!(timer("1768005905120.12"), Some((Timestamp(1_768_005_905_120), TaskId(12))));
+        assert_eq!(order("5.12.user_a.b"), Some((Priority::DEFAULT, TaskId(12), "user_a.b")));
+        for wrong in ["+1.2", "01.2", "-1.2", "1.02", "1.task_2", "1.0", "1", "1.2.3"] {
+            assert_eq!(timer(wrong), None, "{wrong}");
+        }
+        for wrong in ["+5.12.u", "05.12.u", "10.12.u", "5.task_12.u", "5.12"] {
+            assert_eq!(order(wrong), None, "{wrong}");
+        }
+        assert_eq!((task("task_5"), task("0"), number("+7"), number("07")), (None, None, None, None));
+    }
+}

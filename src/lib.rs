@@ -5,6 +5,9 @@ mod mutant;
 
 pub mod app;
 pub mod cli;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzed;
 pub mod model;
 pub mod os;
 pub mod policy;

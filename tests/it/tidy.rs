@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A room, and the rooms it may name (`src/ARCHITECTURE.md`).
-const MAY_NAME: [(&str, &[&str]); 7] = [
+const MAY_NAME: [(&str, &[&str]); 8] = [
     ("model", &[]),
     ("policy", &["model"]),
     ("os", &["model"]),
@@ -12,6 +12,7 @@ const MAY_NAME: [(&str, &[&str]); 7] = [
     ("supervise", &["model", "policy", "os", "store"]),
     ("app", &["model", "policy", "os", "store", "supervise"]),
     ("cli", &["model", "app"]),
+    ("fuzzed", &["model", "policy", "os", "store", "supervise", "app", "cli"]),
 ];
 
 /// A crate, and the only files that may name it.
@@ -171,8 +172,60 @@ fn every_module_says_what_it_is_for() {
     assert!(bare.is_empty(), "no head: {}", bare.join(", "));
 }
 
+/// Whether `name` is a room of tests that has some, or one test in such a room: `kill`, `sim::locks`, `policy::ending::x`.
+fn is_test(name: &str) -> bool {
+    let has_tests = |path: &str| {
+        let start = format!("{path}/");
+        ["tests/it", "src"].iter().any(|folder| {
+            sources(&root().join(folder)).iter().any(|(file, text)| {
+                let module = file.trim_start_matches(folder).trim_start_matches('/').trim_end_matches(".rs");
+                let module = module.trim_end_matches("/mod");
+                (module == path || module.starts_with(&start)) && text.contains("#[test]")
+            })
+        })
+    };
+    let has_test = |path: &str, test: &str| {
+        let files = [format!("tests/it/{path}.rs"), format!("tests/it/{path}/mod.rs"), format!("src/{path}.rs")];
+        files.iter().any(|file| {
+            let text = fs::read_to_string(root().join(file)).unwrap_or_default();
+            text.contains(&format!("#[test]\nfn {test}() {{")) || text.contains(&format!("#[test]\n    fn {test}() {{"))
+        })
+    };
+    let path = name.replace("::", "/");
+    has_tests(&path) || name.rsplit_once("::").is_some_and(|(room, test)| has_test(&room.replace("::", "/"), test))
+}
+
+#[test]
+fn every_promise_names_a_test_that_exists() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let table = readme.split("## What holds, and the test that shows it").nth(1).expect("the table of promises");
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| line.starts_with("| P"))
+        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+        .collect();
+    let promises: Vec<&str> = rows.iter().filter_map(|row| row[0].split(' ').next()).collect();
+    assert_eq!(promises, ["P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8"]);
+    for row in &rows {
+        let named: Vec<&str> = row[2].split('`').skip(1).step_by(2).collect();
+        let missing: Vec<&&str> = named.iter().filter(|name| !is_test(name)).collect();
+        assert!(!named.is_empty() && missing.is_empty(), "{}: no such test: {missing:?}", row[0]);
+    }
+}
+
 #[test]
 fn the_rules_notice_what_breaks_them() {
+    for (name, exists) in [
+        ("tidy", true),
+        ("tidy::the_rules_notice_what_breaks_them", true),
+        ("tidy::is_test", false),
+        ("policy::ending", true),
+        ("sim::locks", true),
+        ("sim::pool", false),
+        ("nothing", false),
+    ] {
+        assert_eq!(is_test(name), exists, "{name}");
+    }
     assert_eq!(named_rooms("use crate::store::X; crate::app::y()"), ["store", "app"]);
     let long = format!("fn f() {{\n{}}}\n", "    x();\n".repeat(70));
     assert_eq!(long_functions(&long).len(), 1);

@@ -8,8 +8,9 @@ use crate::model::time::{MAX_DURATION_MS, format_duration, parse_duration};
 use crate::store::config;
 use std::ffi::OsString;
 
-/// The longest argument that the kernel takes, in bytes (MAX_ARG_STRLEN, execve(2)).
-const LONGEST_ARGUMENT: usize = 131_071;
+/// What is taken of an argument, in characters. clap compares a wrong one with all that would be right, whose time grows
+/// with its length: 131071 bytes, the longest that the kernel takes, cost a second.
+const LONGEST_ARGUMENT: usize = 16_384;
 
 /// A length of time: what is read is what is written there, and what is written for people reads.
 pub fn duration(bytes: &[u8]) {
@@ -98,7 +99,7 @@ pub fn batch(bytes: &[u8]) {
 /// one, and what follows the command word is the command's.
 pub fn argv(bytes: &[u8]) {
     let mut argv = vec!["luzia".to_owned()];
-    argv.extend(text(bytes).split('\n').map(|argument| argument.chars().take(LONGEST_ARGUMENT / 4).collect()));
+    argv.extend(text(bytes).split('\n').map(|argument| argument.chars().take(LONGEST_ARGUMENT).collect()));
     let parsed = args::parse(argv.iter().map(OsString::from).collect());
     match parsed {
         Ok(cli) => {

@@ -242,7 +242,9 @@ fn unknown_key(keys: &[String]) -> String {
         _ => &[],
     };
     let full = keys.join(".");
-    let nearest = known
+    // A word far longer than any key is near none, and the comparison takes room for the product of both lengths.
+    let comparable = if wrong.len() <= 64 { known } else { &[] };
+    let nearest = comparable
         .iter()
         .map(|key| (strsim::damerau_levenshtein(wrong, key), *key))
         .min()

@@ -99,7 +99,12 @@ struct OutcomeFile {
 
 /// Reads a JSON object, and nothing else: serde's derived readers take a list as well, member by member.
 pub(crate) fn object<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
-    serde_json::from_slice::<Object<T>>(bytes).map(|object| object.0)
+    serde_json::from_str::<Object<T>>(text(bytes)?).map(|object| object.0)
+}
+
+/// JSON is UTF-8. serde_json looks only at the strings that somebody wants.
+fn text(bytes: &[u8]) -> serde_json::Result<&str> {
+    std::str::from_utf8(bytes).map_err(serde::de::Error::custom)
 }
 
 fn member<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<T>, D::Error> {
@@ -174,7 +179,8 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
 
 /// Reads a task record. `user` is the user of the lane in which it stands, for records that name none.
 pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task> {
-    let file: TaskFile = serde_json::from_slice(bytes).map_err(|error| newer_or_corrupt(path, bytes, &error))?;
+    let read = text(bytes).and_then(serde_json::from_str);
+    let file: TaskFile = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
     match file.v {
         FORMAT_VERSION => {}
         0 => return Err(StoreError::corrupt(path, "there was no version 0")),
@@ -450,6 +456,16 @@ pub(crate) mod tests {
             let error = decode_task("x", whole.replacen(sound, wrong, 1).as_bytes(), None).expect_err(wrong);
             assert!(error.to_string().contains(why), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn a_record_is_utf8_also_where_nobody_looks() {
+        let whole = encode_task(&task(3)).expect("it encodes");
+        let at = whole.windows(6).position(|found| found == b"\"fence").expect("a start");
+        let mut with_member = whole[..at].to_vec();
+        with_member.extend(b"\"later\":\"\xa5\",");
+        with_member.extend(&whole[at..]);
+        assert!(matches!(decode_task("x", &with_member, None), Err(StoreError::Corrupt { .. })));
     }
 
     #[test]

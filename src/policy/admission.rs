@@ -201,4 +201,30 @@ mod tests {
         let now = Situation { lanes, has_dispatcher: false, ..free() };
         assert_eq!(first_obstacle(&task(1), &now), None);
     }
+
+    #[test]
+    fn the_first_obstacle_keeps_a_task_from_starting_until_the_very_moment_it_is_due() {
+        let mut due = task(1);
+        due.due_at = Some(Timestamp(1000));
+        assert_eq!(first_obstacle(&due, &free()), None);
+        due.due_at = Some(Timestamp(1001));
+        assert_eq!(first_obstacle(&due, &free()), Some(Obstacle::Delayed { until: Timestamp(1001) }));
+    }
+
+    #[test]
+    fn a_lane_is_full_with_as_many_living_holders_as_its_limit() {
+        let live = || holder(Verdict::Live { why: Reason::SupervisorLives, overdue: false });
+        for (living, is_full) in [(0, false), (1, false), (2, true), (3, true)] {
+            let holders: Vec<Holder> = (0..living).map(|_| live()).collect();
+            let lanes = vec![LaneNow { lane: LaneName::global(), limit: 2, holders }];
+            let found = first_obstacle(&task(1), &Situation { lanes, ..free() });
+            let wanted = Obstacle::LaneFull {
+                lane: LaneName::global(),
+                used: u32::try_from(living).expect("few"),
+                max: 2,
+                holder: live(),
+            };
+            assert_eq!(found, is_full.then_some(wanted), "{living}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 use super::error::Result;
 use super::{Place, Store, layout, spelling};
+use crate::model::TaskId;
 
 /// What is younger may belong to an enqueuer that is at work, in milliseconds.
 const YOUNG_MS: i64 = 3_600_000;

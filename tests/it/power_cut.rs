@@ -49,7 +49,7 @@ pub fn is_inside(test: &str, kinds: &[Kind]) -> bool {
         && Path::new("/dev/loop-control").exists()
         && Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success());
     if !missing.is_empty() || !can_mount {
-        super::support::skip::skipped(test, &format!("root, loop devices, and the programs {missing:?}"));
+        super::support::skip(test, &format!("root, loop devices, and the programs {missing:?}"));
         return false;
     }
     let status = Command::new("unshare")

@@ -233,7 +233,7 @@ fn sweep(scenes: &[&'static Scene], is_all: bool, end: Instant, tally: &Mutex<Ta
 #[test]
 fn every_verb_survives_a_kill_and_an_error_at_every_system_call() {
     if !strace::is_available() {
-        super::support::skip::skipped("the sweep over system calls", "strace(1) and the right to trace");
+        super::support::skip("the sweep over system calls", "strace(1) and the right to trace");
         return;
     }
     let is_all = std::env::var("LUZIA_SWEEP").is_ok_and(|value| value == "all");

@@ -41,8 +41,7 @@ fn a_state_directory_that_others_can_write_is_refused() {
 #[test]
 fn a_state_directory_of_another_account_is_refused() {
     if !is_root() {
-        eprintln!("SKIPPED: a_state_directory_of_another_account_is_refused needs root");
-        return;
+        return crate::support::skip("a_state_directory_of_another_account_is_refused", "root");
     }
     let place = lived_in();
     std::os::unix::fs::chown(place.state(), Some(OTHER), Some(OTHER)).unwrap();
@@ -68,8 +67,7 @@ fn as_other(place: &Place, args: &[&str]) -> Ran {
 #[test]
 fn another_account_gets_nowhere_and_changes_nothing() {
     if !is_root() {
-        eprintln!("SKIPPED: another_account_gets_nowhere_and_changes_nothing needs root");
-        return;
+        return crate::support::skip("another_account_gets_nowhere_and_changes_nothing", "root");
     }
     let place = lived_in();
     for mode in [0o700, 0o755] {
@@ -86,8 +84,7 @@ fn another_account_gets_nowhere_and_changes_nothing() {
 #[test]
 fn a_directory_that_cannot_be_written_is_an_error_of_its_own() {
     if !is_root() {
-        eprintln!("SKIPPED: a_directory_that_cannot_be_written_is_an_error_of_its_own needs root");
-        return;
+        return crate::support::skip("a_directory_that_cannot_be_written_is_an_error_of_its_own", "root");
     }
     let place = Place::new();
     let home = place.path("state");

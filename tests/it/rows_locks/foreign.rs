@@ -129,8 +129,7 @@ fn what_is_no_file_is_refused_and_left_alone() {
 fn a_lock_of_another_account_is_refused_and_left_alone() {
     // j1
     if !crate::support::is_root() {
-        eprintln!("SKIPPED: a_lock_of_another_account_is_refused_and_left_alone needs root");
-        return;
+        return crate::support::skip("a_lock_of_another_account_is_refused_and_left_alone", "root");
     }
     let place = prepared();
     put(&place, "user_x.lock", "", 9999);

@@ -3,7 +3,6 @@
 
 mod place;
 mod running;
-pub mod skip;
 
 pub use place::{LUZIA, Place, processes_in};
 pub use running::{Ran, Running};

@@ -1,0 +1,132 @@
+//! What the hot verbs cost, counted in system calls and not in time: `budget.txt` is what they may cost, exactly, so that
+//! a change that makes one dearer or cheaper shows. `UPDATE_BUDGET=1` writes the file anew. And what must not grow with
+//! the backlog does not: the same verb costs the same with many waiting tasks as with few.
+
+use crate::support::{Place, skip, until};
+use std::fmt::Write as _;
+use std::process::Command;
+
+/// What memory management, the start of any program and waiting for a child cost is not counted; nor is what a build with
+/// debug assertions asks before it closes a descriptor.
+const NOT_COUNTED: &str = "!brk,mmap,munmap,mremap,mprotect,madvise,execve,exit_group,rt_sigaction,rt_sigprocmask,\
+                           sigaltstack,getrandom,futex,rseq,set_robust_list,set_tid_address,arch_prctl,prlimit64,fcntl,poll,ppoll,waitid,wait4,\
+                           sendto,recvfrom,rt_sigreturn";
+const SYNCS: [&str; 3] = ["fsync(", "fdatasync(", "syncfs("];
+const CHANGES: [&str; 6] = ["rename", "mkdir", "unlink", "write(", "pwrite", "O_CREAT"];
+
+/// The system calls of one run of luzia.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Cost {
+    /// From the first look at the state directory to the end.
+    all: usize,
+    /// Those that change something.
+    changes: usize,
+    /// Those that wait for the disk.
+    syncs: usize,
+}
+
+/// Runs luzia under strace; the processes it starts are not counted.
+fn cost(place: &Place, args: &[&str]) -> Cost {
+    let luzia = place.command(args);
+    let log = place.path("trace");
+    let mut strace = Command::new("strace");
+    strace.args(["-qq", "-e", &format!("trace={NOT_COUNTED}"), "-e", "signal=none", "-o"]).arg(&log).arg("--");
+    strace.arg(luzia.get_program()).args(args).env_clear().current_dir(place.path("work"));
+    strace.envs(luzia.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    strace.stdin(std::process::Stdio::null());
+    place.spawn(&mut strace).end().coded(0);
+    let trace = std::fs::read_to_string(&log).unwrap();
+    let state = place.state();
+    let lines: Vec<&str> = trace.lines().skip_while(|line| !line.contains(state.to_str().unwrap())).collect();
+    assert!(!lines.is_empty(), "{args:?} looks at its state directory");
+    let count = |words: &[&str]| lines.iter().filter(|line| words.iter().any(|word| line.contains(word))).count();
+    Cost { all: lines.len(), changes: count(&CHANGES), syncs: count(&SYNCS) }
+}
+
+fn has_strace(test: &str) -> bool {
+    let traced = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status();
+    let works = traced.is_ok_and(|status| status.success());
+    if !works {
+        skip(test, "strace(1) and the right to trace");
+    }
+    works
+}
+
+/// `count` tasks of `users` users, by one batch.
+fn fill(place: &Place, count: usize, users: usize) {
+    let mut lines = String::new();
+    for at in 0..count {
+        writeln!(lines, "{{\"user\":\"u{}\",\"command\":[\"true\"]}}", at % users).unwrap();
+    }
+    std::fs::write(place.path("many.jsonl"), lines).unwrap();
+    place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+}
+
+const ENQUEUE: [&str; 5] = ["enqueue", "-u", "alice", "--", "true"];
+
+#[test]
+fn the_hot_verbs_cost_what_the_budget_says() {
+    if !has_strace("the_hot_verbs_cost_what_the_budget_says") {
+        return;
+    }
+    let place = Place::new();
+    place.ok(&["lock", "-u", "bob", "--", "true"]);
+    let mut found = String::from("# verb: system calls, those that change something, those that wait for the disk\n");
+    for (name, args) in [
+        ("enqueue into a new lane", &ENQUEUE[..]),
+        ("enqueue into a lane", &ENQUEUE),
+        ("acquire", &["acquire", "deploy", "--task", "me", "--ttl", "1h"]),
+        ("acquire again", &["acquire", "deploy", "--task", "me", "--ttl", "1h"]),
+        ("check of a free lane", &["check", "bob"]),
+        ("release", &["release", "deploy", "me"]),
+        ("lock", &["lock", "-u", "bob", "--", "true"]),
+    ] {
+        let Cost { all, changes, syncs } = cost(&place, args);
+        writeln!(found, "{name}: {all} {changes} {syncs}").unwrap();
+    }
+    place.drain();
+    until("nothing is left in run", || (place.state().join("run").read_dir().unwrap().count() == 0).then_some(()));
+    let Cost { all, changes, syncs } = cost(&place, &["dispatch", "--once"]);
+    writeln!(found, "dispatch of nothing: {all} {changes} {syncs}").unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/budget.txt");
+    if std::env::var_os("UPDATE_BUDGET").is_some() {
+        std::fs::write(path, &found).unwrap();
+    }
+    let budget = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(found, budget, "UPDATE_BUDGET=1 writes tests/it/budget.txt anew, if this is meant");
+}
+
+#[test]
+fn no_hot_verb_costs_more_with_a_deep_queue() {
+    if !has_strace("no_hot_verb_costs_more_with_a_deep_queue") {
+        return;
+    }
+    // One user's lane is held, and is deep in one of the places: many segments of it.
+    let costs = [1, 5000].map(|depth| {
+        let place = Place::new();
+        place.ok(&["acquire", "u0", "--task", "me", "--ttl", "1h"]);
+        fill(&place, depth, 1);
+        // What a pass writes once, and the guard of a lane, are there before anything is counted.
+        place.ok(&["dispatch"]);
+        place.ok(&["lock", "-u", "bob", "--", "true"]);
+        let dispatch = cost(&place, &["dispatch", "--once"]);
+        let lock = cost(&place, &["lock", "-u", "bob", "--", "true"]);
+        let enqueue = cost(&place, &ENQUEUE);
+        (dispatch, lock, enqueue)
+    });
+    assert_eq!(costs[0], costs[1]);
+}
+
+#[test]
+fn the_first_tasks_of_a_long_list_cost_no_more_than_those_of_a_short_one() {
+    if !has_strace("the_first_tasks_of_a_long_list_cost_no_more_than_those_of_a_short_one") {
+        return;
+    }
+    let costs = [1000, 6000].map(|depth| {
+        let place = Place::new();
+        place.ok(&["acquire", "u0", "--task", "me", "--ttl", "1h"]);
+        fill(&place, depth, 1);
+        cost(&place, &["list", "-n", "5", "-o", "name"]).all
+    });
+    assert!(costs[1] <= costs[0] + 4, "{costs:?}");
+}

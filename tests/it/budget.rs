@@ -9,8 +9,8 @@ use std::process::Command;
 /// What memory management, the start of any program and waiting for a child cost is not counted; nor is what a build with
 /// debug assertions asks before it closes a descriptor.
 const NOT_COUNTED: &str = "!brk,mmap,munmap,mremap,mprotect,madvise,execve,exit_group,rt_sigaction,rt_sigprocmask,\
-                           sigaltstack,getrandom,futex,rseq,set_robust_list,set_tid_address,arch_prctl,prlimit64,fcntl,poll,ppoll,waitid,wait4,\
-                           sendto,recvfrom,rt_sigreturn";
+                           sigaltstack,getrandom,futex,rseq,set_robust_list,set_tid_address,arch_prctl,prlimit64,\
+                           fcntl,poll,ppoll,waitid,wait4,sendto,recvfrom,rt_sigreturn";
 const SYNCS: [&str; 3] = ["fsync(", "fdatasync(", "syncfs("];
 const CHANGES: [&str; 6] = ["rename", "mkdir", "unlink", "write(", "pwrite", "O_CREAT"];
 

@@ -3,7 +3,7 @@
 //!
 //! The locks are taken on real files below `BENCH_BASE` (`/var/tmp` unless set), without any sync, as they are for tasks.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, missing_docs, reason = "a benchmark that cannot go on fails")]
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use luzia::model::{LaneName, LockKind, Name, Priority, Tier, Timestamp, name};

@@ -67,8 +67,7 @@ impl Store {
             let folder = format!("{}/{hour}", layout::TIMERS);
             for entry in self.list(&folder)? {
                 let path = format!("{folder}/{}", entry.name);
-                let timer = entry.name.split_once('.').filter(|(ms, _)| ms.parse::<i64>().is_ok());
-                let Some(id) = timer.and_then(|(_, id)| TaskId::parse(id)) else { continue };
+                let Some((_, id)) = spelling::timer(&entry.name) else { continue };
                 if self.is_old(&path)? && !self.is_unfinished(id)? {
                     unused.push((path, folder.clone()));
                 }

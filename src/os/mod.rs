@@ -196,6 +196,8 @@ pub struct TreeMark {
     pub tree_lock: Option<(u64, u64)>,
     /// The start time of the first process of the tree, in clock ticks since boot; whoever started before it is none.
     pub since: Option<u64>,
+    /// Whether this very process began the tree, so that whoever is in it descends from this process.
+    pub is_own: bool,
 }
 
 /// A command to start.

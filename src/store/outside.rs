@@ -65,8 +65,13 @@ impl Store {
     pub fn lock_file_users(&self, slot_stem: &str) -> Result<Vec<Identity>> {
         let path = format!("{}/{slot_stem}.lock", layout::LOCKS);
         let Some(meta) = self.meta(&path)? else { return Ok(Vec::new()) };
-        let mark =
-            TreeMark { state_dir: String::new(), task_id: String::new(), tree_lock: Some(meta.ident), since: None };
+        let mark = TreeMark {
+            state_dir: String::new(),
+            task_id: String::new(),
+            tree_lock: Some(meta.ident),
+            since: None,
+            is_own: false,
+        };
         self.procs.tree(&mark, &[]).map_err(StoreError::io("look for the processes of", &path))
     }
 

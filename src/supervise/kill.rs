@@ -13,11 +13,13 @@ const LONGEST_PAUSE_MS: u64 = 500;
 /// processes are looked through only while it is held.
 fn mark_of(store: &Store, id: TaskId) -> Result<TreeMark, StoreError> {
     let started = store.started(id)?.flatten().map(|started| started.supervisor);
-    let this_boot = started.filter(|supervisor| supervisor.boot_id == store.identity().boot_id);
+    let me = store.identity();
+    let this_boot = started.filter(|supervisor| supervisor.boot_id == me.boot_id);
     Ok(TreeMark {
         state_dir: store.state_dir().to_owned(),
         task_id: id.to_string(),
         tree_lock: if store.is_tree_locked(id)? { store.tree_ident(id)? } else { None },
+        is_own: this_boot.as_ref() == Some(&me),
         since: this_boot.map(|supervisor| supervisor.start),
     })
 }

@@ -48,7 +48,7 @@ pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Resu
             let stop = watch(around, &task, child.as_mut(), &mut spared)?;
             let now = store.now();
             let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now));
-            (stop_tree(store, &task, child.as_mut(), stop, &spared)?, ran_ms)
+            (stop_tree(store, &task, child, stop, &spared)?, ran_ms)
         }
         Err(happened) => (happened, None),
     };
@@ -185,16 +185,18 @@ fn watch(
     }
 }
 
-/// Ends the tree in the order of `supervision.md` and says what happened.
+/// Ends the tree in the order of `supervision.md` and says what happened. The command is let go of when its group will not
+/// be signalled any more: then a supervisor without a child knows that the tree is dead.
 fn stop_tree(
     store: &Store,
     task: &Task,
-    child: &mut dyn Child,
+    mut child: Box<dyn Child>,
     stop: Stop,
     spared: &[u32],
 ) -> Result<Happened, StoreError> {
     let happened = match stop {
         Stop::Exited(exit) => {
+            drop(child);
             end_tree(store, task.id, STRAGGLER_GRACE_MS, spared)?;
             return Ok(match exit {
                 Exit::Code(code) => Happened::Exited(code),
@@ -227,6 +229,7 @@ fn stop_tree(
         }
     }
     let left = grace_ms.saturating_sub(store.boot_ms().saturating_sub(begin));
+    drop(child);
     end_tree(store, task.id, left, spared)?;
     Ok(happened)
 }

@@ -130,3 +130,25 @@ fn the_first_tasks_of_a_long_list_cost_no_more_than_those_of_a_short_one() {
     });
     assert!(costs[1] <= costs[0] + 4, "{costs:?}");
 }
+
+#[test]
+fn the_end_of_a_task_without_heirs_looks_at_no_other_process() {
+    if !has_strace("the_end_of_a_task_without_heirs_looks_at_no_other_process") {
+        return;
+    }
+    let place = Place::new();
+    let luzia = place.command(&[]);
+    let log = place.path("trace");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-e", "trace=open,openat", "-e", "signal=none", "-o"]).arg(&log).arg("--");
+    strace.arg(luzia.get_program()).args(["run", "-u", "alice", "--", "sleep", "0.2"]);
+    strace.envs(luzia.get_envs().filter_map(|(key, value)| Some((key, value?)))).stdin(std::process::Stdio::null());
+    place.spawn(&mut strace).end().coded(0);
+    let trace = std::fs::read_to_string(&log).unwrap();
+    let others: std::collections::BTreeSet<&str> = trace
+        .lines()
+        .filter_map(|line| line.split_once("\"/proc/")?.1.split_once("/stat\"").map(|(pid, _)| pid))
+        .collect();
+    // The client, the supervisor and the command look at themselves and each other; a host has many more processes.
+    assert!(others.len() <= 4, "{others:?}");
+}

@@ -10,6 +10,7 @@ use super::clock::RealClock;
 use super::procfs::{self, Stat};
 use crate::model::Identity;
 use crate::os::{Clock, TreeMark};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags, makedev, openat, readlink, statx};
 use rustix::process::{child_subreaper, geteuid, getpid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,11 +28,14 @@ const FEW_PIDS: u32 = 64;
 /// two other marks are proof by themselves and count for all but the spared processes.
 pub(super) fn tree(mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
     let me = getpid().as_raw_nonzero().get().unsigned_abs();
-    let living = living_processes(mark.since.and_then(|since| pids_since(since, me)))?;
-    let mut found = match child_subreaper() {
-        Ok(Some(_)) => descendants(&living, me, spared),
-        Ok(None) | Err(_) => BTreeSet::new(),
-    };
+    let is_subreaper = matches!(child_subreaper(), Ok(Some(_)));
+    if mark.is_own && mark.tree_lock.is_none() && is_subreaper && has_no_child() {
+        // Whoever is left without a parent becomes a child of this process: without a child, nobody is left.
+        return Ok(Vec::new());
+    }
+    let begun_here = mark.since.filter(|_| mark.is_own);
+    let living = living_processes(begun_here.and_then(|since| pids_since(since, me)))?;
+    let mut found = if is_subreaper { descendants(&living, me, spared) } else { BTreeSet::new() };
     let entries = [
         format!("LUZIA_STATE_DIR={}", mark.state_dir).into_bytes(),
         format!("LUZIA_TASK_ID={}", mark.task_id).into_bytes(),
@@ -68,12 +72,15 @@ fn living_processes(range: Option<RangeInclusive<u32>>) -> io::Result<BTreeMap<u
 /// host gives a million numbers a second.
 fn pids_since(since: u64, me: u32) -> Option<RangeInclusive<u32>> {
     const TICKS_MS: u64 = 10;
-    if procfs::stat(me)?.start != since {
-        return None;
-    }
     let passed_ms = RealClock.boot_ms().saturating_sub(since.saturating_mul(TICKS_MS));
     let last = procfs::last_pid()?;
     (last >= me && passed_ms.saturating_mul(1000) < u64::from(procfs::pid_max()?)).then_some(me..=last)
+}
+
+/// Whether this process has no child at all, living or dead (waitid(2): ECHILD).
+fn has_no_child() -> bool {
+    let how = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    waitid(Id::All, how) == Err(nix::errno::Errno::ECHILD)
 }
 
 /// Children of a dead process belong to the subreaper above it, so no link of a chain is ever missing.

@@ -5,7 +5,13 @@ use crate::os::TreeMark;
 use std::collections::BTreeSet;
 
 fn mark(dir: &Path) -> TreeMark {
-    TreeMark { state_dir: dir.to_str().unwrap().to_owned(), task_id: "task_7".to_owned(), tree_lock: None, since: None }
+    TreeMark {
+        state_dir: dir.to_str().unwrap().to_owned(),
+        task_id: "task_7".to_owned(),
+        tree_lock: None,
+        since: None,
+        is_own: false,
+    }
 }
 
 fn marked(mut command: Command, mark: &TreeMark) -> Command {

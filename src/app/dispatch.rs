@@ -4,17 +4,16 @@
 
 use super::error::NEWER;
 use super::{App, AppError};
-use crate::model::lane::split_slot_stem;
 use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp};
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::fair::Ledger;
 use crate::policy::recovery::needs_supervisor;
 use crate::policy::schedule::{Candidate, LaneHead, Round};
 use crate::policy::staleness::judge;
-use crate::store::{Claim, Claimed, Event, Head, Place, Request, StoreError, lock_state};
+use crate::store::{Claim, Claimed, Event, Head, LockIndex, Place, Request, StoreError, lock_state};
 use crate::supervise::{recover, seen};
 use serde_json::json;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Up to how many lanes the age of every head is looked up, so that equals go by age (S3.12).
 const FEW_LANES: usize = 32;
@@ -133,9 +132,9 @@ impl App {
     }
 
     fn start_tasks(&self, pass: &mut Pass) -> Result<(), AppError> {
-        let locked = self.store.locked_stems()?;
+        let locks = self.store.lock_index()?;
         let global = LaneName::global().stem();
-        let used = locked.iter().filter(|stem| split_slot_stem(stem).is_some_and(|(lane, _)| lane == global)).count();
+        let used = locks.slots(&global).len();
         let mut lanes = BTreeMap::new();
         for tier in Tier::ALL {
             lanes.insert(tier, self.store.lanes_with_work(tier)?);
@@ -144,7 +143,7 @@ impl App {
             return Ok(());
         }
         let is_full = u32::try_from(used).unwrap_or(u32::MAX) >= self.config.slots_max;
-        if is_full && !self.has_stale_holder(&LaneName::global())? {
+        if is_full && !self.has_stale_holder(&locks, &LaneName::global())? {
             return Ok(());
         }
         let mut before = None;
@@ -154,14 +153,14 @@ impl App {
         })?;
         let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
         let mut turn = Turn { credits: ledger.credits, ledger, now: self.store.now(), grants: Vec::new() };
-        let (free, held) = self.heads(&lanes, &locked)?;
+        let (free, held) = self.heads(&lanes, &locks)?;
         let has_slot = self.start_round(&mut turn, free, pass)?;
         if has_slot && !held.is_empty() {
             // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
             let offset = usize::try_from(self.store.boot_ms()).unwrap_or(0) % held.len();
             let mut some: Vec<LaneHead> = Vec::new();
             for head in held.iter().cycle().skip(offset).take(LOCKED_LANES_TRIED.min(held.len())) {
-                if self.has_stale_holder(&LaneName::user(&head.user))? {
+                if self.has_stale_holder(&locks, &LaneName::user(&head.user))? {
                     some.push(head.clone());
                 }
             }
@@ -171,8 +170,8 @@ impl App {
     }
 
     /// Whether a lane is held by somebody who is proven dead, or by a lease that ran out.
-    fn has_stale_holder(&self, lane: &LaneName) -> Result<bool, AppError> {
-        let holders = self.holders(lane)?;
+    fn has_stale_holder(&self, locks: &LockIndex, lane: &LaneName) -> Result<bool, AppError> {
+        let holders = self.store.holders_in(locks, lane, self.config.lock_timeout_ms(lane), judge)?;
         Ok(holders.iter().any(|view| lock_state(&view.verdict) == "stale"))
     }
 
@@ -202,14 +201,14 @@ impl App {
     fn heads(
         &self,
         lanes: &BTreeMap<Tier, BTreeMap<String, crate::model::Priority>>,
-        locked: &HashSet<String>,
+        locks: &LockIndex,
     ) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
         let total: usize = lanes.values().map(BTreeMap::len).sum();
         let (mut free, mut held) = (Vec::new(), Vec::new());
         for (tier, lanes) in lanes {
             for (stem, priority) in lanes {
                 let Some(lane) = self.store.pending_lane_name(stem)? else { continue };
-                let is_locked = self.config.serialize_users && locked.contains(stem);
+                let is_locked = self.config.serialize_users && !locks.slots(stem).is_empty();
                 let known = total <= FEW_LANES && !is_locked;
                 let head = if known { self.store.head(*tier, stem)? } else { None };
                 let entry = LaneHead {

@@ -3,7 +3,11 @@
 use super::{App, AppError};
 use crate::model::{LaneName, Status, Target, Task, TaskId};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
-use crate::store::LockView;
+use crate::policy::staleness::judge;
+use crate::store::{LockIndex, LockView};
+
+/// How many tasks ahead of another one are counted; a queue that is longer says "or more".
+pub const MOST_AHEAD: u64 = 10_000;
 
 /// The answer for a task.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,7 +44,27 @@ pub enum Why {
     Lane(Box<LaneWhy>),
 }
 
+/// Gives the first reasons of many tasks by one look at the locks.
+pub struct Reasons<'a> {
+    app: &'a App,
+    locks: LockIndex,
+}
+
+impl Reasons<'_> {
+    /// As [`App::first_obstacle`], as of the moment at which this was made.
+    pub fn first_obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        let situation = self.app.situation(task, Some(&self.locks))?;
+        Ok(obstacles(task, &situation).next())
+    }
+}
+
 impl App {
+    /// Looks at the locks once, for the reasons of many tasks.
+    pub fn reasons(&self) -> Result<Reasons<'_>, AppError> {
+        let locks = if self.store.has_layout()? { self.store.lock_index()? } else { LockIndex::default() };
+        Ok(Reasons { app: self, locks })
+    }
+
     /// Says why a task, or what is first in a lane, does not run.
     pub fn explain(&self, target: &Target) -> Result<Why, AppError> {
         match target {
@@ -56,16 +80,16 @@ impl App {
                 Some(Some(started)) => Some((started.supervisor.pid, self.store.is_supervised(id)?)),
                 Some(None) | None => None,
             };
-            let lanes = if task.status.is_final() { Vec::new() } else { self.lanes_now(&task)? };
+            let lanes = if task.status.is_final() { Vec::new() } else { self.lanes_now(&task, None)? };
             return Ok(TaskWhy { task, obstacles: Vec::new(), lanes, supervisor });
         }
-        let situation = self.situation(&task)?;
+        let situation = self.situation(&task, None)?;
         let obstacles = obstacles(&task, &situation).collect();
         Ok(TaskWhy { task, obstacles, lanes: situation.lanes, supervisor: None })
     }
 
     fn explain_lane(&self, lane: &LaneName) -> Result<LaneWhy, AppError> {
-        let now = self.lane_now(lane)?;
+        let now = self.lane_now(lane, None)?;
         let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new() };
         if !lane.is_user() || !self.store.has_layout()? {
             return Ok(why);
@@ -84,13 +108,13 @@ impl App {
     /// The first reason why a pending task does not start, for the REASON column; `None` when it would start at the next
     /// pass.
     pub fn first_obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
-        let situation = self.situation(task)?;
+        let situation = self.situation(task, None)?;
         Ok(obstacles(task, &situation).next())
     }
 
-    /// How many tasks of the same user come before a pending one.
+    /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
     pub fn position(&self, task: &Task) -> Result<u64, AppError> {
-        Ok(self.store.position(task)?)
+        Ok(self.store.position(task, MOST_AHEAD)?)
     }
 
     /// The task that waits longest, with its first reason in words; `None` when none waits for anything.
@@ -109,11 +133,11 @@ impl App {
     }
 
     /// Everything that admission looks at for a pending task.
-    pub(super) fn situation(&self, task: &Task) -> Result<Situation, AppError> {
+    pub(super) fn situation(&self, task: &Task, locks: Option<&LockIndex>) -> Result<Situation, AppError> {
         let is_parked = task.due_at.is_some_and(|at| at > self.store.now()) || !self.unfinished_before(task).is_empty();
-        let ahead = if is_parked { 0 } else { self.store.position(task)? };
+        let ahead = if is_parked { 0 } else { self.store.position(task, MOST_AHEAD)? };
         let queue = self.queue_situation(task, ahead)?;
-        let mut lanes = self.lanes_now(task)?;
+        let mut lanes = self.lanes_now(task, locks)?;
         // A claim takes the lanes first and moves the record then: a task is not in its own way.
         let own = task.id.to_string();
         for lane in &mut lanes {
@@ -122,12 +146,16 @@ impl App {
         Ok(Situation { lanes, has_dispatcher: self.has_dispatcher()?, ..queue })
     }
 
-    fn lanes_now(&self, task: &Task) -> Result<Vec<LaneNow>, AppError> {
-        task.all_lanes().iter().map(|lane| self.lane_now(lane)).collect()
+    fn lanes_now(&self, task: &Task, locks: Option<&LockIndex>) -> Result<Vec<LaneNow>, AppError> {
+        task.all_lanes().iter().map(|lane| self.lane_now(lane, locks)).collect()
     }
 
-    fn lane_now(&self, lane: &LaneName) -> Result<LaneNow, AppError> {
-        let holders = self.holders(lane)?.iter().map(holder_of).collect();
+    fn lane_now(&self, lane: &LaneName, locks: Option<&LockIndex>) -> Result<LaneNow, AppError> {
+        let views = match locks {
+            Some(locks) => self.store.holders_in(locks, lane, self.config.lock_timeout_ms(lane), judge)?,
+            None => self.holders(lane)?,
+        };
+        let holders = views.iter().map(holder_of).collect();
         Ok(LaneNow { lane: lane.clone(), limit: self.config.limit(lane), holders })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::exit::Exit;
 use super::report::Report;
+use crate::app::explain::MOST_AHEAD;
 use crate::app::{AppError, Holder, Kind, Obstacle};
 use crate::model::judgement::{Reason, Verdict};
 use crate::model::task::Outcome;
@@ -79,7 +80,11 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             (text, names.first().map(|name| format!("luzia explain {name}")))
         }
         Obstacle::Priority { ahead } => {
-            let noun = if *ahead == 1 { "task" } else { "tasks" };
+            let noun = match *ahead {
+                1 => "task",
+                MOST_AHEAD => "or more tasks",
+                _ => "tasks",
+            };
             let text = format!("{ahead} {noun} of user \"{}\" come first", task.user);
             (text, Some(format!("luzia list -u {}", task.user)))
         }

@@ -2,11 +2,13 @@
 //! Changes nothing.
 
 use super::error::{Result, StoreError};
+use super::guard::Guards;
 use super::{Store, layout, sidecar};
 use crate::model::judgement::{Evidence, Judge, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::{LaneName, LockKind, LockRecord, TaskId};
 use crate::os::{FileKind, Open};
+use std::collections::HashMap;
 
 /// One lock as it was found, with the verdict on its holder.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,6 +60,18 @@ pub fn lock_state(verdict: &Verdict) -> &'static str {
 pub(crate) struct Limits {
     pub timeout_ms: u64,
     pub max_age_ms: Option<u64>,
+}
+
+/// Which slots of which lanes were occupied at one moment: for whoever looks at many lanes, because each look by itself
+/// lists all locks.
+#[derive(Debug, Default)]
+pub struct LockIndex(HashMap<String, Vec<u32>>);
+
+impl LockIndex {
+    /// The occupied slots of a lane, in order.
+    pub fn slots(&self, lane_stem: &str) -> &[u32] {
+        self.0.get(lane_stem).map_or(&[], Vec::as_slice)
+    }
 }
 
 impl Store {
@@ -124,17 +138,53 @@ impl Store {
 
     /// Every holder of a lane, judged under its guard.
     pub fn holders(&self, lane: &LaneName, timeout_ms: u64, judge: Judge) -> Result<Vec<LockView>> {
-        let stem = lane.stem();
         if !self.has_layout()? {
             return Ok(Vec::new());
         }
         let mut guards = self.enter_to_look(lane)?;
-        let mut slots = self.occupied_slots(&stem)?;
+        let mut slots = self.occupied_slots(&lane.stem())?;
         if guards.is_empty() && !slots.is_empty() {
             // It was made, and the lane was taken, since we looked for it.
             guards = self.enter_to_look(lane)?;
-            slots = self.occupied_slots(&stem)?;
+            slots = self.occupied_slots(&lane.stem())?;
         }
+        self.views(lane, slots, guards, timeout_ms, judge)
+    }
+
+    /// The holders of a lane among those that an index knows. One that came since is not seen.
+    pub fn holders_in(
+        &self,
+        index: &LockIndex,
+        lane: &LaneName,
+        timeout_ms: u64,
+        judge: Judge,
+    ) -> Result<Vec<LockView>> {
+        let slots = index.slots(&lane.stem()).to_vec();
+        if slots.is_empty() {
+            return Ok(Vec::new());
+        }
+        let guards = self.enter_to_look(lane)?;
+        self.views(lane, slots, guards, timeout_ms, judge)
+    }
+
+    /// Which slots are occupied right now, in all lanes, by one listing.
+    pub fn lock_index(&self) -> Result<LockIndex> {
+        let mut index = LockIndex::default();
+        for (stem, slot) in self.lock_stems()? {
+            index.0.entry(stem).or_default().push(slot);
+        }
+        Ok(index)
+    }
+
+    fn views(
+        &self,
+        lane: &LaneName,
+        slots: Vec<u32>,
+        guards: Guards<'_>,
+        timeout_ms: u64,
+        judge: Judge,
+    ) -> Result<Vec<LockView>> {
+        let stem = lane.stem();
         let limits = Limits { timeout_ms, max_age_ms: None };
         let views: Result<Vec<_>> = slots.into_iter().map(|slot| self.view(&stem, slot, limits, judge)).collect();
         let mut views: Vec<LockView> = views?.into_iter().flatten().collect();

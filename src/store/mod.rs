@@ -33,7 +33,7 @@ pub use events::{Event, EventSink};
 pub use inspect::{Moded, Purpose};
 pub use lifecycle::{Claim, Claimed, Ending, Found, Next, Removed};
 pub use locks::{Acquired, Break, LaneNeed, Release, Released, Request};
-pub use look::{LockView, lock_state};
+pub use look::{LockIndex, LockView, lock_state};
 pub use order::KeySlot;
 pub use record::{DEFAULT_GRACE_MS, decode_task, encode_task};
 pub use release::Cleanup;

@@ -206,17 +206,23 @@ impl Store {
         Ok(None)
     }
 
-    /// How many tasks of the same lane come before this one.
-    pub fn position(&self, task: &Task) -> Result<u64> {
+    /// How many tasks of the same lane come before this one; `most` when there are as many or more, which are not counted.
+    pub fn position(&self, task: &Task, most: u64) -> Result<u64> {
         let stem = LaneName::user(&task.user).stem();
         let mut ahead = 0;
         for priority in (0..=task.priority.number()).filter_map(Priority::new) {
+            let is_own = priority == task.priority;
             for segment in self.folders(&layout::pending_lane(priority, &stem))? {
                 let Some(segment) = spelling::number(&segment) else { continue };
-                let folder = layout::pending_segment(priority, &stem, segment);
-                let before = |id: &TaskId| priority < task.priority || *id < task.id;
-                let count = self.records(&folder)?.into_iter().filter(before).count();
-                ahead += u64::try_from(count).unwrap_or(0);
+                if is_own && segment > layout::segment(task.id) {
+                    continue;
+                }
+                let before = |id: &TaskId| !is_own || *id < task.id;
+                let records = self.records(&layout::pending_segment(priority, &stem, segment))?;
+                ahead += u64::try_from(records.into_iter().filter(before).count()).unwrap_or(0);
+                if ahead >= most {
+                    return Ok(most);
+                }
             }
         }
         Ok(ahead)

@@ -5,7 +5,7 @@ use super::spool::Place;
 use super::{Store, layout, spelling};
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
 use crate::os::FileKind;
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// How many tasks stand where.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -84,12 +84,6 @@ impl Iterator for Survey<'_> {
 }
 
 impl Store {
-    /// The names of all lock files, without their ending.
-    pub fn locked_stems(&self) -> Result<HashSet<String>> {
-        let names = self.list(layout::LOCKS)?;
-        Ok(names.iter().filter_map(|entry| entry.name.strip_suffix(".lock")).map(str::to_owned).collect())
-    }
-
     /// The lane of a folder of pending tasks: by its name, or, for a hashed name, by the first record in it.
     pub fn pending_lane_name(&self, stem: &str) -> Result<Option<LaneName>> {
         if let Some(lane) = LaneName::from_stem(stem) {

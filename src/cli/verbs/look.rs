@@ -1,6 +1,6 @@
 //! `list`, `show`, `logs` and `explain`.
 
-use crate::app::explain::{LaneWhy, TaskWhy, Why};
+use crate::app::explain::{LaneWhy, Reasons, TaskWhy, Why};
 use crate::app::list::{Filter, Shown};
 use crate::app::logs::Stream;
 use crate::app::{App, AppError, Obstacle};
@@ -59,17 +59,18 @@ pub fn list(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
     for error in &bad {
         console.say(&format!("warning: {error}"));
     }
+    let reasons = app.reasons()?;
     if console.is_json() {
         let mut items = Vec::with_capacity(tasks.len());
         for (at, task) in tasks.iter().enumerate() {
-            items.push(task_json(app, task, reason(app, task, at)?, console)?);
+            items.push(task_json(app, task, reason(&reasons, task, at)?, console)?);
         }
         console.items("list", items)?;
         return Ok(Exit::Done.code());
     }
     let mut table = Table::new(&COLUMNS);
     for (at, task) in tasks.iter().enumerate() {
-        let reason = if console.format == OutputFormat::Name { None } else { reason(app, task, at)? };
+        let reason = if console.format == OutputFormat::Name { None } else { reason(&reasons, task, at)? };
         table.toned_row(row(task, reason.as_ref(), console));
     }
     if !table.is_empty() || console.format != OutputFormat::Name {
@@ -78,11 +79,11 @@ pub fn list(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
     Ok(Exit::Done.code())
 }
 
-fn reason(app: &App, task: &Task, at: usize) -> Result<Option<Obstacle>, AppError> {
+fn reason(reasons: &Reasons<'_>, task: &Task, at: usize) -> Result<Option<Obstacle>, AppError> {
     if task.status != Status::Pending || at >= REASONS_IN_FULL {
         return Ok(None);
     }
-    app.first_obstacle(task)
+    reasons.first_obstacle(task)
 }
 
 fn state_of(state: TaskState) -> Status {

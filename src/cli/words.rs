@@ -80,12 +80,12 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             (text, names.first().map(|name| format!("luzia explain {name}")))
         }
         Obstacle::Priority { ahead } => {
-            let noun = match *ahead {
-                1 => "task",
-                MOST_AHEAD => "or more tasks",
-                _ => "tasks",
+            let (noun, verb) = match *ahead {
+                1 => ("task", "comes"),
+                MOST_AHEAD => ("or more tasks", "come"),
+                _ => ("tasks", "come"),
             };
-            let text = format!("{ahead} {noun} of user \"{}\" come first", task.user);
+            let text = format!("{ahead} {noun} of user \"{}\" {verb} first", task.user);
             (text, Some(format!("luzia list -u {}", task.user)))
         }
         Obstacle::LaneOrder { lane, first } => {
@@ -159,4 +159,18 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         members.extend(evidence);
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests_support::task;
+
+    #[test]
+    fn tasks_ahead_are_counted_up_to_a_bound_and_the_words_say_so() {
+        let said = |ahead| obstacle_text(&Obstacle::Priority { ahead }, &task(1), Timestamp(0)).0;
+        assert_eq!(said(1), "1 task of user \"alice\" comes first");
+        assert_eq!(said(9999), "9999 tasks of user \"alice\" come first");
+        assert_eq!(said(10_000), "10000 or more tasks of user \"alice\" come first");
+    }
 }

@@ -63,12 +63,18 @@ fn a_command_gets_three_descriptors_and_the_tree_lock_only() {
     });
 }
 
+/// The session of a process, zero where its leader is outside this pid namespace (getsid(2)).
+fn session(pid: u32) -> u32 {
+    let pid = nix::unistd::Pid::from_raw(pid.try_into().unwrap());
+    nix::unistd::getsid(Some(pid)).unwrap().as_raw().try_into().unwrap()
+}
+
 #[test]
 fn a_supervisor_has_its_own_session_and_inherits_orphans() {
     let name = "a_supervisor_has_its_own_session_and_inherits_orphans";
     // With job control the shell would make it a leader; without, it is none and can have a session.
     alone(module_path!(), name, r#""$@""#, || {
-        let own = || rustix::process::getsid(None).unwrap() == rustix::process::getpid();
+        let own = || session(std::process::id()) == std::process::id();
         assert!(!own());
         RealProcesses.become_supervisor().unwrap();
         assert!(own());
@@ -176,8 +182,8 @@ fn a_launched_supervisor_holds_the_lock_and_nothing_of_its_caller() {
         assert!(!lock.try_lock(false).unwrap(), "the supervisor holds it");
         let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
         eventually("a session of its own", || {
-            let pid = rustix::process::Pid::from_raw(pid.parse().unwrap());
-            rustix::process::getsid(pid).ok() == pid
+            let pid = pid.parse().unwrap();
+            session(pid) == pid
         });
         kill(pid.parse().unwrap());
         eventually("the lock is free", || lock.try_lock(false).unwrap());

@@ -2,7 +2,8 @@
 //! depth first).
 //!
 //! A scenario is a function that sets up a fresh machine. The first failure stops the search and is repeated with its
-//! trace. `SIM_SEED=n` repeats one seed of every `seeds`; `SIM_ROUNDS=n` multiplies their number.
+//! trace. `SIM_SEED=n` repeats one seed of every `seeds`; `SIM_ROUNDS=n` multiplies their number, `SIM_FROM=n` begins with
+//! another one, and either makes them say how many there were.
 
 use super::choice::next_list;
 use super::{Choice, Sim};
@@ -118,9 +119,11 @@ pub fn explore(most: u64, scenario: impl Fn(&mut Sim)) -> Explored {
 /// Tries many seeds.
 pub fn seeds(range: Range<u64>, scenario: impl Fn(&mut Sim)) -> Explored {
     let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
-    let range = match (number("SIM_SEED"), number("SIM_ROUNDS")) {
-        (Some(seed), _) => seed..seed + 1,
-        (None, rounds) => range.start..range.start + (range.end - range.start) * rounds.unwrap_or(1),
+    let (seed, rounds, from) = (number("SIM_SEED"), number("SIM_ROUNDS"), number("SIM_FROM"));
+    let start = from.unwrap_or(range.start);
+    let range = match seed {
+        Some(seed) => seed..seed + 1,
+        None => start..start + (range.end - range.start) * rounds.unwrap_or(1),
     };
     let mut all = Explored::default();
     for seed in range {
@@ -132,6 +135,10 @@ pub fn seeds(range: Range<u64>, scenario: impl Fn(&mut Sim)) -> Explored {
             all.failure = Some(repeat(Sim::new(seed), &scenario));
             return all;
         }
+    }
+    if rounds.or(from).is_some() {
+        let Explored { runs, steps, kills, cuts, .. } = all;
+        println!("schedules: {runs}, operations: {steps}, kills: {kills}, power cuts: {cuts}");
     }
     all
 }

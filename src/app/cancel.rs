@@ -33,6 +33,10 @@ impl App {
                     if let Some(task) = self.cancel_pending(id, by, reason)? {
                         return Ok(task);
                     }
+                    // A result that nobody brought to its end may stand beside it.
+                    if !self.store.is_supervised(id)? {
+                        self.recover_now(id)?;
+                    }
                 }
                 Some((Place::Running | Place::Waiting, task)) => {
                     if !is_asked {

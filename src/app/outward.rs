@@ -34,7 +34,7 @@ impl App {
                         && conductor.mark_released(&task, lock_id, fence).is_ok();
                     closed.extend(is_closed.then_some(id));
                 }
-                self.store.discard_leftovers(id, lock)?;
+                self.store.discard_leftovers(id, Some(&task), lock)?;
             }
         }
         Ok(closed)

@@ -26,6 +26,8 @@ impl App {
                     self.unpark_if_free(&task, now, pass)?;
                     self.store.clear_timer(id, at)?;
                 }
+                // A timer that the record does not name is of the record to be, which its supervisor is about to park.
+                Some((Place::Running | Place::Waiting, task)) if ![task.due_at, task.start_by].contains(&Some(at)) => {}
                 Some(_) => self.store.clear_timer(id, at)?,
                 None if now.ms_since(at) > FORGET_TIMER_MS => self.store.clear_timer(id, at)?,
                 None => {}

@@ -44,8 +44,8 @@ impl Store {
             removed.push(path);
         }
         if !dry_run {
-            // A power cut may leave the folder of a hint without the hint; one in use is not empty.
-            for root in [layout::ORDER, layout::AFTER, layout::TIMERS] {
+            // A power cut may leave a folder of hints or parked tasks without any; one in use is not empty.
+            for root in [layout::ORDER, layout::AFTER, layout::TIMERS, layout::PARKED] {
                 for folder in self.list(root)? {
                     self.remove_dir(&format!("{root}/{}", folder.name))?;
                 }

@@ -86,6 +86,16 @@ pub(crate) fn running(id: TaskId) -> String {
     format!("{RUNNING}/{}.json", id.0)
 }
 
+/// The recorded start of a running task: beside its record, so that one sync of the folder covers both.
+pub(crate) fn started(id: TaskId) -> String {
+    format!("{RUNNING}/{}.started.json", id.0)
+}
+
+/// The record of a task as it will be when its end, or its retry, is carried out.
+pub(crate) fn result(id: TaskId) -> String {
+    format!("{RUNNING}/{}.result.json", id.0)
+}
+
 pub(crate) fn waiting(id: TaskId) -> String {
     format!("{WAITING}/{}.json", id.0)
 }
@@ -127,7 +137,15 @@ pub(crate) fn segment(id: TaskId) -> u64 {
 /// Whether a path is the place of a task's record.
 pub(crate) fn is_record(path: &str) -> bool {
     let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
-    path.ends_with(".json") && [PENDING, PARKED, RUNNING, WAITING, DONE].into_iter().any(below)
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    id_in(name).is_some() && [PENDING, PARKED, RUNNING, WAITING, DONE].into_iter().any(below)
+}
+
+/// The task to which a name in `running` belongs: its record, its start or its result.
+pub(crate) fn id_in_flight(file_name: &str) -> Option<TaskId> {
+    let name = file_name.strip_suffix(".json")?;
+    let of = |what| name.strip_suffix(what).and_then(spelling::task);
+    spelling::task(name).or_else(|| of(".started")).or_else(|| of(".result"))
 }
 
 /// The id in the name of a record, in its one spelling.

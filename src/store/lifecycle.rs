@@ -11,9 +11,6 @@ use crate::model::lock::Grant;
 use crate::model::{LaneName, Task, TaskId};
 use crate::os::Handle;
 
-/// A result that is being written.
-const RESULT_TMP: &str = "result.tmp";
-
 /// A task that this process may start.
 pub struct Claimed {
     /// The task.
@@ -165,7 +162,7 @@ impl Store {
     fn if_unused(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<Option<Box<dyn Handle>>> {
         let in_use = self.meta(&layout::running(id))?.is_some()
             || self.meta(&layout::waiting(id))?.is_some()
-            || self.meta(&layout::run_file(id, rundir::RESULT))?.is_some();
+            || self.meta(&layout::result(id))?.is_some();
         Ok((!in_use).then_some(lock))
     }
 
@@ -224,23 +221,28 @@ impl Store {
         }
     }
 
-    /// Records how a run ended. Commit point: the sync of its folder; what follows is finished by whoever comes next.
+    /// Records how a run ended. Commit point: the sync of `running`; what follows is finished by whoever comes next.
     pub fn record_ending(&self, ending: &Ending) -> Result<()> {
         let id = ending.task.id;
-        let bytes = encode_task(&ending.task)?;
-        let folder = layout::run_dir(id);
-        self.replace(&layout::run_file(id, RESULT_TMP), &layout::run_file(id, rundir::RESULT), &folder, &bytes, true)?;
-        self.sync_dir(layout::RUN)
+        let tmp = self.stage(id, &encode_task(&ending.task)?)?;
+        let path = layout::result(id);
+        match self.rename(&tmp, &path) {
+            Ok(true) => self.sync_dir(layout::RUNNING),
+            Ok(false) => Err(StoreError::io("rename", &tmp)(std::io::ErrorKind::NotFound.into())),
+            Err(error) => {
+                let _ = self.vfs.unlink(&tmp);
+                Err(error)
+            }
+        }
     }
 
     /// Takes back what a failed `record_ending` may have left, for a verb that answers with the error: what was asked for
     /// must not happen later. A supervisor does not do this, because its result is true.
     pub fn withdraw_ending(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
-        self.unlink(&layout::run_file(id, rundir::RESULT))?;
-        self.unlink(&layout::run_file(id, RESULT_TMP))?;
+        self.unlink(&layout::result(id))?;
         // What else is there belongs to recovery.
         let is_bare = self.list(&layout::run_dir(id))?.iter().all(|entry| entry.name == rundir::SUPERVISOR_LOCK);
-        if is_bare {
+        if is_bare && self.started(id)?.is_none() {
             self.remove_run_dir(id)?;
         }
         drop(lock);
@@ -248,7 +250,7 @@ impl Store {
     }
 
     fn read_result(&self, id: TaskId) -> Result<Option<Ending>> {
-        let path = layout::run_file(id, rundir::RESULT);
+        let path = layout::result(id);
         let read = self.read(&path).and_then(|bytes| bytes.map(|bytes| decode_task(&path, &bytes, None)).transpose());
         match read {
             Ok(task) => Ok(task.filter(|task| task.id == id).map(|task| Ending { task })),
@@ -261,17 +263,16 @@ impl Store {
     /// place in the queue. Gives the tasks that waited for its end. Idempotent; the lock goes last.
     pub fn settle(&self, ending: &Ending, lock: Box<dyn Handle>) -> Result<Vec<TaskId>> {
         let task = &ending.task;
-        let result = layout::run_file(task.id, rundir::RESULT);
+        let result = layout::result(task.id);
         self.unmark_order(task)?;
         let dependents = match &task.outcome {
             Some(outcome) => {
                 let day = outcome.completed_at.day();
                 self.make_dir(&format!("{}/{day}", layout::DONE))?;
+                self.leave_parked(task.id)?;
                 self.rename(&result, &layout::done(&day, task.id))?;
                 self.unlink(&layout::pending(task))?;
                 self.sweep_pending(task)?;
-                self.unlink(&layout::parked(task.id))?;
-                self.remove_dir(&format!("{}/{}", layout::PARKED, layout::segment(task.id)))?;
                 self.drop_key(task)?;
                 self.drop_hints(task)?;
                 self.list(&format!("{}/{}", layout::AFTER, task.id.0))?
@@ -281,7 +282,9 @@ impl Store {
             }
             None => {
                 if let Some(done) = self.find_done(task.id)? {
+                    // Gone for good before the other stands: where both are found, the finished one is the newer.
                     self.unlink(&done)?;
+                    self.sync_dir(done.rsplit_once('/').map_or(layout::DONE, |(folder, _)| folder))?;
                 }
                 if self.meta(&result)?.is_some() {
                     // A queued copy is of the time before it was over: a killed cancel leaves one, until the next claim.
@@ -298,6 +301,26 @@ impl Store {
         drop(lock);
         self.ring();
         Ok(dependents)
+    }
+
+    /// Removes a parked record for good, before it stands elsewhere: no pass would ever look at it again.
+    fn leave_parked(&self, id: TaskId) -> Result<()> {
+        let was_parked = self.unlink(&layout::parked(id))?;
+        self.sync_parked(id, was_parked)
+    }
+
+    /// Makes durable that a record left its parked place, and removes the folder if it is empty.
+    pub(crate) fn sync_parked(&self, id: TaskId, has_left: bool) -> Result<()> {
+        let folder = format!("{}/{}", layout::PARKED, layout::segment(id));
+        if has_left {
+            match self.vfs.sync_dir(&folder) {
+                // Whoever met it empty has removed it.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.sync_dir(layout::PARKED)?,
+                other => other.map_err(StoreError::io("sync", &folder))?,
+            }
+        }
+        self.remove_dir(&folder)?;
+        Ok(())
     }
 
     pub(crate) fn drop_hints(&self, task: &Task) -> Result<()> {
@@ -362,7 +385,15 @@ impl Store {
     }
 
     /// Removes what a crash left of a task whose record stands in the queue or is over: the caller has released its lanes.
-    pub fn discard_leftovers(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
+    /// Of one that is over, also the copies in the queue.
+    pub fn discard_leftovers(&self, id: TaskId, task: Option<&Task>, lock: Box<dyn Handle>) -> Result<()> {
+        if self.find_done(id)?.is_some() {
+            self.leave_parked(id)?;
+            if let Some(task) = task {
+                self.unlink(&layout::pending(task))?;
+                self.sweep_pending(task)?;
+            }
+        }
         self.unlink(&layout::running(id))?;
         self.unlink(&layout::waiting(id))?;
         self.remove_run_dir(id)?;
@@ -370,9 +401,10 @@ impl Store {
         Ok(())
     }
 
-    /// The tasks that may need recovery: every record in `running` and every run folder.
+    /// The tasks that may need recovery: everything in `running`, and every run folder.
     pub fn in_flight(&self) -> Result<Vec<TaskId>> {
-        let mut ids = self.records(layout::RUNNING)?;
+        let names = self.list(layout::RUNNING)?;
+        let mut ids: Vec<TaskId> = names.iter().filter_map(|entry| layout::id_in_flight(&entry.name)).collect();
         ids.extend(self.folders(layout::RUN)?.iter().filter_map(|name| spelling::task(name)));
         ids.sort_unstable();
         ids.dedup();

@@ -2,7 +2,7 @@
 //! conductor directory with the logs, and the events of a day of which nothing is left. Which ones is not decided here.
 
 use super::error::{Result, StoreError};
-use super::{Place, Store, layout, rundir};
+use super::{Place, Store, layout};
 use crate::model::{Task, TaskId, Timestamp};
 use crate::os::{FileKind, Open, Vfs};
 
@@ -66,7 +66,7 @@ impl Store {
         let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(false) };
         let path = layout::done(day, id);
         // Whoever retried it meanwhile has left traces, or has moved the record.
-        let is_open = self.meta(&layout::run_file(id, rundir::RESULT))?.is_some() || self.started(id)?.is_some();
+        let is_open = self.meta(&layout::result(id))?.is_some() || self.started(id)?.is_some();
         let task = if is_open { None } else { self.read_record(Place::Done, &path, id).unwrap_or(None) };
         if let Some(task) = &task {
             self.remove_conductor_dir(task)?;

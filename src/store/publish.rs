@@ -14,8 +14,8 @@ pub(crate) enum Publication {
     Taken,
     /// It has its name.
     Placed {
-        /// Whether folders were made on the way, whose own names are to be made durable too.
-        made_folders: bool,
+        /// The first of the folders that was made on the way: its own name and those below are to be made durable too.
+        first_made: Option<usize>,
     },
 }
 
@@ -115,16 +115,16 @@ impl Store {
     /// Gives a staged record its name without replacing anything; folders on the way are made again as long as others
     /// remove them for being empty. Syncs nothing.
     pub(crate) fn publish(&self, tmp: &str, to: &str, folders: &[String]) -> Result<Publication> {
-        let mut made_folders = false;
+        let mut first_made: Option<usize> = None;
         loop {
             match self.vfs.publish(tmp, to).map_err(StoreError::io("publish", to))? {
-                Published::Done => return Ok(Publication::Placed { made_folders }),
+                Published::Done => return Ok(Publication::Placed { first_made }),
                 Published::Exists => return Ok(Publication::Taken),
                 Published::NoDirectory => {
-                    for folder in folders {
+                    for (at, folder) in folders.iter().enumerate() {
                         // Others remove empty folders at any time, so a parent may be gone again: start over.
                         match self.vfs.make_dir(folder, 0o700) {
-                            Ok(made) => made_folders |= made,
+                            Ok(made) => first_made = [first_made, made.then_some(at)].into_iter().flatten().min(),
                             Err(error) if error.kind() == ErrorKind::NotFound && folder != &folders[0] => {
                                 break;
                             }

@@ -1,5 +1,5 @@
-//! `run/<id>/`: the private proof of a task's life, its recorded start, a request to cancel it, and its result. Only who
-//! holds `supervisor.lock` changes anything here, but for the request to cancel.
+//! `run/<id>/`: the private proof of a task's life and a request to cancel it; and its recorded start, in `running`. Only
+//! who holds `supervisor.lock` changes anything of these, but for the request to cancel.
 
 use super::error::{Result, StoreError};
 use super::{FORMAT_VERSION, Store, layout, record};
@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 pub const SUPERVISOR_LOCK: &str = "supervisor.lock";
 /// The file whose kernel lock the processes of a task's tree inherit.
 pub const TREE_LOCK: &str = "tree.lock";
-const STARTED: &str = "started.json";
 const CANCEL: &str = "cancel.json";
-pub(crate) const RESULT: &str = "result.json";
 
 /// The record of one launch, durable before the launch (P3).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,7 +54,7 @@ struct StartedFile {
     fence: u64,
 }
 
-/// `started.json` as it is written.
+/// A start as it is written.
 pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&StartedFile {
         v: FORMAT_VERSION,
@@ -70,7 +68,7 @@ pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
     })
 }
 
-/// Reads `started.json`; `None` when it is not whole.
+/// Reads a start; `None` when it is not whole.
 pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
     let file: StartedFile = record::object(bytes).ok()?;
     Some(Started {
@@ -157,23 +155,21 @@ impl Store {
         Err(busy())
     }
 
-    /// Records a start durably (P3). Commit point: the sync; the file's existence alone already means "started". The move
-    /// to `running` is synced with it: a file system that journals folders apart could bring the record back to its old
-    /// place, and the task would start again as if it never had.
+    /// Records a start durably (P3). Commit point: the sync of `running`; the file's existence alone already means
+    /// "started". The same sync covers the record's move to there: a file system that journals folders apart could bring
+    /// the record back to its old place, and the task would start again as if it never had.
     pub fn record_start(&self, id: TaskId, started: &Started) -> Result<()> {
-        let path = layout::run_file(id, STARTED);
+        let path = layout::started(id);
         let bytes = encode_started(started).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
         let mut handle = self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
         handle.sync_data().map_err(StoreError::io("sync", &path))?;
         drop(handle);
-        self.sync_dir(layout::RUNNING)?;
-        self.sync_dir(&layout::run_dir(id))?;
-        self.sync_dir(layout::RUN)
+        self.sync_dir(layout::RUNNING)
     }
 
     /// The recorded start of a task; `Some(None)` when it was being recorded at the moment of a crash.
     pub fn started(&self, id: TaskId) -> Result<Option<Option<Started>>> {
-        let path = layout::run_file(id, STARTED);
+        let path = layout::started(id);
         let bytes = match self.read(&path) {
             Err(StoreError::Corrupt { .. }) => return Ok(Some(None)),
             other => other?,
@@ -194,7 +190,8 @@ impl Store {
             return Ok(false);
         }
         match self.vfs.sync_dir(&layout::run_dir(id)) {
-            Ok(()) => Ok(true),
+            // The folder's own name was never synced: a start does not need it.
+            Ok(()) => self.sync_dir(layout::RUN).map(|()| true),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(StoreError::io("sync", &path)(error)),
         }
@@ -209,8 +206,10 @@ impl Store {
         }
     }
 
-    /// Removes `run/<id>/` with everything in it. The caller holds its `supervisor.lock`, which goes last.
+    /// Removes the recorded start and `run/<id>/` with everything in it. The caller holds its `supervisor.lock`, which
+    /// goes last.
     pub(crate) fn remove_run_dir(&self, id: TaskId) -> Result<()> {
+        self.unlink(&layout::started(id))?;
         for entry in self.list(&layout::run_dir(id))? {
             if entry.name != SUPERVISOR_LOCK {
                 self.unlink(&layout::run_file(id, &entry.name))?;

@@ -4,7 +4,7 @@
 use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
 use super::publish::Publication;
-use super::{Store, decode_task, encode_task, layout, rundir, spelling};
+use super::{Store, decode_task, encode_task, layout, spelling};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Tier, Timestamp};
 use crate::os::Open;
 use std::collections::BTreeMap;
@@ -129,14 +129,14 @@ impl Store {
             self.mark_order(task)?;
             (layout::pending(task), pending_folders(task))
         };
-        let Publication::Placed { made_folders } = self.publish(tmp, &path, &folders)? else {
+        let Publication::Placed { first_made } = self.publish(tmp, &path, &folders)? else {
             return Err(StoreError::io("publish", &path)(std::io::ErrorKind::AlreadyExists.into()));
         };
         if !durable {
             return Ok(());
         }
         let root = if is_parked { layout::PARKED } else { layout::PENDING };
-        self.sync_published(&path, &folders, made_folders.then_some(root))
+        self.sync_published(&path, root, &folders, first_made)
     }
 
     /// Whether a task must wait outside the scan, by its own members.
@@ -144,16 +144,16 @@ impl Store {
         !task.after.is_empty() || task.due_at.is_some_and(|at| at > self.clock.now())
     }
 
-    /// Makes a published name durable: its folder, and with `root` every folder above it up to there, because they are
-    /// new. (A folder that another process made is as durable as what is synced in it: its own name was journalled
-    /// before.) Its folder may be gone already when a dispatcher was quick; then the record stands elsewhere, and
-    /// everything is synced.
-    fn sync_published(&self, path: &str, folders: &[String], root: Option<&str>) -> Result<()> {
+    /// Makes a published name durable: its folder, and every folder in which a new one was made on the way, `root`
+    /// being that of the first. (A folder that another process made is as durable as what is synced in it: its own name
+    /// was journalled before.) Its folder may be gone already when a dispatcher was quick; then the record stands
+    /// elsewhere, and everything is synced.
+    fn sync_published(&self, path: &str, root: &str, folders: &[String], first_made: Option<usize>) -> Result<()> {
         if mutant!("mutant-no-dir-sync") {
             return Ok(());
         }
-        let depth = if root.is_some() { folders.len() } else { 1 };
-        for folder in folders.iter().rev().take(depth).map(String::as_str).chain(root) {
+        let depth = 1 + first_made.map_or(0, |first| folders.len() - first);
+        for folder in folders.iter().rev().map(String::as_str).chain([root]).take(depth) {
             match self.vfs.sync_dir(folder) {
                 Ok(()) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -243,11 +243,11 @@ impl Store {
         let running = layout::running(id);
         // The usual case first, but a running record that has a pending or finished copy is only what a crash left.
         let is_running = exists(&running)?;
-        if exists(&layout::parked(id))? {
-            return Ok(Some((Place::Parked, layout::parked(id))));
-        }
         if let Some(path) = self.find_done(id)? {
             return Ok(Some((Place::Done, path)));
+        }
+        if exists(&layout::parked(id))? {
+            return Ok(Some((Place::Parked, layout::parked(id))));
         }
         if is_running && self.is_supervised(id)? {
             return Ok(Some((Place::Running, running)));
@@ -261,11 +261,11 @@ impl Store {
         if exists(&layout::waiting(id))? {
             return Ok(Some((Place::Waiting, layout::waiting(id))));
         }
-        // It may have moved on behind our back; and between two places it stands in its run folder.
+        // It may have moved on behind our back; and between two places it is its own result.
         if let Some(path) = self.find_done(id)? {
             return Ok(Some((Place::Done, path)));
         }
-        let result = layout::run_file(id, rundir::RESULT);
+        let result = layout::result(id);
         Ok(exists(&result)?.then_some((Place::Running, result)))
     }
 
@@ -405,13 +405,13 @@ impl Store {
                 self.unmark_order(task)?;
                 false
             }
-            Publication::Placed { made_folders } => {
+            Publication::Placed { first_made } => {
                 // The caller forgets why it was parked, and only that would find it again in its old place.
-                self.sync_published(&path, &folders, made_folders.then_some(layout::PENDING))?;
+                self.sync_published(&path, layout::PENDING, &folders, first_made)?;
                 true
             }
         };
-        self.remove_dir(&format!("{}/{}", layout::PARKED, layout::segment(task.id)))?;
+        self.sync_parked(task.id, is_parked)?;
         self.ring();
         Ok(is_parked)
     }

@@ -250,7 +250,7 @@ impl Store {
             Ok(())
         };
         let is_record = |name: &str, kind: FileKind| kind == FileKind::File && layout::id_in(name).is_some();
-        look(layout::RUNNING, &is_record)?;
+        look(layout::RUNNING, &|name, kind| kind == FileKind::File && layout::id_in_flight(name).is_some())?;
         look(layout::WAITING, &is_record)?;
         look(layout::RUN, &|name, kind| kind == FileKind::Dir && spelling::task(name).is_some())?;
         look(layout::PENDING, &|name, kind| {

@@ -63,7 +63,7 @@ pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Resul
             if let Some(task) = &task {
                 store.release_task(id, &task.all_lanes())?;
             }
-            store.discard_leftovers(id, found.lock)?;
+            store.discard_leftovers(id, task.as_ref(), found.lock)?;
             return Ok(None);
         }
     };

@@ -119,7 +119,7 @@ fn a_task_that_started_others_does_not_end_what_follows_them() {
         "{0} enqueue -u bob -- sleep 0.2; {0} enqueue -u bob -- sleep 2; {0} dispatch --once; \
          until test -e {1}; do sleep 0.05; done",
         luzia.display(),
-        place.path("run/3/started.json").display()
+        place.path("spool/running/3.started.json").display()
     );
     let output = place.command("enqueue -u alice --shell").arg(&script).output().unwrap();
     assert!(output.status.success());
@@ -170,4 +170,33 @@ fn an_outward_directory_that_missed_the_end_of_its_task_is_closed_later() {
     assert_eq!((&meta["status"], &meta["lock_released"]), (&"completed".into(), &true.into()));
     assert!(place.path("conductor/_/active/task_7").exists(), "nothing is known of it");
     assert!(!place.path("run/1").exists());
+}
+
+#[test]
+fn a_cancel_brings_to_its_end_what_a_power_cut_left_of_a_retry() {
+    let place = Place::new();
+    place.ok("enqueue -u a -- true");
+    // The record to be of somebody who died after its commit point, beside the copy that the next pass would replace.
+    fs::copy(place.path("spool/pending/5/user_a/0/1.json"), place.path("spool/running/1.result.json")).unwrap();
+    let begin = Instant::now();
+    assert_eq!(place.code("cancel 1"), Some(0), "it is queued, and nobody else acts for it");
+    assert!(begin.elapsed() < Duration::from_secs(8), "it does not wait for somebody who would");
+    assert_eq!(place.status(1), "cancelled");
+}
+
+#[test]
+fn a_timer_of_the_next_attempt_outlives_a_pass_that_still_sees_the_last_one_run() {
+    let place = Place::new();
+    place.ok("enqueue -u a -- sleep 2");
+    place.ok("dispatch --once");
+    // Its supervisor sets the timer of a further attempt before it parks the record, and may be stopped in between.
+    let hour = place.path("spool/timers/491111");
+    fs::create_dir_all(&hour).unwrap();
+    let timer = hour.join("1768000000000.1");
+    fs::write(&timer, "").unwrap();
+    place.ok("dispatch --once");
+    assert!(timer.exists(), "without it nobody would look at the parked record again");
+    place.ok("wait 1");
+    place.ok("dispatch --once");
+    assert!(!timer.exists(), "it means nothing once the task is over");
 }

@@ -147,7 +147,7 @@ fn claim_one(world: &World) {
     let point = strace::Point { call, n: 1, fault: strace::Fault::Kill };
     run(strace::command(world, &log, false, Some(&point), &["dispatch", "--once"]), super::harness::PATIENCE);
     let claimed = world.state.join("spool/running/1.json").exists();
-    assert!(claimed && !world.state.join("run/1/started.json").exists(), "a claim without a supervisor");
+    assert!(claimed && !world.state.join("spool/running/1.started.json").exists(), "a claim without a supervisor");
 }
 
 /// A task that died with everything it had.

@@ -132,7 +132,7 @@ impl World {
 
     /// The supervisor of a task whose start was recorded.
     pub fn supervisor_of(&self, id: u64) -> i32 {
-        let path = self.state.join(format!("run/{id}/started.json"));
+        let path = self.state.join(format!("spool/running/{id}.started.json"));
         let pid = || {
             let started: serde_json::Value = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
             i32::try_from(started["pid"].as_i64()?).ok()

@@ -102,7 +102,7 @@ impl Book {
     /// A command starts: its start was recorded, and it may run.
     fn start(&mut self, world: &World, command: &Command) -> Result<(), String> {
         let id = variable(command, "LUZIA_TASK_ID").trim_start_matches("task_").parse().map_err(|_| "no task")?;
-        let path = format!("/s/run/{id}/started.json");
+        let path = format!("/s/spool/running/{id}.started.json");
         let record: serde_json::Value = serde_json::from_slice(world.peek(&path).ok_or("its start is not recorded")?)
             .map_err(|error| format!("its start: {error}"))?;
         if !world.disk.is_safe(&path) {
@@ -173,7 +173,7 @@ fn is_somewhere(world: &World, task: &Task) -> bool {
         format!("/s/spool/parked/{}/{id}.json", id / 1000),
     ];
     let result = || {
-        let bytes = world.peek(&format!("/s/run/{id}/result.json")).unwrap_or_default();
+        let bytes = world.peek(&format!("/s/spool/running/{id}.result.json")).unwrap_or_default();
         serde_json::from_slice::<serde_json::Value>(bytes).is_ok()
     };
     paths.iter().any(|path| world.peek(path).is_some()) || done(world, id) > 0 || result()

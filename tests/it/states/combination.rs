@@ -243,16 +243,17 @@ impl Combination {
         if self.is_started {
             let started = serde_json::json!({ "v": 1, "start": 1, "at": "2026-01-09T23:00:00.000Z", "pid": 4, "pid_start": 1,
                 "boot_id": "other", "lock_id": "task_1_1767999000", "fence": 1 });
-            write(&files, &run("started.json"), started.to_string().as_bytes());
+            write(&files, &format!("spool/running/{ID}.started.json"), started.to_string().as_bytes());
         }
         if self.tree != Tree::Absent {
             write(&files, &run("tree.lock"), b"");
         }
+        let result = format!("spool/running/{ID}.result.json");
         match self.result {
             Outcome::None => {}
-            Outcome::Torn => write(&files, &run("result.json"), &encode_task(&over()).unwrap()[..40]),
-            Outcome::Over => write(&files, &run("result.json"), &encode_task(&over()).unwrap()),
-            Outcome::Again => write(&files, &run("result.json"), &encode_task(&task()).unwrap()),
+            Outcome::Torn => write(&files, &result, &encode_task(&over()).unwrap()[..40]),
+            Outcome::Over => write(&files, &result, &encode_task(&over()).unwrap()),
+            Outcome::Again => write(&files, &result, &encode_task(&task()).unwrap()),
         }
         if self.is_cancelled {
             let request = CancelRequest { by: "me".into(), reason: None, grace_ms: Some(20) };

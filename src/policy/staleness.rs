@@ -124,7 +124,7 @@ fn judge_foreign(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
 }
 
 /// Milliseconds since the last refresh: by the boot clock when it was recorded in this boot and the wall clock disagrees
-/// with it, else by the wall clock and the latest of the recorded times and the files' own that is not in the future.
+/// with it, else by the wall clock and the recorded time; for a lock of another program, see [`latest_of_foreign`].
 fn age_ms(seen: &Evidence, record: &LockRecord) -> i64 {
     let recorded = record.refreshed_at.or(record.acquired_at);
     if let (Some(at), Some(boot_ms)) = (recorded, record.refreshed_boot_ms)
@@ -134,17 +134,28 @@ fn age_ms(seen: &Evidence, record: &LockRecord) -> i64 {
         let by_wall = seen.now.ms_since(at);
         return if by_boot.abs_diff(by_wall) > CLOCK_TOLERANCE_MS.unsigned_abs() { by_boot } else { by_wall };
     }
-    let plausible = |at: &Timestamp| seen.now.ms_since(*at) >= -CLOCK_TOLERANCE_MS;
     let latest = match record.kind {
-        LockKind::Foreign => {
-            [recorded, Some(seen.lock_modified), seen.sidecar_modified].into_iter().flatten().filter(plausible).max()
-        }
+        LockKind::Foreign => latest_of_foreign(seen, recorded),
         LockKind::Task | LockKind::Process | LockKind::Lease | LockKind::Wait => recorded.or(Some(seen.lock_modified)),
     };
     // What was refreshed in an earlier boot is at least as old as this boot, however the wall clock was set since.
     let is_earlier = record.boot_id.as_deref().is_some_and(|boot| boot != seen.boot_id);
     let at_least = if is_earlier { as_ms(seen.boot_ms) } else { 0 };
     latest.map_or(0, |at| seen.now.ms_since(at)).max(at_least)
+}
+
+/// The last refresh of a lock of another program: the time its sidecar records. The times of its files count too when
+/// they say that one of the two was touched after both were made, which is a refresh, or a newer lock whose sidecar is
+/// not written yet; and when no time is recorded. A time in the future says nothing.
+fn latest_of_foreign(seen: &Evidence, recorded: Option<Timestamp>) -> Option<Timestamp> {
+    let plausible = |at: &Timestamp| seen.now.ms_since(*at) >= -CLOCK_TOLERANCE_MS;
+    let recorded = recorded.filter(plausible);
+    let modified = [Some(seen.lock_modified), seen.sidecar_modified];
+    let apart = seen.sidecar_modified.map_or(0, |at| at.ms_since(seen.lock_modified).abs());
+    if recorded.is_some() && apart <= CORRUPT_GRACE_MS {
+        return recorded;
+    }
+    modified.into_iter().flatten().filter(plausible).chain(recorded).max()
 }
 
 fn as_ms(ms: u64) -> i64 {
@@ -333,8 +344,21 @@ mod tests {
         };
         check(&foreign(Some(NOW - 1), NOW - 5, NOW - 5), Reason::LeaseOver, true);
         check(&foreign(None, NOW - 600_001, NOW - 600_001), Reason::TooOld, true);
-        check(&foreign(None, 0, NOW - 5), Reason::LeaseRuns, false);
+        check(&foreign(None, NOW - 600_001, NOW - 5), Reason::TooOld, true);
+        check(&foreign(Some(NOW + 5), NOW - 600_001, NOW - 5), Reason::TooOld, true);
+        check(&foreign(None, NOW - 600_000, NOW - 600_000), Reason::LeaseRuns, false);
         check(&foreign(None, NOW * 2, NOW - 600_001), Reason::TooOld, true);
+        // One of its files was touched since: it was refreshed, or the sidecar is that of an earlier lock.
+        for refreshed in [
+            |seen: &mut Evidence| seen.lock_modified.0 += 3000,
+            |seen: &mut Evidence| {
+                seen.sidecar_modified = Some(Timestamp(NOW - 5));
+            },
+        ] {
+            let mut touched = foreign(None, NOW - 600_001, NOW - 600_001);
+            refreshed(&mut touched);
+            check(&touched, Reason::LeaseRuns, false);
+        }
     }
 
     proptest! {

@@ -35,6 +35,20 @@ fn a_bare_lock_file_is_honoured_until_it_is_old() {
 }
 
 #[test]
+fn an_old_lock_of_another_program_is_old_by_what_its_sidecar_says() {
+    // S3.9, S3.33
+    let place = prepared();
+    let at = |seconds: i64| chrono::DateTime::from_timestamp(now() + seconds, 0).unwrap().to_rfc3339();
+    for (acquired, removed) in [(-3605, "1"), (-3500, "0")] {
+        let record = json!({ "user": "x", "lock_id": "task_9_1", "task_id": "task_9", "acquired_at": at(acquired) });
+        put(&place, "user_x.lock", "", 0);
+        put(&place, "user_x.json", &record.to_string(), 0);
+        assert_eq!(place.ok(&["cleanup-stale", "3600"]).line(), removed);
+        place.luzia(&["check", "x"]).coded(if removed == "1" { 0 } else { 75 });
+    }
+}
+
+#[test]
 fn a_lock_file_of_the_future_is_not_for_ever() {
     let place = prepared();
     let sidecar = json!({ "task_id": "task_9", "acquired_at": "2099-01-01T00:00:00", "expires_at": null });

@@ -81,7 +81,7 @@ pub fn task(task: &Task) -> Value {
         "grace_ms": task.grace_ms,
         "start_by": maybe_time(task.start_by),
         "retries": task.retries,
-        "attempt": attempt(task),
+        "attempt": task.attempt(),
         "starts": task.starts,
         "started_at": maybe_time(start.map(|start| start.at)),
         "lock_id": start.map(|start| start.lock_id.as_str()),
@@ -120,14 +120,6 @@ fn end(outcome: &Outcome) -> Map<String, Value> {
     };
     members.extend(object(of_status));
     members
-}
-
-/// The number of the attempt that runs, comes next, or was the last.
-fn attempt(task: &Task) -> u32 {
-    match task.status {
-        Status::Failed | Status::Timeout => task.failures.max(1),
-        Status::Pending | Status::Running | Status::Waiting | Status::Completed | Status::Cancelled => task.attempt(),
-    }
 }
 
 fn object(value: Value) -> Map<String, Value> {

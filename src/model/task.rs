@@ -221,9 +221,15 @@ impl Task {
         lanes
     }
 
-    /// The number of the attempt that runs or comes next, from 1.
+    /// The number of the attempt that runs, comes next, or was the last, from 1.
     pub fn attempt(&self) -> u32 {
-        self.failures.saturating_add(1)
+        match self.status {
+            // The attempt that ended it is counted among its failures.
+            Status::Failed | Status::Timeout => self.failures.max(1),
+            Status::Pending | Status::Running | Status::Waiting | Status::Completed | Status::Cancelled => {
+                self.failures.saturating_add(1)
+            }
+        }
     }
 }
 

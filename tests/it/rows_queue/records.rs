@@ -92,3 +92,20 @@ fn lists_filter_sort_and_take_every_form() {
     assert!(!place.ok(&["list"]).out.contains('\u{1b}'), "no colour in a pipe");
     assert!(place.ok(&["list", "--color", "always"]).out.contains('\u{1b}'));
 }
+
+#[test]
+fn a_task_that_failed_has_the_number_of_its_last_attempt_everywhere() {
+    let place = Place::new();
+    let script = "echo $LUZIA_ATTEMPT; exit 3";
+    for (retries, last) in [("0", "1"), ("1", "2")] {
+        let ran = place.luzia(&["run", "-u", "a", "--retries", retries, "--", "sh", "-c", script]).coded(3);
+        assert_eq!(ran.line().lines().last(), Some(last));
+        let id = format!("task_{last}");
+        let text = std::fs::read(place.state().join(format!("conductor/_/done/{id}/meta.json"))).unwrap();
+        let meta: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!((meta["attempt"].to_string(), place.show(&id)["attempt"].to_string()), (last.into(), last.into()));
+        let listed = place.ok(&["list", "-a", "-o", "wide"]).out;
+        let row: Vec<&str> = listed.lines().find(|row| row.starts_with(&id)).unwrap().split_whitespace().collect();
+        assert_eq!(row[7], last, "{listed}");
+    }
+}

@@ -32,7 +32,7 @@ impl App {
         lock_id: Option<&str>,
         force: bool,
     ) -> Result<Given, AppError> {
-        let which = match (lock_id, holder) {
+        let mut which = match (lock_id, holder) {
             (Some(id), _) => Release::LockId(id.to_owned()),
             (None, Some(holder)) => Release::Holder(canonical_holder(holder)),
             (None, None) => Release::Whoever,
@@ -42,8 +42,13 @@ impl App {
         {
             return Err(AppError::usage(format!("\"{id}\" is no lock id of {holder}")));
         }
+        let mut ended = None;
         for _ in 0..10 {
             match self.store.release(lane, &which, self.config.lock_timeout_ms(lane), judge)? {
+                // A holder that was ended has given its lock back itself, and the lane may be the next one's already.
+                Released::Free | Released::NotYours(_) if ended.is_some() => {
+                    return Ok(Given { log: ended.iter().filter_map(released_line).collect(), lock: ended });
+                }
                 Released::Free => return Ok(Given { lock: None, log: Vec::new() }),
                 Released::Removed(lock) => return Ok(self.released(lock)),
                 Released::NotYours(view) => {
@@ -55,6 +60,10 @@ impl App {
                 Released::NeedsRecovery(task) => self.recover_now(task)?,
                 Released::Living(view) if force && !matches!(view.verdict, Verdict::Refused { .. }) => {
                     self.end_holder(&view)?;
+                    let lock = lock_of(lane, &view);
+                    // Only this holder was to be ended, never whoever comes after it.
+                    which = lock.lock_id.clone().map_or(which, Release::LockId);
+                    ended = Some(lock);
                 }
                 Released::Living(view) => return Err(living_error(lane, &view, self.store.now())),
             }
@@ -65,9 +74,7 @@ impl App {
 
     fn released(&self, lock: Break) -> Given {
         let holder = lock.holder.clone().unwrap_or_else(|| "unknown".to_owned());
-        let number = holder.strip_prefix("task_").unwrap_or(&holder);
-        let line = (lock.lane.kind() == "thread")
-            .then(|| format!("[MessageService] Thread {} lock released by execution {number}", lock.lane.key()));
+        let line = released_line(&lock);
         let mut event =
             Event::new("lock_released").in_lane(&lock.lane).with(json!({ "lock_id": lock.lock_id, "holder": holder }));
         event.message.clone_from(&line);
@@ -118,6 +125,26 @@ impl App {
         }
         Ok(())
     }
+}
+
+/// The lock of a holder that was ended.
+fn lock_of(lane: &LaneName, view: &LockView) -> Break {
+    Break {
+        lane: lane.clone(),
+        slot: view.slot,
+        lock_id: view.record().and_then(|record| record.lock_id.clone()),
+        holder: view.holder().map(str::to_owned),
+        why: None,
+        age_ms: view.age_ms,
+    }
+}
+
+/// `[MessageService] Thread 123 lock released by execution 100` for a thread's lane (S0.31).
+pub(super) fn released_line(lock: &Break) -> Option<String> {
+    let holder = lock.holder.as_deref().unwrap_or("unknown");
+    let number = holder.strip_prefix("task_").unwrap_or(holder);
+    (lock.lane.kind() == "thread")
+        .then(|| format!("[MessageService] Thread {} lock released by execution {number}", lock.lane.key()))
 }
 
 /// Who holds a lane, since when, whether it lives and how that is known, and what would change it (P7).

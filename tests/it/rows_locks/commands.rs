@@ -189,3 +189,19 @@ fn a_lane_with_a_limit_has_as_many_holders_and_no_more() {
     }
     place.ok(&["lock", "-l", "gpu", "-n", "--", "true"]);
 }
+
+#[test]
+fn force_ends_the_holder_and_nobody_who_comes_after_it() {
+    let place = Place::new();
+    place.gate("gate");
+    let first = place.enqueue(&["-u", "alice", "--", "sleep", "1000"]);
+    let next = place.enqueue(&["-u", "alice", "--", "sh", "-c", "read _ < $PLACE/gate"]);
+    place.ok(&["dispatch"]);
+    place.until_status(&first, "running");
+    let released = place.json(&["release", "alice", "--force"]);
+    assert_eq!((&released["released"], &released["lock"]["holder"]), (&json!(true), &json!(first)));
+    assert_eq!(place.status(&first), "cancelled");
+    place.until_status(&next, "running");
+    place.open_gate("gate");
+    place.until_status(&next, "completed");
+}

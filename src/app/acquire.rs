@@ -4,7 +4,7 @@ use super::cleanup::{broken_event, stale_line};
 use super::release::held_error;
 use super::{App, AppError, Kind};
 use crate::model::judgement::Verdict;
-use crate::model::lock::{Grant, canonical_holder};
+use crate::model::lock::Grant;
 use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name};
 use crate::policy::staleness::judge;
@@ -56,7 +56,7 @@ pub struct Checked {
 impl App {
     /// Takes a lease, waiting for the lane as long as was asked.
     pub fn acquire(&self, lease: &Lease) -> Result<Leased, AppError> {
-        let holder = canonical_holder(&lease.holder);
+        let holder = self.holder_name(&lease.holder)?;
         Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
         if lease.ttl_ms == Some(0) {
             return Err(AppError::usage("--ttl must be longer than 0"));

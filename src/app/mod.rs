@@ -29,6 +29,7 @@ pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, LockView, Started, lock_state};
 pub use error::{AppError, Kind, Refusal};
 
+use crate::model::lock::canonical_holder;
 use crate::model::{Config, LaneName, Target, Task, TaskId};
 use crate::policy::staleness::judge;
 use crate::store::{LaneNeed, Store};
@@ -98,6 +99,11 @@ impl App {
             AppError::usage(format!("\"{}\" is not a task", text.chars().take(80).collect::<String>()))
                 .hint("write a task as task_12 or 12; `luzia list -a` shows them")
         })
+    }
+
+    /// Reads a TASK argument that may be any name given to `acquire`; `self` is the task inside which this process runs.
+    pub fn holder_name(&self, text: &str) -> Result<String, AppError> {
+        if text == "self" { Ok(self.task_id(text)?.to_string()) } else { Ok(canonical_holder(text)) }
     }
 
     /// The task of a TASK argument, which must exist.

@@ -2,7 +2,6 @@
 
 use super::{App, AppError, Kind};
 use crate::model::judgement::Verdict;
-use crate::model::lock::canonical_holder;
 use crate::model::time::format_duration;
 use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp};
 use crate::os::Signal;
@@ -32,13 +31,14 @@ impl App {
         lock_id: Option<&str>,
         force: bool,
     ) -> Result<Given, AppError> {
-        let mut which = match (lock_id, holder) {
+        let holder = holder.map(|name| self.holder_name(name)).transpose()?;
+        let mut which = match (lock_id, &holder) {
             (Some(id), _) => Release::LockId(id.to_owned()),
-            (None, Some(holder)) => Release::Holder(canonical_holder(holder)),
+            (None, Some(holder)) => Release::Holder(holder.clone()),
             (None, None) => Release::Whoever,
         };
-        if let (Some(id), Some(holder)) = (lock_id, holder)
-            && !id.starts_with(&format!("{}_", canonical_holder(holder)))
+        if let (Some(id), Some(holder)) = (lock_id, &holder)
+            && !id.starts_with(&format!("{holder}_"))
         {
             return Err(AppError::usage(format!("\"{id}\" is no lock id of {holder}")));
         }

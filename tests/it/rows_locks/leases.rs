@@ -205,3 +205,14 @@ fn logs_of_threads_have_the_words_of_their_source() {
     let other = place.luzia(&["-v", "acquire", "alice", "--task", "101"]).coded(75);
     assert!(!other.err.contains("MessageService"), "{}", other.err);
 }
+
+#[test]
+fn inside_a_task_self_names_it_to_acquire_and_release_too() {
+    let place = Place::new();
+    let script = "$LUZIA acquire gpu:1 --task self && $LUZIA check gpu:1 --json; $LUZIA release gpu:1 self";
+    let ran = place.luzia(&["run", "-u", "a", "--", "sh", "-c", script]).coded(0);
+    assert!(ran.out.starts_with("task_1_") && ran.out.contains("\"activeExecutionId\": 1,"), "{}", ran.out);
+    place.ok(&["check", "gpu:1"]);
+    place.luzia(&["acquire", "gpu:1", "--task", "self"]).coded(2);
+    place.luzia(&["release", "gpu:1", "self"]).coded(2);
+}

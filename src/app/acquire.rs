@@ -84,7 +84,7 @@ impl App {
             Waited::Refreshed(grant) => Ok(Leased { grant, refreshed: true, log }),
             Waited::Held(view) => {
                 let mut error = held_error(&lease.lane, &view, self.store.now());
-                if let Some(line) = locked_line(&lease.lane, &view, &holder) {
+                if let Some(line) = locked_line(&lease.lane, view.holder(), &holder) {
                     self.store.note(&Event::new("lock_refused").in_lane(&lease.lane).saying(line.clone()));
                     log.push(line);
                 }
@@ -243,10 +243,10 @@ fn no_lane(request: &Request) -> AppError {
 }
 
 /// `[MessageService] Thread 123 locked by execution 100, cannot acquire for 101` (S0.30).
-pub(super) fn locked_line(lane: &LaneName, view: &LockView, wanted_by: &str) -> Option<String> {
+pub fn locked_line(lane: &LaneName, holder: Option<&str>, wanted_by: &str) -> Option<String> {
     let number = |name: &str| name.strip_prefix("task_").unwrap_or(name).to_owned();
     (lane.kind() == "thread").then(|| {
-        let holder = number(view.holder().unwrap_or("unknown"));
+        let holder = number(holder.unwrap_or("unknown"));
         format!(
             "[MessageService] Thread {} locked by execution {holder}, cannot acquire for {}",
             lane.key(),

@@ -343,7 +343,8 @@ impl App {
             json!({ "lanes": lanes, "fences": fences, "slots": grants.iter().map(|g| g.slot).collect::<Vec<_>>() });
         let of = |name| Event::of(name, &task).in_lane(&LaneName::user(&task.user));
         let steps = [of("polled"), of("selected"), of("locked").with(data)];
-        self.store.note_all(broken.iter().map(super::cleanup::broken_event).chain(steps));
+        let breaks = broken.iter().map(|lock| Event { task: Some(task.id), ..super::cleanup::broken_event(lock) });
+        self.store.note_all(breaks.chain(steps));
         let mut args = self.same_place.clone();
         args.extend(["supervise".to_owned(), task.id.to_string()]);
         // When no process can be made, the lock goes with its descriptor, and the record is taken back at the next pass.

@@ -2,7 +2,7 @@
 //! the command itself is dead, even when this process is killed.
 
 use super::acquire::{Waited, locked_line};
-use super::release::held_error;
+use super::release::{held_error, released_line};
 use super::{App, AppError, Kind};
 use crate::model::{LaneName, LockKind};
 use crate::os::{Exit, Signal, StartError, Woken};
@@ -35,8 +35,15 @@ impl Ran {
 }
 
 impl App {
-    /// Runs a command while holding a lane. `wait_ms`: `None` waits for ever.
-    pub fn lock(&self, lane: &LaneName, wait_ms: Option<u64>, command: &[String]) -> Result<Ran, AppError> {
+    /// Runs a command while holding a lane. `wait_ms`: `None` waits for ever. `log` gets the lines for `-v` as things
+    /// happen.
+    pub fn lock(
+        &self,
+        lane: &LaneName,
+        wait_ms: Option<u64>,
+        command: &[String],
+        log: &mut dyn FnMut(&str),
+    ) -> Result<Ran, AppError> {
         if self.reentrant(lane)?.is_some() {
             return self.run_here(command, &[], None);
         }
@@ -51,17 +58,18 @@ impl App {
             pid_watched: false,
             durable: false,
         };
-        let mut log = Vec::new();
-        let (grant, files) = match self.acquire_waiting(&request, wait_ms, &mut log)? {
+        let mut lines = Vec::new();
+        let (grant, files) = match self.acquire_waiting(&request, wait_ms, &mut lines)? {
             Waited::Granted(grant, files) => (grant, files),
             Waited::Held(view) => {
                 let mut error = held_error(lane, &view, self.store.now());
-                log.extend(locked_line(lane, &view, &request.holder));
-                error.0.log = log;
+                lines.extend(locked_line(lane, view.holder(), &request.holder));
+                error.0.log = lines;
                 return Err(error);
             }
             Waited::Refreshed(_) => return Err(AppError::new(Kind::Bug, "BUG", "a process has no lease to refresh")),
         };
+        lines.iter().for_each(|line| log(line));
         self.note_lock("lock_acquired", &grant, &request.holder, None);
         let Some(file) = files.into_iter().next() else {
             return Err(AppError::new(Kind::Bug, "BUG", "the lock file was not kept open"));
@@ -72,7 +80,9 @@ impl App {
         ];
         let ran = self.run_here(command, &env, file.share());
         if self.store.release_process(&grant, file)? {
-            self.note_lock("lock_released", &grant, &request.holder, None);
+            let line = released_line(lane, &request.holder);
+            line.iter().for_each(|line| log(line));
+            self.note_lock("lock_released", &grant, &request.holder, line);
         }
         ran
     }

@@ -47,7 +47,8 @@ impl App {
             match self.store.release(lane, &which, self.config.lock_timeout_ms(lane), judge)? {
                 // A holder that was ended has given its lock back itself, and the lane may be the next one's already.
                 Released::Free | Released::NotYours(_) if ended.is_some() => {
-                    return Ok(Given { log: ended.iter().filter_map(released_line).collect(), lock: ended });
+                    let line = ended.as_ref().and_then(|lock| released_line(lane, holder_of(lock)));
+                    return Ok(Given { lock: ended, log: line.into_iter().collect() });
                 }
                 Released::Free => return Ok(Given { lock: None, log: Vec::new() }),
                 Released::Removed(lock) => return Ok(self.released(lock)),
@@ -73,8 +74,8 @@ impl App {
     }
 
     fn released(&self, lock: Break) -> Given {
-        let holder = lock.holder.clone().unwrap_or_else(|| "unknown".to_owned());
-        let line = released_line(&lock);
+        let holder = holder_of(&lock);
+        let line = released_line(&lock.lane, holder);
         let mut event =
             Event::new("lock_released").in_lane(&lock.lane).with(json!({ "lock_id": lock.lock_id, "holder": holder }));
         event.message.clone_from(&line);
@@ -139,12 +140,15 @@ fn lock_of(lane: &LaneName, view: &LockView) -> Break {
     }
 }
 
+fn holder_of(lock: &Break) -> &str {
+    lock.holder.as_deref().unwrap_or("unknown")
+}
+
 /// `[MessageService] Thread 123 lock released by execution 100` for a thread's lane (S0.31).
-pub(super) fn released_line(lock: &Break) -> Option<String> {
-    let holder = lock.holder.as_deref().unwrap_or("unknown");
+pub(super) fn released_line(lane: &LaneName, holder: &str) -> Option<String> {
     let number = holder.strip_prefix("task_").unwrap_or(holder);
-    (lock.lane.kind() == "thread")
-        .then(|| format!("[MessageService] Thread {} lock released by execution {number}", lock.lane.key()))
+    (lane.kind() == "thread")
+        .then(|| format!("[MessageService] Thread {} lock released by execution {number}", lane.key()))
 }
 
 /// Who holds a lane, since when, whether it lives and how that is known, and what would change it (P7).

@@ -108,6 +108,12 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
     }
 }
 
+/// The line for `-v` about a thread whose lock keeps a task from starting (S0.30).
+pub fn locked_line(obstacle: &Obstacle, task: &Task) -> Option<String> {
+    let Obstacle::LaneFull { lane, holder, .. } = obstacle else { return None };
+    crate::app::acquire::locked_line(lane, holder.name.as_deref(), &task.id.to_string())
+}
+
 /// The command that would free a lane from a holder.
 pub fn release_command(lane: &str, holder: &Holder) -> String {
     let (name, lock_id) = (holder.name.as_deref(), holder.lock_id.as_deref());

@@ -26,7 +26,8 @@ pub fn lock(args: &LockArgs, app: &App, account: &dyn Fn() -> String, console: &
         }
     };
     let wait_ms = if args.nonblock { Some(0) } else { door::duration("wait", args.wait.as_deref())? };
-    match app.lock(&lane, wait_ms, &args.command) {
+    let ran = app.lock(&lane, wait_ms, &args.command, &mut |line| console.log(line));
+    match ran {
         Ok(ran) => Ok(match ran.end() {
             crate::app::lock::End::Code(code) => u8::try_from(code).unwrap_or(Exit::No.code()),
             crate::app::lock::End::Signal(signal) => Exit::of_signal(signal),

@@ -117,6 +117,7 @@ pub fn run(
             let mut error = AppError::new(Kind::Busy, "CANNOT_START", format!("it cannot start at once: {text}"))
                 .hint("without --no-wait it would wait for its turn");
             error.0.next = next.into_iter().collect();
+            error.0.log = words::locked_line(&obstacle, &task).into_iter().collect();
             return Err(error.into());
         }
     }
@@ -184,6 +185,9 @@ fn progress(task: &Task, obstacle: Option<&Obstacle>, console: &mut Console) {
         Some(Obstacle::NoDispatcher) | None if task.status == Status::Pending && !console.verbose => {}
         Some(obstacle) => {
             let (text, _) = words::obstacle_text(obstacle, task, console.now);
+            if let Some(line) = words::locked_line(obstacle, task) {
+                console.log(&line);
+            }
             console.say(&format!("luzia: {} waits: {text}", task.id));
         }
         None if task.status == Status::Running && !console.verbose => {}

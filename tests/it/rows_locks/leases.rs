@@ -216,3 +216,23 @@ fn inside_a_task_self_names_it_to_acquire_and_release_too() {
     place.luzia(&["acquire", "gpu:1", "--task", "self"]).coded(2);
     place.luzia(&["release", "gpu:1", "self"]).coded(2);
 }
+
+#[test]
+fn verbs_that_run_a_command_log_in_the_words_of_the_source_too() {
+    // S0.30, S0.31, S0.32
+    let place = Place::new();
+    let stale = "[MessageService] Lock on thread 7 is stale (";
+    for verb in [&["lock", "-l", "thread:7"][..], &["run", "-u", "a", "--thread", "7"]] {
+        acquire(&place, "thread:7", "100");
+        place.age_lock("thread_7", 650_000);
+        let ran = place.ok(&[&["-v"], verb, &["--", "true"]].concat());
+        let line = ran.err.lines().find(|line| line.starts_with(stale));
+        assert!(line.is_some_and(|line| line.ends_with("ms), clearing...")), "{verb:?}: {}", ran.err);
+    }
+    let ran = place.ok(&["-v", "lock", "-l", "thread:7", "--", "true"]);
+    assert!(ran.err.contains("[MessageService] Thread 7 lock released by execution pid-"), "{}", ran.err);
+    acquire(&place, "thread:7", "100");
+    let refused = place.luzia(&["-v", "run", "-u", "a", "--thread", "7", "--no-wait", "--", "true"]).coded(75);
+    let line = "[MessageService] Thread 7 locked by execution 100, cannot acquire for 2";
+    assert_eq!(refused.err.lines().next(), Some(line));
+}

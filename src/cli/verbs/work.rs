@@ -132,12 +132,11 @@ pub fn run(
     for line in app.event_messages(task.id, task.created_at)? {
         console.log(&line);
     }
-    if let Some(outcome) = task.outcome.as_ref().filter(|outcome| outcome.status != Status::Completed) {
-        console.say(&format!("luzia: {} {}: {}", task.id, task.status, outcome.summary));
-    }
     if console.is_json() {
         let value = json::single("run", json::task(&task));
         console.err_bytes(json::line(&value).as_bytes());
+    } else if let Some(outcome) = task.outcome.as_ref().filter(|outcome| outcome.status != Status::Completed) {
+        console.say(&format!("luzia: {} {}: {}", task.id, task.status, outcome.summary));
     }
     Ok(words::run_code(&task))
 }

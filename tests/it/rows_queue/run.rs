@@ -164,3 +164,11 @@ fn enqueue_that_waits_prints_the_id_and_ends_as_wait_does() {
     place.luzia(&["enqueue", "-u", "a", "--wait", "--timeout", "50ms", "--", "sleep", "99"]).coded(124);
     drop(daemon);
 }
+
+#[test]
+fn with_json_a_failed_run_says_only_its_document() {
+    let place = Place::new();
+    let ran = place.luzia(&["--json", "run", "-u", "a", "--", "sh", "-c", "exit 3"]).coded(3);
+    let document: serde_json::Value = serde_json::from_str(&ran.err).expect("one document");
+    assert_eq!((&document["schema"], &document["exit_code"]), (&json!("luzia.run/v1"), &json!(3)));
+}

@@ -5,7 +5,7 @@
 use super::enqueue::conductor_path;
 use super::{App, AppError};
 use crate::model::judgement::{Reason, Verdict};
-use crate::model::{LaneName, Status};
+use crate::model::{LaneName, Name, Status};
 use crate::policy::staleness::judge;
 use crate::store::{Break, ClaimedMeta, Conductor, Event, LockView, Release, Released};
 use serde_json::json;
@@ -38,7 +38,9 @@ impl App {
         let run_as = settings.and_then(|settings| settings.run_as.as_deref());
         let run_as = run_as.and_then(|name| self.store.account_id(name));
         let mut checked = Vec::new();
-        for claim in conductor.claims()? {
+        let mut claims = conductor.claims()?;
+        claims.extend(self.claims_in_done(&conductor, user.as_ref())?.into_iter().map(Ok));
+        for claim in claims {
             let answer = |dir: &str, released, refused| Checked {
                 project: project.to_owned(),
                 dir: dir.to_owned(),
@@ -63,6 +65,23 @@ impl App {
             }
         }
         Ok(checked)
+    }
+
+    /// The claims below `done/` that name a lock of the project's user. `done/` is not listed: it may hold every task
+    /// that ever was. A task of luzia is there a moment before its supervisor releases its lanes; that is no claim.
+    fn claims_in_done(&self, conductor: &Conductor, user: Option<&Name>) -> Result<Vec<ClaimedMeta>, AppError> {
+        let mut claims = Vec::new();
+        for view in self.locks()? {
+            let is_users = |lane: &LaneName| lane.is_user() && user.is_none_or(|user| lane.key() == user);
+            let lives = matches!(view.verdict, Verdict::Live { why, .. } if why.is_living_process());
+            let (Some(true), Some(task), false) = (view.lane.as_ref().map(is_users), view.holder(), lives) else {
+                continue;
+            };
+            claims.extend(conductor.claim_in_done(task)?.filter(|claim| {
+                claim.lock_id.is_some() && claim.lock_id == view.record().and_then(|record| record.lock_id.clone())
+            }));
+        }
+        Ok(claims)
     }
 
     /// A project needs no configuration, but then there must be tasks of it.

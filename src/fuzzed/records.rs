@@ -90,7 +90,7 @@ pub fn meta(bytes: &[u8]) {
         assert!(!is_object(bytes));
         return;
     };
-    let claim = conductor::claim_of("d".into(), members.clone(), 1000);
+    let claim = conductor::claim_of("d".into(), "active", members.clone(), 1000);
     let told = |name: &str| members.get(name).cloned().unwrap_or(Value::Null);
     for (name, value) in
         [("id", &claim.id), ("status", &claim.status), ("user", &claim.user), ("lock_id", &claim.lock_id)]

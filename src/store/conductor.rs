@@ -26,6 +26,8 @@ pub struct Conductor {
 pub struct ClaimedMeta {
     /// The name of its directory.
     pub dir: String,
+    /// Where its directory stands: below `active` or `done`.
+    pub place: &'static str,
     /// `id`.
     pub id: Option<String>,
     /// `status`.
@@ -211,16 +213,26 @@ impl Conductor {
                 claims.push(Err(path));
                 continue;
             };
-            claims.push(Ok(claim_of(entry.name, members, uid)));
+            claims.push(Ok(claim_of(entry.name, "active", members, uid)));
         }
         Ok(claims)
+    }
+
+    /// What the `meta.json` of one task below `done/` claims, for a lock that names the task: another program may have
+    /// moved the directory itself. `None` when there is none that reads.
+    pub fn claim_in_done(&self, id: &str) -> Result<Option<ClaimedMeta>> {
+        if crate::model::Name::new(id).is_err() || id.contains('/') || id.starts_with('.') {
+            return Ok(None);
+        }
+        let read = self.read_members(&format!("done/{id}/meta.json"))?;
+        Ok(read.map(|(members, uid)| claim_of(id.to_owned(), "done", members, uid)))
     }
 
     /// Sets `lock_released: true` in a foreign `meta.json`; everything else in it stays.
     pub fn acknowledge(&self, claim: &ClaimedMeta) -> Result<()> {
         let mut members = claim.members.clone();
         members.insert("lock_released".into(), true.into());
-        self.replace_meta(&format!("active/{}", claim.dir), &members)
+        self.replace_meta(&format!("{}/{}", claim.place, claim.dir), &members)
     }
 
     fn make_dir(&self, path: &str) -> Result<()> {
@@ -239,7 +251,7 @@ pub(crate) fn decode_members(bytes: &[u8]) -> Option<Map<String, Value>> {
 }
 
 /// What the members of a `meta.json` claim; a member of the wrong type claims nothing.
-pub(crate) fn claim_of(dir: String, members: Map<String, Value>, uid: u32) -> ClaimedMeta {
+pub(crate) fn claim_of(dir: String, place: &'static str, members: Map<String, Value>, uid: u32) -> ClaimedMeta {
     let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
     ClaimedMeta {
         id: text("id"),
@@ -250,6 +262,7 @@ pub(crate) fn claim_of(dir: String, members: Map<String, Value>, uid: u32) -> Cl
         lock_released: members.get("lock_released").and_then(Value::as_bool).unwrap_or(false),
         uid,
         dir,
+        place,
         members,
     }
 }

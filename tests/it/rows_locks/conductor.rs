@@ -153,3 +153,31 @@ fn a_project_needs_no_configuration_but_must_exist() {
     assert_eq!(place.ok(&["check-project", "solo"]).line(), "1");
     place.luzia(&["check-project", "sole"]).coded(66);
 }
+
+#[test]
+fn a_foreign_task_whose_directory_was_moved_to_done_gives_its_lock_back_once() {
+    // S3.20
+    for status in ["completed", "failed", "cancelled"] {
+        let place = project();
+        let lock_id = place.ok(&["acquire", "alice", "--task", "task_9"]).line();
+        std::fs::create_dir_all(place.path("conductor/done/task_9")).unwrap();
+        let path = place.path("conductor/done/task_9/meta.json");
+        let with = |status: &str, lock_id: &str| {
+            let meta = json!({ "id": "task_9", "status": status, "user": "alice", "lock_id": lock_id, "mine": [1] });
+            std::fs::write(&path, meta.to_string()).unwrap();
+        };
+        for (status, lock_id) in [("running", lock_id.as_str()), (status, "task_9_1")] {
+            with(status, lock_id);
+            assert_eq!(place.ok(&["check-project", "alice_project"]).line(), "0", "{status} {lock_id}");
+            place.luzia(&["check", "alice"]).coded(75);
+        }
+        with(status, &lock_id);
+        assert_eq!(place.ok(&["check-project", "alice_project"]).line(), "1");
+        place.ok(&["check", "alice"]);
+        let noted: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!((&noted["lock_released"], &noted["mine"]), (&json!(true), &json!([1])));
+        let before = place.snapshot();
+        assert_eq!(place.ok(&["check-project", "alice_project"]).line(), "0");
+        place.assert_unchanged(&before, "it");
+    }
+}

@@ -174,23 +174,32 @@ impl App {
         for ((line, _), task) in batch.iter().zip(&mut tasks) {
             self.check_dependencies(task).map_err(|error| line_error(*line, error))?;
         }
-        let keyless: Vec<usize> = (0..tasks.len()).filter(|at| tasks[*at].key.is_none()).collect();
-        if !keyless.is_empty() {
-            let first = self.store.reserve_ids(u64::try_from(keyless.len()).unwrap_or(u64::MAX))?;
-            for (offset, at) in (0..).zip(&keyless) {
-                tasks[*at].id = TaskId(first.0 + offset);
-            }
-            let plain: Vec<Task> = keyless.iter().map(|at| tasks[*at].clone()).collect();
-            self.accept(&plain)?;
-        }
         let mut accepted = Vec::with_capacity(tasks.len());
-        for (task, (_, new)) in tasks.into_iter().zip(batch) {
-            accepted.push(match task.key.clone() {
-                None => Accepted { task, created: true },
-                Some(key) => self.enqueue_keyed(task, &key, new.on_conflict.unwrap_or_default())?,
-            });
+        let mut lines = tasks.into_iter().zip(batch).peekable();
+        while let Some((mut task, (_, new))) = lines.next() {
+            if let Some(key) = task.key.take() {
+                task.key = Some(key.clone());
+                accepted.push(self.enqueue_keyed(task, &key, new.on_conflict.unwrap_or_default())?);
+                continue;
+            }
+            // Lines without a key go together up to the next one with a key, so that the queue has the order of the lines.
+            let mut run = vec![task];
+            while let Some((task, _)) = lines.next_if(|(task, _)| task.key.is_none()) {
+                run.push(task);
+            }
+            accepted.extend(self.accept_run(run)?.into_iter().map(|task| Accepted { task, created: true }));
         }
         Ok(accepted)
+    }
+
+    /// Accepts tasks without keys under ids that follow one another.
+    fn accept_run(&self, mut run: Vec<Task>) -> Result<Vec<Task>, AppError> {
+        let first = self.store.reserve_ids(u64::try_from(run.len()).unwrap_or(u64::MAX))?;
+        for (offset, task) in (0..).zip(&mut run) {
+            task.id = TaskId(first.0 + offset);
+        }
+        self.accept(&run)?;
+        Ok(run)
     }
 
     fn accept(&self, tasks: &[Task]) -> Result<(), AppError> {

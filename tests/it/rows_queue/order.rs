@@ -170,3 +170,18 @@ fn lanes_are_taken_all_or_none_and_never_in_a_knot() {
         assert_eq!(place.status(id), "completed");
     }
 }
+
+#[test]
+fn a_batch_is_queued_in_the_order_of_its_lines() {
+    let place = Place::new();
+    let line = |word: &str, key: Option<&str>| {
+        let command = ["sh", "-c", "echo $0 >> $PLACE/order", word];
+        format!("{}\n", json!({ "user": "a", "command": command, "key": key }))
+    };
+    let lines = [("1", Some("k")), ("2", None), ("3", None), ("4", Some("l")), ("5", None)];
+    let text: String = lines.iter().map(|(word, key)| line(word, *key)).collect();
+    std::fs::write(place.path("batch"), text.replace(",\"key\":null", "").replace("\"key\":null,", "")).unwrap();
+    let ids = place.ok(&["enqueue", "--from", &place.text("batch")]).out;
+    assert_eq!(ids, "task_1\ntask_2\ntask_3\ntask_4\ntask_5\n");
+    assert_eq!(order(&place), ["1", "2", "3", "4", "5"]);
+}

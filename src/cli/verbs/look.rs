@@ -155,16 +155,20 @@ fn outcome_word(task: &Task, exit_code: Option<i32>, signal: Option<i32>) -> Str
     }
 }
 
-fn task_json(app: &App, task: &Task, reason: Option<Obstacle>, console: &Console) -> Result<Value, AppError> {
+/// A task as JSON, and its supervisor while it runs.
+pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
     let mut value = json::task(task);
-    if let Value::Object(members) = &mut value {
-        if let Some(pid) = app.supervisor_pid(task)? {
-            members.insert("supervisor_pid".into(), pid.into());
-        }
-        if let Some(obstacle) = reason {
-            members.insert("reason".into(), obstacle.word().into());
-            members.insert("reason_detail".into(), words::obstacle_json(&obstacle, task, console.now));
-        }
+    if let (Value::Object(members), Some(pid)) = (&mut value, app.supervisor_pid(task)?) {
+        members.insert("supervisor_pid".into(), pid.into());
+    }
+    Ok(value)
+}
+
+fn task_json(app: &App, task: &Task, reason: Option<Obstacle>, console: &Console) -> Result<Value, AppError> {
+    let mut value = running_json(app, task)?;
+    if let (Value::Object(members), Some(obstacle)) = (&mut value, reason) {
+        members.insert("reason".into(), obstacle.word().into());
+        members.insert("reason_detail".into(), words::obstacle_json(&obstacle, task, console.now));
     }
     Ok(value)
 }
@@ -282,6 +286,9 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
             members.insert("lanes_now".into(), why.lanes.iter().map(lane_json).collect::<Vec<_>>().into());
             let supervisor = why.supervisor.map(|(pid, alive)| json!({ "pid": pid, "alive": alive }));
             members.insert("supervisor".into(), supervisor.unwrap_or_default());
+            if let Some((pid, _)) = why.supervisor {
+                members.insert("supervisor_pid".into(), pid.into());
+            }
         }
         return console.document(&json::single("explain", value));
     }

@@ -1,7 +1,8 @@
 //! `status`: the queue, the slots and the locks at a glance.
 
-use crate::app::App;
+use super::look::running_json;
 use crate::app::status::{Capacity, Overview};
+use crate::app::{App, AppError};
 use crate::cli::args::StatusArgs;
 use crate::cli::console::{Answer, Console, Stop};
 use crate::cli::exit::Exit;
@@ -17,7 +18,7 @@ pub fn status(args: &StatusArgs, app: &App, rule: &str, console: &mut Console) -
     }
     let overview = app.overview()?;
     if console.is_json() {
-        console.document(&document(app, &overview, rule))?;
+        console.document(&document(app, &overview, rule)?)?;
     } else {
         text(app, &overview, rule, console)?;
     }
@@ -49,11 +50,12 @@ fn capacity(capacity: &Capacity, console: &mut Console) -> Result<(), Stop> {
     console.table(&table)
 }
 
-fn document(app: &App, overview: &Overview, rule: &str) -> Value {
+fn document(app: &App, overview: &Overview, rule: &str) -> Result<Value, AppError> {
+    let tasks: Result<Vec<Value>, AppError> = overview.active.iter().map(|task| running_json(app, task)).collect();
     let [high, normal, low] = overview.counts.pending;
     let details: Vec<Value> = overview.user_locks.iter().map(super::locks::lock_json).collect();
     let living = overview.user_locks.iter().filter(|view| crate::app::lock_state(&view.verdict) != "stale").count();
-    json::document(
+    Ok(json::document(
         "status",
         [
             (
@@ -71,13 +73,13 @@ fn document(app: &App, overview: &Overview, rule: &str) -> Value {
             ),
             ("user_locks", json!({ "active": living, "details": details })),
             ("by_user", json!(overview.capacity.by_user)),
-            ("tasks", overview.active.iter().map(json::task).collect()),
+            ("tasks", tasks?.into()),
             ("set_aside", json!(overview.set_aside)),
             ("has_dispatcher", json!(overview.has_dispatcher)),
             ("state_dir", json!(app.store_path())),
             ("state_dir_rule", json!(rule)),
         ],
-    )
+    ))
 }
 
 fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> Result<(), Stop> {

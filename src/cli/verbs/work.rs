@@ -1,5 +1,6 @@
 //! `enqueue`, `run`, `wait`, `cancel` and `retry`.
 
+use super::look::running_json;
 use crate::app::enqueue::{Accepted, Caller};
 use crate::app::logs::Stream;
 use crate::app::run::{Audience, Wish};
@@ -58,10 +59,10 @@ fn print_accepted(app: &App, accepted: &Accepted, console: &mut Console) -> Resu
         return console.out(&format!("{}\n", task.id));
     }
     let position = if task.status == Status::Pending { Some(app.position(task)?) } else { None };
-    console.document(&json::single("enqueue", accepted_json(accepted, position)))
+    console.document(&json::single("enqueue", accepted_json(app, accepted, position)?))
 }
 
-fn accepted_json(accepted: &Accepted, position: Option<u64>) -> Value {
+fn accepted_json(app: &App, accepted: &Accepted, position: Option<u64>) -> Result<Value, AppError> {
     let task = &accepted.task;
     let mut value = json!({
         "success": true,
@@ -71,12 +72,12 @@ fn accepted_json(accepted: &Accepted, position: Option<u64>) -> Value {
         "task_id": task.id.to_string(),
         "position": position,
     });
-    if let (Value::Object(members), Value::Object(more)) = (&mut value, json::task(task)) {
+    if let (Value::Object(members), Value::Object(more)) = (&mut value, running_json(app, task)?) {
         for (key, value) in more {
             members.entry(key).or_insert(value);
         }
     }
-    value
+    Ok(value)
 }
 
 fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) -> Answer {
@@ -86,13 +87,15 @@ fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) 
         return Ok(Exit::Done.code());
     }
     let accepted = app.enqueue_batch(&batch, caller)?;
-    print_batch(&accepted, console).map_err(|stop| unprinted(stop, &accepted))?;
+    print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, &accepted))?;
     Ok(Exit::Done.code())
 }
 
-fn print_batch(accepted: &[Accepted], console: &mut Console) -> Result<(), Stop> {
+fn print_batch(app: &App, accepted: &[Accepted], console: &mut Console) -> Result<(), Stop> {
     if console.is_json() {
-        return console.items("enqueue", accepted.iter().map(|accepted| accepted_json(accepted, None)).collect());
+        let items: Result<Vec<Value>, AppError> =
+            accepted.iter().map(|accepted| accepted_json(app, accepted, None)).collect();
+        return console.items("enqueue", items?);
     }
     let ids: String = accepted.iter().map(|accepted| format!("{}\n", accepted.task.id)).collect();
     console.out(&ids)

@@ -182,3 +182,20 @@ fn a_command_is_told_what_it_is() {
     assert_eq!(lines.next().unwrap(), place.path("io").to_str().unwrap());
     assert_eq!(lines.next(), None, "standard input is empty");
 }
+
+#[test]
+fn a_running_task_names_its_supervisor_in_every_document() {
+    let place = Place::new();
+    place.gate("gate");
+    place.enqueue(&["-u", "a", "--key", "k", "--", "sh", "-c", "echo up > $PLACE/up; read _ < $PLACE/gate"]);
+    place.ok(&["dispatch"]);
+    place.until_file("up");
+    let pid = &place.show("1")["supervisor_pid"];
+    assert!(pid.is_u64(), "{pid}");
+    assert_eq!(&place.json(&["list"])["items"][0]["supervisor_pid"], pid);
+    assert_eq!(&place.json(&["status"])["tasks"][0]["supervisor_pid"], pid);
+    assert_eq!(&place.json(&["explain", "1"])["supervisor_pid"], pid);
+    assert_eq!(&place.json(&["enqueue", "--key", "k", "--", "true"])["supervisor_pid"], pid);
+    place.open_gate("gate");
+    place.until_status("1", "completed");
+}

@@ -130,7 +130,8 @@ pub fn config(verb: ConfigVerb, loaded: &Loaded, console: &mut Console) -> Answe
     match verb {
         ConfigVerb::Show => {
             let value = crate::app::config_json(&loaded.config);
-            console.document(&value)?;
+            // Without --json it is a file to start from, so it has the members of the configuration only.
+            console.document(&if console.is_json() { json::single("config-show", value) } else { value })?;
         }
         ConfigVerb::Path => match (&loaded.path, console.is_json()) {
             (path, true) => {

@@ -116,5 +116,8 @@ fn what_config_shows_reads_back() {
     let shown = place.ok(&["config", "show"]).out;
     std::fs::write(place.path("config.json"), &shown).unwrap();
     assert_eq!(place.ok(&["config", "show"]).out, shown);
+    let mut document = place.json(&["config", "show"]);
+    assert_eq!(document.as_object_mut().unwrap().remove("schema"), Some("luzia.config-show/v1".into()));
+    assert_eq!(document, serde_json::from_str::<serde_json::Value>(&shown).unwrap());
     assert_eq!(place.ok(&["config", "path"]).line(), place.text("config.json"));
 }

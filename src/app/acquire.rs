@@ -6,7 +6,7 @@ use super::{App, AppError, Kind};
 use crate::model::judgement::Verdict;
 use crate::model::lock::Grant;
 use crate::model::process::Probe;
-use crate::model::{Identity, LaneName, LockKind, Name};
+use crate::model::{Identity, LaneName, LockKind, Name, Timestamp};
 use crate::policy::staleness::judge;
 use crate::store::{Acquired, Event, LockView, Request};
 use std::time::Duration;
@@ -185,11 +185,7 @@ impl App {
 
     /// Extends a lease by its lock id.
     pub fn renew(&self, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
-        let lost = |view: Option<&LockView>| {
-            let by = view.and_then(LockView::holder).map_or(String::new(), |name| format!("; {name} holds it now"));
-            AppError::new(Kind::No, "LOCK_LOST", format!("lane \"{lane}\" is not held by \"{lock_id}\"{by}"))
-                .hint("stop the work it protected, and acquire it again")
-        };
+        let lost = |view: Option<&LockView>| lost_error(lane, lock_id, view, self.store.now());
         let views = self.holders(lane)?;
         let is_it = |view: &&LockView| view.record().and_then(|record| record.lock_id.as_deref()) == Some(lock_id);
         let Some(view) = views.iter().find(is_it) else { return Err(lost(views.first())) };
@@ -226,6 +222,27 @@ impl App {
         let is_free = u32::try_from(living).unwrap_or(u32::MAX) < self.config.limit(lane);
         Ok(Checked { lane: lane.clone(), is_free, holders })
     }
+}
+
+/// A lease that is no longer there to be renewed: who has the lane now, or why the lease is over.
+fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Timestamp) -> AppError {
+    let own = |view: &LockView| view.record().and_then(|record| record.lock_id.as_deref()) == Some(lock_id);
+    let (now_text, next) = match view {
+        Some(view) if own(view) => {
+            let (Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why }) = &view.verdict;
+            (format!(": {}", why.text()), Vec::new())
+        }
+        Some(view) => {
+            let held = held_error(lane, view, now);
+            (format!("; {}", held.0.message), held.0.next)
+        }
+        None => (String::new(), Vec::new()),
+    };
+    let mut error =
+        AppError::new(Kind::No, "LOCK_LOST", format!("lane \"{lane}\" is not held by \"{lock_id}\" {now_text}"))
+            .hint("stop the work it protected, and acquire it again");
+    error.0.next = next;
+    error
 }
 
 /// What came of waiting for a lane.

@@ -236,3 +236,15 @@ fn verbs_that_run_a_command_log_in_the_words_of_the_source_too() {
     let line = "[MessageService] Thread 7 locked by execution 100, cannot acquire for 2";
     assert_eq!(refused.err.lines().next(), Some(line));
 }
+
+#[test]
+fn a_lease_that_cannot_be_renewed_says_why() {
+    // P7
+    let place = Place::new();
+    let id = place.ok(&["acquire", "alice", "--task", "t1"]).line();
+    let other = place.luzia(&["renew", "alice", "--lock-id", "t0_1"]).coded(1).err;
+    assert!(other.contains("is held by t1 for ") && other.contains(&format!("--lock-id {id}")), "{other}");
+    place.age_lock("user_alice", 3_700_000);
+    let over = place.luzia(&["renew", "alice", "--lock-id", &id]).coded(1).err;
+    assert!(over.contains("its lease has run out") && !over.contains("is held by"), "{over}");
+}

@@ -5,7 +5,7 @@ use crate::app::enqueue::{Accepted, Caller};
 use crate::app::logs::Stream;
 use crate::app::run::{Audience, Wish};
 use crate::app::{App, AppError, Kind, Obstacle};
-use crate::cli::args::{CancelArgs, EnqueueArgs, RetryArgs, RunArgs, WaitArgs};
+use crate::cli::args::{CancelArgs, EnqueueArgs, OutputFormat, RetryArgs, RunArgs, WaitArgs};
 use crate::cli::console::{Answer, Console, Stop};
 use crate::cli::exit::Exit;
 use crate::cli::{door, json, words};
@@ -223,6 +223,8 @@ pub fn wait(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     let over = app.wait(&ids, args.any, timeout_ms, &mut |task| progress(task, None, console))?;
     if console.is_json() {
         console.items("wait", over.iter().map(json::task).collect())?;
+    } else if console.format == OutputFormat::Name {
+        over.iter().try_for_each(|task| console.out(&format!("{}\n", task.id)))?;
     } else {
         for task in &over {
             if let Some(outcome) = &task.outcome {
@@ -265,6 +267,7 @@ fn each(
     for id in ids {
         match act(*id) {
             Ok(task) if console.is_json() => items.push(json::task(&task)),
+            Ok(task) if console.format == OutputFormat::Name => console.out(&format!("{}\n", task.id))?,
             Ok(task) => console.say(&format!("{} {}", task.id, task.status)),
             Err(error) if refused.is_none() => refused = Some(error),
             Err(error) => {

@@ -186,3 +186,14 @@ fn environment_and_directory_are_those_of_the_moment_of_enqueue() {
     let record = place.state().join(format!("spool/parked/0/{number}.json"));
     assert_eq!(record.metadata().unwrap().permissions().mode() & 0o777, 0o600);
 }
+
+#[test]
+fn verbs_about_tasks_print_names_alone_when_asked_to() {
+    let place = Place::new();
+    let (one, two) = (place.enqueue(&["-u", "a", "--", "true"]), place.enqueue(&["-u", "b", "--", "true"]));
+    for verb in ["cancel", "wait", "retry"] {
+        let code = i32::from(verb == "wait");
+        let said = place.luzia(&[verb, &one, &two, "-o", "name"]).coded(code);
+        assert_eq!((said.out.as_str(), said.err.as_str()), ("task_1\ntask_2\n", ""), "{verb}");
+    }
+}

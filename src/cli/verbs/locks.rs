@@ -301,8 +301,9 @@ pub fn check_project(args: &CheckProjectArgs, app: &App, console: &mut Console) 
         console.document(&json::single("check-project", value))?;
         return Ok(Exit::Done.code());
     }
+    let done = if args.dry_run { "would be released" } else { "released" };
     for lock in &released {
-        console.say(&format!("lane \"{}\" released, {} is over", lock.lane, holder(lock)));
+        console.say(&format!("lane \"{}\" {done}, {} is over", lock.lane, holder(lock)));
     }
     refusals(&checked, console);
     console.out(&format!("{}\n", released.len()))?;

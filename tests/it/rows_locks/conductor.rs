@@ -36,7 +36,9 @@ fn a_foreign_task_that_is_over_gives_its_lock_back_once() {
         let mut over = running.clone();
         over["status"] = status.into();
         claim(&place, "task_9", &over);
-        assert_eq!(place.ok(&["check-project", "alice_project", "-n"]).line(), "1");
+        let dry = place.ok(&["check-project", "alice_project", "-n"]);
+        assert_eq!(dry.line(), "1");
+        assert!(dry.err.contains("would be released"), "{}", dry.err);
         place.luzia(&["check", "alice"]).coded(75);
         assert_eq!(place.ok(&["check_project", "alice_project"]).line(), "1");
         place.ok(&["check", "alice"]);

@@ -12,7 +12,7 @@ use crate::cli::style::{Tone, age};
 use crate::cli::table::{Column, Table};
 use crate::cli::{json, words};
 use crate::model::time::format_duration;
-use crate::model::{Status, Task};
+use crate::model::{Status, Task, TaskId};
 use serde_json::{Value, json};
 
 const COLUMNS: [Column; 11] = [
@@ -216,40 +216,67 @@ pub fn logs(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
         (_, true) => &[Stream::Err],
         (false, false) => &[Stream::Out, Stream::Err],
     };
-    let mut printer = Printer { console, pattern: args.grep.clone(), rest: Vec::new(), stop: None };
-    app.logs(id, streams, args.lines, args.follow, &mut |_, bytes| printer.print(bytes))?;
-    printer.finish()?;
+    let pattern = args.grep.clone();
+    let mut printer = Printer { console, pattern, rest: [Vec::new(), Vec::new()], items: Vec::new(), stop: None };
+    app.logs(id, streams, args.lines, args.follow, &mut |stream, bytes| printer.print(stream, bytes))?;
+    printer.finish(id)?;
     Ok(Exit::Done.code())
 }
 
-/// Prints what a command wrote: as it is into a pipe, with control characters escaped on a terminal.
+/// Prints what a command wrote: as it is into a pipe, with control characters escaped on a terminal, and line by line in
+/// JSON.
 struct Printer<'a, 'b> {
     console: &'a mut Console<'b>,
     pattern: Option<String>,
-    rest: Vec<u8>,
+    /// The beginnings of lines whose ends have not come yet, of standard output and of standard error.
+    rest: [Vec<u8>; 2],
+    /// The lines of the one document of `--json`.
+    items: Vec<Value>,
     stop: Option<Stop>,
 }
 
 impl Printer<'_, '_> {
-    fn print(&mut self, bytes: &[u8]) -> bool {
-        if self.pattern.is_none() && !self.console.streams.is_out_terminal {
+    fn print(&mut self, stream: Stream, bytes: &[u8]) -> bool {
+        if self.pattern.is_none() && !self.console.streams.is_out_terminal && !self.console.is_json() {
             self.stop = self.console.out_bytes(bytes).err();
             return self.stop.is_none();
         }
-        self.rest.extend_from_slice(bytes);
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            self.line(&line);
+        let mut rest = std::mem::take(self.rest_of(stream));
+        rest.extend_from_slice(bytes);
+        let whole = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        for line in rest[..whole].split_inclusive(|byte| *byte == b'\n') {
+            self.line(stream, line);
         }
+        rest.drain(..whole);
+        *self.rest_of(stream) = rest;
         self.stop.is_none()
     }
 
-    fn line(&mut self, line: &[u8]) {
+    fn rest_of(&mut self, stream: Stream) -> &mut Vec<u8> {
+        match stream {
+            Stream::Out => &mut self.rest[0],
+            Stream::Err => &mut self.rest[1],
+        }
+    }
+
+    fn line(&mut self, stream: Stream, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         if self.stop.is_some() || self.pattern.as_ref().is_some_and(|pattern| !text.contains(pattern)) {
             return;
         }
-        let result = if self.console.streams.is_out_terminal {
+        let result = if self.console.is_json() {
+            let name = match stream {
+                Stream::Out => "stdout",
+                Stream::Err => "stderr",
+            };
+            let item = json!({ "stream": name, "line": text.strip_suffix('\n').unwrap_or(&text) });
+            if self.console.format == OutputFormat::Jsonl {
+                self.console.out(&json::line(&item))
+            } else {
+                self.items.push(item);
+                Ok(())
+            }
+        } else if self.console.streams.is_out_terminal {
             let text = escape_lines(&text).into_owned();
             self.console.out(&text)
         } else {
@@ -258,12 +285,21 @@ impl Printer<'_, '_> {
         self.stop = result.err();
     }
 
-    fn finish(mut self) -> Result<(), Stop> {
-        let rest = std::mem::take(&mut self.rest);
-        if !rest.is_empty() {
-            self.line(&rest);
+    fn finish(mut self, id: TaskId) -> Result<(), Stop> {
+        for stream in [Stream::Out, Stream::Err] {
+            let rest = std::mem::take(self.rest_of(stream));
+            if !rest.is_empty() {
+                self.line(stream, &rest);
+            }
         }
-        self.stop.map_or(Ok(()), Err)
+        if let Some(stop) = self.stop {
+            return Err(stop);
+        }
+        if self.console.format != OutputFormat::Json {
+            return Ok(());
+        }
+        let members = [("id", json!(id.to_string())), ("items", self.items.into())];
+        self.console.document(&json::document("logs", members))
     }
 }
 

@@ -172,3 +172,18 @@ fn with_json_a_failed_run_says_only_its_document() {
     let document: serde_json::Value = serde_json::from_str(&ran.err).expect("one document");
     assert_eq!((&document["schema"], &document["exit_code"]), (&json!("luzia.run/v1"), &json!(3)));
 }
+
+#[test]
+fn logs_are_one_document_with_json_and_lines_of_json_as_they_come() {
+    let place = Place::new();
+    place.ok(&["run", "-u", "a", "--", "sh", "-c", "echo one; printf two; echo three >&2"]);
+    // A line without an end may go on, so it comes last.
+    let lines = [("stdout", "one"), ("stderr", "three"), ("stdout", "two")];
+    let items = lines.map(|(stream, line)| json!({ "stream": stream, "line": line }));
+    assert_eq!(place.json(&["logs", "1"]), json!({ "schema": "luzia.logs/v1", "id": "task_1", "items": items }));
+    let streamed = place.ok(&["logs", "1", "-f", "-o", "jsonl"]).out;
+    let streamed: Vec<serde_json::Value> = streamed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(streamed, items);
+    // The last line of one stream is none with the first of the other.
+    assert_eq!(place.ok(&["logs", "1", "--grep", "three"]).out, "three\n");
+}

@@ -81,11 +81,24 @@ impl App {
         let begin = self.store.boot_ms();
         for id in ids {
             let grace_ms = self.find(*id)?.map_or(0, |(_, task)| task.grace_ms);
-            while self.store.is_supervised(*id)? && self.store.boot_ms().saturating_sub(begin) < grace_ms + 10_000 {
+            while self.store.is_supervised(*id)?
+                && !self.runs_again(*id)?
+                && self.store.boot_ms().saturating_sub(begin) < grace_ms + 10_000
+            {
                 self.store.sleep(std::time::Duration::from_millis(5));
             }
         }
         Ok(())
+    }
+
+    /// Whether the supervisor that started a task lives. That of a task to be recovered is dead, and who recovers it
+    /// records no start.
+    fn runs_again(&self, id: TaskId) -> Result<bool, AppError> {
+        let started = self.store.started(id)?.flatten();
+        Ok(started.is_some_and(|started| {
+            let who = started.supervisor;
+            who.boot_id == self.store.identity().boot_id && self.store.probe(who.pid).proves_life_of(who.start)
+        }))
     }
 
     /// Recovers one dead task and waits for it, so that its lanes can be had.

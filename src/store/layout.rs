@@ -96,6 +96,11 @@ pub(crate) fn result(id: TaskId) -> String {
     format!("{RUNNING}/{}.result.json", id.0)
 }
 
+/// A result that is being written.
+pub(crate) fn result_tmp(id: TaskId) -> String {
+    format!("{RUNNING}/{}.result.tmp", id.0)
+}
+
 pub(crate) fn waiting(id: TaskId) -> String {
     format!("{WAITING}/{}.json", id.0)
 }
@@ -143,9 +148,8 @@ pub(crate) fn is_record(path: &str) -> bool {
 
 /// The task to which a name in `running` belongs: its record, its start or its result.
 pub(crate) fn id_in_flight(file_name: &str) -> Option<TaskId> {
-    let name = file_name.strip_suffix(".json")?;
-    let of = |what| name.strip_suffix(what).and_then(spelling::task);
-    spelling::task(name).or_else(|| of(".started")).or_else(|| of(".result"))
+    let number = |what| file_name.strip_suffix(what).and_then(spelling::task);
+    [".json", ".started.json", ".result.json", ".result.tmp"].into_iter().find_map(number)
 }
 
 /// The id in the name of a record, in its one spelling.

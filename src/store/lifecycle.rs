@@ -224,22 +224,15 @@ impl Store {
     /// Records how a run ended. Commit point: the sync of `running`; what follows is finished by whoever comes next.
     pub fn record_ending(&self, ending: &Ending) -> Result<()> {
         let id = ending.task.id;
-        let tmp = self.stage(id, &encode_task(&ending.task)?)?;
-        let path = layout::result(id);
-        match self.rename(&tmp, &path) {
-            Ok(true) => self.sync_dir(layout::RUNNING),
-            Ok(false) => Err(StoreError::io("rename", &tmp)(std::io::ErrorKind::NotFound.into())),
-            Err(error) => {
-                let _ = self.vfs.unlink(&tmp);
-                Err(error)
-            }
-        }
+        let bytes = encode_task(&ending.task)?;
+        self.replace(&layout::result_tmp(id), &layout::result(id), layout::RUNNING, &bytes, true)
     }
 
     /// Takes back what a failed `record_ending` may have left, for a verb that answers with the error: what was asked for
     /// must not happen later. A supervisor does not do this, because its result is true.
     pub fn withdraw_ending(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
         self.unlink(&layout::result(id))?;
+        self.unlink(&layout::result_tmp(id))?;
         // What else is there belongs to recovery.
         let is_bare = self.list(&layout::run_dir(id))?.iter().all(|entry| entry.name == rundir::SUPERVISOR_LOCK);
         if is_bare && self.started(id)?.is_none() {

@@ -206,10 +206,11 @@ impl Store {
         }
     }
 
-    /// Removes the recorded start and `run/<id>/` with everything in it. The caller holds its `supervisor.lock`, which
-    /// goes last.
+    /// Removes the recorded start, a result that was not written whole, and `run/<id>/` with everything in it. The caller
+    /// holds its `supervisor.lock`, which goes last.
     pub(crate) fn remove_run_dir(&self, id: TaskId) -> Result<()> {
         self.unlink(&layout::started(id))?;
+        self.unlink(&layout::result_tmp(id))?;
         for entry in self.list(&layout::run_dir(id))? {
             if entry.name != SUPERVISOR_LOCK {
                 self.unlink(&layout::run_file(id, &entry.name))?;

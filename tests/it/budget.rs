@@ -88,12 +88,36 @@ fn the_hot_verbs_cost_what_the_budget_says() {
     until("nothing is left in run", || (place.state().join("run").read_dir().unwrap().count() == 0).then_some(()));
     let Cost { all, changes, syncs } = cost(&place, &["dispatch", "--once"]);
     writeln!(found, "dispatch of nothing: {all} {changes} {syncs}").unwrap();
+    let Cost { all, changes, syncs } = cost(&place, &ENQUEUE);
+    writeln!(found, "enqueue into an idle lane: {all} {changes} {syncs}").unwrap();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/budget.txt");
     if std::env::var_os("UPDATE_BUDGET").is_some() {
         std::fs::write(path, &found).unwrap();
     }
     let budget = std::fs::read_to_string(path).unwrap_or_default();
     assert_eq!(found, budget, "UPDATE_BUDGET=1 writes tests/it/budget.txt anew, if this is meant");
+}
+
+#[test]
+fn a_task_waits_for_the_disk_four_times_from_its_claim_to_its_end() {
+    if !has_strace("a_task_waits_for_the_disk_four_times_from_its_claim_to_its_end") {
+        return;
+    }
+    let place = Place::new();
+    place.ok(&["run", "-u", "alice", "--", "true"]);
+    place.ok(&ENQUEUE);
+    let luzia = place.command(&[]);
+    let log = place.path("trace");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-y", "-qq", "-e", "trace=fsync,fdatasync,syncfs", "-e", "signal=none", "-o"]).arg(&log);
+    strace.arg("--").arg(luzia.get_program()).args(["dispatch", "--drain"]);
+    strace.envs(luzia.get_envs().filter_map(|(key, value)| Some((key, value?)))).stdin(std::process::Stdio::null());
+    place.spawn(&mut strace).end().coded(0);
+    let trace = std::fs::read_to_string(&log).unwrap();
+    let synced: Vec<&str> =
+        trace.lines().filter_map(|line| line.split_once("/state/")?.1.split_once('>').map(|(path, _)| path)).collect();
+    let expected = ["spool/running/2.started.json", "spool/running", "spool/running/2.result.tmp", "spool/running"];
+    assert_eq!(synced, expected, "{trace}");
 }
 
 #[test]

@@ -168,4 +168,33 @@ mod tests {
         assert_eq!((outcome.cancelled_by.as_deref(), outcome.cancel_reason.as_deref()), (Some("me"), Some("enough")));
         assert_eq!(outcome.result_type(), "cancelled");
     }
+
+    #[test]
+    fn a_failed_dependency_cancels_in_the_name_of_luzia_and_is_named() {
+        let happened = Happened::DependencyFailed("task_7".into());
+        let outcome = conclude(&with(5, 0, 0), &happened, NOW, None).outcome.expect("it is over");
+        assert_eq!((outcome.status, outcome.cancelled_by.as_deref()), (Status::Cancelled, Some("luzia")));
+        assert!(outcome.cancel_reason.is_some_and(|reason| reason.contains("task_7")));
+    }
+
+    #[test]
+    fn only_what_failed_has_an_error_and_only_what_was_cancelled_says_by_whom() {
+        let cancelled = Happened::Cancelled { by: "me".into(), reason: None };
+        for (happened, status) in [
+            (Happened::Exited(0), Status::Completed),
+            (Happened::Exited(3), Status::Failed),
+            (Happened::Killed(9), Status::Failed),
+            (Happened::Interrupted("power".into()), Status::Failed),
+            (Happened::NotStarted(127, "not found".into()), Status::Failed),
+            (Happened::TimedOut, Status::Timeout),
+            (Happened::StartedTooLate, Status::Timeout),
+            (cancelled, Status::Cancelled),
+            (Happened::DependencyFailed("task_7".into()), Status::Cancelled),
+        ] {
+            let after = check(&with(0, 0, 0), &happened, status, u32::from(status == Status::Failed));
+            let outcome = after.outcome.expect("it is over");
+            assert_eq!(outcome.error.is_some(), status == Status::Failed, "{happened:?}");
+            assert_eq!(outcome.cancelled_by.is_some(), status == Status::Cancelled, "{happened:?}");
+        }
+    }
 }

@@ -203,6 +203,7 @@ fn scale(number: u64, factor: u64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn name(text: &str) -> Name {
         Name::new(text).expect("a name")
@@ -240,6 +241,38 @@ mod tests {
         assert_eq!(used(&ledger, "four"), 250_000);
         assert_eq!(used(&ledger, "none"), 1_000_000);
         assert_eq!(used(&ledger, "huge"), 1000);
+    }
+
+    #[test]
+    fn the_end_of_a_run_that_charges_nothing_makes_nobody_known() {
+        let mut ledger = Ledger::default();
+        ledger.charge_end(&name("a"), NOMINAL_MS, 1, Timestamp(0));
+        assert_eq!(ledger.users().count(), 0);
+        ledger.charge_end(&name("a"), NOMINAL_MS + 1, 1, Timestamp(0));
+        let all: Vec<(&Name, Usage)> = ledger.users().collect();
+        assert_eq!(all, [(&name("a"), Usage { used_us: 1000, last_grant: 0 })]);
+    }
+
+    #[test]
+    fn a_part_of_a_half_life_leaves_that_root_of_a_half() {
+        // 60 s of use times 2^(-seconds/600), rounded down.
+        for (seconds, left) in [
+            (0, 60_000_000),
+            (1, 59_930_725),
+            (2, 59_861_530),
+            (3, 59_792_415),
+            (75, 55_020_242),
+            (150, 50_453_784),
+            (300, 42_426_406),
+            (450, 35_676_213),
+            (599, 30_034_677),
+            (600, 30_000_000),
+            (900, 21_213_203),
+        ] {
+            let mut ledger = after(&[("a", 60_000)]);
+            ledger.decay(Timestamp(seconds * 1000));
+            assert_eq!(used(&ledger, "a"), left, "{seconds} s");
+        }
     }
 
     #[test]
@@ -285,6 +318,28 @@ mod tests {
         }
         assert!(ledger.users().count() <= MAX_USERS);
         assert_eq!(used(&ledger, "heavy"), 1_000_000_000);
+    }
+
+    #[test]
+    fn one_user_too_many_makes_a_quarter_forgotten_those_who_used_least_first() {
+        let user = |number: usize| name(&format!("u{number}"));
+        let mut ledger = Ledger::default();
+        for number in 1..=MAX_USERS {
+            ledger.charge_grant(Tier::Low, &user(number), 1, Timestamp(0));
+        }
+        assert_eq!(ledger.users().count(), MAX_USERS);
+        ledger.charge_grant(Tier::Low, &user(MAX_USERS + 1), 1, Timestamp(0));
+        // All used the same, so those are left whose grants are the latest.
+        let left = MAX_USERS / 4 * 3;
+        let latest: BTreeSet<Name> = (0..left).map(|back| user(MAX_USERS + 1 - back)).collect();
+        assert!(ledger.users().map(|(name, _)| name).eq(&latest), "{} are left", ledger.users().count());
+    }
+
+    #[test]
+    fn the_place_of_a_user_is_fnv_1a_of_the_name() {
+        // From the published test vectors of 64-bit FNV-1a.
+        assert_eq!(place_of(&name("a")), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(place_of(&name("foobar")), 0x8594_4171_f739_67e8);
     }
 
     #[test]

@@ -62,6 +62,54 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Of each state, the triggers that leave it and where they lead (S1.3–S1.11).
+    const DIAGRAM: [(Status, &[(Trigger, Status)]); 7] = [
+        (
+            Status::Pending,
+            &[
+                (Trigger::Start, Status::Running),
+                (Trigger::Fail, Status::Failed),
+                (Trigger::TimeOut, Status::Timeout),
+                (Trigger::Cancel, Status::Cancelled),
+            ],
+        ),
+        (
+            Status::Running,
+            &[
+                (Trigger::Succeed, Status::Completed),
+                (Trigger::Fail, Status::Failed),
+                (Trigger::TimeOut, Status::Timeout),
+                (Trigger::Cancel, Status::Cancelled),
+                (Trigger::Requeue, Status::Pending),
+                (Trigger::Await, Status::Waiting),
+            ],
+        ),
+        (
+            Status::Waiting,
+            &[
+                (Trigger::Resume, Status::Running),
+                (Trigger::Fail, Status::Failed),
+                (Trigger::TimeOut, Status::Timeout),
+                (Trigger::Cancel, Status::Cancelled),
+            ],
+        ),
+        (Status::Completed, &[(Trigger::Retry, Status::Pending)]),
+        (Status::Failed, &[(Trigger::Retry, Status::Pending)]),
+        (Status::Timeout, &[(Trigger::Retry, Status::Pending)]),
+        (Status::Cancelled, &[(Trigger::Retry, Status::Pending)]),
+    ];
+
+    #[test]
+    fn every_state_is_left_by_the_triggers_of_the_diagram_and_no_other() {
+        for status in Status::ALL {
+            let (_, leaves) = DIAGRAM.iter().find(|(from, _)| *from == status).expect("a row for each state");
+            for trigger in Trigger::ALL {
+                let expected = leaves.iter().find(|(by, _)| *by == trigger).map(|(_, to)| *to);
+                assert_eq!(next(status, trigger), expected, "{status} {trigger:?}");
+            }
+        }
+    }
+
     #[test]
     fn nothing_but_a_retry_leaves_a_final_state() {
         for status in Status::ALL.into_iter().filter(|status| status.is_final()) {

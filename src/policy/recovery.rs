@@ -84,6 +84,26 @@ mod tests {
     }
 
     #[test]
+    fn each_row_of_the_table_has_its_action_and_says_who_does_it() {
+        for (standing, never_launched, may_have_a_tree) in [
+            (Standing::Nowhere, (Action::Discard, false), (Action::Discard, true)),
+            (Standing::Queued, (Action::Discard, false), (Action::Discard, true)),
+            (Standing::Running, (Action::Unclaim, false), (Action::Interrupt, true)),
+            (Standing::Waiting, (Action::StayWaiting, true), (Action::StayWaiting, true)),
+            (Standing::Over, (Action::Discard, false), (Action::Discard, true)),
+        ] {
+            for seen in all().filter(|seen| seen.standing == standing) {
+                let expected = match seen {
+                    Seen { has_result: true, .. } => (Action::FinishEnd, true),
+                    Seen { is_started: false, is_tree_locked: false, .. } => never_launched,
+                    _ => may_have_a_tree,
+                };
+                assert_eq!((action(seen), needs_supervisor(seen)), expected, "{seen:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_recorded_result_is_always_brought_to_its_end() {
         assert!(all().filter(|seen| seen.has_result).all(|seen| action(seen) == Action::FinishEnd));
     }

@@ -5,7 +5,7 @@ use crate::model::{LockKind, LockRecord, Timestamp};
 
 /// How long a corrupt sidecar may be in the making, in milliseconds (j4).
 pub const CORRUPT_GRACE_MS: i64 = 2000;
-/// From which difference on the boot clock counts instead of the wall clock, in milliseconds (j6).
+/// Above which difference the boot clock counts instead of the wall clock, in milliseconds (j6).
 pub const CLOCK_TOLERANCE_MS: i64 = 60_000;
 
 /// Judges one lock by what was seen of it under its guard.
@@ -253,6 +253,15 @@ mod tests {
     }
 
     #[test]
+    fn a_living_holder_is_overdue_strictly_after_its_limit() {
+        for (limit, overdue) in [(NOW + 1, false), (NOW, false), (NOW - 1, true)] {
+            let mut evidence = whole(LockKind::Task, |record| record.expires_at = Some(Timestamp(limit)));
+            evidence.kernel_lock = KernelLock::Supervisor;
+            assert_eq!(judge(&evidence), Verdict::Live { why: Reason::SupervisorLives, overdue }, "{limit}");
+        }
+    }
+
+    #[test]
     fn j4_without_a_whole_sidecar_the_age_decides() {
         let at = |age: i64, sidecar: Sidecar| Evidence {
             lock_modified: Timestamp(NOW - age),
@@ -287,26 +296,55 @@ mod tests {
         check(&Evidence { process: Some(Probe::Gone), ..bare }, Reason::LeaseRuns, false);
     }
 
+    /// A lease of ten minutes, so many milliseconds after its refresh by each clock.
+    fn lease_after(by_wall: i64, by_boot: u64) -> Evidence {
+        let now = Timestamp(NOW - 1000 + by_wall);
+        Evidence { now, boot_ms: 99_000 + by_boot, ..whole(LockKind::Lease, |_| {}) }
+    }
+
     #[test]
     fn j6_a_lease_ends_strictly_after_its_time() {
-        let at = |now: i64| {
-            let mut evidence = whole(LockKind::Lease, |_| {});
-            evidence.now = Timestamp(NOW - 1000 + now);
-            evidence.boot_ms = 99_000 + u64::try_from(now).expect("a time");
-            evidence
-        };
-        check(&at(600_000), Reason::LeaseRuns, false);
-        check(&at(600_001), Reason::LeaseOver, true);
+        check(&lease_after(600_000, 600_000), Reason::LeaseRuns, false);
+        check(&lease_after(600_001, 600_001), Reason::LeaseOver, true);
     }
 
     #[test]
     fn a_clock_jump_does_not_end_a_lease() {
-        let mut jumped = whole(LockKind::Lease, |_| {});
-        jumped.now = Timestamp(NOW + 86_400_000);
-        check(&jumped, Reason::LeaseRuns, false);
-        jumped.now = Timestamp(NOW - 86_400_000);
-        jumped.boot_ms = 99_000 + 600_001;
-        check(&jumped, Reason::LeaseOver, true);
+        for by_wall in [86_400_000, -86_400_000] {
+            check(&lease_after(by_wall, 600_000), Reason::LeaseRuns, false);
+            check(&lease_after(by_wall, 600_001), Reason::LeaseOver, true);
+        }
+    }
+
+    #[test]
+    fn j6_the_boot_clock_counts_when_the_clocks_disagree_by_over_a_minute() {
+        for (by_wall, by_boot, age_ms) in [
+            (700_000, 640_000, 700_000),
+            (700_000, 639_999, 639_999),
+            (700_000, 760_000, 700_000),
+            (700_000, 760_001, 760_001),
+        ] {
+            let expected = Verdict::Stale { why: Reason::LeaseOver, age_ms };
+            assert_eq!(judge(&lease_after(by_wall, by_boot)), expected, "{by_boot}");
+        }
+    }
+
+    #[test]
+    fn a_lease_of_an_earlier_boot_is_at_least_as_old_as_this_boot() {
+        let lease = |boot: &str, by_wall: i64, up_ms: u64| {
+            let mut evidence = lease_after(by_wall, 0);
+            evidence.boot_ms = up_ms;
+            if let Sidecar::Whole(record) = &mut evidence.sidecar {
+                (record.boot_id, record.refreshed_boot_ms) = (Some(boot.into()), None);
+            }
+            evidence
+        };
+        check(&lease("earlier", 1000, 600_000), Reason::LeaseRuns, false);
+        assert_eq!(judge(&lease("earlier", 1000, 600_001)), Verdict::Stale { why: Reason::LeaseOver, age_ms: 600_001 });
+        check(&lease("this", 1000, 600_001), Reason::LeaseRuns, false);
+        // The wall clock counts while it disagrees by no more than a minute.
+        check(&lease("earlier", 540_001, 600_001), Reason::LeaseRuns, false);
+        check(&lease("earlier", 540_000, 600_001), Reason::LeaseOver, true);
     }
 
     #[test]
@@ -315,6 +353,11 @@ mod tests {
             |probe| Evidence { process: Some(probe), ..whole(LockKind::Lease, |record| record.pid_watched = true) };
         check(&watched(Probe::Gone), Reason::ProcessGone, true);
         check(&watched(Probe::Alive { start: 5 }), Reason::ProcessLives, false);
+        check(&watched(Probe::Unknown), Reason::LeaseRuns, false);
+        let unwatched = whole(LockKind::Lease, |_| {});
+        for probe in [Probe::Gone, Probe::Alive { start: 5 }] {
+            check(&Evidence { process: Some(probe), ..unwatched.clone() }, Reason::LeaseRuns, false);
+        }
         let mut over = watched(Probe::Alive { start: 5 });
         (over.now, over.boot_ms) = (Timestamp(NOW + 600_001), 700_001);
         check(&over, Reason::LeaseOver, true);
@@ -323,7 +366,9 @@ mod tests {
     #[test]
     fn an_age_limit_spares_a_lease_with_a_time_of_its_own() {
         let mut evidence = whole(LockKind::Lease, |_| {});
-        evidence.max_age_ms = Some(500);
+        evidence.max_age_ms = Some(1000);
+        check(&evidence, Reason::LeaseRuns, false);
+        evidence.max_age_ms = Some(999);
         check(&evidence, Reason::TooOld, true);
         let mut own = whole(LockKind::Lease, |record| record.ttl_ms = Some(600_000));
         own.max_age_ms = Some(500);
@@ -342,15 +387,21 @@ mod tests {
             evidence.sidecar_modified = Some(Timestamp(modified));
             evidence
         };
+        check(&foreign(Some(NOW), NOW - 5, NOW - 5), Reason::LeaseRuns, false);
         check(&foreign(Some(NOW - 1), NOW - 5, NOW - 5), Reason::LeaseOver, true);
         check(&foreign(None, NOW - 600_001, NOW - 600_001), Reason::TooOld, true);
         check(&foreign(None, NOW - 600_001, NOW - 5), Reason::TooOld, true);
         check(&foreign(Some(NOW + 5), NOW - 600_001, NOW - 5), Reason::TooOld, true);
         check(&foreign(None, NOW - 600_000, NOW - 600_000), Reason::LeaseRuns, false);
-        check(&foreign(None, NOW * 2, NOW - 600_001), Reason::TooOld, true);
+        check(&foreign(None, NOW + 60_000, NOW - 600_001), Reason::LeaseRuns, false);
+        check(&foreign(None, NOW + 60_001, NOW - 600_001), Reason::TooOld, true);
+        // Both of its files were made within two seconds.
+        let mut made = foreign(None, NOW - 600_001, NOW - 600_001);
+        made.lock_modified.0 += 2000;
+        check(&made, Reason::TooOld, true);
         // One of its files was touched since: it was refreshed, or the sidecar is that of an earlier lock.
         for refreshed in [
-            |seen: &mut Evidence| seen.lock_modified.0 += 3000,
+            |seen: &mut Evidence| seen.lock_modified.0 += 2001,
             |seen: &mut Evidence| {
                 seen.sidecar_modified = Some(Timestamp(NOW - 5));
             },

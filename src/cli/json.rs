@@ -115,8 +115,7 @@ fn end(outcome: &Outcome) -> Map<String, Value> {
             "cancelledBy": outcome.cancelled_by,
             "cancelReason": outcome.cancel_reason,
         }),
-        Status::Timeout => json!({ "errorMessage": outcome.error }),
-        Status::Pending | Status::Running | Status::Waiting | Status::Completed => json!({}),
+        Status::Timeout | Status::Pending | Status::Running | Status::Waiting | Status::Completed => json!({}),
     };
     members.extend(object(of_status));
     members

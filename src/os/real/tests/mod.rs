@@ -21,17 +21,18 @@ const SOON: Duration = Duration::from_secs(20);
 const ALONE: &str = "LUZIA_TEST_ALONE";
 
 /// Runs a test in a process of its own, since masks, sessions, umasks and descriptors belong to a whole process.
-/// The first call starts this test again by its name; `through` is a shell text that leads to it with `exec "$@"`.
+/// The first call starts this test again by its name; `through` is a shell text that leads to it with `exec "$@"`. The
+/// signals that whoever runs the tests ignores, as nohup(1) and a shell's background do, are not ignored there.
 fn alone(module: &str, name: &str, through: &str, body: impl FnOnce()) {
     if std::env::var(ALONE).is_ok_and(|running| running == name) {
         body();
         return;
     }
     let test = format!("{}::{name}", module.split_once("::").unwrap().1);
-    let mut start = std::process::Command::new("/bin/sh");
+    let mut start = std::process::Command::new("env");
     super::launch::fork_and_exec(&mut start);
     let output = start
-        .args(["-c", through, "sh"])
+        .args(["--default-signal", "/bin/sh", "-c", through, "sh"])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", &test, "--test-threads=1", "--nocapture"])
         .env(ALONE, name)

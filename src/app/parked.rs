@@ -129,7 +129,9 @@ impl App {
             let _ = self.store.withdraw_ending(task.id, lock);
             return Err(error.into());
         }
-        let finished = finish(&self.store, &ending, lock)?;
+        let finished = finish(&self.store, &ending, lock).map_err(|error| {
+            AppError::from(error).hint("it is over all the same: the next pass brings it to its place")
+        })?;
         self.wake_dependents(&finished.dependents)?;
         Ok(ending.task)
     }

@@ -40,7 +40,9 @@ impl App {
         }
         // From here on it is retried, whoever brings it to its end.
         self.store.note(&Event::of("retried", &ending.task));
-        self.store.settle(&ending, lock)?;
+        self.store.settle(&ending, lock).map_err(|error| {
+            AppError::from(error).hint("it is retried all the same: the next pass brings it to its place")
+        })?;
         Ok(ending.task)
     }
 }

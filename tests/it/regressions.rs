@@ -200,3 +200,19 @@ fn a_timer_of_the_next_attempt_outlives_a_pass_that_still_sees_the_last_one_run(
     place.ok("dispatch --once");
     assert!(!timer.exists(), "it means nothing once the task is over");
 }
+
+#[test]
+fn a_retry_that_fails_after_its_commit_point_does_not_say_that_nothing_happened() {
+    let place = Place::new();
+    place.ok("run -u a -- true");
+    fs::remove_dir(place.path("spool/pending/5")).unwrap();
+    fs::write(place.path("spool/pending/5"), "in the way").unwrap();
+    let output = place.run("retry 1");
+    assert_eq!(output.status.code(), Some(74));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("retried all the same") && !told.contains("intact"), "{told}");
+    fs::remove_file(place.path("spool/pending/5")).unwrap();
+    place.ok("dispatch --drain");
+    let shown: serde_json::Value = serde_json::from_str(&place.ok("show 1 --json")).unwrap();
+    assert_eq!((shown["status"].as_str(), shown["starts"].as_u64()), (Some("completed"), Some(2)), "{shown}");
+}

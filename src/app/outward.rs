@@ -28,10 +28,7 @@ impl App {
                 // Under its lock, so that nobody retries it meanwhile.
                 let Some((task, lock)) = self.store.take_finished(id)? else { continue };
                 if task.conductor_dir == path {
-                    let start = task.last_start.as_ref();
-                    let (lock_id, fence) = (start.map(|start| start.lock_id.as_str()), start.map(|start| start.fence));
-                    let is_closed = conductor.close_task(&task, lock_id, fence).is_ok()
-                        && conductor.mark_released(&task, lock_id, fence).is_ok();
+                    let is_closed = conductor.close_task(&task).is_ok() && conductor.mark_released(&task).is_ok();
                     closed.extend(is_closed.then_some(id));
                 }
                 self.store.discard_leftovers(id, Some(&task), lock)?;

@@ -61,14 +61,16 @@ impl Store {
 
     /// The conductor directory of tasks whose project configures none.
     pub fn default_conductor(&self, project: Option<&str>) -> String {
-        let folder = project.map_or_else(|| "_".to_owned(), crate::model::name::encode);
-        format!("{}/{}/{folder}", self.state_dir(), layout::CONDUCTOR)
+        self.conductor_below(&project.map_or_else(|| "_".to_owned(), crate::model::name::encode))
     }
 
     /// Every conductor directory that is there because its project configures none.
     pub fn default_conductors(&self) -> Result<Vec<String>> {
-        let path = |name: String| format!("{}/{}/{name}", self.state_dir(), layout::CONDUCTOR);
-        Ok(self.folders(layout::CONDUCTOR)?.into_iter().map(path).collect())
+        Ok(self.folders(layout::CONDUCTOR)?.iter().map(|name| self.conductor_below(name)).collect())
+    }
+
+    fn conductor_below(&self, name: &str) -> String {
+        format!("{}/{}/{name}", self.state_dir(), layout::CONDUCTOR)
     }
 }
 
@@ -111,10 +113,10 @@ impl Conductor {
     }
 
     /// Writes the end of a run into `meta.json`; a task that is over moves to `done/`. Idempotent.
-    pub fn close_task(&self, task: &Task, lock_id: Option<&str>, fence: Option<u64>) -> Result<()> {
+    pub fn close_task(&self, task: &Task) -> Result<()> {
         let place = self.place_of(task.id)?;
         let Some(place) = place else { return Ok(()) };
-        self.write_meta(place, task, lock_id, fence, false)?;
+        self.write_end(place, task, false)?;
         if place == "active" && task.outcome.is_some() {
             // A directory of the same name is left from an earlier life of the conductor directory: it stays beside ours.
             let (from, to) = (dir("active", task.id), dir("done", task.id));
@@ -128,11 +130,17 @@ impl Conductor {
     }
 
     /// Notes in `meta.json` that the task's lanes are released.
-    pub fn mark_released(&self, task: &Task, lock_id: Option<&str>, fence: Option<u64>) -> Result<()> {
+    pub fn mark_released(&self, task: &Task) -> Result<()> {
         match self.place_of(task.id)? {
-            Some(place) => self.write_meta(place, task, lock_id, fence, true),
+            Some(place) => self.write_end(place, task, true),
             None => Ok(()),
         }
+    }
+
+    fn write_end(&self, place: &str, task: &Task, is_released: bool) -> Result<()> {
+        let start = task.last_start.as_ref();
+        let (lock_id, fence) = (start.map(|start| start.lock_id.as_str()), start.map(|start| start.fence));
+        self.write_meta(place, task, lock_id, fence, is_released)
     }
 
     /// The tasks that have a directory below `active/`.

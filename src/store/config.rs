@@ -3,13 +3,14 @@
 //! Opens no file. What is wrong is refused with the line and column at which it stands; what is merely unknown is kept
 //! out of the way with a warning, so that a newer configuration can be read by an older luzia.
 
+use super::object::Object;
 use crate::model::config::{Config, LaneRule, Project};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use values::{Agent, Count, Directory, Is, Lanes, Object, Share, Text, Time, Unique, UserName, Version, Weight};
+use values::{Agent, Count, Directory, Is, Lanes, Share, Text, Time, Unique, UserName, Version, Weight};
 
-pub(super) mod values;
+mod values;
 
 /// A configuration that was read.
 #[derive(Clone, PartialEq, Debug)]

@@ -24,7 +24,7 @@ impl Store {
             }
         }
         for (dependency, waiting) in self.dependencies()? {
-            let folder = format!("{}/{}", layout::AFTER, dependency.0);
+            let folder = layout::after(dependency);
             for id in waiting {
                 if self.meta(&layout::parked(id))?.is_none() {
                     found.push((format!("{folder}/{}", id.0), Some(folder.clone())));

@@ -73,25 +73,27 @@ impl Store {
     pub fn note_all(&self, events: impl Iterator<Item = Event>) {
         let now = self.clock.now();
         let lines: String = events.map(|event| encode(&event, now, self.clock.boot_ms(), self.me.pid)).collect();
-        let path = format!("{}/{}.jsonl", layout::EVENTS, now.day());
+        let path = layout::events(&now.day());
         if let Ok(Some(mut file)) = self.vfs.open(&path, Open::Append(0o600)) {
             let _ = file.write_all(lines.as_bytes());
         }
     }
 
+    /// The days that have events, by the names of their files.
+    pub(crate) fn event_days(&self) -> Result<Vec<String>> {
+        let names = self.list(layout::EVENTS)?;
+        Ok(names.iter().filter_map(|entry| entry.name.strip_suffix(".jsonl").map(str::to_owned)).collect())
+    }
+
     /// Every event since `since`, in the order in which they were written; lines that do not read are left out.
     pub fn events_since(&self, since: Timestamp) -> Result<Vec<EventSink>> {
         let first = since.day();
-        let mut days: Vec<String> = self
-            .list(layout::EVENTS)?
-            .into_iter()
-            .filter_map(|entry| entry.name.strip_suffix(".jsonl").map(str::to_owned))
-            .filter(|day| *day >= first)
-            .collect();
+        let mut days = self.event_days()?;
+        days.retain(|day| *day >= first);
         days.sort_unstable();
         let mut events = Vec::new();
         for day in days {
-            let path = format!("{}/{day}.jsonl", layout::EVENTS);
+            let path = layout::events(&day);
             let Some(mut file) = self.open(&path, Open::ReadOnly)? else { continue };
             let bytes = file.read_all(u64::MAX).map_err(super::StoreError::io("read", &path))?;
             for line in bytes.split(|byte| *byte == b'\n') {

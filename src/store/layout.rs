@@ -79,7 +79,12 @@ pub(crate) fn pending(task: &Task) -> String {
 }
 
 pub(crate) fn parked(id: TaskId) -> String {
-    format!("{PARKED}/{}/{}.json", segment(id), id.0)
+    format!("{}/{}.json", parked_segment(segment(id)), id.0)
+}
+
+/// The folder of a segment of parked tasks.
+pub(crate) fn parked_segment(segment: u64) -> String {
+    format!("{PARKED}/{segment}")
 }
 
 pub(crate) fn running(id: TaskId) -> String {
@@ -110,7 +115,7 @@ pub(crate) fn done_day(day: &str) -> String {
 }
 
 pub(crate) fn done(day: &str, id: TaskId) -> String {
-    format!("{DONE}/{day}/{}.json", id.0)
+    format!("{}/{}.json", done_day(day), id.0)
 }
 
 pub(crate) fn run_dir(id: TaskId) -> String {
@@ -130,8 +135,28 @@ pub(crate) fn timer(id: TaskId, at: Timestamp) -> String {
     format!("{}/{}", timer_hour(at), spelling::timer_name(at, id))
 }
 
+/// The folder of the marks of the tasks that come after a task.
+pub(crate) fn after(dependency: TaskId) -> String {
+    format!("{AFTER}/{}", dependency.0)
+}
+
 pub(crate) fn after_mark(id: TaskId, dependency: TaskId) -> String {
-    format!("{AFTER}/{}/{}", dependency.0, id.0)
+    format!("{}/{}", after(dependency), id.0)
+}
+
+/// The folder of the marks of order in a lane.
+pub(crate) fn order(lane: &LaneName) -> String {
+    format!("{ORDER}/{}", lane.stem())
+}
+
+/// The events of a day.
+pub(crate) fn events(day: &str) -> String {
+    format!("{EVENTS}/{day}.jsonl")
+}
+
+/// What a process is writing for a task.
+pub(crate) fn tmp(id: TaskId, pid: u32) -> String {
+    format!("{TMP}/{}.{pid}", id.0)
 }
 
 /// The segment of a lane's folder in which a task stands; segments keep the listing of a deep lane short.
@@ -142,8 +167,8 @@ pub(crate) fn segment(id: TaskId) -> u64 {
 /// Whether a path is the place of a task's record.
 pub(crate) fn is_record(path: &str) -> bool {
     let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
-    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-    id_in(name).is_some() && [PENDING, PARKED, RUNNING, WAITING, DONE].into_iter().any(below)
+    path.rsplit_once('/').is_some_and(|(_, name)| id_in(name).is_some())
+        && [PENDING, PARKED, RUNNING, WAITING, DONE].into_iter().any(below)
 }
 
 /// The task to which a name in `running` belongs: its record, its start or its result.

@@ -166,6 +166,15 @@ impl Store {
         Ok((!in_use).then_some(lock))
     }
 
+    /// Lets go of a task that was not taken after all.
+    fn let_go(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
+        if let Some(lock) = self.if_unused(id, lock)? {
+            self.remove_run_dir(id)?;
+            drop(lock);
+        }
+        Ok(())
+    }
+
     /// Gives a claim up: releases the lanes and puts the record back in its old place.
     pub fn unclaim(&self, claimed: Claimed) -> Result<()> {
         let task = &claimed.task;
@@ -192,10 +201,7 @@ impl Store {
                 Ok(Removed::Taken(Box::new(task), lock))
             }
             _ => {
-                if let Some(lock) = self.if_unused(id, lock)? {
-                    self.remove_run_dir(id)?;
-                    drop(lock);
-                }
+                self.let_go(id, lock)?;
                 Ok(Removed::NotPending)
             }
         }
@@ -212,10 +218,7 @@ impl Store {
         match self.find(id)? {
             Some((Place::Done, task)) if self.read_result(id)?.is_none() => Ok(Some((task, lock))),
             _ => {
-                if let Some(lock) = self.if_unused(id, lock)? {
-                    self.remove_run_dir(id)?;
-                    drop(lock);
-                }
+                self.let_go(id, lock)?;
                 Ok(None)
             }
         }
@@ -261,17 +264,14 @@ impl Store {
         let dependents = match &task.outcome {
             Some(outcome) => {
                 let day = outcome.completed_at.day();
-                self.make_dir(&format!("{}/{day}", layout::DONE))?;
+                self.make_dir(&layout::done_day(&day))?;
                 self.leave_parked(task.id)?;
                 self.rename(&result, &layout::done(&day, task.id))?;
                 self.unlink(&layout::pending(task))?;
                 self.sweep_pending(task)?;
                 self.drop_key(task)?;
                 self.drop_hints(task)?;
-                self.list(&format!("{}/{}", layout::AFTER, task.id.0))?
-                    .iter()
-                    .filter_map(|e| spelling::task(&e.name))
-                    .collect()
+                self.list(&layout::after(task.id))?.iter().filter_map(|e| spelling::task(&e.name)).collect()
             }
             None => {
                 if let Some(done) = self.find_done(task.id)? {
@@ -296,24 +296,12 @@ impl Store {
         Ok(dependents)
     }
 
-    /// Removes a parked record for good, before it stands elsewhere: no pass would ever look at it again.
+    /// Removes a parked record for good, before it stands elsewhere.
     fn leave_parked(&self, id: TaskId) -> Result<()> {
-        let was_parked = self.unlink(&layout::parked(id))?;
-        self.sync_parked(id, was_parked)
-    }
-
-    /// Makes durable that a record left its parked place, and removes the folder if it is empty.
-    pub(crate) fn sync_parked(&self, id: TaskId, has_left: bool) -> Result<()> {
-        let folder = format!("{}/{}", layout::PARKED, layout::segment(id));
-        if has_left {
-            match self.vfs.sync_dir(&folder) {
-                // Whoever met it empty has removed it.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.sync_dir(layout::PARKED)?,
-                other => other.map_err(StoreError::io("sync", &folder))?,
-            }
+        if self.unlink(&layout::parked(id))? {
+            self.sync_parked(id)?;
         }
-        self.remove_dir(&folder)?;
-        Ok(())
+        self.sweep_parked(id)
     }
 
     pub(crate) fn drop_hints(&self, task: &Task) -> Result<()> {

@@ -440,7 +440,8 @@ fn free_slot(occupied: &[u32]) -> u32 {
     (0..).find(|slot| !occupied.contains(slot)).unwrap_or(u32::MAX)
 }
 
-pub(crate) fn broken(lane: &LaneName, view: &LockView) -> Break {
+/// A lock as what ended, by the verdict on its holder.
+pub fn broken(lane: &LaneName, view: &LockView) -> Break {
     let (why, age_ms) = match &view.verdict {
         Verdict::Stale { why, age_ms } => (Some(*why), *age_ms),
         Verdict::Live { .. } | Verdict::Refused { .. } => (None, view.age_ms),
@@ -448,7 +449,7 @@ pub(crate) fn broken(lane: &LaneName, view: &LockView) -> Break {
     Break {
         lane: lane.clone(),
         slot: view.slot,
-        lock_id: view.record().and_then(|record| record.lock_id.clone()),
+        lock_id: view.lock_id().map(str::to_owned),
         holder: view.holder().map(str::to_owned),
         why,
         age_ms,

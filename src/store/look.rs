@@ -38,6 +38,11 @@ impl LockView {
         self.record()?.task_id.as_deref()
     }
 
+    /// The id of the grant, when it is known.
+    pub fn lock_id(&self) -> Option<&str> {
+        self.record()?.lock_id.as_deref()
+    }
+
     /// The name of the lane for people, even when it is only known by its file.
     pub fn lane_name(&self) -> String {
         self.lane.as_ref().map_or_else(|| self.stem.clone(), LaneName::to_string)

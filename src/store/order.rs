@@ -16,13 +16,13 @@ pub type Timer = (TaskId, Timestamp);
 impl Store {
     fn order_marker(task: &Task, lane: &LaneName) -> String {
         let user = LaneName::user(&task.user).stem();
-        format!("{}/{}/{}", layout::ORDER, lane.stem(), spelling::order_name(task.priority, task.id, &user))
+        format!("{}/{}", layout::order(lane), spelling::order_name(task.priority, task.id, &user))
     }
 
     /// Marks a task's place in its further key lanes. Before its record appears in `pending`.
     pub(crate) fn mark_order(&self, task: &Task) -> Result<()> {
         for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
-            let folder = format!("{}/{}", layout::ORDER, lane.stem());
+            let folder = layout::order(lane);
             self.touch(&Self::order_marker(task, lane), &folder)?;
         }
         Ok(())
@@ -32,14 +32,14 @@ impl Store {
     pub(crate) fn unmark_order(&self, task: &Task) -> Result<()> {
         for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
             self.unlink(&Self::order_marker(task, lane))?;
-            self.remove_dir(&format!("{}/{}", layout::ORDER, lane.stem()))?;
+            self.remove_dir(&layout::order(lane))?;
         }
         Ok(())
     }
 
     /// The first task of `task`'s tier in one of its further key lanes, when that is another one.
     pub fn ahead_in(&self, task: &Task, lane: &LaneName) -> Result<Option<TaskId>> {
-        let folder = format!("{}/{}", layout::ORDER, lane.stem());
+        let folder = layout::order(lane);
         let mut ahead: Vec<(Priority, TaskId, String, String)> = Vec::new();
         for entry in self.list(&folder)? {
             let Some((priority, id, user)) = spelling::order(&entry.name) else { continue };
@@ -108,7 +108,7 @@ impl Store {
 
     /// Marks that `id` waits for the end of `dependency`.
     pub fn mark_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
-        let folder = format!("{}/{}", layout::AFTER, dependency.0);
+        let folder = layout::after(dependency);
         self.touch(&layout::after_mark(id, dependency), &folder)?;
         self.sync_dir(&folder)?;
         self.sync_dir(layout::AFTER)
@@ -116,7 +116,7 @@ impl Store {
 
     /// Removes that mark.
     pub fn clear_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
-        let folder = format!("{}/{}", layout::AFTER, dependency.0);
+        let folder = layout::after(dependency);
         self.unlink(&layout::after_mark(id, dependency))?;
         self.remove_dir(&folder)?;
         Ok(())
@@ -127,7 +127,7 @@ impl Store {
         let mut all = Vec::new();
         for name in self.folders(layout::AFTER)? {
             let Some(dependency) = spelling::task(&name) else { continue };
-            let folder = format!("{}/{name}", layout::AFTER);
+            let folder = layout::after(dependency);
             let waiting = self.list(&folder)?.iter().filter_map(|entry| spelling::task(&entry.name)).collect();
             all.push((dependency, waiting));
         }

@@ -2,7 +2,7 @@
 //! conductor directory with the logs, and the events of a day of which nothing is left. Which ones is not decided here.
 
 use super::error::{Result, StoreError};
-use super::{Place, Store, layout};
+use super::{Place, Store, layout, spelling};
 use crate::model::{Task, TaskId, Timestamp};
 use crate::os::{FileKind, Open, Vfs};
 
@@ -59,7 +59,7 @@ impl Store {
     /// Removes one finished task. Commit point: the unlink of its record; a crash before it leaves a record without logs,
     /// and the next one who looks goes on.
     fn prune_task(&self, day: &str, id: TaskId) -> Result<bool> {
-        let is_waited_for = self.meta(&format!("{}/{}", layout::AFTER, id.0))?.is_some();
+        let is_waited_for = self.meta(&layout::after(id))?.is_some();
         if is_waited_for || self.meta(&layout::run_dir(id))?.is_some() {
             return Ok(false);
         }
@@ -94,23 +94,13 @@ impl Store {
 
     /// Removes the events of every day before `first_kept`, and of the days named.
     pub fn prune_events(&self, first_kept: &str, days: &[String]) -> Result<()> {
-        for entry in self.list(layout::EVENTS)? {
-            let Some(day) = entry.name.strip_suffix(".jsonl") else { continue };
-            if is_day(day) && (day < first_kept || days.iter().any(|gone| gone == day)) {
-                self.unlink(&format!("{}/{}", layout::EVENTS, entry.name))?;
+        for day in self.event_days()? {
+            if spelling::is_day(&day) && (day.as_str() < first_kept || days.contains(&day)) {
+                self.unlink(&layout::events(&day))?;
             }
         }
         Ok(())
     }
-}
-
-/// Whether a name has the form `2026-01-31`.
-fn is_day(name: &str) -> bool {
-    let form = name
-        .bytes()
-        .enumerate()
-        .all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
-    name.len() == 10 && form
 }
 
 /// Removes a folder with everything in it, without following a link. A command may have left anything there.

@@ -100,7 +100,7 @@ impl Store {
 
     /// Writes a record durably under a temporary name that only this process uses, and gives that name.
     pub(crate) fn stage(&self, id: TaskId, bytes: &[u8]) -> Result<String> {
-        let tmp = format!("{}/{}.{}", layout::TMP, id.0, self.me.pid);
+        let tmp = layout::tmp(id, self.me.pid);
         let mut handle = self.write_whole(&tmp, Open::Truncate(0o600), bytes)?;
         if mutant!("mutant-no-file-sync") {
             return Ok(tmp);

@@ -1,13 +1,11 @@
 //! Task records: JSON on disk, `model::Task` in memory. Members that this version does not know are kept.
 
-use super::config::values::Object;
 use super::error::{Result, StoreError};
-use super::{FORMAT_VERSION, MAX_RECORD_BYTES};
+use super::{FORMAT_VERSION, MAX_RECORD_BYTES, object};
 use crate::model::task::{Environment, Outcome, Start};
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 #[derive(Serialize, Deserialize)]
@@ -63,9 +61,9 @@ struct TaskFile {
     starts: u32,
     #[serde(default)]
     claims: u32,
-    #[serde(default, deserialize_with = "member", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::member", skip_serializing_if = "Option::is_none")]
     last_start: Option<StartFile>,
-    #[serde(default, deserialize_with = "member", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::member", skip_serializing_if = "Option::is_none")]
     outcome: Option<OutcomeFile>,
     #[serde(flatten)]
     extra: Map<String, Value>,
@@ -95,20 +93,6 @@ struct OutcomeFile {
     cancel_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ran_ms: Option<u64>,
-}
-
-/// Reads a JSON object, and nothing else: serde's derived readers take a list as well, member by member.
-pub(crate) fn object<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
-    serde_json::from_str::<Object<T>>(text(bytes)?).map(|object| object.0)
-}
-
-/// JSON is UTF-8. serde_json looks only at the strings that somebody wants.
-fn text(bytes: &[u8]) -> serde_json::Result<&str> {
-    std::str::from_utf8(bytes).map_err(serde::de::Error::custom)
-}
-
-fn member<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<T>, D::Error> {
-    Option::<Object<T>>::deserialize(from).map(|member| member.map(|object| object.0))
 }
 
 /// The grace between SIGTERM and SIGKILL of a task that names none, in milliseconds (`supervision.md`).
@@ -179,7 +163,7 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
 
 /// Reads a task record. `user` is the user of the lane in which it stands, for records that name none.
 pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task> {
-    let read = text(bytes).and_then(serde_json::from_str);
+    let read = object::text(bytes).and_then(serde_json::from_str);
     let file: TaskFile = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
     match file.v {
         FORMAT_VERSION => {}

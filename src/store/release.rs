@@ -237,7 +237,7 @@ impl Store {
 fn is_meant(view: &LockView, which: &Release) -> bool {
     match which {
         Release::Whoever => true,
-        Release::LockId(id) => view.record().and_then(|record| record.lock_id.as_ref()) == Some(id),
+        Release::LockId(id) => view.lock_id() == Some(id),
         Release::Holder(name) => view.record().is_some_and(|record| record.is_held_by(name)),
     }
 }

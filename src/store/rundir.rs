@@ -2,7 +2,7 @@
 //! who holds `supervisor.lock` changes anything of these, but for the request to cancel.
 
 use super::error::{Result, StoreError};
-use super::{FORMAT_VERSION, Store, layout, record};
+use super::{FORMAT_VERSION, Store, layout, object};
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{Identity, TaskId, Timestamp};
 use crate::os::{Handle, Open};
@@ -70,7 +70,7 @@ pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
 
 /// Reads a start; `None` when it is not whole.
 pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
-    let file: StartedFile = record::object(bytes).ok()?;
+    let file: StartedFile = object::read(bytes).ok()?;
     Some(Started {
         start: file.start,
         at: Timestamp::parse(&file.at)?,
@@ -83,7 +83,7 @@ pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
 /// Reads `cancel.json`. One that does not read still is a request, and no request asks for more grace than any task has.
 pub(crate) fn decode_cancel(bytes: &[u8]) -> CancelRequest {
     let unread = CancelRequest { by: "unknown".into(), reason: None, grace_ms: None };
-    let request: CancelRequest = record::object(bytes).unwrap_or(unread);
+    let request: CancelRequest = object::read(bytes).unwrap_or(unread);
     CancelRequest { grace_ms: request.grace_ms.map(|ms| ms.min(MAX_DURATION_MS)), ..request }
 }
 

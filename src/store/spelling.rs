@@ -36,6 +36,15 @@ pub(crate) fn order(name: &str) -> Option<(Priority, TaskId, &str)> {
     Some((priority, task(parts.next()?)?, parts.next()?))
 }
 
+/// Whether a name has the form of a day, `2026-01-31`.
+pub(crate) fn is_day(name: &str) -> bool {
+    let form = name
+        .bytes()
+        .enumerate()
+        .all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
+    name.len() == 10 && form
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

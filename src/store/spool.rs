@@ -94,7 +94,7 @@ impl Store {
             if single {
                 staged.push(self.stage(task.id, &bytes)?);
             } else {
-                let tmp = format!("{}/{}.{}", layout::TMP, task.id.0, self.me.pid);
+                let tmp = layout::tmp(task.id, self.me.pid);
                 self.write_whole(&tmp, Open::Truncate(0o600), &bytes)?;
                 staged.push(tmp);
             }
@@ -124,7 +124,7 @@ impl Store {
             for dependency in &task.after {
                 self.mark_after(task.id, *dependency)?;
             }
-            (layout::parked(task.id), vec![format!("{}/{}", layout::PARKED, layout::segment(task.id))])
+            (layout::parked(task.id), vec![layout::parked_segment(layout::segment(task.id))])
         } else {
             self.mark_order(task)?;
             (layout::pending(task), pending_folders(task))
@@ -234,6 +234,22 @@ impl Store {
         if self.remove_dir(&layout::pending_segment(task.priority, &stem, layout::segment(task.id)))? {
             self.remove_dir(&layout::pending_lane(task.priority, &stem))?;
         }
+        Ok(())
+    }
+
+    /// Makes durable that a record left its parked place: no pass would ever look at it again there.
+    pub(crate) fn sync_parked(&self, id: TaskId) -> Result<()> {
+        let folder = layout::parked_segment(layout::segment(id));
+        match self.vfs.sync_dir(&folder) {
+            // Whoever met it empty has removed it.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.sync_dir(layout::PARKED),
+            other => other.map_err(StoreError::io("sync", &folder)),
+        }
+    }
+
+    /// Removes the folder that a parked record left, if it is empty.
+    pub(crate) fn sweep_parked(&self, id: TaskId) -> Result<()> {
+        self.remove_dir(&layout::parked_segment(layout::segment(id)))?;
         Ok(())
     }
 
@@ -408,10 +424,11 @@ impl Store {
             Publication::Placed { first_made } => {
                 // The caller forgets why it was parked, and only that would find it again in its old place.
                 self.sync_published(&path, layout::PENDING, &folders, first_made)?;
+                self.sync_parked(task.id)?;
                 true
             }
         };
-        self.sync_parked(task.id, is_parked)?;
+        self.sweep_parked(task.id)?;
         self.ring();
         Ok(is_parked)
     }

@@ -18,12 +18,10 @@ pub struct Finished {
 /// Brings a recorded end to its end: outward record, lanes, place. The lock goes last.
 pub fn finish(store: &Store, ending: &Ending, lock: Box<dyn Handle>) -> Result<Finished, StoreError> {
     let task = &ending.task;
-    let start = task.last_start.as_ref();
-    let (lock_id, fence) = (start.map(|start| start.lock_id.as_str()), start.map(|start| start.fence));
     // The outward directory belongs to people and other programs: whatever is wrong there never holds a lane.
     let conductor = store.conductor(&task.conductor_dir, false).ok().flatten();
     if let Some(conductor) = &conductor
-        && let Err(error) = conductor.close_task(task, lock_id, fence)
+        && let Err(error) = conductor.close_task(task)
     {
         store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
     }
@@ -36,7 +34,7 @@ pub fn finish(store: &Store, ending: &Ending, lock: Box<dyn Handle>) -> Result<F
     }
     store.note(&event);
     if let Some(conductor) = &conductor {
-        let _ = conductor.mark_released(task, lock_id, fence);
+        let _ = conductor.mark_released(task);
     }
     let dependents = store.settle(ending, lock)?;
     let name = match &task.outcome {

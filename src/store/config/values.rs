@@ -5,7 +5,7 @@
 
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, Name};
-use serde::de::value::MapAccessDeserializer;
+use crate::store::object::Object;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -212,30 +212,6 @@ impl<'de> Visitor<'de> for AgentVisitor {
             }
             Some(_) => Ok(Agent(argv)),
         }
-    }
-}
-
-/// A JSON object, and nothing else: serde's derived readers take a list as well, member by member.
-#[derive(Default)]
-pub(in crate::store) struct Object<T>(pub(in crate::store) T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(ObjectVisitor(PhantomData))
-    }
-}
-
-struct ObjectVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
-    type Value = Object<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(Object)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `acquire`, `renew` and `check`: leases for scripts, and the question whether a lane could be had.
 
 use super::cleanup::{broken_event, stale_line};
-use super::release::held_error;
+use super::release::{execution, held_error};
 use super::{App, AppError, Kind};
 use crate::model::judgement::Verdict;
 use crate::model::lock::Grant;
@@ -187,7 +187,7 @@ impl App {
     pub fn renew(&self, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
         let lost = |view: Option<&LockView>| lost_error(lane, lock_id, view, self.store.now());
         let views = self.holders(lane)?;
-        let is_it = |view: &&LockView| view.record().and_then(|record| record.lock_id.as_deref()) == Some(lock_id);
+        let is_it = |view: &&LockView| view.lock_id() == Some(lock_id);
         let Some(view) = views.iter().find(is_it) else { return Err(lost(views.first())) };
         let Some(record) = view.record().filter(|record| record.kind == LockKind::Lease) else {
             return Err(AppError::new(
@@ -226,9 +226,8 @@ impl App {
 
 /// A lease that is no longer there to be renewed: who has the lane now, or why the lease is over.
 fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Timestamp) -> AppError {
-    let own = |view: &LockView| view.record().and_then(|record| record.lock_id.as_deref()) == Some(lock_id);
     let (now_text, next) = match view {
-        Some(view) if own(view) => {
+        Some(view) if view.lock_id() == Some(lock_id) => {
             let (Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why }) = &view.verdict;
             (format!(": {}", why.text()), Vec::new())
         }
@@ -239,7 +238,7 @@ fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Time
         None => (String::new(), Vec::new()),
     };
     let mut error =
-        AppError::new(Kind::No, "LOCK_LOST", format!("lane \"{lane}\" is not held by \"{lock_id}\" {now_text}"))
+        AppError::new(Kind::No, "LOCK_LOST", format!("lane \"{lane}\" is not held by \"{lock_id}\"{now_text}"))
             .hint("stop the work it protected, and acquire it again");
     error.0.next = next;
     error
@@ -261,13 +260,12 @@ fn no_lane(request: &Request) -> AppError {
 
 /// `[MessageService] Thread 123 locked by execution 100, cannot acquire for 101` (S0.30).
 pub fn locked_line(lane: &LaneName, holder: Option<&str>, wanted_by: &str) -> Option<String> {
-    let number = |name: &str| name.strip_prefix("task_").unwrap_or(name).to_owned();
     (lane.kind() == "thread").then(|| {
-        let holder = number(holder.unwrap_or("unknown"));
         format!(
-            "[MessageService] Thread {} locked by execution {holder}, cannot acquire for {}",
+            "[MessageService] Thread {} locked by execution {}, cannot acquire for {}",
             lane.key(),
-            number(wanted_by)
+            execution(holder.unwrap_or("unknown")),
+            execution(wanted_by)
         )
     })
 }

@@ -71,15 +71,21 @@ impl App {
     /// that ever was. A task of luzia is there a moment before its supervisor releases its lanes; that is no claim.
     fn claims_in_done(&self, conductor: &Conductor, user: Option<&Name>) -> Result<Vec<ClaimedMeta>, AppError> {
         let mut claims = Vec::new();
-        for view in self.locks()? {
-            let is_users = |lane: &LaneName| lane.is_user() && user.is_none_or(|user| lane.key() == user);
+        let views = match user {
+            Some(user) => self.holders(&LaneName::user(user))?,
+            None => self.locks()?,
+        };
+        for view in views {
             let lives = matches!(view.verdict, Verdict::Live { why, .. } if why.is_living_process());
-            let (Some(true), Some(task), false) = (view.lane.as_ref().map(is_users), view.holder(), lives) else {
+            let (Some(true), Some(task), false) = (view.lane.as_ref().map(LaneName::is_user), view.holder(), lives)
+            else {
                 continue;
             };
-            claims.extend(conductor.claim_in_done(task)?.filter(|claim| {
-                claim.lock_id.is_some() && claim.lock_id == view.record().and_then(|record| record.lock_id.clone())
-            }));
+            claims.extend(
+                conductor
+                    .claim_in_done(task)?
+                    .filter(|claim| claim.lock_id.is_some() && claim.lock_id.as_deref() == view.lock_id()),
+            );
         }
         Ok(claims)
     }
@@ -117,7 +123,7 @@ impl App {
         }
         let lane = LaneName::user(&user);
         let holders = self.holders(&lane).map_err(AppErrorOr::Failed)?;
-        let names_it = |view: &LockView| view.record().and_then(|record| record.lock_id.as_ref()) == Some(lock_id);
+        let names_it = |view: &LockView| view.lock_id() == Some(lock_id);
         let Some(view) = holders.into_iter().find(names_it) else { return Ok(None) };
         let record = view.record();
         if record.and_then(|record| record.task_id.as_ref()) != Some(id) {

@@ -171,7 +171,7 @@ impl App {
 
     /// Whether a lane is held by somebody who is proven dead, or by a lease that ran out.
     fn has_stale_holder(&self, locks: &LockIndex, lane: &LaneName) -> Result<bool, AppError> {
-        let holders = self.store.holders_in(locks, lane, self.config.lock_timeout_ms(lane), judge)?;
+        let holders = self.holders_in(locks, lane)?;
         Ok(holders.iter().any(|view| lock_state(&view.verdict) == "stale"))
     }
 

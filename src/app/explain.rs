@@ -3,7 +3,6 @@
 use super::{App, AppError};
 use crate::model::{LaneName, Status, Target, Task, TaskId};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
-use crate::policy::staleness::judge;
 use crate::store::{LockIndex, LockView};
 
 /// How many tasks ahead of another one are counted; a queue that is longer says "or more".
@@ -44,25 +43,56 @@ pub enum Why {
     Lane(Box<LaneWhy>),
 }
 
-/// Gives the first reasons of many tasks by one look at the locks.
+/// Says why tasks and lanes wait, by one look at the locks, as of the moment at which this was made.
 pub struct Reasons<'a> {
     app: &'a App,
     locks: LockIndex,
 }
 
 impl Reasons<'_> {
-    /// As [`App::first_obstacle`], as of the moment at which this was made.
+    /// The first reason why a pending task does not start, for the REASON column; `None` when it would start at the next
+    /// pass.
     pub fn first_obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
-        let situation = self.app.situation(task, Some(&self.locks))?;
+        let situation = self.situation(task)?;
         Ok(obstacles(task, &situation).next())
+    }
+
+    /// Everything that admission looks at for a pending task.
+    fn situation(&self, task: &Task) -> Result<Situation, AppError> {
+        let app = self.app;
+        let is_parked = task.due_at.is_some_and(|at| at > app.store.now()) || !app.unfinished_before(task).is_empty();
+        let ahead = if is_parked { 0 } else { app.position(task)? };
+        let queue = app.queue_situation(task, ahead)?;
+        let mut lanes = self.lanes_now(task)?;
+        // A claim takes the lanes first and moves the record then: a task is not in its own way.
+        let own = task.id.to_string();
+        for lane in &mut lanes {
+            lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
+        }
+        Ok(Situation { lanes, has_dispatcher: app.has_dispatcher()?, ..queue })
+    }
+
+    fn lanes_now(&self, task: &Task) -> Result<Vec<LaneNow>, AppError> {
+        task.all_lanes().iter().map(|lane| self.lane_now(lane)).collect()
+    }
+
+    fn lane_now(&self, lane: &LaneName) -> Result<LaneNow, AppError> {
+        let views = self.app.holders_in(&self.locks, lane)?;
+        let holders = views.iter().map(holder_of).collect();
+        Ok(LaneNow { lane: lane.clone(), limit: self.app.config.limit(lane), holders })
     }
 }
 
 impl App {
-    /// Looks at the locks once, for the reasons of many tasks.
+    /// Looks at the locks once, for the reasons of any number of tasks.
     pub fn reasons(&self) -> Result<Reasons<'_>, AppError> {
         let locks = if self.store.has_layout()? { self.store.lock_index()? } else { LockIndex::default() };
         Ok(Reasons { app: self, locks })
+    }
+
+    /// As [`Reasons::first_obstacle`], for one task.
+    pub fn first_obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        self.reasons()?.first_obstacle(task)
     }
 
     /// Says why a task, or what is first in a lane, does not run.
@@ -80,16 +110,16 @@ impl App {
                 Some(Some(started)) => Some((started.supervisor.pid, self.store.is_supervised(id)?)),
                 Some(None) | None => None,
             };
-            let lanes = if task.status.is_final() { Vec::new() } else { self.lanes_now(&task, None)? };
+            let lanes = if task.status.is_final() { Vec::new() } else { self.reasons()?.lanes_now(&task)? };
             return Ok(TaskWhy { task, obstacles: Vec::new(), lanes, supervisor });
         }
-        let situation = self.situation(&task, None)?;
+        let situation = self.reasons()?.situation(&task)?;
         let obstacles = obstacles(&task, &situation).collect();
         Ok(TaskWhy { task, obstacles, lanes: situation.lanes, supervisor: None })
     }
 
     fn explain_lane(&self, lane: &LaneName) -> Result<LaneWhy, AppError> {
-        let now = self.lane_now(lane, None)?;
+        let now = self.reasons()?.lane_now(lane)?;
         let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new() };
         if !lane.is_user() || !self.store.has_layout()? {
             return Ok(why);
@@ -103,13 +133,6 @@ impl App {
             }
         }
         Ok(why)
-    }
-
-    /// The first reason why a pending task does not start, for the REASON column; `None` when it would start at the next
-    /// pass.
-    pub fn first_obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
-        let situation = self.situation(task, None)?;
-        Ok(obstacles(task, &situation).next())
     }
 
     /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
@@ -131,33 +154,6 @@ impl App {
         }
         Ok(None)
     }
-
-    /// Everything that admission looks at for a pending task.
-    pub(super) fn situation(&self, task: &Task, locks: Option<&LockIndex>) -> Result<Situation, AppError> {
-        let is_parked = task.due_at.is_some_and(|at| at > self.store.now()) || !self.unfinished_before(task).is_empty();
-        let ahead = if is_parked { 0 } else { self.store.position(task, MOST_AHEAD)? };
-        let queue = self.queue_situation(task, ahead)?;
-        let mut lanes = self.lanes_now(task, locks)?;
-        // A claim takes the lanes first and moves the record then: a task is not in its own way.
-        let own = task.id.to_string();
-        for lane in &mut lanes {
-            lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
-        }
-        Ok(Situation { lanes, has_dispatcher: self.has_dispatcher()?, ..queue })
-    }
-
-    fn lanes_now(&self, task: &Task, locks: Option<&LockIndex>) -> Result<Vec<LaneNow>, AppError> {
-        task.all_lanes().iter().map(|lane| self.lane_now(lane, locks)).collect()
-    }
-
-    fn lane_now(&self, lane: &LaneName, locks: Option<&LockIndex>) -> Result<LaneNow, AppError> {
-        let views = match locks {
-            Some(locks) => self.store.holders_in(locks, lane, self.config.lock_timeout_ms(lane), judge)?,
-            None => self.holders(lane)?,
-        };
-        let holders = views.iter().map(holder_of).collect();
-        Ok(LaneNow { lane: lane.clone(), limit: self.config.limit(lane), holders })
-    }
 }
 
 /// A lock as admission sees it.
@@ -165,7 +161,7 @@ pub fn holder_of(view: &LockView) -> Holder {
     let record = view.record();
     Holder {
         name: view.holder().map(str::to_owned),
-        lock_id: record.and_then(|record| record.lock_id.clone()),
+        lock_id: view.lock_id().map(str::to_owned),
         since: record.and_then(|record| record.acquired_at),
         expires_at: record.and_then(|record| record.expires_at),
         age_ms: view.age_ms,

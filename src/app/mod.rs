@@ -32,7 +32,7 @@ pub use error::{AppError, Kind, Refusal};
 use crate::model::lock::canonical_holder;
 use crate::model::{Config, LaneName, Target, Task, TaskId};
 use crate::policy::staleness::judge;
-use crate::store::{LaneNeed, Store};
+use crate::store::{LaneNeed, LockIndex, Store};
 
 /// The task inside which this process runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -132,5 +132,10 @@ impl App {
     /// Every holder of a lane.
     pub fn holders(&self, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
         Ok(self.store.holders(lane, self.config.lock_timeout_ms(lane), judge)?)
+    }
+
+    /// Those among them that an index of the locks knows.
+    fn holders_in(&self, locks: &LockIndex, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
+        Ok(self.store.holders_in(locks, lane, self.config.lock_timeout_ms(lane), judge)?)
     }
 }

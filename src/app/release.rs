@@ -6,7 +6,7 @@ use crate::model::time::format_duration;
 use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp};
 use crate::os::Signal;
 use crate::policy::staleness::judge;
-use crate::store::{Break, Event, LockView, Release, Released};
+use crate::store::{Break, Event, LockView, Release, Released, broken};
 use serde_json::json;
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ impl App {
                 Released::NeedsRecovery(task) => self.recover_now(task)?,
                 Released::Living(view) if force && !matches!(view.verdict, Verdict::Refused { .. }) => {
                     self.end_holder(&view)?;
-                    let lock = lock_of(lane, &view);
+                    let lock = Break { why: None, ..broken(lane, &view) };
                     // Only this holder was to be ended, never whoever comes after it.
                     which = lock.lock_id.clone().map_or(which, Release::LockId);
                     ended = Some(lock);
@@ -128,27 +128,19 @@ impl App {
     }
 }
 
-/// The lock of a holder that was ended.
-fn lock_of(lane: &LaneName, view: &LockView) -> Break {
-    Break {
-        lane: lane.clone(),
-        slot: view.slot,
-        lock_id: view.record().and_then(|record| record.lock_id.clone()),
-        holder: view.holder().map(str::to_owned),
-        why: None,
-        age_ms: view.age_ms,
-    }
-}
-
 fn holder_of(lock: &Break) -> &str {
     lock.holder.as_deref().unwrap_or("unknown")
 }
 
 /// `[MessageService] Thread 123 lock released by execution 100` for a thread's lane (S0.31).
 pub(super) fn released_line(lane: &LaneName, holder: &str) -> Option<String> {
-    let number = holder.strip_prefix("task_").unwrap_or(holder);
-    (lane.kind() == "thread")
-        .then(|| format!("[MessageService] Thread {} lock released by execution {number}", lane.key()))
+    let by = execution(holder);
+    (lane.kind() == "thread").then(|| format!("[MessageService] Thread {} lock released by execution {by}", lane.key()))
+}
+
+/// What a log line about threads calls a holder: the bare number of a task, any other name as it is (S0.30, S0.31).
+pub(super) fn execution(holder: &str) -> &str {
+    holder.strip_prefix("task_").unwrap_or(holder)
 }
 
 /// Who holds a lane, since when, whether it lives and how that is known, and what would change it (P7).
@@ -164,7 +156,7 @@ pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError 
         Some(record) => record.expires_at.map(|at| format!("; its lease runs out at {at}")).unwrap_or_default(),
         None => String::new(),
     };
-    let lock_id = view.record().and_then(|record| record.lock_id.as_deref());
+    let lock_id = view.lock_id();
     let command = freeing_command(&lane.to_string(), view.holder(), lock_id, &view.verdict);
     AppError::new(Kind::Busy, "LOCK_HELD", message)
         .hint(format!("wait for it, or look closer with luzia explain {lane}{expiry}"))

@@ -1,5 +1,5 @@
 //! Planted faults, each of which breaks one rule where it is kept, so that a test can show that it is noticed
-//! (`tests/it/mutants.rs`). Not for use: an optimised build with one of them is refused.
+//! (`tests/mutants.rs`). Not for use: an optimised build with one of them is refused.
 
 /// Whether a planted fault is in force. `false` as a constant without the features, so nothing of it is in the program.
 #[cfg(not(feature = "mutants"))]

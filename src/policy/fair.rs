@@ -56,11 +56,6 @@ impl Ledger {
         self.users.get(user).copied().unwrap_or_default()
     }
 
-    /// Everybody who is remembered, by name.
-    pub fn users(&self) -> impl Iterator<Item = (&Name, Usage)> {
-        self.users.iter().map(|(name, usage)| (name, *usage))
-    }
-
     /// Lets use fade up to `now`, and forgets users who have none left. Works in whole seconds and keeps the rest for
     /// the next call, so that frequent calls lose nothing to rounding.
     pub fn decay(&mut self, now: Timestamp) {
@@ -247,9 +242,9 @@ mod tests {
     fn the_end_of_a_run_that_charges_nothing_makes_nobody_known() {
         let mut ledger = Ledger::default();
         ledger.charge_end(&name("a"), NOMINAL_MS, 1, Timestamp(0));
-        assert_eq!(ledger.users().count(), 0);
+        assert_eq!(ledger.users.len(), 0);
         ledger.charge_end(&name("a"), NOMINAL_MS + 1, 1, Timestamp(0));
-        let all: Vec<(&Name, Usage)> = ledger.users().collect();
+        let all: Vec<(&Name, Usage)> = ledger.users.iter().map(|(name, usage)| (name, *usage)).collect();
         assert_eq!(all, [(&name("a"), Usage { used_us: 1000, last_grant: 0 })]);
     }
 
@@ -297,7 +292,7 @@ mod tests {
         ledger.decay(Timestamp(i64::MIN + 1_200_000));
         assert_eq!(used(&ledger, "a"), 15_000_000);
         ledger.decay(Timestamp(i64::MAX));
-        assert_eq!(ledger.users().count(), 0);
+        assert_eq!(ledger.users.len(), 0);
     }
 
     #[test]
@@ -306,7 +301,7 @@ mod tests {
         for second in 0..3 * 3600 {
             ledger.decay(Timestamp(second * 1000));
         }
-        assert_eq!(ledger.users().count(), 0);
+        assert_eq!(ledger.users.len(), 0);
     }
 
     #[test]
@@ -316,7 +311,7 @@ mod tests {
             let user = name(&format!("u{number}"));
             ledger.charge_grant(Tier::High, &user, 1, Timestamp(0));
         }
-        assert!(ledger.users().count() <= MAX_USERS);
+        assert!(ledger.users.len() <= MAX_USERS);
         assert_eq!(used(&ledger, "heavy"), 1_000_000_000);
     }
 
@@ -327,12 +322,12 @@ mod tests {
         for number in 1..=MAX_USERS {
             ledger.charge_grant(Tier::Low, &user(number), 1, Timestamp(0));
         }
-        assert_eq!(ledger.users().count(), MAX_USERS);
+        assert_eq!(ledger.users.len(), MAX_USERS);
         ledger.charge_grant(Tier::Low, &user(MAX_USERS + 1), 1, Timestamp(0));
         // All used the same, so those are left whose grants are the latest.
         let left = MAX_USERS / 4 * 3;
         let latest: BTreeSet<Name> = (0..left).map(|back| user(MAX_USERS + 1 - back)).collect();
-        assert!(ledger.users().map(|(name, _)| name).eq(&latest), "{} are left", ledger.users().count());
+        assert!(ledger.users.keys().eq(&latest), "{} are left", ledger.users.len());
     }
 
     #[test]

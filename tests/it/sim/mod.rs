@@ -25,7 +25,7 @@ mod proof_disk;
 mod proof_kernel;
 mod proof_locks;
 mod reuse;
-mod spool;
+pub mod spool;
 mod turn;
 mod world;
 

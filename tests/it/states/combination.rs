@@ -1,9 +1,9 @@
 //! One combination of files for one task: what it consists of, how it is built, and what is left of it.
 
 use super::{Walked, store};
-use crate::sim::{Env, World};
+use crate::sim::{Env, World, spool};
 use luzia::model::task::Outcome as TaskOutcome;
-use luzia::model::{LaneName, LockKind, Name, Priority, Status, Task, TaskId, Timestamp};
+use luzia::model::{LaneName, LockKind, Name, Status, Task, TaskId, Timestamp};
 use luzia::os::{Handle, Open, Vfs};
 use luzia::policy::staleness::judge;
 use luzia::store::{Acquired, CancelRequest, LaneNeed, Request, encode_task};
@@ -138,39 +138,9 @@ fn every() -> impl Iterator<Item = Combination> {
     })
 }
 
+/// A task that takes its user's lane and the global one only, and whose processes get little time to end.
 fn task() -> Task {
-    Task {
-        id: TaskId(ID),
-        status: Status::Pending,
-        user: Name::new("alice").unwrap(),
-        project: None,
-        lanes: Vec::new(),
-        priority: Priority::DEFAULT,
-        command: vec!["true".into()],
-        stdin: None,
-        label: None,
-        key: None,
-        env: Vec::new(),
-        cwd: "/".into(),
-        umask: 0o027,
-        conductor_dir: "/c".into(),
-        conductor_configured: false,
-        run_as: None,
-        created_at: Timestamp(1_700_000_000_123),
-        created_by_pid: 9,
-        due_at: None,
-        after: Vec::new(),
-        start_by: None,
-        timeout_ms: None,
-        grace_ms: 50,
-        retries: 0,
-        failures: 0,
-        starts: 0,
-        claims: 0,
-        last_start: None,
-        outcome: None,
-        extra: None,
-    }
+    Task { lanes: Vec::new(), grace_ms: 50, ..spool::task(TaskId(ID)) }
 }
 
 fn over() -> Task {

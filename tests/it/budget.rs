@@ -2,7 +2,7 @@
 //! a change that makes one dearer or cheaper shows. `UPDATE_BUDGET=1` writes the file anew. And what must not grow with
 //! the backlog does not: the same verb costs the same with many waiting tasks as with few.
 
-use crate::support::{Place, skip, until};
+use crate::support::{Place, processes_in, skip, until};
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -25,17 +25,27 @@ struct Cost {
     syncs: usize,
 }
 
-/// Runs luzia under strace; the processes it starts are not counted.
-fn cost(place: &Place, args: &[&str]) -> Cost {
+/// What of the caller's surroundings changes a count: the directories in which a command is looked for, and whether the
+/// mode of a new file has to be set.
+const SAME_EVERYWHERE: &str = "umask 022 && exec strace -E PATH=/bin:/usr/bin \"$@\"";
+
+/// Runs luzia under strace, which must succeed, and gives the trace.
+fn traced(place: &Place, options: &[&str], calls: &str, args: &[&str]) -> String {
     let luzia = place.command(args);
     let log = place.path("trace");
-    let mut strace = Command::new("strace");
-    strace.args(["-qq", "-e", &format!("trace={NOT_COUNTED}"), "-e", "signal=none", "-o"]).arg(&log).arg("--");
+    let mut strace = Command::new("sh");
+    strace.args(["-c", SAME_EVERYWHERE, "strace"]).args(options);
+    strace.args(["-qq", "-e", &format!("trace={calls}"), "-e", "signal=none", "-o"]).arg(&log).arg("--");
     strace.arg(luzia.get_program()).args(args).env_clear().current_dir(place.path("work"));
     strace.envs(luzia.get_envs().filter_map(|(key, value)| Some((key, value?))));
     strace.stdin(std::process::Stdio::null());
     place.spawn(&mut strace).end().coded(0);
-    let trace = std::fs::read_to_string(&log).unwrap();
+    std::fs::read_to_string(&log).unwrap()
+}
+
+/// What one run of luzia costs; the processes it starts are not counted.
+fn cost(place: &Place, args: &[&str]) -> Cost {
+    let trace = traced(place, &[], NOT_COUNTED, args);
     let state = place.state();
     let lines: Vec<&str> = trace.lines().skip_while(|line| !line.contains(state.to_str().unwrap())).collect();
     assert!(!lines.is_empty(), "{args:?} looks at its state directory");
@@ -85,7 +95,7 @@ fn the_hot_verbs_cost_what_the_budget_says() {
         writeln!(found, "{name}: {all} {changes} {syncs}").unwrap();
     }
     place.drain();
-    until("nothing is left in run", || (place.state().join("run").read_dir().unwrap().count() == 0).then_some(()));
+    until("the supervisors have made their last pass", || processes_in(&place.state()).is_empty().then_some(()));
     let Cost { all, changes, syncs } = cost(&place, &["dispatch", "--once"]);
     writeln!(found, "dispatch of nothing: {all} {changes} {syncs}").unwrap();
     let Cost { all, changes, syncs } = cost(&place, &ENQUEUE);
@@ -106,14 +116,7 @@ fn a_task_waits_for_the_disk_four_times_from_its_claim_to_its_end() {
     let place = Place::new();
     place.ok(&["run", "-u", "alice", "--", "true"]);
     place.ok(&ENQUEUE);
-    let luzia = place.command(&[]);
-    let log = place.path("trace");
-    let mut strace = Command::new("strace");
-    strace.args(["-f", "-y", "-qq", "-e", "trace=fsync,fdatasync,syncfs", "-e", "signal=none", "-o"]).arg(&log);
-    strace.arg("--").arg(luzia.get_program()).args(["dispatch", "--drain"]);
-    strace.envs(luzia.get_envs().filter_map(|(key, value)| Some((key, value?)))).stdin(std::process::Stdio::null());
-    place.spawn(&mut strace).end().coded(0);
-    let trace = std::fs::read_to_string(&log).unwrap();
+    let trace = traced(&place, &["-f", "-y"], "fsync,fdatasync,syncfs", &["dispatch", "--drain"]);
     let synced: Vec<&str> =
         trace.lines().filter_map(|line| line.split_once("/state/")?.1.split_once('>').map(|(path, _)| path)).collect();
     let expected = ["spool/running/2.started.json", "spool/running", "spool/running/2.result.tmp", "spool/running"];
@@ -161,14 +164,7 @@ fn the_end_of_a_task_without_heirs_looks_at_no_other_process() {
         return;
     }
     let place = Place::new();
-    let luzia = place.command(&[]);
-    let log = place.path("trace");
-    let mut strace = Command::new("strace");
-    strace.args(["-f", "-qq", "-e", "trace=open,openat", "-e", "signal=none", "-o"]).arg(&log).arg("--");
-    strace.arg(luzia.get_program()).args(["run", "-u", "alice", "--", "sleep", "0.2"]);
-    strace.envs(luzia.get_envs().filter_map(|(key, value)| Some((key, value?)))).stdin(std::process::Stdio::null());
-    place.spawn(&mut strace).end().coded(0);
-    let trace = std::fs::read_to_string(&log).unwrap();
+    let trace = traced(&place, &["-f"], "open,openat", &["run", "-u", "alice", "--", "sleep", "0.2"]);
     let others: std::collections::BTreeSet<&str> = trace
         .lines()
         .filter_map(|line| line.split_once("\"/proc/")?.1.split_once("/stat\"").map(|(pid, _)| pid))

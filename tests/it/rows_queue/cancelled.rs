@@ -88,7 +88,7 @@ fn the_first_interrupt_cancels_a_run_and_the_second_kills_it() {
     use rustix::process::Signal;
     let place = Place::new();
     let script = "trap 'echo asked > $PLACE/asked' TERM; echo $$ > $PLACE/pid; while :; do sleep 0.05; done";
-    let run = place.start(&["run", "-u", "alice", "--grace", "1h", "--", "sh", "-c", script]);
+    let run = place.start_attentive(&["run", "-u", "alice", "--grace", "1h", "--", "sh", "-c", script]);
     let pid: u32 = place.until_file("pid").parse().unwrap();
     run.signal(Signal::INT);
     place.until_file("asked");

@@ -107,7 +107,7 @@ fn the_end_of_a_task_starts_the_next_without_any_dispatcher() {
 fn a_daemon_starts_what_comes_and_what_is_due() {
     // S3.41
     let place = Place::new();
-    let daemon = place.start(&["daemon", "--poll", "1h"]);
+    let daemon = place.start_attentive(&["daemon", "--poll", "1h"]);
     let now = place.enqueue(&["-u", "alice", "--", "true"]);
     let later = place.enqueue(&["-u", "bob", "--in", "300ms", "--", "true"]);
     place.ok(&["wait", &now, &later, "--timeout", "20"]);

@@ -100,6 +100,12 @@ impl Place {
         self.spawn(&mut self.command(args))
     }
 
+    /// Starts luzia with no signal ignored. A shell makes what it starts in the background ignore those of the keyboard,
+    /// perhaps these tests too, and what is ignored stays so.
+    pub fn start_attentive(&self, args: &[&str]) -> Running {
+        self.spawn(self.shell("exec env --default-signal \"$LUZIA\" \"$@\"").arg("luzia").args(args))
+    }
+
     /// Calls luzia and waits until it has ended.
     #[track_caller]
     pub fn luzia(&self, args: &[&str]) -> Ran {

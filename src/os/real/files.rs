@@ -112,6 +112,22 @@ impl Opened {
     fn old(fd: OwnedFd) -> Self {
         Self { fd, mode: None, emptied: false }
     }
+
+    /// Refuses what is not a regular file, gives it its mode, and empties it if that was asked for.
+    fn prepare(&self, path: &str) -> io::Result<()> {
+        let stat = fstat(&self.fd)?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind != FileType::RegularFile {
+            return Err(refused(path, &format!("is a {}, not a file", noun(kind))));
+        }
+        if let Some(mode) = self.mode.filter(|mode| !has_mode(&stat, *mode)) {
+            retry_on_intr(|| fchmod(&self.fd, bits(mode)))?;
+        }
+        if self.emptied && stat.st_size != 0 {
+            retry_on_intr(|| ftruncate(&self.fd, 0))?;
+        }
+        Ok(())
+    }
 }
 
 impl Vfs for RealFiles {
@@ -134,16 +150,12 @@ impl Vfs for RealFiles {
             (Err(Errno::NXIO), _) => return Err(refused(path, "is a socket or FIFO, not a file")),
             (other, _) => other.map_err(|error| fault(path, error))?,
         };
-        let stat = fstat(&opened.fd)?;
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        if kind != FileType::RegularFile {
-            return Err(refused(path, &format!("is a {}, not a file", noun(kind))));
-        }
-        if let Some(mode) = opened.mode.filter(|mode| !has_mode(&stat, *mode)) {
-            retry_on_intr(|| fchmod(&opened.fd, bits(mode)))?;
-        }
-        if opened.emptied && stat.st_size != 0 {
-            retry_on_intr(|| ftruncate(&opened.fd, 0))?;
+        if let Err(error) = opened.prepare(path) {
+            if matches!(how, Open::CreateNew(_)) {
+                // It is ours, and whoever asked for it hears that there is none.
+                let _ = self.unlink(path);
+            }
+            return Err(error);
         }
         Ok(Some(Box::new(RealHandle::new(File::from(opened.fd)))))
     }

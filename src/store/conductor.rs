@@ -5,12 +5,25 @@
 use super::error::{Result, StoreError};
 use super::{FORMAT_VERSION, Store, layout};
 use crate::model::{Status, Task, TaskId};
-use crate::os::{FileKind, Handle, Open, Vfs};
+use crate::os::{FileKind, Handle, Open, Published, Vfs};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// The largest `meta.json` read, in bytes.
 pub const MAX_META_BYTES: u64 = 1024 * 1024;
+/// Members of `meta.json` that only a task that is over has, by how it ended; `variables` may be somebody else's.
+const OF_AN_END: [&str; 10] = [
+    "completedAt",
+    "resultType",
+    "resultSummary",
+    "exit_code",
+    "signal",
+    "ran_ms",
+    "errorMessage",
+    "failedActionId",
+    "cancelledBy",
+    "cancelReason",
+];
 /// Where a command's standard output goes.
 pub const STDOUT_LOG: &str = "stdout.log";
 /// Where a command's standard error goes.
@@ -77,13 +90,20 @@ impl Store {
 impl Conductor {
     /// Makes `active/<id>/` and writes its `meta.json`; before the command starts (S3.25).
     pub fn open_task(&self, task: &Task, lock_id: &str, fence: u64) -> Result<()> {
-        if task.starts > 0 {
-            // It was over once and is retried: its directory comes back, with the logs of its earlier attempts. When it
-            // cannot come back, a new one does as well.
+        if self.was_over(task) {
+            // When it cannot come back, a new one does as well.
             let _ = self.files.publish(&dir("done", task.id), &dir("active", task.id));
         }
         self.make_dir(&dir("active", task.id))?;
         self.write_meta("active", task, Some(lock_id), Some(fence), false)
+    }
+
+    /// Whether a task was over once and is retried: then its directory, with the logs of its earlier attempts, stands in
+    /// `done/`. One of the same number and another moment of creation is of an earlier life of the state directory.
+    fn was_over(&self, task: &Task) -> bool {
+        let meta = self.read_members(&format!("{}/meta.json", dir("done", task.id))).ok().flatten();
+        let created = meta.as_ref().and_then(|(members, _)| members.get("created_at")).and_then(Value::as_str);
+        created.is_some_and(|at| at == task.created_at.to_string())
     }
 
     /// The path of a task's directory, for the command's environment.
@@ -118,12 +138,20 @@ impl Conductor {
         let Some(place) = place else { return Ok(()) };
         self.write_end(place, task, false)?;
         if place == "active" && task.outcome.is_some() {
-            // A directory of the same name is left from an earlier life of the conductor directory: it stays beside ours.
-            let (from, to) = (dir("active", task.id), dir("done", task.id));
-            let moved = self.files.publish(&from, &to).map_err(StoreError::io("move", &from))?;
-            if moved == crate::os::Published::NoDirectory {
-                self.make_dir("done")?;
-                self.files.publish(&from, &to).map_err(StoreError::io("move", &from))?;
+            self.move_to_done(task.id)?;
+        }
+        Ok(())
+    }
+
+    /// Moves a directory from `active/` to `done/`. What has its name there, of an earlier life, gets another one.
+    fn move_to_done(&self, id: TaskId) -> Result<()> {
+        let (from, to) = (dir("active", id), dir("done", id));
+        let publish = |from: &str, to: &str| self.files.publish(from, to).map_err(StoreError::io("move", from));
+        for number in 1_u32.. {
+            match publish(&from, &to)? {
+                Published::Done => break,
+                Published::NoDirectory => self.make_dir("done")?,
+                Published::Exists => drop(publish(&to, &format!("{to}~{number}"))?),
             }
         }
         Ok(())
@@ -171,6 +199,8 @@ impl Conductor {
         let folder = dir(place, task.id);
         let old = self.read_members(&format!("{folder}/meta.json"))?.map(|(members, _)| members);
         let mut members = old.unwrap_or_default();
+        // Of an earlier attempt.
+        members.retain(|name, _| !OF_AN_END.contains(&name.as_str()));
         let known = meta_of(task, lock_id, fence, released);
         if let Value::Object(known) = known {
             members.extend(known);

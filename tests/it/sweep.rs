@@ -1,5 +1,6 @@
 //! A kill before every system call that changes something, and an error at every call, in every verb that mutates; then
-//! recovery, and the judge. `cargo test` takes a sample by LUZIA_SWEEP_SEED; LUZIA_SWEEP=all takes every point.
+//! recovery, and the judge. `cargo test` takes a sample by LUZIA_SWEEP_SEED; LUZIA_SWEEP=all takes every point. LUZIA_SWEEP_SCENE and
+//! LUZIA_SWEEP_CALL choose scenes and calls by a part of their names.
 
 use super::harness::checker::{self, Checker, Promise, places, settle};
 use super::harness::oracle;
@@ -196,10 +197,12 @@ struct Tally {
 /// Deals the points of all scenes out in turn, so that a sample has some of each.
 fn sweep(scenes: &[&'static Scene], is_all: bool, end: Instant, tally: &Mutex<Tally>) {
     let mut rng = Rng::new(Rng::seed_from("LUZIA_SWEEP_SEED"));
+    let only_call = std::env::var("LUZIA_SWEEP_CALL").unwrap_or_default();
     let mut rows: VecDeque<(Stage, Vec<Point>)> = VecDeque::new();
     for scene in scenes {
         let stage = Stage::new(scene);
         let mut points = stage.points();
+        points.retain(|point| point.call.contains(&only_call));
         rng.shuffle(&mut points);
         tally.lock().unwrap().by_scene.insert(scene.name, (0, points.len()));
         rows.push_back((stage, points));

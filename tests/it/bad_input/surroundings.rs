@@ -52,11 +52,7 @@ fn a_state_directory_of_another_account_is_refused() {
 
 /// Calls luzia as another account, which may enter the place.
 fn as_other(place: &Place, args: &[&str]) -> Ran {
-    chmod(&place.path(""), 0o755);
-    let program = place.path("luzia");
-    if !program.exists() {
-        std::fs::copy(env!("CARGO_BIN_EXE_luzia"), &program).unwrap();
-    }
+    let program = place.open_to_others();
     let like = place.command(&[]);
     let mut command = std::process::Command::new(program);
     command.args(args).env_clear().current_dir(place.path("work")).uid(OTHER).gid(OTHER);

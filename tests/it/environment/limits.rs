@@ -49,8 +49,7 @@ fn a_limit_of_processes_queues_the_task_and_frees_the_lane() {
     }
     // The limit counts the processes of an account and does not bind root: an account that is nobody else's here.
     let place = Place::new();
-    std::fs::set_permissions(place.path(""), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    std::fs::copy(crate::support::LUZIA, place.path("program")).unwrap();
+    place.open_to_others();
     std::fs::create_dir(place.state()).unwrap();
     std::os::unix::fs::chown(place.state(), Some(54_399), Some(54_399)).unwrap();
     std::os::unix::fs::chown(place.path("work"), Some(54_399), Some(54_399)).unwrap();

@@ -55,9 +55,11 @@ pub fn is_available() -> bool {
     Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success())
 }
 
-/// The program under strace. `log` receives the trace.
+/// The program under strace, with a mask that the modes of locks and outward files do not fit, so that each is set by a
+/// call of its own. `log` receives the trace.
 pub fn command(world: &World, log: &Path, follow: bool, point: Option<&Point>, args: &[&str]) -> Command {
-    let mut strace = Command::new("strace");
+    let mut strace = Command::new("sh");
+    strace.args(["-c", "umask 077 && exec strace \"$@\"", "strace"]);
     let calls = format!("trace={CHANGING},close");
     strace.args(["-qq", "-s", "256", "-e", &calls, "-e", "signal=none", "-o"]).arg(log);
     if follow {

@@ -14,11 +14,7 @@ fn chmod(path: &Path, mode: u32) {
 
 /// A shell script as nobody, in an environment that leads to the place; `$S` is its state directory.
 fn as_nobody(place: &Place, script: &str) -> Ran {
-    chmod(&place.path(""), 0o755);
-    let program = place.path("program");
-    if !program.exists() {
-        std::fs::copy(crate::support::LUZIA, &program).unwrap();
-    }
+    let program = place.open_to_others();
     let mut command = std::process::Command::new("setpriv");
     command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--", "sh", "-c", script]);
     command

@@ -2,6 +2,7 @@
 //! a change that makes one dearer or cheaper shows. `UPDATE_BUDGET=1` writes the file anew. And what must not grow with
 //! the backlog does not: the same verb costs the same with many waiting tasks as with few.
 
+use crate::harness::strace;
 use crate::support::{Place, processes_in, skip, until};
 use std::fmt::Write as _;
 use std::process::Command;
@@ -54,8 +55,7 @@ fn cost(place: &Place, args: &[&str]) -> Cost {
 }
 
 fn has_strace(test: &str) -> bool {
-    let traced = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status();
-    let works = traced.is_ok_and(|status| status.success());
+    let works = strace::is_available();
     if !works {
         skip(test, "strace(1) and the right to trace");
     }

@@ -1,6 +1,7 @@
 //! Defects that were there once: each test is the scenario in which one showed.
 
-use super::support::{LUZIA, Place};
+use super::harness::strace;
+use super::support::{LUZIA, Place, skip};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -100,6 +101,21 @@ fn the_timer_of_a_task_that_was_never_accepted_goes_when_it_is_old_and_no_other(
     place.ok(&["cleanup-stale"]);
     assert!(!lost.exists(), "nobody would have looked at it for thirty days");
     assert!(young.exists() && foreign.exists() && used.iter().all(|path| path.exists()));
+}
+
+#[test]
+fn a_lock_that_cannot_be_given_its_mode_is_not_left_behind() {
+    if !strace::is_available() {
+        skip("a_lock_that_cannot_be_given_its_mode_is_not_left_behind", "strace(1) and the right to trace");
+        return;
+    }
+    let place = Place::new();
+    place.ok(&["lock", "-u", "alice", "--", "true"]);
+    // The first file that needs its mode set is the sidecar, the second one the lock.
+    let acquire = "umask 077 && exec strace -qq -o $PLACE/trace -e trace=fchmod -e inject=fchmod:error=EIO:when=2 \
+                   $LUZIA acquire alice --task me";
+    place.spawn(&mut place.shell(acquire)).end().coded(74);
+    place.ok(&["acquire", "alice", "--task", "other"]);
 }
 
 #[test]

@@ -278,12 +278,7 @@ impl App {
                     pass.leave(head.id, error.to_string(), self.store.tier_depth(candidate.tier, &stem)?);
                     return Ok(Tried::Blocked);
                 }
-                Claim::SetAside(error) => {
-                    let what = error.to_string();
-                    self.store
-                        .note(&Event::new("set_aside").saying(what.clone()).in_lane(&LaneName::user(&candidate.user)));
-                    pass.set_aside.push(what);
-                }
+                Claim::SetAside(error) => pass.set_aside.push(error.to_string()),
             }
         }
         Ok(Tried::Blocked)
@@ -296,23 +291,21 @@ impl App {
 
     /// Admission, for the head of a lane whose locks will be asked for next.
     fn admits(&self, task: &Task) -> bool {
-        self.queue_situation(task, 0).is_ok_and(|situation| first_obstacle(task, &situation).is_none())
-    }
-
-    /// What admission looks at in the queue, without the holders of lanes.
-    pub(super) fn queue_situation(&self, task: &Task, ahead: u64) -> Result<Situation, StoreError> {
         let mut first_in_lane = Vec::new();
         for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
-            first_in_lane.extend(self.store.ahead_in(task, lane)?.map(|first| (lane.clone(), first)));
+            let Ok(first) = self.store.first_in(lane, task.priority.tier()) else { return false };
+            let before = first.filter(|first| *first < (task.priority, task.id));
+            first_in_lane.extend(before.map(|(_, id)| (lane.clone(), id)));
         }
-        Ok(Situation {
+        let situation = Situation {
             now: self.store.now(),
             unfinished: self.unfinished_before(task),
-            ahead,
+            ahead: 0,
             first_in_lane,
             lanes: Vec::new(),
             has_dispatcher: true,
-        })
+        };
+        first_obstacle(task, &situation).is_none()
     }
 
     /// The tasks it comes after that are not over. One that is gone, or does not read, keeps nobody: a parked task is

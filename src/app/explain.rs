@@ -1,9 +1,10 @@
 //! `explain`: why does it wait? Admission in "say why" mode: the same function that dispatch asks, with every reason.
 
 use super::{App, AppError};
-use crate::model::{LaneName, Status, Target, Task, TaskId};
+use crate::model::{LaneName, Name, Priority, Status, Target, Task, TaskId, Tier};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
 use crate::store::{LockIndex, LockView};
+use std::collections::BTreeMap;
 
 /// How many tasks ahead of another one are counted; a queue that is longer says "or more".
 pub const MOST_AHEAD: u64 = 10_000;
@@ -43,43 +44,86 @@ pub enum Why {
     Lane(Box<LaneWhy>),
 }
 
-/// Says why tasks and lanes wait, by one look at the locks, as of the moment at which this was made.
+/// Says why tasks and lanes wait, as of the moment at which this was made: what many tasks share is looked up once.
 pub struct Reasons<'a> {
     app: &'a App,
     locks: LockIndex,
+    lanes: BTreeMap<LaneName, LaneNow>,
+    /// The first tasks of a user, in the order of their turn.
+    turns: BTreeMap<Name, Vec<(Priority, TaskId)>>,
+    /// The first task of a tier in a key lane.
+    first_in: BTreeMap<(LaneName, Tier), Option<(Priority, TaskId)>>,
+    has_dispatcher: Option<bool>,
 }
 
 impl Reasons<'_> {
     /// The first reason why a pending task does not start, for the REASON column; `None` when it would start at the next
     /// pass.
-    pub fn first_obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+    pub fn first_obstacle(&mut self, task: &Task) -> Result<Option<Obstacle>, AppError> {
         let situation = self.situation(task)?;
         Ok(obstacles(task, &situation).next())
     }
 
     /// Everything that admission looks at for a pending task.
-    fn situation(&self, task: &Task) -> Result<Situation, AppError> {
-        let app = self.app;
-        let is_parked = task.due_at.is_some_and(|at| at > app.store.now()) || !app.unfinished_before(task).is_empty();
-        let ahead = if is_parked { 0 } else { app.position(task)? };
-        let queue = app.queue_situation(task, ahead)?;
+    fn situation(&mut self, task: &Task) -> Result<Situation, AppError> {
+        let now = self.app.store.now();
+        let unfinished = self.app.unfinished_before(task);
+        let is_parked = task.due_at.is_some_and(|at| at > now) || !unfinished.is_empty();
+        let ahead = if is_parked { 0 } else { self.position(task)? };
+        let mut first_in_lane = Vec::new();
+        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
+            first_in_lane.extend(self.ahead_in(task, lane)?.map(|first| (lane.clone(), first)));
+        }
         let mut lanes = self.lanes_now(task)?;
         // A claim takes the lanes first and moves the record then: a task is not in its own way.
         let own = task.id.to_string();
         for lane in &mut lanes {
             lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
         }
-        Ok(Situation { lanes, has_dispatcher: app.has_dispatcher()?, ..queue })
+        Ok(Situation { now, unfinished, ahead, first_in_lane, lanes, has_dispatcher: self.has_dispatcher()? })
     }
 
-    fn lanes_now(&self, task: &Task) -> Result<Vec<LaneNow>, AppError> {
+    /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
+    fn position(&mut self, task: &Task) -> Result<u64, AppError> {
+        let turns = match self.turns.get(&task.user) {
+            Some(known) => known,
+            None => {
+                let first = self.app.store.first_pending(&task.user, MOST_AHEAD)?;
+                self.turns.entry(task.user.clone()).or_insert(first)
+            }
+        };
+        let before = turns.partition_point(|turn| *turn < (task.priority, task.id));
+        Ok(u64::try_from(before).unwrap_or(u64::MAX))
+    }
+
+    fn ahead_in(&mut self, task: &Task, lane: &LaneName) -> Result<Option<TaskId>, AppError> {
+        let place = (lane.clone(), task.priority.tier());
+        let first = match self.first_in.get(&place) {
+            Some(known) => *known,
+            None => *self.first_in.entry(place).or_insert(self.app.store.first_in(lane, task.priority.tier())?),
+        };
+        Ok(first.filter(|first| *first < (task.priority, task.id)).map(|(_, id)| id))
+    }
+
+    fn lanes_now(&mut self, task: &Task) -> Result<Vec<LaneNow>, AppError> {
         task.all_lanes().iter().map(|lane| self.lane_now(lane)).collect()
     }
 
-    fn lane_now(&self, lane: &LaneName) -> Result<LaneNow, AppError> {
+    fn lane_now(&mut self, lane: &LaneName) -> Result<LaneNow, AppError> {
+        if let Some(known) = self.lanes.get(lane) {
+            return Ok(known.clone());
+        }
         let views = self.app.holders_in(&self.locks, lane)?;
         let holders = views.iter().map(holder_of).collect();
-        Ok(LaneNow { lane: lane.clone(), limit: self.app.config.limit(lane), holders })
+        let now = LaneNow { lane: lane.clone(), limit: self.app.config.limit(lane), holders };
+        self.lanes.insert(lane.clone(), now.clone());
+        Ok(now)
+    }
+
+    fn has_dispatcher(&mut self) -> Result<bool, AppError> {
+        let known = self.has_dispatcher.map_or_else(|| self.app.has_dispatcher(), Ok)?;
+        self.has_dispatcher = Some(known);
+        Ok(known)
     }
 }
 
@@ -87,7 +131,14 @@ impl App {
     /// Looks at the locks once, for the reasons of any number of tasks.
     pub fn reasons(&self) -> Result<Reasons<'_>, AppError> {
         let locks = if self.store.has_layout()? { self.store.lock_index()? } else { LockIndex::default() };
-        Ok(Reasons { app: self, locks })
+        Ok(Reasons {
+            app: self,
+            locks,
+            lanes: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            first_in: BTreeMap::new(),
+            has_dispatcher: None,
+        })
     }
 
     /// As [`Reasons::first_obstacle`], for one task.
@@ -125,7 +176,7 @@ impl App {
             return Ok(why);
         }
         why.pending = self.store.lane_depth(&lane.stem())?;
-        for tier in crate::model::Tier::ALL {
+        for tier in Tier::ALL {
             if let Some(head) = self.store.head(tier, &lane.stem())? {
                 let answer = self.explain_task(head.id)?;
                 (why.first, why.obstacles) = (Some(head.id), answer.obstacles);
@@ -137,7 +188,7 @@ impl App {
 
     /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
     pub fn position(&self, task: &Task) -> Result<u64, AppError> {
-        Ok(self.store.position(task, MOST_AHEAD)?)
+        self.reasons()?.position(task)
     }
 
     /// The task that waits longest, with its first reason in words; `None` when none waits for anything.
@@ -145,7 +196,7 @@ impl App {
         if !self.store.has_layout()? {
             return Ok(None);
         }
-        for tier in crate::model::Tier::ALL {
+        for tier in Tier::ALL {
             let Some((stem, _)) = self.store.lanes_with_work(tier)?.into_iter().next() else { continue };
             let Some(head) = self.store.head(tier, &stem)? else { continue };
             // A record that does not read is reported by the pass that meets it.

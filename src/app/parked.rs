@@ -5,7 +5,7 @@ use super::dispatch::Pass;
 use super::{App, AppError};
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::ending::{Happened, conclude};
-use crate::store::{Ending, Event, Place, Removed, StoreError};
+use crate::store::{Ending, Place, Removed, StoreError};
 use crate::supervise::finish;
 
 /// After how long a timer whose task never appeared is forgotten, in milliseconds.
@@ -54,10 +54,9 @@ impl App {
                 if self.store.is_supervised(id)? {
                     return Ok(None);
                 }
-                self.store.set_aside(&path)?;
-                let what = StoreError::Corrupt { path, why }.to_string();
-                self.store.note(&Event::new("set_aside").saying(what.clone()));
-                pass.set_aside.push(what);
+                let wrong = StoreError::Corrupt { path: path.clone(), why };
+                self.store.set_aside(&path, &wrong)?;
+                pass.set_aside.push(wrong.to_string());
                 Ok(None)
             }
             other => Ok(other?),

@@ -127,7 +127,7 @@ impl Store {
             Ok(Some(task)) => task,
             Ok(None) => return Ok((Claim::Lost, self.if_unused(id, lock)?)),
             Err(error @ StoreError::Corrupt { .. }) => {
-                self.set_aside(path)?;
+                self.set_aside(path, &error)?;
                 return Ok((Claim::SetAside(error), Some(lock)));
             }
             Err(error @ StoreError::Newer { .. }) => return Ok((Claim::Newer(error), Some(lock))),
@@ -341,7 +341,7 @@ impl Store {
     /// finished one is the end of it.
     fn find_for_recovery(&self, id: TaskId) -> Result<Option<(Place, Option<Task>)>> {
         let read = |place: Place, path: String| match self.read_record(place, &path, id) {
-            Err(StoreError::Corrupt { .. }) => self.set_aside(&path).map(|_| None),
+            Err(error @ StoreError::Corrupt { .. }) => self.set_aside(&path, &error).map(|()| None),
             other => other,
         };
         let exists = |path: &str| self.meta(path).map(|meta| meta.is_some());

@@ -3,7 +3,7 @@
 
 use super::error::{Result, StoreError};
 use super::{Store, layout, spelling};
-use crate::model::{LaneName, Priority, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Priority, Task, TaskId, Tier, Timestamp};
 use crate::os::{Handle, Meta, Open};
 use std::time::Duration;
 
@@ -37,23 +37,24 @@ impl Store {
         Ok(())
     }
 
-    /// The first task of `task`'s tier in one of its further key lanes, when that is another one.
-    pub fn ahead_in(&self, task: &Task, lane: &LaneName) -> Result<Option<TaskId>> {
+    /// The first task of a tier in a key lane that tasks of several users may have.
+    pub fn first_in(&self, lane: &LaneName, tier: Tier) -> Result<Option<(Priority, TaskId)>> {
         let folder = layout::order(lane);
-        let mut ahead: Vec<(Priority, TaskId, String, String)> = Vec::new();
-        for entry in self.list(&folder)? {
-            let Some((priority, id, user)) = spelling::order(&entry.name) else { continue };
-            let is_before = (priority, id) < (task.priority, task.id) && priority.tier() == task.priority.tier();
-            if is_before {
-                ahead.push((priority, id, user.to_owned(), format!("{folder}/{}", entry.name)));
+        let entries = self.list(&folder)?;
+        let mut marks: Vec<(Priority, TaskId, &str, &str)> = entries
+            .iter()
+            .filter_map(|entry| {
+                spelling::order(&entry.name).map(|(priority, id, user)| (priority, id, user, &*entry.name))
+            })
+            .filter(|(priority, ..)| priority.tier() == tier)
+            .collect();
+        marks.sort_unstable();
+        for (priority, id, user, name) in marks {
+            let mark = format!("{folder}/{name}");
+            if self.meta(&layout::pending_at(priority, user, id))?.is_some() || !self.is_orphan_hint(&mark)? {
+                return Ok(Some((priority, id)));
             }
-        }
-        ahead.sort_unstable();
-        for (priority, id, user, marker) in ahead {
-            if self.meta(&layout::pending_at(priority, &user, id))?.is_some() || !self.is_orphan_hint(&marker)? {
-                return Ok(Some(id));
-            }
-            self.unlink(&marker)?;
+            self.unlink(&mark)?;
         }
         Ok(None)
     }

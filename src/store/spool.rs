@@ -4,9 +4,9 @@
 use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
 use super::publish::Publication;
-use super::{Store, decode_task, encode_task, layout, spelling};
+use super::{Event, Store, decode_task, encode_task, layout, spelling};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Tier, Timestamp};
-use crate::os::Open;
+use crate::os::{Open, Published};
 use std::collections::BTreeMap;
 
 /// How often a task that is nowhere is looked for again, before it counts as unknown.
@@ -206,26 +206,25 @@ impl Store {
         Ok(None)
     }
 
-    /// How many tasks of the same lane come before this one; `most` when there are as many or more, which are not counted.
-    pub fn position(&self, task: &Task, most: u64) -> Result<u64> {
-        let stem = LaneName::user(&task.user).stem();
-        let mut ahead = 0;
-        for priority in (0..=task.priority.number()).filter_map(Priority::new) {
-            let is_own = priority == task.priority;
-            for segment in self.folders(&layout::pending_lane(priority, &stem))? {
-                let Some(segment) = spelling::number(&segment) else { continue };
-                if is_own && segment > layout::segment(task.id) {
-                    continue;
-                }
-                let before = |id: &TaskId| !is_own || *id < task.id;
-                let records = self.records(&layout::pending_segment(priority, &stem, segment))?;
-                ahead += u64::try_from(records.into_iter().filter(before).count()).unwrap_or(0);
-                if ahead >= most {
-                    return Ok(most);
+    /// The first pending tasks of a user in the order of their turn, `most` at most.
+    pub fn first_pending(&self, user: &Name, most: u64) -> Result<Vec<(Priority, TaskId)>> {
+        let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));
+        let mut first = Vec::new();
+        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
+            let folders = self.folders(&layout::pending_lane(priority, &stem))?;
+            let mut segments: Vec<u64> = folders.iter().filter_map(|name| spelling::number(name)).collect();
+            segments.sort_unstable();
+            for segment in segments {
+                let mut ids = self.records(&layout::pending_segment(priority, &stem, segment))?;
+                ids.sort_unstable();
+                first.extend(ids.into_iter().map(|id| (priority, id)));
+                if first.len() >= most {
+                    first.truncate(most);
+                    return Ok(first);
                 }
             }
         }
-        Ok(ahead)
+        Ok(first)
     }
 
     /// Removes the empty folders that a moved record left.
@@ -391,20 +390,25 @@ impl Store {
         layout::is_record(path)
     }
 
-    /// Sets a damaged record aside, under a name that is not taken. Never deletes it.
-    pub fn set_aside(&self, path: &str) -> Result<String> {
+    /// Sets a damaged record aside, under a name that is not taken, and notes what is wrong with it: of many who meet it,
+    /// one. Never deletes it.
+    pub fn set_aside(&self, path: &str, wrong: &StoreError) -> Result<()> {
         let name = path.replace('/', "_");
         for attempt in 0.. {
             let suffix = if attempt == 0 { String::new() } else { format!(".{attempt}") };
             let to = format!("{}/{name}{suffix}", layout::CORRUPT);
             match self.vfs.publish(path, &to) {
-                Ok(crate::os::Published::Exists) => {}
-                Ok(_) => return Ok(to),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(to),
+                Ok(Published::Exists) => {}
+                Ok(Published::Done) => {
+                    self.note(&Event::new("set_aside").saying(wrong.to_string()));
+                    break;
+                }
+                Ok(Published::NoDirectory) => break,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => break,
                 Err(error) => return Err(StoreError::io("set aside", path)(error)),
             }
         }
-        unreachable!("some suffix is free")
+        Ok(())
     }
 
     /// Moves a parked task to its lane durably, now that nothing keeps it. False when it is not parked any more.

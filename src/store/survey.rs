@@ -101,7 +101,7 @@ impl Store {
             match record {
                 Ok(Some(task)) => return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == stem)),
                 Ok(None) | Err(StoreError::Newer { .. }) => {}
-                Err(StoreError::Corrupt { .. }) => drop(self.set_aside(&path)?),
+                Err(error @ StoreError::Corrupt { .. }) => self.set_aside(&path, &error)?,
                 Err(error) => return Err(error),
             }
         }

@@ -29,9 +29,6 @@ const COLUMNS: [Column; 11] = [
     Column::new("COMMAND"),
 ];
 
-/// For how many pending tasks of one listing every reason is looked up; further ones show the reason of their user's lane.
-const REASONS_IN_FULL: usize = 50;
-
 /// `luzia list`.
 pub fn list(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
     let filter = Filter {
@@ -59,18 +56,18 @@ pub fn list(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
     for error in &bad {
         console.say(&format!("warning: {error}"));
     }
-    let reasons = app.reasons()?;
+    let mut reasons = app.reasons()?;
     if console.is_json() {
         let mut items = Vec::with_capacity(tasks.len());
-        for (at, task) in tasks.iter().enumerate() {
-            items.push(task_json(app, task, reason(&reasons, task, at)?, console)?);
+        for task in &tasks {
+            items.push(task_json(app, task, reason(&mut reasons, task)?, console)?);
         }
         console.items("list", items)?;
         return Ok(Exit::Done.code());
     }
     let mut table = Table::new(&COLUMNS);
-    for (at, task) in tasks.iter().enumerate() {
-        let reason = if console.format == OutputFormat::Name { None } else { reason(&reasons, task, at)? };
+    for task in &tasks {
+        let reason = if console.format == OutputFormat::Name { None } else { reason(&mut reasons, task)? };
         table.toned_row(row(task, reason.as_ref(), console));
     }
     if !table.is_empty() || console.format != OutputFormat::Name {
@@ -79,11 +76,8 @@ pub fn list(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
     Ok(Exit::Done.code())
 }
 
-fn reason(reasons: &Reasons<'_>, task: &Task, at: usize) -> Result<Option<Obstacle>, AppError> {
-    if task.status != Status::Pending || at >= REASONS_IN_FULL {
-        return Ok(None);
-    }
-    reasons.first_obstacle(task)
+fn reason(reasons: &mut Reasons<'_>, task: &Task) -> Result<Option<Obstacle>, AppError> {
+    if task.status == Status::Pending { reasons.first_obstacle(task) } else { Ok(None) }
 }
 
 fn state_of(state: TaskState) -> Status {

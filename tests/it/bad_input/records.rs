@@ -1,7 +1,7 @@
 //! Damaged, strange and newer files in the state directory: each is set aside or left alone, and nobody else waits.
 
 use super::{check_quick, lived_in};
-use crate::support::Place;
+use crate::support::{Place, until};
 use std::path::PathBuf;
 
 /// The file of a pending task.
@@ -51,6 +51,7 @@ fn a_damaged_record_is_set_aside_and_the_others_run() {
     let drained = place.ok(&["dispatch", "--drain"]);
     // The supervisors of the healthy ones make passes too; between them each record is set aside and noted once.
     assert!(drained.err.matches("it was set aside").count() <= count, "{drained:#?}");
+    until("each is noted", || (place.events_named("set_aside").len() >= count).then_some(()));
     assert_eq!(place.events_named("set_aside").len(), count);
     assert_eq!((place.status(&healthy), place.status("task_1")), ("completed".into(), "completed".into()));
     assert_eq!(set_aside(&place), count);

@@ -68,6 +68,35 @@ fn what_cannot_start_for_want_of_a_dispatcher_is_said_without_being_asked() {
 }
 
 #[test]
+fn every_waiting_task_of_a_long_list_has_its_reason() {
+    let place = Place::new();
+    place.ok(&["acquire", "alice", "--task", "t1"]);
+    let lines: String = (0..120)
+        .map(|at| {
+            let (user, lanes) = if at % 2 == 0 { ("alice", "[]") } else { ("bob", r#"["deploy"]"#) };
+            format!("{{\"user\":\"{user}\",\"lanes\":{lanes},\"command\":[\"true\"]}}\n")
+        })
+        .collect();
+    std::fs::write(place.path("many.jsonl"), lines).unwrap();
+    place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+    let first = place.enqueue(&["-u", "alice", "--priority", "0", "--lane", "deploy", "--", "true"]);
+    let list = place.json(&["list"]);
+    let tasks = list["items"].as_array().unwrap();
+    assert_eq!(tasks.len(), 121);
+    for (at, task) in tasks.iter().enumerate() {
+        let ahead = task["reason_detail"]["ahead"].as_u64();
+        let (reason, expected) = match at {
+            120 => ("UserLockHeld", None),
+            1 => ("NoDispatcher", None),
+            even if even % 2 == 0 => ("Priority", u64::try_from(even / 2 + 1).ok()),
+            odd => ("Priority", u64::try_from(odd / 2).ok()),
+        };
+        assert_eq!((task["reason"].as_str(), ahead), (Some(reason), expected), "{task}");
+        assert_eq!(task["id"] == *first, at == 120);
+    }
+}
+
+#[test]
 fn lists_filter_sort_and_take_every_form() {
     let place = Place::new();
     let slow = place.enqueue(&["-u", "bob", "--priority", "9", "--thread", "7", "--label", "b", "--", "true"]);

@@ -91,9 +91,12 @@ impl Place {
     pub fn open_to_others(&self) -> PathBuf {
         let program = self.path("program");
         if !program.exists() {
-            std::fs::copy(LUZIA, &program).unwrap();
+            // By another program: a process that another thread forks meanwhile would have our descriptor, and nobody can
+            // start a file that is open for writing.
+            let copied = Command::new("install").args(["-m", "755", LUZIA]).arg(&program).status();
+            assert!(copied.unwrap().success());
         }
-        for path in [self.path(""), self.path("work"), program.clone()] {
+        for path in [self.path(""), self.path("work")] {
             std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
         }
         program

@@ -4,7 +4,7 @@
 
 use super::error::NEWER;
 use super::{App, AppError};
-use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp};
+use crate::model::{LaneName, LockKind, Priority, Task, TaskId, Tier, Timestamp};
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::fair::Ledger;
 use crate::policy::recovery::needs_supervisor;
@@ -13,7 +13,8 @@ use crate::policy::staleness::judge;
 use crate::store::{Claim, Claimed, Event, Head, LockIndex, Place, Request, StoreError, lock_state};
 use crate::supervise::{recover, seen};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Up to how many lanes the age of every head is looked up, so that equals go by age (S3.12).
 const FEW_LANES: usize = 32;
@@ -64,6 +65,28 @@ struct Turn {
     credits: [i64; 3],
     now: Timestamp,
     grants: Vec<(Candidate, u32)>,
+    seen: RefCell<Seen>,
+}
+
+/// What a pass has seen of lanes that tasks of several users have. Where it is the reason why one cannot start, the others
+/// need not be tried: whoever changes it makes a pass, or wakes somebody who does.
+#[derive(Default)]
+struct Seen {
+    full: BTreeSet<LaneName>,
+    first: BTreeMap<(LaneName, Tier), Option<(Priority, TaskId)>>,
+}
+
+impl Seen {
+    fn is_empty(&self) -> bool {
+        self.full.is_empty() && self.first.is_empty()
+    }
+
+    /// A task has left the queue, and another one comes first in its lanes.
+    fn forget_first(&mut self, task: &Task) {
+        for lane in &task.lanes {
+            self.first.remove(&(lane.clone(), task.priority.tier()));
+        }
+    }
 }
 
 /// What came of trying one lane.
@@ -152,7 +175,13 @@ impl App {
             None
         })?;
         let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
-        let mut turn = Turn { credits: ledger.credits, ledger, now: self.store.now(), grants: Vec::new() };
+        let mut turn = Turn {
+            credits: ledger.credits,
+            ledger,
+            now: self.store.now(),
+            grants: Vec::new(),
+            seen: RefCell::default(),
+        };
         let (free, held) = self.heads(&lanes, &locks)?;
         let has_slot = self.start_round(&mut turn, free, pass)?;
         if has_slot && !held.is_empty() {
@@ -200,7 +229,7 @@ impl App {
     /// The heads of all lanes with work: those that look free, and those whose user's lock exists.
     fn heads(
         &self,
-        lanes: &BTreeMap<Tier, BTreeMap<String, crate::model::Priority>>,
+        lanes: &BTreeMap<Tier, BTreeMap<String, Priority>>,
         locks: &LockIndex,
     ) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
         let total: usize = lanes.values().map(BTreeMap::len).sum();
@@ -231,7 +260,7 @@ impl App {
     fn start_round(&self, turn: &mut Turn, heads: Vec<LaneHead>, pass: &mut Pass) -> Result<bool, AppError> {
         let mut round = Round::new(&mut turn.ledger, self.config.tier_shares, heads, turn.now);
         while let Some(candidate) = round.next() {
-            match self.try_lane(&candidate, pass)? {
+            match self.try_lane(&candidate, &turn.seen, pass)? {
                 Tried::Blocked => {}
                 Tried::NoSlot => return Ok(false),
                 Tried::Started => {
@@ -247,11 +276,16 @@ impl App {
         Ok(true)
     }
 
-    fn try_lane(&self, candidate: &Candidate, pass: &mut Pass) -> Result<Tried, AppError> {
+    fn try_lane(&self, candidate: &Candidate, seen: &RefCell<Seen>, pass: &mut Pass) -> Result<Tried, AppError> {
         let stem = LaneName::user(&candidate.user).stem();
         for _ in 0..MOST_SET_ASIDE {
             let Some(head) = self.store.head(candidate.tier, &stem)? else { return Ok(Tried::Blocked) };
-            let claim = match self.claim(&head) {
+            // A look at the record costs a fraction of a claim.
+            let is_hopeless = |task: Task| !self.admits(&task, seen);
+            if !seen.borrow().is_empty() && self.store.peek(&head).is_some_and(is_hopeless) {
+                return Ok(Tried::Blocked);
+            }
+            let claim = match self.claim(&head, seen) {
                 // Somebody was stopped in the guard of one lane; that must not keep the others from their turn.
                 Err(StoreError::GuardBusy { lane, .. }) => {
                     self.store.note(&Event::new("guard_busy").in_lane(&lane));
@@ -260,10 +294,14 @@ impl App {
                 other => other?,
             };
             match claim {
-                Claim::Claimed(claimed) => return self.launch(*claimed, pass).map(|()| Tried::Started),
+                Claim::Claimed(claimed) => {
+                    seen.borrow_mut().forget_first(&claimed.task);
+                    return self.launch(*claimed, pass).map(|()| Tried::Started);
+                }
                 Claim::Lost | Claim::Refused(_) => return Ok(Tried::Blocked),
                 Claim::Held(_, view) => {
                     let no_slot = view.lane.as_ref().is_some_and(LaneName::is_global);
+                    seen.borrow_mut().full.extend(view.lane.filter(|lane| !lane.is_user()));
                     return Ok(if no_slot { Tried::NoSlot } else { Tried::Blocked });
                 }
                 Claim::NeedsRecovery(dead) => {
@@ -284,17 +322,31 @@ impl App {
         Ok(Tried::Blocked)
     }
 
-    fn claim(&self, head: &Head) -> Result<Claim, StoreError> {
-        let admit = |task: &Task| self.admits(task);
+    fn claim(&self, head: &Head, seen: &RefCell<Seen>) -> Result<Claim, StoreError> {
+        let admit = |task: &Task| self.admits(task, seen);
         self.store.claim(head, &admit, &|task| self.request(task), judge)
     }
 
     /// Admission, for the head of a lane whose locks will be asked for next.
-    fn admits(&self, task: &Task) -> bool {
+    fn admits(&self, task: &Task, seen: &RefCell<Seen>) -> bool {
+        let Seen { full, first } = &mut *seen.borrow_mut();
         let mut first_in_lane = Vec::new();
-        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
-            let Ok(first) = self.store.first_in(lane, task.priority.tier()) else { return false };
-            let before = first.filter(|first| *first < (task.priority, task.id));
+        for lane in &task.lanes {
+            if full.contains(lane) {
+                return false;
+            }
+            if !lane.is_key_lane() {
+                continue;
+            }
+            let place = (lane.clone(), task.priority.tier());
+            let known = match first.get(&place) {
+                Some(known) => *known,
+                None => match self.store.first_in(lane, place.1) {
+                    Ok(found) => *first.entry(place).or_insert(found),
+                    Err(_) => return false,
+                },
+            };
+            let before = known.filter(|known| *known < (task.priority, task.id));
             first_in_lane.extend(before.map(|(_, id)| (lane.clone(), id)));
         }
         let situation = Situation {

@@ -82,11 +82,8 @@ impl Store {
 
     /// The timers that are due, and the moment of the next one.
     pub fn timers(&self, now: Timestamp) -> Result<(Vec<Timer>, Option<Timestamp>)> {
-        let mut hours: Vec<u64> =
-            self.folders(layout::TIMERS)?.iter().filter_map(|name| spelling::number(name)).collect();
-        hours.sort_unstable();
         let (mut due, mut next) = (Vec::new(), None);
-        for hour in hours {
+        for hour in self.numbered_folders(layout::TIMERS)? {
             let mut found: Vec<(Timestamp, TaskId)> = self
                 .list(&format!("{}/{hour}", layout::TIMERS))?
                 .iter()

@@ -2,7 +2,7 @@
 //! complete and synced under its name, or not at all.
 
 use super::error::{Result, StoreError};
-use super::{MAX_RECORD_BYTES, Store, layout};
+use super::{MAX_RECORD_BYTES, Store, layout, spelling};
 use crate::model::TaskId;
 use crate::os::{Entry, FileKind, Handle, Meta, Open, Published};
 use std::io::ErrorKind;
@@ -59,6 +59,13 @@ impl Store {
     pub(crate) fn folders(&self, path: &str) -> Result<Vec<String>> {
         let is_folder = |entry: &Entry| entry.kind == FileKind::Dir;
         Ok(self.list(path)?.into_iter().filter(is_folder).map(|entry| entry.name).collect())
+    }
+
+    /// The folders in a folder whose names are numbers, in their order.
+    pub(crate) fn numbered_folders(&self, path: &str) -> Result<Vec<u64>> {
+        let mut numbers: Vec<u64> = self.folders(path)?.iter().filter_map(|name| spelling::number(name)).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
     }
 
     /// The numbers of the task records in a folder, by their names. A name of that form is a record's, whatever stands

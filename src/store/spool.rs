@@ -4,7 +4,7 @@
 use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
 use super::publish::Publication;
-use super::{Event, Store, decode_task, encode_task, layout, spelling};
+use super::{Event, Store, decode_task, encode_task, layout};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Tier, Timestamp};
 use crate::os::{Open, Published};
 use std::collections::BTreeMap;
@@ -190,10 +190,7 @@ impl Store {
     pub fn head(&self, tier: Tier, lane_stem: &str) -> Result<Option<Head>> {
         for priority in tier.priorities() {
             let lane = layout::pending_lane(priority, lane_stem);
-            let mut segments: Vec<u64> =
-                self.folders(&lane)?.iter().filter_map(|name| spelling::number(name)).collect();
-            segments.sort_unstable();
-            for segment in segments {
+            for segment in self.numbered_folders(&lane)? {
                 let folder = layout::pending_segment(priority, lane_stem, segment);
                 if let Some(id) = self.records(&folder)?.into_iter().min() {
                     return Ok(Some(Head { lane_stem: lane_stem.to_owned(), priority, id }));
@@ -206,15 +203,18 @@ impl Store {
         Ok(None)
     }
 
+    /// The record of a head; `None` when it is gone or does not read, which is for the claim to find out.
+    pub fn peek(&self, head: &Head) -> Option<Task> {
+        let path = layout::pending_at(head.priority, &head.lane_stem, head.id);
+        self.read_record(Place::Pending, &path, head.id).ok().flatten()
+    }
+
     /// The first pending tasks of a user in the order of their turn, `most` at most.
     pub fn first_pending(&self, user: &Name, most: u64) -> Result<Vec<(Priority, TaskId)>> {
         let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));
         let mut first = Vec::new();
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            let folders = self.folders(&layout::pending_lane(priority, &stem))?;
-            let mut segments: Vec<u64> = folders.iter().filter_map(|name| spelling::number(name)).collect();
-            segments.sort_unstable();
-            for segment in segments {
+            for segment in self.numbered_folders(&layout::pending_lane(priority, &stem))? {
                 let mut ids = self.records(&layout::pending_segment(priority, &stem, segment))?;
                 ids.sort_unstable();
                 first.extend(ids.into_iter().map(|id| (priority, id)));
@@ -367,9 +367,8 @@ impl Store {
     pub fn visit_ids(&self, visit: &mut dyn FnMut(Place, TaskId)) -> Result<()> {
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
             for lane in self.folders(&layout::pending_tier(priority))? {
-                for segment in self.folders(&layout::pending_lane(priority, &lane))? {
-                    let Some(number) = spelling::number(&segment) else { continue };
-                    let folder = layout::pending_segment(priority, &lane, number);
+                for segment in self.numbered_folders(&layout::pending_lane(priority, &lane))? {
+                    let folder = layout::pending_segment(priority, &lane, segment);
                     self.records(&folder)?.into_iter().for_each(|id| visit(Place::Pending, id));
                 }
             }

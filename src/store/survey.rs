@@ -118,20 +118,15 @@ impl Store {
                 }
             }
         }
-        for folder in self.folders(layout::PARKED)? {
-            counts.parked += self.count_records(&format!("{}/{folder}", layout::PARKED))?;
+        for segment in self.numbered_folders(layout::PARKED)? {
+            counts.parked += self.count_records(&layout::parked_segment(segment))?;
         }
         Ok(counts)
     }
 
     fn count_lane(&self, priority: Priority, stem: &str) -> Result<u64> {
-        let mut count = 0;
-        for segment in self.folders(&layout::pending_lane(priority, stem))? {
-            if let Some(number) = spelling::number(&segment) {
-                count += self.count_records(&layout::pending_segment(priority, stem, number))?;
-            }
-        }
-        Ok(count)
+        let segments = self.numbered_folders(&layout::pending_lane(priority, stem))?.into_iter();
+        segments.map(|segment| self.count_records(&layout::pending_segment(priority, stem, segment))).sum()
     }
 
     fn count_records(&self, folder: &str) -> Result<u64> {
@@ -148,8 +143,7 @@ impl Store {
                 if wanted.as_ref().is_some_and(|stem| *stem != lane) {
                     continue;
                 }
-                for segment in self.folders(&layout::pending_lane(priority, &lane))? {
-                    let Some(number) = spelling::number(&segment) else { continue };
+                for number in self.numbered_folders(&layout::pending_lane(priority, &lane))? {
                     let folder = layout::pending_segment(priority, &lane, number);
                     segments.entry(number).or_default().push((Place::Pending, folder));
                 }
@@ -165,9 +159,8 @@ impl Store {
 
     fn parked_segments(&self) -> Result<BTreeMap<u64, Shelf>> {
         let mut segments: BTreeMap<u64, Shelf> = BTreeMap::new();
-        for name in self.folders(layout::PARKED)? {
-            let Some(number) = spelling::number(&name) else { continue };
-            segments.entry(number).or_default().push((Place::Parked, format!("{}/{name}", layout::PARKED)));
+        for number in self.numbered_folders(layout::PARKED)? {
+            segments.entry(number).or_default().push((Place::Parked, layout::parked_segment(number)));
         }
         Ok(segments)
     }

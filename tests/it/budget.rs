@@ -145,6 +145,25 @@ fn no_hot_verb_costs_more_with_a_deep_queue() {
 }
 
 #[test]
+fn users_who_wait_for_one_full_lane_are_only_looked_at() {
+    if !has_strace("users_who_wait_for_one_full_lane_are_only_looked_at") {
+        return;
+    }
+    let costs = [100, 200].map(|users| {
+        let place = Place::new();
+        place.ok(&["acquire", "lane:cron", "--task", "me", "--ttl", "1h"]);
+        let line = |user| format!("{{\"user\":\"u{user}\",\"lanes\":[\"cron\"],\"command\":[\"true\"]}}\n");
+        std::fs::write(place.path("many.jsonl"), (0..users).map(line).collect::<String>()).unwrap();
+        place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+        place.ok(&["dispatch", "--once"]);
+        cost(&place, &["dispatch", "--once"])
+    });
+    let [few, many] = costs;
+    assert_eq!(few.changes, many.changes, "nothing is claimed in vain");
+    assert!(many.all - few.all <= 100 * 20, "{costs:?}");
+}
+
+#[test]
 fn the_first_tasks_of_a_long_list_cost_no_more_than_those_of_a_short_one() {
     if !has_strace("the_first_tasks_of_a_long_list_cost_no_more_than_those_of_a_short_one") {
         return;

@@ -101,14 +101,15 @@ fn judge_lease(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
     if over {
         return stale(Reason::LeaseOver, age);
     }
-    // An operator's age limit overrides the lane's timeout, but not a time to live that the holder asked for.
-    if record.ttl_ms.is_none() && seen.max_age_ms.is_some_and(|limit| age > as_ms(limit)) {
-        return stale(Reason::TooOld, age);
-    }
     if record.pid_watched
         && seen.process.is_some_and(|probe| record.pid_start.is_some_and(|start| probe.proves_life_of(start)))
     {
         return live(Reason::ProcessLives);
+    }
+    // An operator's age limit overrides the lane's timeout, but not a time to live that the holder asked for, nor a proof
+    // of life (S3.9).
+    if record.ttl_ms.is_none() && seen.max_age_ms.is_some_and(|limit| age > as_ms(limit)) {
+        return stale(Reason::TooOld, age);
     }
     live(Reason::LeaseRuns)
 }

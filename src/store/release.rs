@@ -26,7 +26,8 @@ pub struct Cleanup {
 }
 
 impl Store {
-    /// Releases a lock of `lane` when it is the one that is meant and no living process holds it.
+    /// Releases a lock of `lane` when it is the one that is meant and no living process holds it. A lease is given back by
+    /// whoever can name it, whatever process it watches.
     pub fn release(&self, lane: &LaneName, which: &Release, timeout_ms: u64, judge: Judge) -> Result<Released> {
         if !self.has_layout()? {
             return Ok(Released::Free);
@@ -38,7 +39,7 @@ impl Store {
         for slot in self.occupied_slots(&stem)? {
             let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
             if is_meant(&view, which) {
-                return self.release_seen(lane, view);
+                return self.release_seen(lane, view, which);
             }
             others.push(LockView { lane: Some(lane.clone()), ..view });
         }
@@ -48,10 +49,14 @@ impl Store {
         })
     }
 
-    fn release_seen(&self, lane: &LaneName, view: LockView) -> Result<Released> {
+    fn release_seen(&self, lane: &LaneName, view: LockView, which: &Release) -> Result<Released> {
         let view = LockView { lane: Some(lane.clone()), ..view };
+        let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
+        let is_given_back = is_lease && !matches!(which, Release::Whoever);
         match &view.verdict {
-            Verdict::Live { why, .. } if why.is_living_process() => Ok(Released::Living(Box::new(view))),
+            Verdict::Live { why, .. } if why.is_living_process() && !is_given_back => {
+                Ok(Released::Living(Box::new(view)))
+            }
             Verdict::Refused { .. } => Ok(Released::Living(Box::new(view))),
             Verdict::Live { .. } | Verdict::Stale { .. } => {
                 if let Some(task) = self.task_to_recover(view.record()) {

@@ -248,3 +248,34 @@ fn a_lease_that_cannot_be_renewed_says_why() {
     let over = place.luzia(&["renew", "alice", "--lock-id", &id]).coded(1).err;
     assert!(over.contains("its lease has run out") && !over.contains("is held by"), "{over}");
 }
+
+#[test]
+fn a_lease_that_watches_a_living_process_is_given_back_by_whoever_can_name_it() {
+    let place = Place::new();
+    let process = place.spawn(&mut place.shell("exec sleep 60"));
+    let pid = process.pid().to_string();
+    for by_id in [true, false] {
+        let lock_id = place.ok(&["acquire", "gpu:0", "--task", "train", "--pid", &pid]).line();
+        let refused = place.luzia(&["release", "gpu:0"]).coded(1);
+        assert!(refused.err.contains("its process is alive"), "{refused:?}");
+        place.luzia(&["release", "gpu:0", "--lock-id", "train_1"]).coded(1);
+        let named: &[&str] =
+            if by_id { &["release", "gpu:0", "--lock-id", &lock_id] } else { &["release", "gpu:0", "train"] };
+        place.ok(named);
+        place.ok(&["check", "gpu:0"]);
+        assert!(crate::support::lives(process.pid()), "nobody was to be ended");
+    }
+}
+
+#[test]
+fn an_age_limit_does_not_end_a_lease_whose_process_lives() {
+    // S3.9
+    let place = Place::new();
+    let mut process = place.spawn(&mut place.shell("exec sleep 60"));
+    place.ok(&["acquire", "alice", "--task", "t1", "--pid", &process.pid().to_string()]);
+    place.age_lock("user_alice", 5000);
+    assert_eq!(place.ok(&["cleanup-stale", "1"]).line(), "0");
+    place.luzia(&["check", "alice"]).coded(75);
+    process.kill();
+    assert_eq!(place.ok(&["cleanup-stale", "1"]).line(), "1");
+}

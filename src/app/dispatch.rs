@@ -226,7 +226,7 @@ impl App {
         Ok(())
     }
 
-    /// The heads of all lanes with work: those that look free, and those whose user's lock exists.
+    /// The heads of all lanes with work: those that look free, and those whose user's locks are all taken.
     fn heads(
         &self,
         lanes: &BTreeMap<Tier, BTreeMap<String, Priority>>,
@@ -237,7 +237,8 @@ impl App {
         for (tier, lanes) in lanes {
             for (stem, priority) in lanes {
                 let Some(lane) = self.store.pending_lane_name(stem)? else { continue };
-                let is_locked = self.config.serialize_users && !locks.slots(stem).is_empty();
+                let holders = u32::try_from(locks.slots(stem).len()).unwrap_or(u32::MAX);
+                let is_locked = holders >= self.config.limit(&lane);
                 let known = total <= FEW_LANES && !is_locked;
                 let head = if known { self.store.head(*tier, stem)? } else { None };
                 let entry = LaneHead {
@@ -267,7 +268,7 @@ impl App {
                     let weight = self.config.weight(&candidate.user);
                     turn.grants.push((candidate.clone(), weight));
                     round.started(candidate.clone(), weight);
-                    if !self.config.serialize_users {
+                    if self.config.limit(&LaneName::user(&candidate.user)) > 1 {
                         round.offer(head_of(&candidate));
                     }
                 }

@@ -185,3 +185,21 @@ fn a_batch_is_queued_in_the_order_of_its_lines() {
     assert_eq!(ids, "task_1\ntask_2\ntask_3\ntask_4\ntask_5\n");
     assert_eq!(order(&place), ["1", "2", "3", "4", "5"]);
 }
+
+#[test]
+fn a_user_with_room_for_two_has_two_at_once_and_no_more() {
+    let place = Place::configured(&json!({ "lanes": { "user:two": { "max": 2 } } }));
+    let script = "echo x >> $PLACE/began; until test -e $PLACE/go; do sleep 0.02; done";
+    let ids: Vec<String> = (0..3).map(|_| place.enqueue(&["-u", "two", "--", "sh", "-c", script])).collect();
+    place.ok(&["dispatch", "--once"]);
+    until("two have begun", || (lines(&place.path("began")).len() == 2).then_some(()));
+    let why = place.json(&["explain", &ids[2]]);
+    assert_eq!(why["reasons"][0]["reason"], "UserLockHeld", "{why}");
+    place.ok(&["dispatch", "--once"]);
+    assert_eq!(
+        place.json(&["list"])["items"].as_array().unwrap().iter().filter(|t| t["status"] == "running").count(),
+        2
+    );
+    std::fs::write(place.path("go"), "").unwrap();
+    place.until_status(&ids[2], "completed");
+}

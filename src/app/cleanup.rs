@@ -51,13 +51,14 @@ impl App {
         if !self.store.has_layout()? {
             return Ok(cleaned);
         }
-        if !dry_run {
-            let mut pass = Pass::default();
-            for id in self.store.in_flight()? {
-                if !self.store.is_supervised(id)? && self.inside.is_none() && self.recover_one(id, &mut pass)? {
-                    cleaned.recovered.push(id);
-                }
+        let mut pass = Pass::default();
+        for id in self.store.in_flight()? {
+            let is_dead = !self.store.is_supervised(id)? && self.inside.is_none();
+            if is_dead && (dry_run || self.recover_one(id, &mut pass)?) {
+                cleaned.recovered.push(id);
             }
+        }
+        if !dry_run {
             self.await_recovery(&cleaned.recovered)?;
         }
         cleaned.closed = self.close_outward(dry_run)?;

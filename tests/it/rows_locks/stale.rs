@@ -187,3 +187,21 @@ fn a_corrupt_sidecar_of_a_living_holder_does_not_free_the_lane() {
     holder.end().coded(0);
     place.ok(&["acquire", "alice", "--task", "t2"]);
 }
+
+#[test]
+fn a_dry_run_tells_the_dead_tasks_that_would_be_recovered() {
+    let place = Place::new();
+    place.enqueue(&["-u", "alice", "--", "sleep", "60"]);
+    place.ok(&["dispatch"]);
+    place.until_status("1", "running");
+    let supervisor = place.show("1")["supervisor_pid"].as_u64().unwrap();
+    signal(u32::try_from(supervisor).unwrap(), Signal::KILL);
+    until("it is dead", || (!crate::support::lives(u32::try_from(supervisor).unwrap())).then_some(()));
+    let before = place.snapshot();
+    let told = place.json(&["cleanup-stale", "-n"]);
+    assert_eq!(told["recovered"], json!(["task_1"]), "{told}");
+    assert_eq!(place.ok(&["cleanup-stale", "-n"]).line(), "1");
+    place.assert_unchanged(&before, "a dry run");
+    assert_eq!(place.ok(&["cleanup-stale"]).line(), "1");
+    assert_eq!(place.status("1"), "failed");
+}

@@ -40,9 +40,18 @@ impl App {
         }
         // From here on it is retried, whoever brings it to its end.
         self.store.note(&Event::of("retried", &ending.task));
+        self.show_outside(&ending.task);
         self.store.settle(&ending, lock).map_err(|error| {
             AppError::from(error).hint("it is retried all the same: the next pass brings it to its place")
         })?;
         Ok(ending.task)
+    }
+
+    /// Its directory waits where those of other attempts to come do. What is wrong there never holds a task up.
+    fn show_outside(&self, task: &Task) {
+        let Ok(Some(conductor)) = self.store.conductor(&task.conductor_dir, false) else { return };
+        if let Err(error) = conductor.close_task(task).and_then(|()| conductor.mark_released(task)) {
+            self.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
+        }
     }
 }

@@ -88,22 +88,23 @@ impl Store {
 }
 
 impl Conductor {
-    /// Makes `active/<id>/` and writes its `meta.json`; before the command starts (S3.25).
-    pub fn open_task(&self, task: &Task, lock_id: &str, fence: u64) -> Result<()> {
-        if self.was_over(task) {
-            // When it cannot come back, a new one does as well.
-            let _ = self.files.publish(&dir("done", task.id), &dir("active", task.id));
-        }
+    /// Makes `active/<id>/` and writes its `meta.json` with the start to be; before the command starts (S3.25).
+    pub fn open_task(&self, task: &Task) -> Result<()> {
+        self.bring_back(task);
         self.make_dir(&dir("active", task.id))?;
-        self.write_meta("active", task, Some(lock_id), Some(fence), false)
+        self.write_state("active", task, false)
     }
 
-    /// Whether a task was over once and is retried: then its directory, with the logs of its earlier attempts, stands in
-    /// `done/`. One of the same number and another moment of creation is of an earlier life of the state directory.
-    fn was_over(&self, task: &Task) -> bool {
-        let meta = self.read_members(&format!("{}/meta.json", dir("done", task.id))).ok().flatten();
+    /// Brings back the directory of a task that was over once and is retried, with the logs of its earlier attempts. One
+    /// of the same number and another moment of creation is of an earlier life of the state directory, and stays.
+    fn bring_back(&self, task: &Task) {
+        let (done, active) = (dir("done", task.id), dir("active", task.id));
+        let meta = self.read_members(&format!("{done}/meta.json")).ok().flatten();
         let created = meta.as_ref().and_then(|(members, _)| members.get("created_at")).and_then(Value::as_str);
-        created.is_some_and(|at| at == task.created_at.to_string())
+        if created.is_some_and(|at| at == task.created_at.to_string()) {
+            // When it cannot come back, a new one does as well.
+            let _ = self.files.publish(&done, &active);
+        }
     }
 
     /// The path of a task's directory, for the command's environment.
@@ -132,11 +133,15 @@ impl Conductor {
         Ok(None)
     }
 
-    /// Writes the end of a run into `meta.json`; a task that is over moves to `done/`. Idempotent.
+    /// Writes the end of a run into `meta.json`; a task that is over moves to `done/`, one that is queued again back to
+    /// `active/`. Idempotent.
     pub fn close_task(&self, task: &Task) -> Result<()> {
+        if task.outcome.is_none() {
+            self.bring_back(task);
+        }
         let place = self.place_of(task.id)?;
         let Some(place) = place else { return Ok(()) };
-        self.write_end(place, task, false)?;
+        self.write_state(place, task, false)?;
         if place == "active" && task.outcome.is_some() {
             self.move_to_done(task.id)?;
         }
@@ -160,12 +165,13 @@ impl Conductor {
     /// Notes in `meta.json` that the task's lanes are released.
     pub fn mark_released(&self, task: &Task) -> Result<()> {
         match self.place_of(task.id)? {
-            Some(place) => self.write_end(place, task, true),
+            Some(place) => self.write_state(place, task, true),
             None => Ok(()),
         }
     }
 
-    fn write_end(&self, place: &str, task: &Task, is_released: bool) -> Result<()> {
+    /// Writes `meta.json` with a task's last start.
+    fn write_state(&self, place: &str, task: &Task, is_released: bool) -> Result<()> {
         let start = task.last_start.as_ref();
         let (lock_id, fence) = (start.map(|start| start.lock_id.as_str()), start.map(|start| start.fence));
         self.write_meta(place, task, lock_id, fence, is_released)

@@ -94,22 +94,15 @@ fn launch(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Result<Box
     let id = task.id;
     let user_grant = grants.iter().find(|grant| grant.lane.is_user());
     let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
-    let prepared = prepare(store, task, &lock_id, fence);
-    let (task_dir, streams) = match prepared {
+    let (start, at) = (task.starts.saturating_add(1), store.now());
+    let begun = Task { starts: start, last_start: Some(Start { at, lock_id: lock_id.clone(), fence }), ..task.clone() };
+    let (task_dir, streams) = match prepare(store, &begun) {
         Ok(prepared) => prepared,
         Err(error) => return Ok(Err(Happened::NotStarted(125, error.to_string()))),
     };
     let tree = store.lock_tree(id)?;
-    let started = Started {
-        start: task.starts.saturating_add(1),
-        at: store.now(),
-        supervisor: store.identity(),
-        lock_id: lock_id.clone(),
-        fence,
-    };
-    store.record_start(id, &started)?;
-    task.starts = started.start;
-    task.last_start = Some(Start { at: started.at, lock_id, fence });
+    store.record_start(id, &Started { start, at, supervisor: store.identity(), lock_id, fence })?;
+    *task = begun;
     let command = Command {
         argv: task.command.clone(),
         env: environment(task, store.state_dir(), &task_dir, grants),
@@ -133,13 +126,11 @@ fn launch(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Result<Box
     })
 }
 
-fn prepare(store: &Store, task: &Task, lock_id: &str, fence: u64) -> Result<(String, Streams), StoreError> {
-    let mut meta = task.clone();
-    meta.last_start = Some(Start { at: store.now(), lock_id: lock_id.to_owned(), fence });
+fn prepare(store: &Store, task: &Task) -> Result<(String, Streams), StoreError> {
     let conductor = store
         .conductor(&task.conductor_dir, true)?
         .ok_or_else(|| StoreError::Absent { path: task.conductor_dir.clone() })?;
-    conductor.open_task(&meta, lock_id, fence)?;
+    conductor.open_task(task)?;
     let stdin = task.stdin.as_deref().map(|text| store.stdin_file(task.id, text)).transpose()?.flatten();
     let streams =
         Streams { stdin, stdout: log(&conductor, task.id, STDOUT_LOG)?, stderr: log(&conductor, task.id, STDERR_LOG)? };

@@ -234,3 +234,34 @@ fn a_retry_that_fails_after_its_commit_point_does_not_say_that_nothing_happened(
     let shown = place.show("1");
     assert_eq!((shown["status"].as_str(), shown["starts"].as_u64()), (Some("completed"), Some(2)), "{shown}");
 }
+
+#[test]
+fn a_task_that_is_retried_waits_outside_where_others_wait() {
+    let place = Place::new();
+    place.luzia(&["run", "-u", "a", "--", "false"]).coded(1);
+    place.ok(&["retry", "1"]);
+    let read = |path: &str| -> Value { serde_json::from_slice(&fs::read(place.state().join(path)).unwrap()).unwrap() };
+    let meta = read("conductor/_/active/task_1/meta.json");
+    assert_eq!((&meta["status"], &meta["lock_released"]), (&"pending".into(), &true.into()));
+    assert!(meta.get("completedAt").is_none() && meta.get("errorMessage").is_none(), "{meta}");
+    assert!(!place.state().join("conductor/_/done/task_1").exists());
+    place.ok(&["dispatch", "--drain"]);
+    assert_eq!(read("conductor/_/done/task_1/meta.json")["status"], "failed");
+}
+
+#[test]
+fn the_outward_record_of_a_start_is_that_of_the_start() {
+    let place = Place::new();
+    place.enqueue(&["-u", "a", "--shell", "until test -e $PLACE/go; do sleep 0.02; done"]);
+    place.ok(&["dispatch"]);
+    place.until_status("1", "running");
+    let meta = place.state().join("conductor/_/active/task_1/meta.json");
+    let meta: Value = serde_json::from_slice(&fs::read(meta).unwrap()).unwrap();
+    let shown = place.show("1");
+    for member in ["starts", "started_at", "lock_id", "fence", "attempt"] {
+        assert_eq!(meta[member], shown[member], "{member}");
+    }
+    assert_eq!(meta["starts"], 1);
+    fs::write(place.path("go"), "").unwrap();
+    place.until_status("1", "completed");
+}

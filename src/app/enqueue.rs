@@ -126,14 +126,22 @@ impl App {
     }
 
     fn enqueue_keyed(&self, mut task: Task, key: &str, on_conflict: OnConflict) -> Result<Accepted, AppError> {
+        // Of several that have the key the last one is replaced; the others stay beside it.
+        let mut beside: Vec<TaskId> = Vec::new();
         loop {
             let mut slot = self.store.enter_key(key)?;
-            let holder = slot.holder()?.map(|id| self.store.find(id)).transpose()?.flatten();
-            let unfinished = holder.filter(|(place, other)| *place != Place::Done && other.key.as_deref() == Some(key));
-            match (unfinished, on_conflict) {
+            let mut unfinished = Vec::new();
+            for id in slot.holders()? {
+                let found = self.store.find(id)?;
+                unfinished
+                    .extend(found.filter(|(place, other)| *place != Place::Done && other.key.as_deref() == Some(key)));
+            }
+            let ids: Vec<TaskId> = unfinished.iter().map(|(_, other)| other.id).collect();
+            let last = unfinished.into_iter().find(|(_, other)| !beside.contains(&other.id));
+            match (last, on_conflict) {
                 (None, _) | (Some(_), OnConflict::Queue) => {
                     task.id = self.store.reserve_ids(1)?;
-                    slot.assign(task.id)?;
+                    slot.assign(&[&[task.id], &ids[..]].concat())?;
                     self.accept(std::slice::from_ref(&task))?;
                     return Ok(Accepted { task, created: true });
                 }
@@ -149,6 +157,7 @@ impl App {
                 }
                 (Some((Place::Pending | Place::Parked, other)), OnConflict::Replace) => {
                     drop(slot);
+                    beside = ids.into_iter().filter(|id| *id != other.id).collect();
                     self.cancel_pending(other.id, &task.user.to_string(), Some("replaced"))?;
                 }
                 (Some((_, other)), OnConflict::Replace) => {

@@ -27,7 +27,7 @@ pub struct TaskWhy {
 pub struct LaneWhy {
     /// The lane as it is.
     pub lane: LaneNow,
-    /// How many tasks wait in it, for a user's lane.
+    /// How many tasks wait for their turn in it; 0 for a lane without an order of its own.
     pub pending: u64,
     /// The first of them.
     pub first: Option<TaskId>,
@@ -53,7 +53,8 @@ pub struct Reasons<'a> {
     turns: BTreeMap<Name, Vec<(Priority, TaskId)>>,
     /// The first task of a tier in a key lane.
     first_in: BTreeMap<(LaneName, Tier), Option<(Priority, TaskId)>>,
-    has_dispatcher: Option<bool>,
+    /// Whether a dispatcher runs, and whether one runs or a task does.
+    has_dispatcher: [Option<bool>; 2],
 }
 
 impl Reasons<'_> {
@@ -80,7 +81,12 @@ impl Reasons<'_> {
         for lane in &mut lanes {
             lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
         }
-        Ok(Situation { now, unfinished, ahead, first_in_lane, lanes, has_dispatcher: self.has_dispatcher()? })
+        let mut situation = Situation { now, unfinished, ahead, first_in_lane, lanes, has_dispatcher: true };
+        // What it waits for may be a task that runs, whose supervisor makes a pass at its end. What waits for nothing else
+        // needs somebody who makes one now.
+        let waits = obstacles(task, &situation).next().is_some();
+        situation.has_dispatcher = self.has_dispatcher(waits)?;
+        Ok(situation)
     }
 
     /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
@@ -120,9 +126,14 @@ impl Reasons<'_> {
         Ok(now)
     }
 
-    fn has_dispatcher(&mut self) -> Result<bool, AppError> {
-        let known = self.has_dispatcher.map_or_else(|| self.app.has_dispatcher(), Ok)?;
-        self.has_dispatcher = Some(known);
+    fn has_dispatcher(&mut self, or_running_task: bool) -> Result<bool, AppError> {
+        let place = &mut self.has_dispatcher[usize::from(or_running_task)];
+        let known = match (*place, or_running_task) {
+            (Some(known), _) => known,
+            (None, true) => self.app.has_dispatcher()?,
+            (None, false) => self.app.store.has_layout()? && self.app.store.has_dispatcher()?,
+        };
+        *place = Some(known);
         Ok(known)
     }
 }
@@ -137,7 +148,7 @@ impl App {
             lanes: BTreeMap::new(),
             turns: BTreeMap::new(),
             first_in: BTreeMap::new(),
-            has_dispatcher: None,
+            has_dispatcher: [None; 2],
         })
     }
 
@@ -172,14 +183,19 @@ impl App {
     fn explain_lane(&self, lane: &LaneName) -> Result<LaneWhy, AppError> {
         let now = self.reasons()?.lane_now(lane)?;
         let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new() };
-        if !lane.is_user() || !self.store.has_layout()? {
+        if !self.store.has_layout()? {
             return Ok(why);
         }
-        why.pending = self.store.lane_depth(&lane.stem())?;
+        let stem = lane.stem();
+        why.pending = if lane.is_user() { self.store.lane_depth(&stem)? } else { self.store.waiting_in(lane)? };
         for tier in Tier::ALL {
-            if let Some(head) = self.store.head(tier, &lane.stem())? {
-                let answer = self.explain_task(head.id)?;
-                (why.first, why.obstacles) = (Some(head.id), answer.obstacles);
+            let first = if lane.is_user() {
+                self.store.head(tier, &stem)?.map(|head| head.id)
+            } else {
+                self.store.first_in(lane, tier)?.map(|(_, id)| id)
+            };
+            if let Some(first) = first {
+                (why.first, why.obstacles) = (Some(first), self.explain_task(first)?.obstacles);
                 break;
             }
         }

@@ -3,7 +3,7 @@
 use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::lifecycle::{self, Trigger};
-use crate::store::{Ending, Event, Place};
+use crate::store::{Ending, Event, KeySlot, Place, StoreError};
 
 impl App {
     /// Queues a finished task again.
@@ -32,6 +32,8 @@ impl App {
             retries: task.retries.max(task.failures),
             ..task
         };
+        let key = again.key.as_deref().map(|key| self.store.enter_key(key)).transpose()?;
+        let _key = key.map(|slot| take_again(slot, id)).transpose()?;
         let ending = Ending { task: again };
         if let Err(error) = self.store.record_ending(&ending) {
             // Nothing may begin again after an answer that says it could not be asked for.
@@ -54,4 +56,14 @@ impl App {
             self.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
         }
     }
+}
+
+/// A task that is retried has its key again, until it is over.
+fn take_again(mut slot: KeySlot<'_>, id: TaskId) -> Result<KeySlot<'_>, StoreError> {
+    let mut holders = slot.holders()?;
+    if !holders.contains(&id) {
+        holders.insert(0, id);
+        slot.assign(&holders)?;
+    }
+    Ok(slot)
 }

@@ -97,8 +97,11 @@ impl Store {
         for entry in self.list(layout::KEYS)? {
             let path = format!("{}/{}", layout::KEYS, entry.name);
             let Some(mut slot) = self.try_key(&path)? else { continue };
-            let holder = slot.holder()?.map(|id| self.locate(id)).transpose()?.flatten();
-            if holder.is_none_or(|(place, _)| place == Place::Done) {
+            let mut is_in_use = false;
+            for id in slot.holders()? {
+                is_in_use |= self.locate(id)?.is_some_and(|(place, _)| place != Place::Done);
+            }
+            if !is_in_use {
                 if !dry_run {
                     self.unlink(&path)?;
                 }

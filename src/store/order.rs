@@ -2,7 +2,7 @@
 //! its record means nothing and goes away; a record never depends on one to be found.
 
 use super::error::{Result, StoreError};
-use super::{Store, layout, spelling};
+use super::{MAX_RECORD_BYTES, Store, layout, spelling};
 use crate::model::{LaneName, Priority, Task, TaskId, Tier, Timestamp};
 use crate::os::{Handle, Meta, Open};
 use std::time::Duration;
@@ -57,6 +57,13 @@ impl Store {
             self.unlink(&mark)?;
         }
         Ok(None)
+    }
+
+    /// How many tasks wait for their turn in such a lane, by their marks.
+    pub fn waiting_in(&self, lane: &LaneName) -> Result<u64> {
+        let marks =
+            self.list(&layout::order(lane))?.iter().filter(|entry| spelling::order(&entry.name).is_some()).count();
+        Ok(u64::try_from(marks).unwrap_or(u64::MAX))
     }
 
     /// Whether a hint is so old that its record would have appeared long ago.
@@ -161,15 +168,18 @@ impl Store {
         Ok(is_mine.then(|| KeySlot { store: self, path: path.to_owned(), handle }))
     }
 
-    /// Forgets a key when it still means this task.
+    /// Takes a task off the holders of its key; a key without holders is forgotten.
     pub(crate) fn drop_key(&self, task: &Task) -> Result<()> {
         let Some(key) = &task.key else { return Ok(()) };
         let mut slot = self.enter_key(key)?;
-        if matches!(slot.holder()?, Some(id) if id != task.id) {
-            return Ok(());
+        let mut holders = slot.holders()?;
+        let known = holders.len();
+        holders.retain(|id| *id != task.id);
+        match holders.len() {
+            0 => self.unlink(&slot.path).map(drop),
+            left if left < known => slot.assign(&holders),
+            _ => Ok(()),
         }
-        self.unlink(&slot.path)?;
-        Ok(())
     }
 
     fn touch(&self, path: &str, folder: &str) -> Result<()> {
@@ -192,16 +202,20 @@ pub struct KeySlot<'a> {
 }
 
 impl KeySlot<'_> {
-    /// The task that was last accepted with this key; it may be over, or never have been accepted whole.
-    pub fn holder(&mut self) -> Result<Option<TaskId>> {
-        let bytes = self.handle.read_all(64).map_err(StoreError::io("read", &self.path))?;
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(text.lines().next().and_then(|line| TaskId::parse(line.trim())))
+    /// The tasks that were accepted with this key, the last one first; they may be over, or never have been accepted
+    /// whole.
+    pub fn holders(&mut self) -> Result<Vec<TaskId>> {
+        let bytes = self.handle.read_all(MAX_RECORD_BYTES).map_err(StoreError::io("read", &self.path))?;
+        Ok(String::from_utf8_lossy(&bytes).split_whitespace().filter_map(TaskId::parse).collect())
     }
 
-    /// Gives the key to a task, durably, before the task's record appears.
-    pub fn assign(&mut self, id: TaskId) -> Result<()> {
-        let line = format!("{:<40}\n", id.to_string());
+    /// Gives the key to tasks, durably, before the record of a new one appears.
+    pub fn assign(&mut self, ids: &[TaskId]) -> Result<()> {
+        let names: Vec<String> = ids.iter().map(TaskId::to_string).collect();
+        // A longer line than before covers what stood there.
+        let before = self.handle.meta().map_err(StoreError::io("look at", &self.path))?.size;
+        let width = usize::try_from(before).unwrap_or(0).saturating_sub(1).max(40);
+        let line = format!("{:<width$}\n", names.join(" "));
         self.handle.write_at_start(line.as_bytes()).map_err(StoreError::io("write", &self.path))?;
         self.handle.sync_data().map_err(StoreError::io("sync", &self.path))?;
         self.store.sync_dir(layout::KEYS)

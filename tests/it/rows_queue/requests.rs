@@ -197,3 +197,61 @@ fn verbs_about_tasks_print_names_alone_when_asked_to() {
         assert_eq!((said.out.as_str(), said.err.as_str()), ("task_1\ntask_2\n", ""), "{verb}");
     }
 }
+
+#[test]
+fn a_batch_and_the_options_of_one_task_do_not_go_together() {
+    let place = Place::new();
+    std::fs::write(place.path("f"), "{\"user\":\"a\",\"command\":[\"true\"]}\n").unwrap();
+    let from = place.text("f");
+    for options in [&["-u", "bob"][..], &["--priority", "2"], &["--in", "1h"], &["--thread", "9"], &["--key", "k"]] {
+        let refused = place.luzia(&[&["enqueue", "--from", &from], options].concat()).coded(2);
+        assert!(refused.err.contains("--from"), "{refused:?}");
+    }
+    place.luzia(&["enqueue", "--from", &from, "--", "true"]).coded(2);
+    assert_eq!(place.ok(&["list", "-a", "-o", "name"]).out, "");
+    assert_eq!(place.ok(&["enqueue", "--from", &from]).line(), "task_1");
+}
+
+#[test]
+fn a_run_that_joins_another_task_says_so() {
+    let place = Place::new();
+    place.enqueue(&["-u", "alice", "--key", "k", "--", "echo", "other"]);
+    let ran = place.ok(&["run", "-u", "alice", "--key", "k", "--", "echo", "mine"]);
+    assert_eq!(ran.out, "other\n");
+    assert!(ran.err.contains("task_1 has that key already"), "{ran:?}");
+}
+
+#[test]
+fn a_run_that_may_not_wait_names_no_command_that_is_of_no_use() {
+    let place = Place::new();
+    let refused = place.luzia(&["run", "-u", "alice", "--in", "1h", "--no-wait", "--", "true"]).coded(75);
+    assert!(!refused.err.contains("try:"), "{refused:?}");
+    assert_eq!(place.status("1"), "cancelled");
+}
+
+#[test]
+fn a_key_is_taken_as_long_as_any_task_that_has_it_is_unfinished() {
+    let place = Place::new();
+    let enqueue =
+        |conflict: &str| place.luzia(&["enqueue", "-u", "k", "--key", "K", "--on-conflict", conflict, "--", "true"]);
+    assert_eq!(
+        (enqueue("skip").line(), enqueue("queue").line(), enqueue("queue").line()),
+        ("task_1".into(), "task_2".into(), "task_3".into())
+    );
+    place.ok(&["cancel", "3"]);
+    place.ok(&["cancel", "2"]);
+    enqueue("reject").coded(75);
+    assert_eq!(enqueue("skip").line(), "task_1");
+    assert_eq!(enqueue("queue").line(), "task_4");
+    assert_eq!(enqueue("replace").coded(0).line(), "task_5");
+    assert_eq!((place.status("1"), place.status("4")), ("pending".into(), "cancelled".into()), "the last is replaced");
+    place.drain();
+    assert_eq!(place.status("5"), "completed");
+    // A task that is retried has it again.
+    place.ok(&["retry", "5"]);
+    enqueue("reject").coded(75);
+    place.drain();
+    assert_eq!(enqueue("reject").coded(0).line(), "task_6");
+    assert_eq!(place.ok(&["cleanup-stale"]).line(), "0");
+    enqueue("reject").coded(75);
+}

@@ -76,7 +76,7 @@ fn enqueue(env: &Env, book: &Shared, wishes: &[Wish]) {
     let mut keys = Vec::new();
     for task in &tasks {
         let Some(key) = &task.key else { continue };
-        let assigned = store.enter_key(key).and_then(|mut slot| slot.assign(task.id).map(|()| slot));
+        let assigned = store.enter_key(key).and_then(|mut slot| slot.assign(&[task.id]).map(|()| slot));
         let Ok(slot) = assigned else { return };
         keys.push(slot);
     }

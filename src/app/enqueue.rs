@@ -1,10 +1,10 @@
 //! `enqueue`: checks a request at the door, makes a task of it, and accepts it durably (P2). Starts nothing.
 
-use super::{App, AppError};
+use super::{App, AppError, OnConflict};
 use crate::model::task::Environment;
 use crate::model::time::{format_duration, parse_duration};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
-use crate::store::{DEFAULT_GRACE_MS, Event, Place};
+use crate::store::{DEFAULT_GRACE_MS, Event};
 use serde_json::json;
 
 /// The longest text that travels in an argument, in bytes; a longer one goes to standard input (`supervision.md`).
@@ -27,20 +27,6 @@ pub const LOADER_VARIABLES: [&str; 12] = [
     "PYTHONSTARTUP",
     "NODE_OPTIONS",
 ];
-
-/// What is to be done when an unfinished task has the same key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnConflict {
-    /// Queue this one too.
-    Queue,
-    /// Keep the other one, and answer with it.
-    #[default]
-    Skip,
-    /// Cancel the other one if it has not started, and queue this one.
-    Replace,
-    /// Refuse.
-    Reject,
-}
 
 /// A request as it came in. Nothing of it is checked yet.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -125,54 +111,6 @@ impl App {
         self.enqueue_keyed(task, &key, new.on_conflict.unwrap_or_default())
     }
 
-    fn enqueue_keyed(&self, mut task: Task, key: &str, on_conflict: OnConflict) -> Result<Accepted, AppError> {
-        // Of several that have the key the last one is replaced; the others stay beside it.
-        let mut beside: Vec<TaskId> = Vec::new();
-        loop {
-            let mut slot = self.store.enter_key(key)?;
-            let mut unfinished = Vec::new();
-            for id in slot.holders()? {
-                let found = self.store.find(id)?;
-                unfinished
-                    .extend(found.filter(|(place, other)| *place != Place::Done && other.key.as_deref() == Some(key)));
-            }
-            let ids: Vec<TaskId> = unfinished.iter().map(|(_, other)| other.id).collect();
-            let last = unfinished.into_iter().find(|(_, other)| !beside.contains(&other.id));
-            match (last, on_conflict) {
-                (None, _) | (Some(_), OnConflict::Queue) => {
-                    task.id = self.store.reserve_ids(1)?;
-                    slot.assign(&[&[task.id], &ids[..]].concat())?;
-                    self.accept(std::slice::from_ref(&task))?;
-                    return Ok(Accepted { task, created: true });
-                }
-                (Some((_, other)), OnConflict::Skip) => return Ok(Accepted { task: other, created: false }),
-                (Some((_, other)), OnConflict::Reject) => {
-                    return Err(AppError::new(
-                        super::Kind::Busy,
-                        "KEY_TAKEN",
-                        format!("{} has the key \"{key}\" and is {}", other.id, other.status),
-                    )
-                    .hint("wait for it, cancel it, or choose another --on-conflict")
-                    .next(format!("luzia show {}", other.id)));
-                }
-                (Some((Place::Pending | Place::Parked, other)), OnConflict::Replace) => {
-                    drop(slot);
-                    beside = ids.into_iter().filter(|id| *id != other.id).collect();
-                    self.cancel_pending(other.id, &task.user.to_string(), Some("replaced"))?;
-                }
-                (Some((_, other)), OnConflict::Replace) => {
-                    return Err(AppError::new(
-                        super::Kind::No,
-                        "KEY_RUNS",
-                        format!("{} has the key \"{key}\" and is already {}", other.id, other.status),
-                    )
-                    .hint("a task that has started is not replaced; cancel it first")
-                    .next(format!("luzia cancel {}", other.id)));
-                }
-            }
-        }
-    }
-
     /// Accepts many requests, all or none; each comes with the number of its line, by which a refused one is named.
     pub fn enqueue_batch(&self, batch: &[(usize, NewTask)], caller: &Caller) -> Result<Vec<Accepted>, AppError> {
         let mut tasks = Vec::with_capacity(batch.len());
@@ -211,7 +149,7 @@ impl App {
         Ok(run)
     }
 
-    fn accept(&self, tasks: &[Task]) -> Result<(), AppError> {
+    pub(super) fn accept(&self, tasks: &[Task]) -> Result<(), AppError> {
         self.store.accept(tasks)?;
         let event = |task: &Task| {
             let data = json!({ "priority": task.priority.number() });

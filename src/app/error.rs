@@ -6,6 +6,13 @@ use std::io;
 /// The word for a record that a newer luzia wrote.
 pub(super) const NEWER: &str = "RECORD_NEWER";
 
+/// A name as one word of a shell command, so that a command that would help can be typed as it stands.
+pub fn shell_word(name: impl ToString) -> String {
+    let name = name.to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
+    if !name.is_empty() && name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
 /// The classes of refusal; each has its exit code (contract, section 6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {

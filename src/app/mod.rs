@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod enqueue;
 mod error;
 pub mod explain;
+mod keyed;
 pub mod list;
 pub mod lock;
 pub mod logs;
@@ -27,7 +28,8 @@ pub mod wait;
 
 pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, LockView, Started, lock_state};
-pub use error::{AppError, Kind, Refusal};
+pub use error::{AppError, Kind, Refusal, shell_word};
+pub use keyed::OnConflict;
 
 use crate::model::lock::canonical_holder;
 use crate::model::{Config, LaneName, Target, Task, TaskId};

@@ -1,6 +1,6 @@
 //! `release`: gives a lane back; with `--force`, ends a living holder first.
 
-use super::{App, AppError, Kind};
+use super::{App, AppError, Kind, shell_word};
 use crate::model::judgement::Verdict;
 use crate::model::time::format_duration;
 use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp};
@@ -70,7 +70,7 @@ impl App {
             }
         }
         Err(AppError::new(Kind::Busy, "HOLDER_LIVES", format!("the holder of lane \"{lane}\" does not end"))
-            .next(format!("luzia explain {lane}")))
+            .next(format!("luzia explain {}", shell_word(lane))))
     }
 
     fn released(&self, lock: Break) -> Given {
@@ -159,18 +159,19 @@ pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError 
     let lock_id = view.lock_id();
     let command = freeing_command(&lane.to_string(), view.holder(), lock_id, &view.verdict);
     AppError::new(Kind::Busy, "LOCK_HELD", message)
-        .hint(format!("wait for it, or look closer with luzia explain {lane}{expiry}"))
-        .next(format!("luzia explain {lane}"))
+        .hint(format!("wait for it, or look closer with luzia explain {}{expiry}", shell_word(lane)))
+        .next(format!("luzia explain {}", shell_word(lane)))
         .next(command)
 }
 
 /// The command that would free a lane: what lives is ended first, everything else is given back by its lock id.
 pub fn freeing_command(lane: &str, holder: Option<&str>, lock_id: Option<&str>, verdict: &Verdict) -> String {
     let (Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why }) = verdict;
+    let lane = shell_word(lane);
     match (why.is_living_process(), holder.filter(|name| name.starts_with("task_")), lock_id) {
         (true, Some(task), _) => format!("luzia cancel {task}"),
         (true, None, _) => format!("luzia release {lane} --force"),
-        (false, _, Some(id)) => format!("luzia release {lane} --lock-id {id}"),
+        (false, _, Some(id)) => format!("luzia release {lane} --lock-id {}", shell_word(id)),
         (false, _, None) => format!("luzia release {lane}"),
     }
 }
@@ -180,6 +181,6 @@ fn living_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
     error.0.kind = Kind::No;
     error.0.code = "HOLDER_LIVES";
     error.0.hint = Some("--force ends the holder first, then releases".to_owned());
-    error.0.next = vec![format!("luzia release {lane} --force")];
+    error.0.next = vec![format!("luzia release {} --force", shell_word(lane))];
     error
 }

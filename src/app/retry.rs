@@ -1,9 +1,10 @@
 //! `retry`: puts a finished task back in the queue, in its old place, as a further attempt of the same task.
 
+use super::keyed::take_again;
 use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::lifecycle::{self, Trigger};
-use crate::store::{Ending, Event, KeySlot, Place, StoreError};
+use crate::store::{Ending, Event, Place};
 
 impl App {
     /// Queues a finished task again.
@@ -56,14 +57,4 @@ impl App {
             self.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
         }
     }
-}
-
-/// A task that is retried has its key again, until it is over.
-fn take_again(mut slot: KeySlot<'_>, id: TaskId) -> Result<KeySlot<'_>, StoreError> {
-    let mut holders = slot.holders()?;
-    if !holders.contains(&id) {
-        holders.insert(0, id);
-        slot.assign(&holders)?;
-    }
-    Ok(slot)
 }

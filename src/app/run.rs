@@ -2,7 +2,7 @@
 
 use super::enqueue::{Caller, NewTask};
 use super::logs::{Stream, Tail};
-use super::{App, AppError, Kind};
+use super::{App, AppError, Kind, shell_word};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl App {
                 let message = format!("{own} holds lane \"{lane}\", and would wait for a task that needs it");
                 return Err(AppError::new(Kind::No, "DEADLOCK", message)
                     .hint("queue it without waiting for it, or run the command directly")
-                    .next(format!("luzia explain {lane}")));
+                    .next(format!("luzia explain {}", shell_word(&lane))));
             }
         }
         Ok(())
@@ -102,7 +102,8 @@ impl App {
                 audience.progress(&task, obstacle.as_ref());
             }
             let may_print = !group_output || task.status.is_final();
-            if may_print && task.status != Status::Pending {
+            // What never started has no logs, and perhaps no directory for them.
+            if may_print && task.status != Status::Pending && task.last_start.is_some() {
                 let mut sink = |stream, bytes: &[u8]| audience.output(stream, bytes);
                 self.copy_logs(&task, &mut tails, None, &mut sink)?;
             }

@@ -11,7 +11,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(50);
 
 impl App {
-    /// Waits until all of the tasks are over, or any of them. `on_change` hears of every change of state.
+    /// Waits until all of the tasks are over and gives them, or gives the one that was over first. `on_change` hears of every change of state.
     pub fn wait(
         &self,
         ids: &[TaskId],
@@ -40,7 +40,12 @@ impl App {
                     over.push(task);
                 }
             }
-            if (any && !over.is_empty()) || over.len() == ids.len() {
+            if any && !over.is_empty() {
+                over.sort_by_key(|task| task.outcome.as_ref().map(|outcome| outcome.completed_at));
+                over.truncate(1);
+                return Ok(over);
+            }
+            if over.len() == ids.len() {
                 return Ok(over);
             }
             let passed = self.store.boot_ms().saturating_sub(begin);

@@ -2,7 +2,8 @@
 
 use super::args::{OnConflict as Word, TaskOptions};
 use crate::app::AppError;
-use crate::app::enqueue::{NewTask, OnConflict, line_error};
+use crate::app::OnConflict;
+use crate::app::enqueue::{NewTask, line_error};
 use crate::model::time::parse_duration;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;

@@ -88,7 +88,12 @@ fn refuse(stop: ParseStop, write: &mut dyn FnMut(Channel, &[u8]) -> Wrote) -> u8
             let text = if streams(&Globals::default()).out_style.color { styled } else { plain };
             match write(Channel::Out, text.as_bytes()) {
                 Wrote::Done | Wrote::Closed => Exit::Done.code(),
-                Wrote::Failed(_) => Exit::InputOutput.code(),
+                Wrote::Failed(error) => {
+                    let report = unwritten(&error);
+                    let _ =
+                        write(Channel::Err, report.render(false, streams(&Globals::default()).err_style).as_bytes());
+                    report.exit
+                }
             }
         }
         ParseStop::Usage(usage) => {
@@ -101,15 +106,16 @@ fn refuse(stop: ParseStop, write: &mut dyn FnMut(Channel, &[u8]) -> Wrote) -> u8
     }
 }
 
+fn unwritten(error: &std::io::Error) -> Report {
+    Report::new("OUTPUT", Exit::InputOutput, format!("the answer could not be written: {error}"))
+}
+
 /// Turns the end of a verb into an exit code, and says what went wrong.
 fn conclude(answer: Answer, verb: &str, console: &mut Console) -> u8 {
     match answer {
         Ok(code) => code,
         Err(Stop::Closed) => Exit::Done.code(),
-        Err(Stop::Unwritten(error)) => {
-            let message = format!("the answer could not be written: {error}");
-            console.report(&Report::new("OUTPUT", Exit::InputOutput, message).hint("what was done is done"))
-        }
+        Err(Stop::Unwritten(error)) => console.report(&unwritten(&error).hint("what was done is done")),
         Err(Stop::Refused(error)) => {
             for line in &error.0.log {
                 console.log(line);

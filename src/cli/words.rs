@@ -3,7 +3,7 @@
 use super::exit::Exit;
 use super::report::Report;
 use crate::app::explain::MOST_AHEAD;
-use crate::app::{AppError, Holder, Kind, Obstacle};
+use crate::app::{AppError, Holder, Kind, Obstacle, shell_word};
 use crate::model::judgement::{Reason, Verdict};
 use crate::model::task::Outcome;
 use crate::model::time::format_duration;
@@ -86,7 +86,7 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
                 _ => ("tasks", "come"),
             };
             let text = format!("{ahead} {noun} of user \"{}\" {verb} first", task.user);
-            (text, Some(format!("luzia list -u {}", task.user)))
+            (text, Some(format!("luzia list -u {}", shell_word(&task.user))))
         }
         Obstacle::LaneOrder { lane, first } => {
             (format!("{first} is first in lane \"{lane}\""), Some(format!("luzia explain {first}")))
@@ -102,7 +102,7 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             (text, Some(command))
         }
         Obstacle::NoDispatcher => {
-            let text = "nothing runs that would start it: no daemon, no `luzia run`, no running task".to_owned();
+            let text = "nothing runs that would start it now: no daemon, no `luzia run`".to_owned();
             (text, Some("luzia dispatch --drain".to_owned()))
         }
     }

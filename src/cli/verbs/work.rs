@@ -1,7 +1,7 @@
 //! `enqueue`, `run`, `wait`, `cancel` and `retry`.
 
 use super::look::running_json;
-use crate::app::enqueue::{Accepted, Caller};
+use crate::app::enqueue::{Accepted, Caller, NewTask};
 use crate::app::logs::Stream;
 use crate::app::run::{Audience, Wish};
 use crate::app::{App, AppError, Kind, Obstacle};
@@ -21,6 +21,11 @@ pub fn enqueue(
     console: &mut Console,
 ) -> Answer {
     if let Some(path) = &args.from {
+        if door::new_task(&args.task, &args.command) != NewTask::default() {
+            return Err(AppError::usage("the options of one task do not go together with --from")
+                .hint("what a task of the batch is to have stands in its line")
+                .into());
+        }
         return enqueue_lines(&read(path)?, app, caller, console);
     }
     let new = door::new_task(&args.task, &args.command);
@@ -54,12 +59,17 @@ fn print_accepted(app: &App, accepted: &Accepted, console: &mut Console) -> Resu
     let task = &accepted.task;
     if !console.is_json() {
         if !accepted.created {
-            console.say(&format!("{} has that key already and is {}", task.id, task.status));
+            console.say(&has_key(task));
         }
         return console.out(&format!("{}\n", task.id));
     }
     let position = if task.status == Status::Pending { Some(app.position(task)?) } else { None };
     console.document(&json::single("enqueue", accepted_json(app, accepted, position)?))
+}
+
+/// Why nothing was queued: another task has the key.
+fn has_key(task: &Task) -> String {
+    format!("{} has that key already and is {}", task.id, task.status)
 }
 
 fn accepted_json(app: &App, accepted: &Accepted, position: Option<u64>) -> Result<Value, AppError> {
@@ -117,6 +127,8 @@ pub fn run(
         let task = app.existing(accepted.task.id)?;
         if let Some(obstacle) = app.take_back_if_blocked(&task)? {
             let (text, next) = words::obstacle_text(&obstacle, &task, console.now);
+            // The task itself is out of the queue by now.
+            let next = next.filter(|_| !matches!(obstacle, Obstacle::Delayed { .. }));
             let mut error = AppError::new(Kind::Busy, "CANNOT_START", format!("it cannot start at once: {text}"))
                 .hint("without --no-wait it would wait for its turn");
             error.0.next = next.into_iter().collect();
@@ -124,7 +136,11 @@ pub fn run(
             return Err(error.into());
         }
     }
-    console.log(&format!("{} is queued for user \"{}\"", accepted.task.id, accepted.task.user));
+    if accepted.created {
+        console.log(&format!("{} is queued for user \"{}\"", accepted.task.id, accepted.task.user));
+    } else {
+        console.say(&has_key(&accepted.task));
+    }
     let mut room = Room { console, interrupts, closed: None };
     let task = app.see_through(accepted.task.id, args.group_output, &mut room)?;
     if let Some(stop) = room.closed
@@ -215,7 +231,8 @@ pub fn wait(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     let timeout_ms = door::duration("timeout", args.timeout.as_deref())?;
     for id in &ids {
         let task = app.existing(*id)?;
-        if task.status == Status::Pending && !app.has_dispatcher()? {
+        let waits = task.status == Status::Pending;
+        if waits && (!app.has_dispatcher()? || app.first_obstacle(&task)? == Some(Obstacle::NoDispatcher)) {
             console.hint("nothing runs that would start pending tasks; luzia dispatch --drain does");
             break;
         }

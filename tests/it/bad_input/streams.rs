@@ -111,3 +111,13 @@ fn input_that_is_no_utf_8_is_refused() {
     super::refused(&place, &["enqueue", "--from", &place.text("lines")], 2);
     super::refused(&place, &["enqueue", "--from", &place.text("work")], 74);
 }
+
+#[test]
+fn help_that_cannot_be_written_is_an_error_that_says_so() {
+    let place = Place::new();
+    for option in ["--help", "--version"] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ran = place.spawn_into(&mut place.command(&[option]), Some(full.into())).end().coded(74);
+        assert!(ran.err.starts_with("luzia: the answer could not be written"), "{ran:?}");
+    }
+}

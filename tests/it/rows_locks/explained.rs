@@ -74,3 +74,30 @@ fn reading_verbs_leave_no_trace() {
     place.ok(&["status"]);
     place.assert_unchanged(&before, "it");
 }
+
+#[test]
+fn a_thread_tells_how_many_wait_in_it_and_who_is_first() {
+    let place = Place::new();
+    place.ok(&["acquire", "thread:7", "--task", "100"]);
+    for user in ["alice", "bob"] {
+        place.enqueue(&["-u", user, "--thread", "7", "--", "true"]);
+    }
+    let told = place.json(&["explain", "thread:7"]);
+    assert_eq!((&told["pending"], &told["first"]), (&2.into(), &"task_1".into()), "{told}");
+    assert_eq!(told["reasons"][0]["reason"], "LaneFull", "{told}");
+    assert!(place.ok(&["explain", "thread:7"]).out.contains("2 pending, first task_1"));
+}
+
+#[test]
+fn a_command_that_would_help_can_be_typed_whatever_a_name_holds() {
+    let place = Place::new();
+    for user in ["a b", "it's", "$(touch x)", "ä"] {
+        place.ok(&["acquire", "--task", user, "--", user]);
+        let id = place.enqueue(&["-u", user, "--", "true"]);
+        let why = place.json(&["explain", &id]);
+        let command = why["reasons"][0]["next"].as_str().unwrap().replacen("luzia", "$LUZIA", 1);
+        assert!(command.starts_with("$LUZIA release "), "{command}");
+        place.spawn(&mut place.shell(&command)).end().coded(0);
+        assert_ne!(place.json(&["explain", &id])["reasons"][0]["reason"], "UserLockHeld", "{command}");
+    }
+}

@@ -138,3 +138,20 @@ fn a_task_that_failed_has_the_number_of_its_last_attempt_everywhere() {
         assert_eq!(row[7], last, "{listed}");
     }
 }
+
+#[test]
+fn a_task_that_nothing_holds_up_but_a_missing_pass_says_so_while_others_run() {
+    let place = Place::new();
+    place.enqueue(&["-u", "alice", "--shell", "until test -e $PLACE/go; do sleep 0.02; done"]);
+    place.ok(&["dispatch"]);
+    place.until_status("1", "running");
+    let id = place.enqueue(&["-u", "bob", "--", "true"]);
+    let second = place.enqueue(&["-u", "alice", "--", "true"]);
+    let reasons = |id: &str| place.json(&["explain", id])["reasons"].clone();
+    assert_eq!(reasons(&id)[0]["reason"], "NoDispatcher");
+    assert_eq!(reasons(&second).as_array().unwrap().len(), 1, "its turn comes when the first one ends");
+    let waited = place.luzia(&["wait", &id, "--timeout", "100ms"]).coded(124);
+    assert!(waited.err.contains("luzia dispatch --drain"), "{waited:?}");
+    std::fs::write(place.path("go"), "").unwrap();
+    place.until_status(&id, "completed");
+}

@@ -187,3 +187,26 @@ fn logs_are_one_document_with_json_and_lines_of_json_as_they_come() {
     // The last line of one stream is none with the first of the other.
     assert_eq!(place.ok(&["logs", "1", "--grep", "three"]).out, "three\n");
 }
+
+#[test]
+fn of_several_that_are_over_any_is_the_one_that_was_over_first() {
+    let place = Place::new();
+    place.ok(&["run", "-u", "alice", "--", "true"]);
+    place.luzia(&["run", "-u", "alice", "--", "false"]).coded(1);
+    for ids in [["1", "2"], ["2", "1"]] {
+        let waited = place.ok(&["-o", "name", "wait", "--any", ids[0], ids[1]]);
+        assert_eq!(waited.out, "task_1\n");
+    }
+    place.luzia(&["wait", "2", "1"]).coded(1);
+}
+
+#[test]
+fn a_run_whose_directory_cannot_be_used_ends_with_125() {
+    let place = Place::configured(
+        &json!({ "projects": { "p": { "conductor_dir": "/proc/nope/c" }, "q": { "conductor_dir": "/etc/passwd" } } }),
+    );
+    for project in ["p", "q"] {
+        let ran = place.luzia(&["run", "-u", "alice", "--project", project, "--", "true"]).coded(125);
+        assert!(ran.err.contains("failed"), "{ran:?}");
+    }
+}

@@ -89,13 +89,15 @@ fn synopsis(cmd: &Command) -> Vec<u8> {
     bytes(&roff)
 }
 
-/// Examples, exit codes, environment and references.
+/// Examples, exit codes and whatever else stands at the end of the help, environment and references.
 fn after(cmd: &Command) -> Vec<u8> {
     let help = cmd.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let (examples, codes) = help.split_once("\nExit codes:\n").unwrap();
     let mut roff = Roff::new();
-    block(&mut roff, "EXAMPLES", examples.trim_start_matches("Examples:\n"));
-    block(&mut roff, "EXIT STATUS", codes);
+    for section in help.split("\n\n") {
+        let (title, lines) = section.split_once(":\n").unwrap();
+        let heading = if title == "Exit codes" { "EXIT STATUS".to_owned() } else { title.to_uppercase() };
+        block(&mut roff, &heading, lines);
+    }
     if cmd.get_name() == "luzia" {
         environment(&mut roff);
     }

@@ -93,13 +93,13 @@ complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l retries -d 'How 
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l key -d 'A name for the work: `--on-conflict` decides when an unfinished task has it' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l on-conflict -d 'What to do when an unfinished task has the same key' -r -f -a "queue\t'Queue the new task behind the other'
 skip\t'Queue nothing and print the id of the other (the default)'
-replace\t'Cancel the other and queue the new task'
+replace\t'Cancel the other and queue the new task; fail when the other has started'
 reject\t'Queue nothing and fail'"
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l label -d 'A note for people' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l env -d 'Set a variable for the command; may be repeated' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l cwd -d 'The directory the command runs in; by default this one' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l grace -d 'The time between SIGTERM and SIGKILL when the task is ended' -r
-complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l prompt -d 'A text for the project\'s configured agent' -r
+complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l prompt -d 'A text for the project\'s configured agent, or for the command' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l shell -d 'A command line for `/bin/sh -c`' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l from -d 'Read tasks from a file of JSON objects, one a line; `-` is stdin' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l json -d 'Answer with one JSON document, and with errors as JSON'
@@ -133,13 +133,13 @@ complete -c luzia -n "__fish_luzia_using_subcommand add" -l retries -d 'How many
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l key -d 'A name for the work: `--on-conflict` decides when an unfinished task has it' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l on-conflict -d 'What to do when an unfinished task has the same key' -r -f -a "queue\t'Queue the new task behind the other'
 skip\t'Queue nothing and print the id of the other (the default)'
-replace\t'Cancel the other and queue the new task'
+replace\t'Cancel the other and queue the new task; fail when the other has started'
 reject\t'Queue nothing and fail'"
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l label -d 'A note for people' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l env -d 'Set a variable for the command; may be repeated' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l cwd -d 'The directory the command runs in; by default this one' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l grace -d 'The time between SIGTERM and SIGKILL when the task is ended' -r
-complete -c luzia -n "__fish_luzia_using_subcommand add" -l prompt -d 'A text for the project\'s configured agent' -r
+complete -c luzia -n "__fish_luzia_using_subcommand add" -l prompt -d 'A text for the project\'s configured agent, or for the command' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l shell -d 'A command line for `/bin/sh -c`' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l from -d 'Read tasks from a file of JSON objects, one a line; `-` is stdin' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l json -d 'Answer with one JSON document, and with errors as JSON'
@@ -173,20 +173,20 @@ complete -c luzia -n "__fish_luzia_using_subcommand run" -l retries -d 'How many
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l key -d 'A name for the work: `--on-conflict` decides when an unfinished task has it' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l on-conflict -d 'What to do when an unfinished task has the same key' -r -f -a "queue\t'Queue the new task behind the other'
 skip\t'Queue nothing and print the id of the other (the default)'
-replace\t'Cancel the other and queue the new task'
+replace\t'Cancel the other and queue the new task; fail when the other has started'
 reject\t'Queue nothing and fail'"
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l label -d 'A note for people' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l env -d 'Set a variable for the command; may be repeated' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l cwd -d 'The directory the command runs in; by default this one' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l grace -d 'The time between SIGTERM and SIGKILL when the task is ended' -r
-complete -c luzia -n "__fish_luzia_using_subcommand run" -l prompt -d 'A text for the project\'s configured agent' -r
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l prompt -d 'A text for the project\'s configured agent, or for the command' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l shell -d 'A command line for `/bin/sh -c`' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s v -l verbose -d 'Say on stderr what is done'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-input -d 'Never ask; a question counts as refused'
-complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-wait -d 'Do not queue: exit with 75 when the task cannot start at once'
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-wait -d 'Do not wait: when the task cannot start at once, cancel it and exit with 75'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l wait -d 'Accepted for scripts that pass the options of `enqueue`: run always waits'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l group-output -d 'Print the output when the task is over, in one piece'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -206,7 +206,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand wait" -s q -l quiet -d 'Prin
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -s v -l verbose -d 'Say on stderr what is done'
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -l no-input -d 'Never ask; a question counts as refused'
-complete -c luzia -n "__fish_luzia_using_subcommand wait" -l any -d 'Return when one of them is over, not all'
+complete -c luzia -n "__fish_luzia_using_subcommand wait" -l any -d 'Wait until one of them is over, not all'
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand cancel" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand cancel" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
@@ -255,7 +255,7 @@ always\t'Also in a pipe'
 never\t'Not even on a terminal'"
 complete -c luzia -n "__fish_luzia_using_subcommand list" -l state -d 'Only tasks in these states; several separated by commas' -r -f -a "pending\t'Accepted, not started'
 running\t'Its command runs'
-waiting\t'Waits for an event'
+waiting\t'Waits for an event; no task of this version does'
 completed\t'Its command ended with 0'
 failed\t'Its command ended otherwise, or could not run'
 timeout\t'A time limit ended it'
@@ -283,7 +283,7 @@ always\t'Also in a pipe'
 never\t'Not even on a terminal'"
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -l state -d 'Only tasks in these states; several separated by commas' -r -f -a "pending\t'Accepted, not started'
 running\t'Its command runs'
-waiting\t'Waits for an event'
+waiting\t'Waits for an event; no task of this version does'
 completed\t'Its command ended with 0'
 failed\t'Its command ended otherwise, or could not run'
 timeout\t'A time limit ended it'

@@ -10,7 +10,7 @@ pub enum OnConflict {
     /// Queue nothing and print the id of the other (the default)
     #[default]
     Skip,
-    /// Cancel the other and queue the new task
+    /// Cancel the other and queue the new task; fail when the other has started
     Replace,
     /// Queue nothing and fail
     Reject,
@@ -23,7 +23,7 @@ pub enum TaskState {
     Pending,
     /// Its command runs
     Running,
-    /// Waits for an event
+    /// Waits for an event; no task of this version does
     Waiting,
     /// Its command ended with 0
     Completed,

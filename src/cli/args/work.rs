@@ -7,6 +7,9 @@ use clap::{Args, ValueHint};
 #[derive(Args, Clone, Debug)]
 pub struct TaskOptions {
     /// The user the task is serialised by; by default the project's, else your account
+    ///
+    /// Inside a task, user and project are by default that task's. A project that has a conductor directory and no user
+    /// takes the owner of that directory.
     #[arg(short, long)]
     pub user: Option<String>,
 
@@ -63,6 +66,9 @@ pub struct TaskOptions {
     pub label: Option<String>,
 
     /// Set a variable for the command; may be repeated
+    ///
+    /// Variables that begin with LUZIA_ are refused. So are those that change how programs load, unless the configuration
+    /// says allow_loader_env.
     #[arg(long, value_name = "K=V", allow_hyphen_values = true)]
     pub env: Vec<String>,
 
@@ -74,7 +80,10 @@ pub struct TaskOptions {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub grace: Option<String>,
 
-    /// A text for the project's configured agent
+    /// A text for the project's configured agent, or for the command
+    ///
+    /// It takes the place of `{prompt}` in an argument. Where no argument has that, with --shell, and beyond 100000
+    /// bytes, it is the standard input.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt: Option<String>,
 
@@ -89,7 +98,8 @@ pub struct TaskOptions {
     long_about = "Put a task in the queue and print its id, and only the id. The task survives kill -9 and a power cut \
                   from then on. Nothing is started: `luzia dispatch`, `luzia daemon` and `luzia run` start tasks.\n\n\
                   Everything after the command word belongs to the command. It is executed as given, without a shell, \
-                  in the environment and working directory of this moment.\n\n\
+                  in the environment and working directory of this moment. `luzia run --help` says what it gets \
+                  exactly, and which variables luzia sets for it.\n\n\
                   DUR is `100ms`, `30s`, `10m`, `1h30m`, or seconds as a bare number.",
     override_usage = "luzia enqueue [OPTIONS] [--] <CMD>...\n       \
                       luzia enqueue [OPTIONS] --prompt <TEXT>\n       \
@@ -103,6 +113,11 @@ pub struct EnqueueArgs {
     pub task: TaskOptions,
 
     /// Read tasks from a file of JSON objects, one a line; `-` is stdin
+    ///
+    /// Options that describe one task do not go together with it: each line has its own. Every line is checked before
+    /// anything is queued, and one mistake refuses them all. A line whose key is taken (on_conflict reject, or replace
+    /// when that task has started) ends the reading: the lines before it are queued. The ids are printed one a line, in
+    /// the order of the lines.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "wait", "command"])]
     pub from: Option<String>,
 
@@ -129,12 +144,32 @@ Examples:
   luzia enqueue -u bob --shell 'make && make install'
   luzia enqueue --from tasks.jsonl
 
+Lines of --from:
+  command                 an array of strings: the command and its arguments
+  shell, prompt           a string
+  user, project, cwd      a string
+  key, label, at          a string
+  on_conflict             \"queue\", \"skip\", \"replace\" or \"reject\"
+  lanes, threads, after   an array of strings or numbers, or one of them alone
+  priority, retries       a whole number
+  in, timeout, grace, start_within
+                          a string as DUR, or a number of seconds
+  env                     an object of strings, or an array of \"K=V\"
+  A member means what the option of that name means, and one that is missing
+  what the option means when it is not given. A line needs command, shell, or
+  prompt and a project with an agent. lane, thread, start-within and on-conflict
+  are other spellings. An unknown member, one given twice and one of another
+  type, null too, are mistakes. Empty lines are passed over.
+
 Exit codes:
   0    queued; with --wait: completed
   1    with --wait: the task failed or was cancelled
+       --wait inside a task that holds a lane of the new one; nothing was queued
+       --on-conflict replace, and the task with the key has started
   2    usage; nothing was queued
   66   no such task in --after
-  74   input-output error, disk full included; nothing was queued
+  74   input-output error, disk full included; nothing was queued, unless the
+       error says that a task is
   75   --on-conflict reject, and an unfinished task has the key
   124  with --wait: a time limit ended the task
   others as in luzia-exit-codes(7)";
@@ -145,6 +180,11 @@ Exit codes:
     long_about = "Queue a command, start it when its turn comes, stream its output, and exit with its own code. The \
                   first Ctrl-C cancels the task with its grace, the second kills it.\n\n\
                   Everything after the command word belongs to the command. It is executed as given, without a shell.\n\n\
+                  The command inherits the environment, the working directory and the umask of this moment. Variables \
+                  that begin with LUZIA_ and those that change how programs load (LD_PRELOAD, BASH_ENV, NODE_OPTIONS \
+                  and their like) are left out; then come those of --env and those that luzia sets, named below. Its \
+                  standard input is /dev/null, unless a prompt is given there; its output goes to its logs, from \
+                  which it is streamed here. Resource limits are those of the luzia process that starts it.\n\n\
                   DUR is `100ms`, `30s`, `10m`, `1h30m`, or seconds as a bare number.",
     override_usage = "luzia run [OPTIONS] [--] <CMD>...\n       \
                       luzia run [OPTIONS] --prompt <TEXT>\n       \
@@ -156,7 +196,9 @@ pub struct RunArgs {
     #[command(flatten)]
     pub task: TaskOptions,
 
-    /// Do not queue: exit with 75 when the task cannot start at once
+    /// Do not wait: when the task cannot start at once, cancel it and exit with 75
+    ///
+    /// The record of the cancelled task stays, as that of any other.
     #[arg(long)]
     pub no_wait: bool,
 
@@ -185,11 +227,25 @@ Examples:
   luzia run --thread 7 --timeout 10m ./reply.sh
   luzia run -u alice --no-wait -- git push
 
+Variables of the command:
+  LUZIA_STATE_DIR      the state directory
+  LUZIA_TASK_ID        the task, as task_12
+  LUZIA_USER           the user of the task
+  LUZIA_PROJECT        the project of the task, empty when it has none
+  LUZIA_LANES          the lanes of the task, the user's first, with blanks between
+  LUZIA_LOCK_ID        the lock id of the user's lane
+  LUZIA_FENCE          the fence of the user's lane
+  LUZIA_ATTEMPT        the number of the attempt, from 1
+  LUZIA_CONDUCTOR_DIR  the directory of the task, with its meta.json and its logs
+
 Exit codes:
   the command's own code, or 128+N when signal N ended it
   1    the task was cancelled
+       inside a task that holds a lane of the new one; nothing was queued
+       --on-conflict replace, and the task with the key has started
   2    usage; nothing was queued
-  75   --no-wait, and the task could not start at once
+  75   --no-wait, and the task could not start at once; it was cancelled
+       --on-conflict reject, and an unfinished task has the key
   124  a time limit ended the task
   125  luzia failed before the command was started
   126  the command cannot be executed
@@ -208,7 +264,10 @@ pub struct WaitArgs {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub timeout: Option<String>,
 
-    /// Return when one of them is over, not all
+    /// Wait until one of them is over, not all
+    ///
+    /// That one is printed, and the exit code says how it ended. Of several that are over already, it is the one that
+    /// ended first.
     #[arg(long)]
     pub any: bool,
 }
@@ -261,6 +320,7 @@ Exit codes:
   1    a task was over already; it is unchanged
   2    usage; nothing was changed
   66   no such task
+  75   a task does not end; it stays asked to
   others as in luzia-exit-codes(7)";
 
 /// `luzia retry`.

@@ -60,7 +60,7 @@ complete -c luzia -n "__fish_luzia_needs_command" -f -a "release" -d 'Give a lan
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "check" -d 'Say whether a lane is free'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "list-locks" -d 'List every lock and whether its holder lives'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "locks" -d 'List every lock and whether its holder lives'
-complete -c luzia -n "__fish_luzia_needs_command" -f -a "cleanup-stale" -d 'Remove locks whose holders are proven dead'
+complete -c luzia -n "__fish_luzia_needs_command" -f -a "cleanup-stale" -d 'Remove locks whose holders are proven dead, and recover dead tasks'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "check-project" -d 'Release the locks of a project\'s finished tasks'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "dispatch" -d 'Start the tasks whose turn it is'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "daemon" -d 'Start tasks whenever their turn comes, until stopped'
@@ -444,7 +444,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand release" -s q -l quiet -d 'P
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s v -l verbose -d 'Say on stderr what is done'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -l no-input -d 'Never ask; a question counts as refused'
-complete -c luzia -n "__fish_luzia_using_subcommand release" -l force -d 'End a living holder first'
+complete -c luzia -n "__fish_luzia_using_subcommand release" -l force -d 'End a living holder first: cancel the task, or end the process'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand check" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand check" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
@@ -517,7 +517,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand cleanup-stale" -s q -l quiet
 complete -c luzia -n "__fish_luzia_using_subcommand cleanup-stale" -s v -l verbose -d 'Say on stderr what is done'
 complete -c luzia -n "__fish_luzia_using_subcommand cleanup-stale" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand cleanup-stale" -l no-input -d 'Never ask; a question counts as refused'
-complete -c luzia -n "__fish_luzia_using_subcommand cleanup-stale" -s n -l dry-run -d 'Say what would be removed, and remove nothing'
+complete -c luzia -n "__fish_luzia_using_subcommand cleanup-stale" -s n -l dry-run -d 'Say what would be done, recovered tasks included, and do nothing'
 complete -c luzia -n "__fish_luzia_using_subcommand cleanup-stale" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand check-project" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand check-project" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
@@ -709,7 +709,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_su
 complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks cleanup-stale check-project dispatch daemon config doctor demo completions help" -f -a "release" -d 'Give a lane back'
 complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks cleanup-stale check-project dispatch daemon config doctor demo completions help" -f -a "check" -d 'Say whether a lane is free'
 complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks cleanup-stale check-project dispatch daemon config doctor demo completions help" -f -a "list-locks" -d 'List every lock and whether its holder lives'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks cleanup-stale check-project dispatch daemon config doctor demo completions help" -f -a "cleanup-stale" -d 'Remove locks whose holders are proven dead'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks cleanup-stale check-project dispatch daemon config doctor demo completions help" -f -a "cleanup-stale" -d 'Remove locks whose holders are proven dead, and recover dead tasks'
 complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks cleanup-stale check-project dispatch daemon config doctor demo completions help" -f -a "check-project" -d 'Release the locks of a project\'s finished tasks'
 complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks cleanup-stale check-project dispatch daemon config doctor demo completions help" -f -a "dispatch" -d 'Start the tasks whose turn it is'
 complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks cleanup-stale check-project dispatch daemon config doctor demo completions help" -f -a "daemon" -d 'Start tasks whenever their turn comes, until stopped'

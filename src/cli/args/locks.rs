@@ -7,7 +7,9 @@ use clap::{Args, ValueHint};
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Hold a lane while a command runs, as flock(1) holds a file: no queue entry, no log. The command gets \
-                  this terminal, and its exit code is passed on. Without -u and -l the lane is your account's.",
+                  this terminal, and LUZIA_LOCK_ID and LUZIA_FENCE of the lane; its exit code is passed on. Without -u \
+                  and -l the lane is your account's.\n\n\
+                  Inside a task, a lane that the task holds is had at once: the command runs under the task's lock.",
     override_usage = "luzia lock [OPTIONS] [--] <CMD>...",
     after_help = LOCK_HELP
 )]
@@ -56,7 +58,9 @@ Exit codes:
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Take a lease on a lane, for scripts. It lasts until `luzia release`, or until its time to live has \
-                  passed since the last refresh. Acquiring again with the same --task refreshes it.",
+                  passed since the last refresh. Acquiring again with the same --task refreshes it.\n\n\
+                  Inside a task, a lane that the task holds is had at once: the lock id of the task is printed, and \
+                  there is nothing to release, for the task gives its lanes back when it ends.",
     after_help = ACQUIRE_HELP
 )]
 pub struct AcquireArgs {
@@ -116,15 +120,18 @@ Examples:
 
 Exit codes:
   0    extended
-  1    the lane is no longer held by this lock id
+  1    the lane is no longer held by this lock id, or that is no lease
   2    usage; nothing was changed
   others as in luzia-exit-codes(7)";
 
 /// `luzia release`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    long_about = "Give a lane back. A free lane is released with success. A lane whose holder lives is released only \
-                  when the holder is named by TASK or --lock-id and is a lease, or with --force, which ends the holder first.",
+    long_about = "Give a lane back. A free lane is released with success. A lease whose time runs is released by \
+                  whoever asks, without naming anybody; with TASK or --lock-id it is refused when somebody else holds \
+                  the lane. A lease taken with --pid whose process lives must be named by one of them. The lock of a \
+                  living task or `luzia lock` is refused without --force.\n\n\
+                  In a lane of several slots, what is released is the lock that is named, else the first one.",
     after_help = RELEASE_HELP
 )]
 pub struct ReleaseArgs {
@@ -140,7 +147,7 @@ pub struct ReleaseArgs {
     #[arg(long, value_name = "ID")]
     pub lock_id: Option<String>,
 
-    /// End a living holder first
+    /// End a living holder first: cancel the task, or end the process
     #[arg(long)]
     pub force: bool,
 }
@@ -154,7 +161,7 @@ Examples:
 Exit codes:
   0    released, or free already
   1    somebody else holds it, or its holder lives; nothing was changed
-  2    usage, or a refused confirmation; nothing was changed
+  2    usage; nothing was changed
   others as in luzia-exit-codes(7)";
 
 /// `luzia check`.
@@ -199,8 +206,13 @@ Exit codes:
 /// `luzia cleanup-stale`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    long_about = "Remove locks whose holders are proven dead, and leases that have run out. With SECONDS, leases not \
-                  refreshed for longer than that count as run out. The lock of a living holder is never removed, however old.",
+    long_about = "Remove locks whose holders are proven dead, and leases that have run out. The lock of a living task \
+                  or `luzia lock` is never removed, however old. With SECONDS, what was not refreshed for longer than \
+                  that counts as run out: leases without a --ttl of their own, and locks of other programs.\n\n\
+                  A task whose supervisor died is recovered: its living processes are ended first, then it is over or \
+                  back in the queue, as after any interruption. What killed processes of luzia left is removed, a \
+                  conductor directory that missed the end of its task is closed, and every configured project is \
+                  checked as by `luzia check-project`. Prints how many locks were removed and tasks recovered.",
     after_help = CLEANUP_STALE_HELP
 )]
 pub struct CleanupStaleArgs {
@@ -208,7 +220,7 @@ pub struct CleanupStaleArgs {
     #[arg(value_name = "SECONDS")]
     pub seconds: Option<String>,
 
-    /// Say what would be removed, and remove nothing
+    /// Say what would be done, recovered tasks included, and do nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
 }
@@ -226,8 +238,9 @@ Exit codes:
 /// `luzia check-project`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    long_about = "Release the locks of a project's tasks whose meta.json says that they are over. A claim that does not \
-                  fit the lock is reported and refused, and harms nobody.",
+    long_about = "Release the locks of a project's tasks whose meta.json says that they are over; it must name id, user \
+                  and lock_id, as luzia-spool(5) says. A claim that does not fit the lock is reported and refused, and \
+                  harms nobody. Prints how many locks were released.",
     after_help = CHECK_PROJECT_HELP
 )]
 pub struct CheckProjectArgs {
@@ -248,4 +261,5 @@ Examples:
 Exit codes:
   0    done, whether something was released or not
   2    usage; nothing was changed
+  66   no such project
   others as in luzia-exit-codes(7)";

@@ -122,7 +122,7 @@ verbs! {
     Release(ReleaseArgs) = ["release"] "Give a lane back",
     Check(CheckArgs) = ["check"] "Say whether a lane is free",
     ListLocks(ListLocksArgs) = ["list-locks", "locks"; "list_locks"] "List every lock and whether its holder lives",
-    CleanupStale(CleanupStaleArgs) = ["cleanup-stale"; "cleanup_stale"] "Remove locks whose holders are proven dead",
+    CleanupStale(CleanupStaleArgs) = ["cleanup-stale"; "cleanup_stale"] "Remove locks whose holders are proven dead, and recover dead tasks",
     CheckProject(CheckProjectArgs) = ["check-project"; "check_project"] "Release the locks of a project's finished tasks",
     Dispatch(DispatchArgs) = ["dispatch"] "Start the tasks whose turn it is",
     Daemon(DaemonArgs) = ["daemon"] "Start tasks whenever their turn comes, until stopped",

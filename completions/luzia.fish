@@ -262,8 +262,8 @@ timeout\t'A time limit ended it'
 cancelled\t'Somebody ended it'"
 complete -c luzia -n "__fish_luzia_using_subcommand list" -s u -l user -d 'Only tasks of this user' -r
 complete -c luzia -n "__fish_luzia_using_subcommand list" -s l -l lane -d 'Only tasks of this lane' -r
-complete -c luzia -n "__fish_luzia_using_subcommand list" -l sort -d 'Sort by this member of a task, as `priority` or `created_at`' -r
-complete -c luzia -n "__fish_luzia_using_subcommand list" -s n -l limit -d 'At most this many' -r
+complete -c luzia -n "__fish_luzia_using_subcommand list" -l sort -d 'Sort by id, user, status, priority, created_at or due_at' -r
+complete -c luzia -n "__fish_luzia_using_subcommand list" -s n -l limit -d 'Only the first N, in the order of the list' -r
 complete -c luzia -n "__fish_luzia_using_subcommand list" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand list" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand list" -s v -l verbose -d 'Say on stderr what is done'
@@ -290,8 +290,8 @@ timeout\t'A time limit ended it'
 cancelled\t'Somebody ended it'"
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -s u -l user -d 'Only tasks of this user' -r
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -s l -l lane -d 'Only tasks of this lane' -r
-complete -c luzia -n "__fish_luzia_using_subcommand ls" -l sort -d 'Sort by this member of a task, as `priority` or `created_at`' -r
-complete -c luzia -n "__fish_luzia_using_subcommand ls" -s n -l limit -d 'At most this many' -r
+complete -c luzia -n "__fish_luzia_using_subcommand ls" -l sort -d 'Sort by id, user, status, priority, created_at or due_at' -r
+complete -c luzia -n "__fish_luzia_using_subcommand ls" -s n -l limit -d 'Only the first N, in the order of the list' -r
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -s v -l verbose -d 'Say on stderr what is done'
@@ -325,8 +325,8 @@ name\t'Only the names, one a line'"
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Also in a pipe'
 never\t'Not even on a terminal'"
-complete -c luzia -n "__fish_luzia_using_subcommand logs" -s n -l lines -d 'Only the last N lines' -r
-complete -c luzia -n "__fish_luzia_using_subcommand logs" -l grep -d 'Only lines that contain this text' -r
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -s n -l lines -d 'Only the last N lines of each stream' -r
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -l grep -d 'Only lines that contain this text; with -n, only those among the last N' -r
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s v -l verbose -d 'Say on stderr what is done'
@@ -552,7 +552,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand dispatch" -s v -l verbose -d
 complete -c luzia -n "__fish_luzia_using_subcommand dispatch" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand dispatch" -l no-input -d 'Never ask; a question counts as refused'
 complete -c luzia -n "__fish_luzia_using_subcommand dispatch" -l once -d 'Make one pass and return (the default)'
-complete -c luzia -n "__fish_luzia_using_subcommand dispatch" -l drain -d 'Return when nothing runs, and nothing is pending but paused or waiting tasks'
+complete -c luzia -n "__fish_luzia_using_subcommand dispatch" -l drain -d 'Make passes until nothing runs and nothing is pending'
 complete -c luzia -n "__fish_luzia_using_subcommand dispatch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand daemon" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand daemon" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
@@ -589,7 +589,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand config; and not __fish_seen_
 complete -c luzia -n "__fish_luzia_using_subcommand config; and not __fish_seen_subcommand_from show path check help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand config; and not __fish_seen_subcommand_from show path check help" -f -a "show" -d 'Print the configuration in force, defaults included'
 complete -c luzia -n "__fish_luzia_using_subcommand config; and not __fish_seen_subcommand_from show path check help" -f -a "path" -d 'Print the path of the configuration file in force'
-complete -c luzia -n "__fish_luzia_using_subcommand config; and not __fish_seen_subcommand_from show path check help" -f -a "check" -d 'Read the configuration and report every mistake'
+complete -c luzia -n "__fish_luzia_using_subcommand config; and not __fish_seen_subcommand_from show path check help" -f -a "check" -d 'Read the configuration and report its first mistake, or every key without effect'
 complete -c luzia -n "__fish_luzia_using_subcommand config; and not __fish_seen_subcommand_from show path check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c luzia -n "__fish_luzia_using_subcommand config; and __fish_seen_subcommand_from show" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
@@ -641,7 +641,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand config; and __fish_seen_subc
 complete -c luzia -n "__fish_luzia_using_subcommand config; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the configuration in force, defaults included'
 complete -c luzia -n "__fish_luzia_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "path" -d 'Print the path of the configuration file in force'
-complete -c luzia -n "__fish_luzia_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "check" -d 'Read the configuration and report every mistake'
+complete -c luzia -n "__fish_luzia_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "check" -d 'Read the configuration and report its first mistake, or every key without effect'
 complete -c luzia -n "__fish_luzia_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c luzia -n "__fish_luzia_using_subcommand doctor" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand doctor" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F

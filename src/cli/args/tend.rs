@@ -5,7 +5,8 @@ use clap::{Args, Subcommand};
 /// `luzia dispatch`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    long_about = "Make a scheduling pass: recover what died, then start the tasks whose turn it is. Tasks run on when \
+    long_about = "Make a scheduling pass: recover what died, start the tasks whose turn it is, and remove some of the \
+                  finished ones that are kept no longer. Prints the ids of the tasks it started. They run on when \
                   dispatch has returned. Several dispatchers may run at once.",
     after_help = DISPATCH_HELP
 )]
@@ -14,7 +15,10 @@ pub struct DispatchArgs {
     #[arg(long, conflicts_with = "drain")]
     pub once: bool,
 
-    /// Return when nothing runs, and nothing is pending but paused or waiting tasks
+    /// Make passes until nothing runs and nothing is pending
+    ///
+    /// A task that waits for its time or for another task is pending, and so is waited for. What only a newer luzia can
+    /// start is not.
     #[arg(long)]
     pub drain: bool,
 }
@@ -27,6 +31,7 @@ Examples:
 Exit codes:
   0    done, whether something was started or not
   2    usage
+  65   done, but a newer luzia wrote a record; it was left alone
   others as in luzia-exit-codes(7)";
 
 /// `luzia daemon`.
@@ -74,7 +79,7 @@ pub enum ConfigVerb {
     /// Print the path of the configuration file in force
     #[command(after_help = CONFIG_PATH_HELP)]
     Path,
-    /// Read the configuration and report every mistake
+    /// Read the configuration and report its first mistake, or every key without effect
     #[command(after_help = CONFIG_CHECK_HELP)]
     Check,
 }

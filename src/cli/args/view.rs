@@ -26,11 +26,14 @@ pub struct ListArgs {
     #[arg(short, long)]
     pub lane: Option<String>,
 
-    /// Sort by this member of a task, as `priority` or `created_at`
+    /// Sort by id, user, status, priority, created_at or due_at
     #[arg(long, value_name = "KEY")]
     pub sort: Option<String>,
 
-    /// At most this many
+    /// Only the first N, in the order of the list
+    ///
+    /// Without --sort, started tasks come first, then pending ones, then finished ones, each by their numbers: the
+    /// oldest first.
     #[arg(short = 'n', long, value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
     pub limit: Option<usize>,
 }
@@ -63,7 +66,7 @@ Examples:
 Exit codes:
   0    shown
   2    usage
-  65   the task's record is corrupt
+  65   the task's record is corrupt, or a newer luzia wrote it
   66   no such task
   others as in luzia-exit-codes(7)";
 
@@ -79,7 +82,7 @@ pub struct LogsArgs {
     #[arg(short, long)]
     pub follow: bool,
 
-    /// Only the last N lines
+    /// Only the last N lines of each stream
     #[arg(short = 'n', long, value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
     pub lines: Option<usize>,
 
@@ -91,7 +94,7 @@ pub struct LogsArgs {
     #[arg(long)]
     pub stderr: bool,
 
-    /// Only lines that contain this text
+    /// Only lines that contain this text; with -n, only those among the last N
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub grep: Option<String>,
 }

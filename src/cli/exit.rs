@@ -89,19 +89,26 @@ impl Exit {
         match self {
             Self::Done => "Done; yes; free; queued.",
             Self::No => {
-                "The answer is no: the task waited for failed or was cancelled, doctor found a problem, a release \
-                 named the wrong holder, or the fence is no longer current."
+                "The answer is no: the task waited for failed or was cancelled, a task is in no state for what was \
+                 asked, doctor found a problem, a release named the wrong holder or met a living one, or a lease is no \
+                 longer held."
             }
             Self::Usage => "Usage, or a refused confirmation. Nothing was changed.",
-            Self::Corrupt => "A record is corrupt. It was set aside and is named in the error.",
+            Self::Corrupt => {
+                "A record is corrupt, or a newer luzia wrote it. The error names it. A corrupt one is set aside when its \
+                 turn comes, the other is left alone."
+            }
             Self::NotFound => "There is no such task, user, lane or lock.",
             Self::Unavailable => "Something that luzia needs is not available.",
             Self::Bug => "A bug in luzia.",
             Self::CannotCreate => "A file or directory cannot be created.",
-            Self::InputOutput => "Input-output error, disk full included. The old state is intact.",
+            Self::InputOutput => {
+                "Input-output error, disk full included. The old state is intact, unless the error says that the work \
+                 is done and only the answer could not be written."
+            }
             Self::Busy => {
-                "Busy, try again: check found the lane held, lock --nonblock or acquire did not get it, or run \
-                 --no-wait could not start at once. lock -E replaces this code."
+                "Busy, try again: check found the lane held, lock --nonblock or --wait or acquire did not get it, run \
+                 --no-wait could not start at once, or an unfinished task has the key. lock -E replaces this code."
             }
             Self::NoPermission => "No permission.",
             Self::Config => "The configuration has a mistake, or there is no state directory.",

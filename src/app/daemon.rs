@@ -26,7 +26,7 @@ pub trait Log {
 }
 
 impl App {
-    /// Dispatches until nothing runs and nothing is pending but what is paused or waits for an event.
+    /// Dispatches until nothing runs and nothing is pending.
     pub fn drain(&self, log: &mut dyn Log) -> Result<(), AppError> {
         if !self.store.is_there() {
             // Nothing was ever queued here.

@@ -9,8 +9,6 @@ use serde_json::json;
 
 /// The longest text that travels in an argument, in bytes; a longer one goes to standard input (`supervision.md`).
 pub const LONGEST_ARGUMENT: usize = 100_000;
-/// The largest number of tasks in one batch.
-pub const LARGEST_BATCH: usize = 1_000_000;
 
 /// Variables that change how programs load or what shells run at their start; never taken over.
 pub const LOADER_VARIABLES: [&str; 12] = [
@@ -121,12 +119,14 @@ impl App {
         for ((line, _), task) in batch.iter().zip(&mut tasks) {
             self.check_dependencies(task).map_err(|error| line_error(*line, error))?;
         }
-        let mut accepted = Vec::with_capacity(tasks.len());
+        let mut accepted: Vec<Accepted> = Vec::with_capacity(tasks.len());
         let mut lines = tasks.into_iter().zip(batch).peekable();
-        while let Some((mut task, (_, new))) = lines.next() {
-            if let Some(key) = task.key.take() {
-                task.key = Some(key.clone());
-                accepted.push(self.enqueue_keyed(task, &key, new.on_conflict.unwrap_or_default())?);
+        while let Some((task, (line, new))) = lines.next() {
+            if let Some(key) = task.key.clone() {
+                match self.enqueue_keyed(task, &key, new.on_conflict.unwrap_or_default()) {
+                    Ok(one) => accepted.push(one),
+                    Err(error) => return Err(late_line_error(*line, error, &accepted)),
+                }
                 continue;
             }
             // Lines without a key go together up to the next one with a key, so that the queue has the order of the lines.
@@ -304,6 +304,19 @@ pub fn line_error(line: usize, mut error: AppError) -> AppError {
     error
 }
 
+/// The same for a line that is refused when others are queued already, whose ids must not be lost.
+fn late_line_error(line: usize, error: AppError, before: &[Accepted]) -> AppError {
+    let mut error = line_error(line, error);
+    if let (Some(first), Some(last)) = (before.first(), before.last()) {
+        let which = match before.len() {
+            1 => format!("the line before it is queued: {}", first.task.id),
+            count => format!("the {count} lines before it are queued: {} to {}", first.task.id, last.task.id),
+        };
+        error.0.hint = Some(which);
+    }
+    error
+}
+
 fn bad_env(pair: &str, why: &str) -> AppError {
     let shown: String = pair.split('=').next().unwrap_or_default().chars().take(80).collect();
     AppError::usage(format!("\"--env {shown}\" is refused: {why}")).hint("write --env NAME=VALUE")
@@ -340,6 +353,9 @@ fn priority_of(number: Option<u8>) -> Result<Priority, AppError> {
 }
 
 fn due_of(new: &NewTask, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
+    if new.delay.is_some() && new.at.is_some() {
+        return Err(AppError::usage("a task is due \"in\" a time or \"at\" a time, not both"));
+    }
     if let Some(ms) = duration("in", new.delay.as_deref())? {
         return Ok(Some(plus(now, ms)));
     }

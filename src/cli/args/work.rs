@@ -116,8 +116,8 @@ pub struct EnqueueArgs {
     ///
     /// Options that describe one task do not go together with it: each line has its own. Every line is checked before
     /// anything is queued, and one mistake refuses them all. A line whose key is taken (on_conflict reject, or replace
-    /// when that task has started) ends the reading: the lines before it are queued. The ids are printed one a line, in
-    /// the order of the lines.
+    /// when that task has started) ends the reading: the lines before it are queued, and the error names them. The ids are
+    /// printed one a line, in the order of the lines.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "wait", "command"])]
     pub from: Option<String>,
 

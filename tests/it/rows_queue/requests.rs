@@ -255,3 +255,19 @@ fn a_key_is_taken_as_long_as_any_task_that_has_it_is_unfinished() {
     assert_eq!(place.ok(&["cleanup-stale"]).line(), "0");
     enqueue("reject").coded(75);
 }
+
+#[test]
+fn a_batch_that_ends_at_a_taken_key_names_what_it_has_queued() {
+    let place = Place::new();
+    place.enqueue(&["-u", "k", "--key", "K", "--", "true"]);
+    let line = |more: &str| format!("{{\"user\":\"a\",\"command\":[\"true\"]{more}}}\n");
+    let taken = line(",\"key\":\"K\",\"on_conflict\":\"reject\"");
+    std::fs::write(place.path("f"), [line(""), line(""), taken, line("")].concat()).unwrap();
+    let refused = place.luzia(&["enqueue", "--from", &place.text("f")]).coded(75);
+    for part in ["line 3: ", "task_1 has the key", "the 2 lines before it are queued: task_2 to task_3"] {
+        assert!(refused.err.contains(part), "{part}: {refused:?}");
+    }
+    assert_eq!(place.ok(&["list", "-o", "name"]).out, "task_1\ntask_2\ntask_3\n");
+    std::fs::write(place.path("f"), line(",\"in\":\"1h\",\"at\":\"2030-01-01T00:00:00Z\"")).unwrap();
+    place.luzia(&["enqueue", "--from", &place.text("f")]).coded(2);
+}

@@ -12,7 +12,7 @@ use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::policy::fair::Ledger;
 use luzia::policy::schedule::{LaneHead, Round};
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, LaneNeed, Release, Released, Request, Store};
+use luzia::store::{Acquired, By, LaneNeed, Release, Released, Request, Store};
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ fn locks(criterion: &mut Criterion) {
             let taken = store.acquire(&request, judge).unwrap();
             assert!(matches!(taken, Acquired::Granted { .. }));
             let whose = Release::Holder("bench".to_owned());
-            let released = store.release(&request.needs[0].lane, &whose, TIMEOUT_MS, judge).unwrap();
+            let released = store.release(&request.needs[0].lane, &whose, By::Holder, TIMEOUT_MS, judge).unwrap();
             assert!(matches!(released, Released::Removed(_)));
         });
     });

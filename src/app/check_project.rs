@@ -7,7 +7,7 @@ use super::{App, AppError};
 use crate::model::judgement::{Reason, Verdict};
 use crate::model::{LaneName, Name, Status};
 use crate::policy::staleness::judge;
-use crate::store::{Break, ClaimedMeta, Conductor, Event, LockView, Release, Released};
+use crate::store::{Break, By, ClaimedMeta, Conductor, Event, LockView, Release, Released};
 use serde_json::json;
 
 /// What came of one claim.
@@ -163,7 +163,7 @@ impl App {
         }
         // By lock id, never by name: whatever took the lane since then has another one.
         let which = Release::LockId(lock_id.clone());
-        match self.store.release(&lane, &which, self.config.lock_timeout_ms(&lane), judge)? {
+        match self.store.release(&lane, &which, By::Anybody, self.config.lock_timeout_ms(&lane), judge)? {
             Released::Removed(lock) => {
                 conductor.acknowledge(claim)?;
                 let data = json!({ "lock_id": lock.lock_id, "holder": lock.holder, "by": "meta.json" });

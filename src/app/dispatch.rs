@@ -282,8 +282,8 @@ impl App {
         for _ in 0..MOST_SET_ASIDE {
             let Some(head) = self.store.head(candidate.tier, &stem)? else { return Ok(Tried::Blocked) };
             // A look at the record costs a fraction of a claim.
-            let is_hopeless = |task: Task| !self.admits(&task, seen);
-            if !seen.borrow().is_empty() && self.store.peek(&head).is_some_and(is_hopeless) {
+            let knows_some = !seen.borrow().is_empty();
+            if knows_some && self.store.peek(&head).is_some_and(|task| !self.admits(&task, seen)) {
                 return Ok(Tried::Blocked);
             }
             let claim = match self.claim(&head, seen) {

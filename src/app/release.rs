@@ -6,7 +6,7 @@ use crate::model::time::format_duration;
 use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp};
 use crate::os::Signal;
 use crate::policy::staleness::judge;
-use crate::store::{Break, Event, LockView, Release, Released, broken};
+use crate::store::{Break, By, Event, LockView, Release, Released, broken};
 use serde_json::json;
 use std::time::Duration;
 
@@ -42,9 +42,11 @@ impl App {
         {
             return Err(AppError::usage(format!("\"{id}\" is no lock id of {holder}")));
         }
+        // Whoever ends the holder first does not speak for it.
+        let by = if force || which == Release::Whoever { By::Anybody } else { By::Holder };
         let mut ended = None;
         for _ in 0..10 {
-            match self.store.release(lane, &which, self.config.lock_timeout_ms(lane), judge)? {
+            match self.store.release(lane, &which, by, self.config.lock_timeout_ms(lane), judge)? {
                 // A holder that was ended has given its lock back itself, and the lane may be the next one's already.
                 Released::Free | Released::NotYours(_) if ended.is_some() => {
                     let line = ended.as_ref().and_then(|lock| released_line(lane, holder_of(lock)));

@@ -37,7 +37,7 @@ pub use locks::{Acquired, Break, LaneNeed, Release, Released, Request, broken};
 pub use look::{LockIndex, LockView, lock_state};
 pub use order::KeySlot;
 pub use record::{DEFAULT_GRACE_MS, decode_task, encode_task};
-pub use release::Cleanup;
+pub use release::{By, Cleanup};
 pub use rundir::{CancelRequest, Started};
 pub use spool::{Head, Place};
 pub use survey::{Counts, Problem, Survey};

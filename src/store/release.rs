@@ -25,10 +25,19 @@ pub struct Cleanup {
     pub skipped: Vec<String>,
 }
 
+/// Who asks for a release.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum By {
+    /// Whoever can name the lock, and so speaks for its holder.
+    Holder,
+    /// Anybody.
+    Anybody,
+}
+
 impl Store {
-    /// Releases a lock of `lane` when it is the one that is meant and no living process holds it. A lease is given back by
-    /// whoever can name it, whatever process it watches.
-    pub fn release(&self, lane: &LaneName, which: &Release, timeout_ms: u64, judge: Judge) -> Result<Released> {
+    /// Releases a lock of `lane` when it is the one that is meant and no living process holds it; or when its holder gives
+    /// it back and it is a lease, which may watch a process that lives on.
+    pub fn release(&self, lane: &LaneName, which: &Release, by: By, timeout_ms: u64, judge: Judge) -> Result<Released> {
         if !self.has_layout()? {
             return Ok(Released::Free);
         }
@@ -39,7 +48,7 @@ impl Store {
         for slot in self.occupied_slots(&stem)? {
             let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
             if is_meant(&view, which) {
-                return self.release_seen(lane, view, which);
+                return self.release_seen(lane, view, by);
             }
             others.push(LockView { lane: Some(lane.clone()), ..view });
         }
@@ -49,10 +58,10 @@ impl Store {
         })
     }
 
-    fn release_seen(&self, lane: &LaneName, view: LockView, which: &Release) -> Result<Released> {
+    fn release_seen(&self, lane: &LaneName, view: LockView, by: By) -> Result<Released> {
         let view = LockView { lane: Some(lane.clone()), ..view };
         let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
-        let is_given_back = is_lease && !matches!(which, Release::Whoever);
+        let is_given_back = is_lease && by == By::Holder;
         match &view.verdict {
             Verdict::Live { why, .. } if why.is_living_process() && !is_given_back => {
                 Ok(Released::Living(Box::new(view)))

@@ -265,6 +265,9 @@ fn a_lease_that_watches_a_living_process_is_given_back_by_whoever_can_name_it() 
         place.ok(&["check", "gpu:0"]);
         assert!(crate::support::lives(process.pid()), "nobody was to be ended");
     }
+    place.ok(&["acquire", "gpu:0", "--task", "train", "--pid", &pid]);
+    place.ok(&["release", "gpu:0", "train", "--force"]);
+    assert!(!crate::support::lives(process.pid()), "force ends the holder first");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use luzia::model::judgement::Sidecar;
 use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, LaneNeed, Release, Request, Store};
+use luzia::store::{Acquired, By, LaneNeed, Release, Request, Store};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -160,7 +160,7 @@ fn lease(env: &Env, holder: &str, oracle: &Shared) {
     }
     env.step("work");
     know(oracle).leases.remove(holder);
-    let _ = store.release(&lane(), &Release::Holder(holder.into()), TIMEOUT_MS, judge);
+    let _ = store.release(&lane(), &Release::Holder(holder.into()), By::Holder, TIMEOUT_MS, judge);
 }
 
 fn lease_granted(env: &Env, holder: &str, oracle: &Shared, fence: u64, deadline: u64) {

@@ -362,6 +362,10 @@ mod tests {
         let mut over = watched(Probe::Alive { start: 5 });
         (over.now, over.boot_ms) = (Timestamp(NOW + 600_001), 700_001);
         check(&over, Reason::LeaseOver, true);
+        // S3.9: an age limit ends what is not proven alive.
+        let limited = |probe| Evidence { max_age_ms: Some(999), ..watched(probe) };
+        check(&limited(Probe::Alive { start: 5 }), Reason::ProcessLives, false);
+        check(&limited(Probe::Unknown), Reason::TooOld, true);
     }
 
     #[test]

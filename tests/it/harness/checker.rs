@@ -3,7 +3,7 @@
 use super::oracle;
 use super::{World, files_below, list, procs, until};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What was promised to whoever enqueued.
 #[derive(Clone, Copy, Default, Debug)]
@@ -251,14 +251,16 @@ pub fn rest(world: &World) {
     until("no process of luzia is left", || procs::of_world(world).is_empty().then_some(()));
 }
 
-/// What killed enqueuers left is removed when it is old; makes it old, and has it removed.
+/// What killed enqueuers left is removed when it is old, and so are locks and sidecars whose text a power cut took; makes
+/// them old, and has them removed.
 pub fn clean_aged(world: &World) {
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
-    for folder in ["tmp", "lanes", "after", "timers"] {
-        for path in files_below(&world.state.join("spool").join(folder)) {
-            if let Ok(file) = std::fs::File::open(path) {
-                file.set_modified(old).unwrap();
-            }
+    let spool = ["tmp", "lanes", "after", "timers"].map(|folder| files_below(&world.state.join("spool").join(folder)));
+    let is_empty = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == 0);
+    let locks = list(&world.state.join("locks")).into_iter().filter(is_empty);
+    for path in spool.into_iter().flatten().chain(locks) {
+        if let Ok(file) = std::fs::File::open(path) {
+            file.set_modified(old).unwrap();
         }
     }
     world.luzia(&["cleanup-stale"]).ok();

@@ -252,9 +252,9 @@ fn a_task_that_is_retried_waits_outside_where_others_wait() {
 #[test]
 fn the_outward_record_of_a_start_is_that_of_the_start() {
     let place = Place::new();
-    place.enqueue(&["-u", "a", "--shell", "until test -e $PLACE/go; do sleep 0.02; done"]);
+    place.enqueue(&["-u", "a", "--shell", "echo $$ > $PLACE/began; until test -e $PLACE/go; do sleep 0.02; done"]);
     place.ok(&["dispatch"]);
-    place.until_status("1", "running");
+    place.until_file("began");
     let meta = place.state().join("conductor/_/active/task_1/meta.json");
     let meta: Value = serde_json::from_slice(&fs::read(meta).unwrap()).unwrap();
     let shown = place.show("1");

@@ -191,9 +191,9 @@ fn a_corrupt_sidecar_of_a_living_holder_does_not_free_the_lane() {
 #[test]
 fn a_dry_run_tells_the_dead_tasks_that_would_be_recovered() {
     let place = Place::new();
-    place.enqueue(&["-u", "alice", "--", "sleep", "60"]);
+    place.enqueue(&["-u", "alice", "--shell", "echo $$ > $PLACE/began; exec sleep 60"]);
     place.ok(&["dispatch"]);
-    place.until_status("1", "running");
+    place.until_file("began");
     let supervisor = place.show("1")["supervisor_pid"].as_u64().unwrap();
     signal(u32::try_from(supervisor).unwrap(), Signal::KILL);
     until("it is dead", || (!crate::support::lives(u32::try_from(supervisor).unwrap())).then_some(()));

@@ -3,6 +3,7 @@
 //! Any number of passes may run at once; the claim decides.
 
 use super::error::NEWER;
+use super::firsts::Firsts;
 use super::{App, AppError};
 use crate::model::{LaneName, LockKind, Priority, Task, TaskId, Tier, Timestamp};
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
@@ -73,20 +74,7 @@ struct Turn {
 #[derive(Default)]
 struct Seen {
     full: BTreeSet<LaneName>,
-    first: BTreeMap<(LaneName, Tier), Option<(Priority, TaskId)>>,
-}
-
-impl Seen {
-    fn is_empty(&self) -> bool {
-        self.full.is_empty() && self.first.is_empty()
-    }
-
-    /// A task has left the queue, and another one comes first in its lanes.
-    fn forget_first(&mut self, task: &Task) {
-        for lane in &task.lanes {
-            self.first.remove(&(lane.clone(), task.priority.tier()));
-        }
-    }
+    firsts: Firsts,
 }
 
 /// What came of trying one lane.
@@ -282,7 +270,7 @@ impl App {
         for _ in 0..MOST_SET_ASIDE {
             let Some(head) = self.store.head(candidate.tier, &stem)? else { return Ok(Tried::Blocked) };
             // A look at the record costs a fraction of a claim.
-            let knows_some = !seen.borrow().is_empty();
+            let knows_some = !seen.borrow().full.is_empty() || !seen.borrow().firsts.is_empty();
             if knows_some && self.store.peek(&head).is_some_and(|task| !self.admits(&task, seen)) {
                 return Ok(Tried::Blocked);
             }
@@ -296,7 +284,7 @@ impl App {
             };
             match claim {
                 Claim::Claimed(claimed) => {
-                    seen.borrow_mut().forget_first(&claimed.task);
+                    seen.borrow_mut().firsts.forget(&claimed.task);
                     return self.launch(*claimed, pass).map(|()| Tried::Started);
                 }
                 Claim::Lost | Claim::Refused(_) => return Ok(Tried::Blocked),
@@ -330,26 +318,11 @@ impl App {
 
     /// Admission, for the head of a lane whose locks will be asked for next.
     fn admits(&self, task: &Task, seen: &RefCell<Seen>) -> bool {
-        let Seen { full, first } = &mut *seen.borrow_mut();
-        let mut first_in_lane = Vec::new();
-        for lane in &task.lanes {
-            if full.contains(lane) {
-                return false;
-            }
-            if !lane.is_key_lane() {
-                continue;
-            }
-            let place = (lane.clone(), task.priority.tier());
-            let known = match first.get(&place) {
-                Some(known) => *known,
-                None => match self.store.first_in(lane, place.1) {
-                    Ok(found) => *first.entry(place).or_insert(found),
-                    Err(_) => return false,
-                },
-            };
-            let before = known.filter(|known| *known < (task.priority, task.id));
-            first_in_lane.extend(before.map(|(_, id)| (lane.clone(), id)));
+        let Seen { full, firsts } = &mut *seen.borrow_mut();
+        if task.lanes.iter().any(|lane| full.contains(lane)) {
+            return false;
         }
+        let Ok(first_in_lane) = firsts.before(&self.store, task) else { return false };
         let situation = Situation {
             now: self.store.now(),
             unfinished: self.unfinished_before(task),

@@ -307,10 +307,11 @@ pub fn line_error(line: usize, mut error: AppError) -> AppError {
 /// The same for a line that is refused when others are queued already, whose ids must not be lost.
 fn late_line_error(line: usize, error: AppError, before: &[Accepted]) -> AppError {
     let mut error = line_error(line, error);
-    if let (Some(first), Some(last)) = (before.first(), before.last()) {
-        let which = match before.len() {
-            1 => format!("the line before it is queued: {}", first.task.id),
-            count => format!("the {count} lines before it are queued: {} to {}", first.task.id, last.task.id),
+    let queued: Vec<TaskId> = before.iter().filter(|one| one.created).map(|one| one.task.id).collect();
+    if let (Some(first), Some(last)) = (queued.first(), queued.last()) {
+        let which = match queued.len() {
+            1 => format!("of the lines before it one is queued: {first}"),
+            count => format!("of the lines before it {count} are queued: {first} to {last}"),
         };
         error.0.hint = Some(which);
     }

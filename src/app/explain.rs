@@ -1,5 +1,6 @@
 //! `explain`: why does it wait? Admission in "say why" mode: the same function that dispatch asks, with every reason.
 
+use super::firsts::Firsts;
 use super::{App, AppError};
 use crate::model::{LaneName, Name, Priority, Status, Target, Task, TaskId, Tier};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
@@ -51,8 +52,7 @@ pub struct Reasons<'a> {
     lanes: BTreeMap<LaneName, LaneNow>,
     /// The first tasks of a user, in the order of their turn.
     turns: BTreeMap<Name, Vec<(Priority, TaskId)>>,
-    /// The first task of a tier in a key lane.
-    first_in: BTreeMap<(LaneName, Tier), Option<(Priority, TaskId)>>,
+    firsts: Firsts,
     /// Whether a dispatcher runs, and whether one runs or a task does.
     has_dispatcher: [Option<bool>; 2],
 }
@@ -71,10 +71,7 @@ impl Reasons<'_> {
         let unfinished = self.app.unfinished_before(task);
         let is_parked = task.due_at.is_some_and(|at| at > now) || !unfinished.is_empty();
         let ahead = if is_parked { 0 } else { self.position(task)? };
-        let mut first_in_lane = Vec::new();
-        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
-            first_in_lane.extend(self.ahead_in(task, lane)?.map(|first| (lane.clone(), first)));
-        }
+        let first_in_lane = self.firsts.before(&self.app.store, task)?;
         let mut lanes = self.lanes_now(task)?;
         // A claim takes the lanes first and moves the record then: a task is not in its own way.
         let own = task.id.to_string();
@@ -89,7 +86,7 @@ impl Reasons<'_> {
         Ok(situation)
     }
 
-    /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
+    /// As [`App::position`].
     fn position(&mut self, task: &Task) -> Result<u64, AppError> {
         let turns = match self.turns.get(&task.user) {
             Some(known) => known,
@@ -98,17 +95,7 @@ impl Reasons<'_> {
                 self.turns.entry(task.user.clone()).or_insert(first)
             }
         };
-        let before = turns.partition_point(|turn| *turn < (task.priority, task.id));
-        Ok(u64::try_from(before).unwrap_or(u64::MAX))
-    }
-
-    fn ahead_in(&mut self, task: &Task, lane: &LaneName) -> Result<Option<TaskId>, AppError> {
-        let place = (lane.clone(), task.priority.tier());
-        let first = match self.first_in.get(&place) {
-            Some(known) => *known,
-            None => *self.first_in.entry(place).or_insert(self.app.store.first_in(lane, task.priority.tier())?),
-        };
-        Ok(first.filter(|first| *first < (task.priority, task.id)).map(|(_, id)| id))
+        Ok(count_before(turns, task))
     }
 
     fn lanes_now(&mut self, task: &Task) -> Result<Vec<LaneNow>, AppError> {
@@ -147,7 +134,7 @@ impl App {
             locks,
             lanes: BTreeMap::new(),
             turns: BTreeMap::new(),
-            first_in: BTreeMap::new(),
+            firsts: Firsts::default(),
             has_dispatcher: [None; 2],
         })
     }
@@ -160,28 +147,29 @@ impl App {
     /// Says why a task, or what is first in a lane, does not run.
     pub fn explain(&self, target: &Target) -> Result<Why, AppError> {
         match target {
-            Target::Task(id) => self.explain_task(*id).map(|why| Why::Task(Box::new(why))),
+            Target::Task(id) => self.explain_task(*id, &mut self.reasons()?).map(|why| Why::Task(Box::new(why))),
             Target::Lane(lane) => self.explain_lane(lane).map(|why| Why::Lane(Box::new(why))),
         }
     }
 
-    fn explain_task(&self, id: TaskId) -> Result<TaskWhy, AppError> {
+    fn explain_task(&self, id: TaskId, reasons: &mut Reasons<'_>) -> Result<TaskWhy, AppError> {
         let task = self.existing(id)?;
         if task.status != Status::Pending {
             let supervisor = match self.store.started(id)? {
                 Some(Some(started)) => Some((started.supervisor.pid, self.store.is_supervised(id)?)),
                 Some(None) | None => None,
             };
-            let lanes = if task.status.is_final() { Vec::new() } else { self.reasons()?.lanes_now(&task)? };
+            let lanes = if task.status.is_final() { Vec::new() } else { reasons.lanes_now(&task)? };
             return Ok(TaskWhy { task, obstacles: Vec::new(), lanes, supervisor });
         }
-        let situation = self.reasons()?.situation(&task)?;
+        let situation = reasons.situation(&task)?;
         let obstacles = obstacles(&task, &situation).collect();
         Ok(TaskWhy { task, obstacles, lanes: situation.lanes, supervisor: None })
     }
 
     fn explain_lane(&self, lane: &LaneName) -> Result<LaneWhy, AppError> {
-        let now = self.reasons()?.lane_now(lane)?;
+        let mut reasons = self.reasons()?;
+        let now = reasons.lane_now(lane)?;
         let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new() };
         if !self.store.has_layout()? {
             return Ok(why);
@@ -195,7 +183,7 @@ impl App {
                 self.store.first_in(lane, tier)?.map(|(_, id)| id)
             };
             if let Some(first) = first {
-                (why.first, why.obstacles) = (Some(first), self.explain_task(first)?.obstacles);
+                (why.first, why.obstacles) = (Some(first), self.explain_task(first, &mut reasons)?.obstacles);
                 break;
             }
         }
@@ -204,7 +192,7 @@ impl App {
 
     /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
     pub fn position(&self, task: &Task) -> Result<u64, AppError> {
-        self.reasons()?.position(task)
+        Ok(count_before(&self.store.first_pending(&task.user, MOST_AHEAD)?, task))
     }
 
     /// The task that waits longest, with its first reason in words; `None` when none waits for anything.
@@ -221,6 +209,12 @@ impl App {
         }
         Ok(None)
     }
+}
+
+/// How many of a user's turns come before a task's.
+fn count_before(turns: &[(Priority, TaskId)], task: &Task) -> u64 {
+    let before = turns.partition_point(|turn| *turn < (task.priority, task.id));
+    u64::try_from(before).unwrap_or(u64::MAX)
 }
 
 /// A lock as admission sees it.

@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod enqueue;
 mod error;
 pub mod explain;
+mod firsts;
 mod keyed;
 pub mod list;
 pub mod lock;

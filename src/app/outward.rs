@@ -28,8 +28,7 @@ impl App {
                 // Under its lock, so that nobody retries it meanwhile.
                 let Some((task, lock)) = self.store.take_finished(id)? else { continue };
                 if task.conductor_dir == path {
-                    let is_closed = conductor.close_task(&task).is_ok() && conductor.mark_released(&task).is_ok();
-                    closed.extend(is_closed.then_some(id));
+                    closed.extend(conductor.close_late(&task).is_ok().then_some(id));
                 }
                 self.store.discard_leftovers(id, Some(&task), lock)?;
             }

@@ -53,7 +53,7 @@ impl App {
     /// Its directory waits where those of other attempts to come do. What is wrong there never holds a task up.
     fn show_outside(&self, task: &Task) {
         let Ok(Some(conductor)) = self.store.conductor(&task.conductor_dir, false) else { return };
-        if let Err(error) = conductor.close_task(task).and_then(|()| conductor.mark_released(task)) {
+        if let Err(error) = conductor.close_late(task) {
             self.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
         }
     }

@@ -11,7 +11,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(50);
 
 impl App {
-    /// Waits until all of the tasks are over and gives them, or gives the one that was over first. `on_change` hears of every change of state.
+    /// Waits until all of the tasks are over and gives them, or with `any` gives the one that was over first. `on_change`
+    /// hears of every change of state.
     pub fn wait(
         &self,
         ids: &[TaskId],

@@ -162,6 +162,12 @@ impl Conductor {
         Ok(())
     }
 
+    /// Both at once, for a task whose lanes are released already.
+    pub fn close_late(&self, task: &Task) -> Result<()> {
+        self.close_task(task)?;
+        self.mark_released(task)
+    }
+
     /// Notes in `meta.json` that the task's lanes are released.
     pub fn mark_released(&self, task: &Task) -> Result<()> {
         match self.place_of(task.id)? {

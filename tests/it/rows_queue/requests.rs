@@ -264,7 +264,7 @@ fn a_batch_that_ends_at_a_taken_key_names_what_it_has_queued() {
     let taken = line(",\"key\":\"K\",\"on_conflict\":\"reject\"");
     std::fs::write(place.path("f"), [line(""), line(""), taken, line("")].concat()).unwrap();
     let refused = place.luzia(&["enqueue", "--from", &place.text("f")]).coded(75);
-    for part in ["line 3: ", "task_1 has the key", "the 2 lines before it are queued: task_2 to task_3"] {
+    for part in ["line 3: ", "task_1 has the key", "of the lines before it 2 are queued: task_2 to task_3"] {
         assert!(refused.err.contains(part), "{part}: {refused:?}");
     }
     assert_eq!(place.ok(&["list", "-o", "name"]).out, "task_1\ntask_2\ntask_3\n");

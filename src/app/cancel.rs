@@ -3,15 +3,20 @@
 
 use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
-use crate::os::Signal;
+use crate::os::{Signal, Watch};
 use crate::policy::ending::Happened;
 use crate::policy::lifecycle::{self, Trigger};
 use crate::store::{CancelRequest, Event, Place, Removed};
 use serde_json::json;
+use std::io;
 use std::time::Duration;
 
 /// How long a cancel waits for the end beyond the grace, in milliseconds.
 const PATIENCE_MS: u64 = 10_000;
+/// How long a cancel waits for a change at most before it looks again: the death of a supervisor changes no file.
+const LOOK: Duration = Duration::from_millis(100);
+/// The same where nothing can be watched.
+const POLL: Duration = Duration::from_millis(10);
 
 impl App {
     /// Cancels a task and waits until it is over. A task that is over already is refused, and stays as it is (S1.11).
@@ -23,6 +28,7 @@ impl App {
         let grace = grace_ms.unwrap_or(task.grace_ms);
         let begin = self.store.boot_ms();
         let mut is_asked = false;
+        let mut watch = None;
         loop {
             match self.store.find(id)? {
                 None => return self.existing(id),
@@ -42,7 +48,7 @@ impl App {
                     if !is_asked {
                         is_asked = self.ask_to_end(&task, by, reason, grace_ms)?;
                     }
-                    self.wait_for_end(id)?;
+                    self.wait_for_end(id, &mut watch)?;
                 }
             }
             if self.store.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
@@ -71,7 +77,7 @@ impl App {
             Status::Running | Status::Waiting => {
                 self.ask_to_end(&task, by, reason, grace_ms)?;
                 if let Some(Some(started)) = self.store.started(id)? {
-                    self.store.signal(&started.supervisor, Signal::Term);
+                    self.store.signal(&started.supervisor, Signal::Wake);
                 }
             }
             Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => return Err(over(&task)),
@@ -104,15 +110,21 @@ impl App {
         Ok(true)
     }
 
-    /// Tells the supervisor to look at the request; a task without one is recovered, which honours the request.
-    fn wait_for_end(&self, id: TaskId) -> Result<(), AppError> {
+    /// Tells the supervisor to look at the request; a task without one is recovered, which honours the request. A wake-up
+    /// and no SIGTERM, which would interrupt another task when the supervisor has gone on to one.
+    fn wait_for_end(&self, id: TaskId, watch: &mut Option<io::Result<Box<dyn Watch>>>) -> Result<(), AppError> {
         if !self.store.is_supervised(id)? {
             return self.recover_now(id);
         }
+        // Before the signal, so that no end is missed.
+        let watch = watch.get_or_insert_with(|| self.store.watch());
         match self.store.started(id)? {
             Some(Some(started)) => {
-                self.store.signal(&started.supervisor, Signal::Term);
-                self.store.await_death(&started.supervisor, Duration::from_millis(100));
+                self.store.signal(&started.supervisor, Signal::Wake);
+                match watch {
+                    Ok(watch) => drop(watch.wait(LOOK)),
+                    Err(_) => self.store.sleep(POLL),
+                }
             }
             // The supervisor looks for a request before it starts the command.
             Some(None) | None => self.store.sleep(Duration::from_millis(5)),

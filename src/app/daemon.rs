@@ -4,6 +4,7 @@ use super::dispatch::Pass;
 use super::{App, AppError};
 use crate::model::Timestamp;
 use crate::os::Watch;
+use crate::store::Store;
 use std::io;
 use std::time::Duration;
 
@@ -12,8 +13,10 @@ const DRAIN_PAUSE: Duration = Duration::from_millis(250);
 
 /// The same where nothing can be watched.
 const POLL: Duration = Duration::from_millis(20);
-/// For how long changes are let come together while tasks run.
-const TOGETHER: Duration = Duration::from_millis(5);
+/// For how long changes are let come together while tasks run, in milliseconds: at least, and at most.
+const TOGETHER_MS: (u64, u64) = (5, 80);
+/// How many times longer than a pass that found nothing the pause after it is, while tasks run.
+const REST: u64 = 8;
 
 /// What a dispatcher tells whoever started it.
 pub trait Log {
@@ -25,6 +28,35 @@ pub trait Log {
     fn is_ended(&mut self) -> bool;
 }
 
+/// How a dispatcher waits between its passes. While tasks run, their supervisors make the passes as they end, and a
+/// dispatcher that joined in at every change would only stand in their way: it lets changes come together, for longer the
+/// more of them come and the dearer its passes are.
+struct Rhythm {
+    watch: io::Result<Box<dyn Watch>>,
+    together_ms: u64,
+}
+
+impl Rhythm {
+    fn new(store: &Store) -> Self {
+        Self { watch: store.watch(), together_ms: TOGETHER_MS.0 }
+    }
+
+    /// Waits for a change after a pass that took `cost_ms`.
+    fn wait(&mut self, store: &Store, pause: Duration, is_quiet: bool, cost_ms: u64) {
+        let begin = store.boot_ms();
+        match &mut self.watch {
+            Ok(watch) => drop(watch.wait(pause)),
+            Err(_) => store.sleep(pause.min(POLL)),
+        }
+        let is_stream = store.boot_ms().saturating_sub(begin) <= self.together_ms;
+        let longer = if is_quiet && is_stream { (self.together_ms * 2).max(cost_ms * REST) } else { 0 };
+        self.together_ms = longer.clamp(TOGETHER_MS.0, TOGETHER_MS.1);
+        if store.in_flight().is_ok_and(|ids| !ids.is_empty()) {
+            store.sleep(Duration::from_millis(self.together_ms));
+        }
+    }
+}
+
 impl App {
     /// Dispatches until nothing runs and nothing is pending.
     pub fn drain(&self, log: &mut dyn Log) -> Result<(), AppError> {
@@ -34,30 +66,19 @@ impl App {
         }
         self.store.prepare()?;
         let _presence = self.store.join_dispatchers()?;
-        let mut watch = self.store.watch();
+        let mut rhythm = Rhythm::new(&self.store);
         while !log.is_ended() {
+            let begin = self.store.boot_ms();
             let pass = self.pass()?;
-            let is_quiet = pass.started.is_empty() && pass.recovered.is_empty();
+            let cost_ms = self.store.boot_ms().saturating_sub(begin);
             log.pass(&pass);
-            if is_quiet && self.is_drained(&pass)? {
+            if pass.is_quiet() && self.is_drained(&pass)? {
                 return Ok(());
             }
             let pause = until(pass.next_due, self.store.now(), DRAIN_PAUSE);
-            self.wait_for_change(&mut watch, pause);
+            rhythm.wait(&self.store, pause, pass.is_quiet(), cost_ms);
         }
         Ok(())
-    }
-
-    /// Waits for a change. While tasks run, their supervisors make the passes as they end, and a dispatcher that joined
-    /// in at every change would only stand in their way: it lets a few milliseconds of changes come together.
-    fn wait_for_change(&self, watch: &mut io::Result<Box<dyn Watch>>, pause: Duration) {
-        match watch {
-            Ok(watch) => drop(watch.wait(pause)),
-            Err(_) => self.store.sleep(pause.min(POLL)),
-        }
-        if self.store.in_flight().is_ok_and(|ids| !ids.is_empty()) {
-            self.store.sleep(TOGETHER);
-        }
     }
 
     fn is_drained(&self, pass: &Pass) -> Result<bool, AppError> {
@@ -79,7 +100,7 @@ impl App {
         }
         self.store.prepare()?;
         let _presence = self.store.join_dispatchers()?;
-        let mut watch = self.store.watch();
+        let mut rhythm = Rhythm::new(&self.store);
         while !log.is_ended() {
             if !self.store.is_still_there()? {
                 return Err(AppError::new(
@@ -88,18 +109,20 @@ impl App {
                     "the state directory was removed",
                 ));
             }
-            let next_due = match self.pass() {
+            let begin = self.store.boot_ms();
+            let pass = match self.pass() {
                 Ok(pass) => {
                     log.pass(&pass);
-                    pass.next_due
+                    pass
                 }
                 Err(error) => {
                     log.failed(&error);
-                    None
+                    Pass::default()
                 }
             };
-            let pause = until(next_due, self.store.now(), poll);
-            self.wait_for_change(&mut watch, pause);
+            let cost_ms = self.store.boot_ms().saturating_sub(begin);
+            let pause = until(pass.next_due, self.store.now(), poll);
+            rhythm.wait(&self.store, pause, pass.is_quiet(), cost_ms);
         }
         Ok(())
     }

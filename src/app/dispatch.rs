@@ -53,6 +53,11 @@ pub struct Left {
 }
 
 impl Pass {
+    /// Whether it found nothing to do.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.started.is_empty() && self.recovered.is_empty()
+    }
+
     pub(super) fn leave(&mut self, task: TaskId, what: String, blocked: u64) {
         if self.left.iter().all(|left| left.task != task) {
             self.left.push(Left { task, what, blocked });
@@ -67,6 +72,18 @@ struct Turn {
     now: Timestamp,
     grants: Vec<(Candidate, u32)>,
     seen: RefCell<Seen>,
+    /// How many more tasks the host takes, as far as this pass knows: whoever frees a slot makes a pass of its own.
+    slots: u32,
+}
+
+/// The hand of a supervisor that has finished: it holds one task of its own pass and goes on to it, which saves a process.
+/// A second task is handed to a new supervisor, as all of them are by whoever has no free hand.
+#[derive(Default)]
+pub(super) struct Hand {
+    /// Whether it takes a task.
+    pub is_free: bool,
+    /// The task it took.
+    pub claimed: Option<Box<Claimed>>,
 }
 
 /// What a pass has seen of lanes that tasks of several users have. Where it is the reason why one cannot start, the others
@@ -87,6 +104,11 @@ enum Tried {
 impl App {
     /// Makes one pass. Inside a task nothing is started from here: the task's own supervisor is asked to make the pass.
     pub fn pass(&self) -> Result<Pass, AppError> {
+        self.pass_with(&mut Hand::default())
+    }
+
+    /// The same for a supervisor that may go on to one of the tasks. What is in its hand stays there after an error.
+    pub(super) fn pass_with(&self, hand: &mut Hand) -> Result<Pass, AppError> {
         if !self.store.has_layout()? {
             return Ok(Pass::default());
         }
@@ -95,12 +117,19 @@ impl App {
             let (_, next_due) = self.store.timers(self.store.now())?;
             return Ok(Pass { next_due, ..Pass::default() });
         }
+        self.store.take_turn();
+        let pass = self.look_and_start(hand);
+        self.store.end_turn();
+        self.prune_some();
+        self.store.reap();
+        pass
+    }
+
+    fn look_and_start(&self, hand: &mut Hand) -> Result<Pass, AppError> {
         let mut pass = Pass::default();
         self.recover_dead(&mut pass)?;
         pass.next_due = self.wake_parked(&mut pass)?;
-        self.start_tasks(&mut pass)?;
-        self.prune_some();
-        self.store.reap();
+        self.start_tasks(&mut pass, hand)?;
         Ok(pass)
     }
 
@@ -142,26 +171,21 @@ impl App {
         Ok(true)
     }
 
-    fn start_tasks(&self, pass: &mut Pass) -> Result<(), AppError> {
+    fn start_tasks(&self, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
         let locks = self.store.lock_index()?;
-        let global = LaneName::global().stem();
-        let used = locks.slots(&global).len();
-        let mut lanes = BTreeMap::new();
-        for tier in Tier::ALL {
-            lanes.insert(tier, self.store.lanes_with_work(tier)?);
-        }
+        let used = u32::try_from(locks.slots(&LaneName::global().stem()).len()).unwrap_or(u32::MAX);
+        let lanes = self.store.lanes_with_work()?;
         if lanes.values().all(BTreeMap::is_empty) {
             return Ok(());
         }
-        let is_full = u32::try_from(used).unwrap_or(u32::MAX) >= self.config.slots_max;
-        if is_full && !self.has_stale_holder(&locks, &LaneName::global())? {
-            return Ok(());
+        let mut slots = self.config.slots_max.saturating_sub(used);
+        if slots == 0 {
+            if !self.has_stale_holder(&locks, &LaneName::global())? {
+                return Ok(());
+            }
+            slots = self.config.slots_max;
         }
-        let mut before = None;
-        self.store.update_ledger(&mut |text| {
-            before = text.map(str::to_owned);
-            None
-        })?;
+        let before = self.store.ledger()?;
         let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
         let mut turn = Turn {
             credits: ledger.credits,
@@ -169,9 +193,10 @@ impl App {
             now: self.store.now(),
             grants: Vec::new(),
             seen: RefCell::default(),
+            slots,
         };
         let (free, held) = self.heads(&lanes, &locks)?;
-        let has_slot = self.start_round(&mut turn, free, pass)?;
+        let has_slot = self.start_round(&mut turn, free, pass, hand)?;
         if has_slot && !held.is_empty() {
             // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
             let offset = usize::try_from(self.store.boot_ms()).unwrap_or(0) % held.len();
@@ -181,7 +206,7 @@ impl App {
                     some.push(head.clone());
                 }
             }
-            self.start_round(&mut turn, some, pass)?;
+            self.start_round(&mut turn, some, pass, hand)?;
         }
         self.charge(turn, before.as_deref())
     }
@@ -246,18 +271,28 @@ impl App {
     }
 
     /// Tries lanes in the order of the schedule. False when no slot is left.
-    fn start_round(&self, turn: &mut Turn, heads: Vec<LaneHead>, pass: &mut Pass) -> Result<bool, AppError> {
+    fn start_round(
+        &self,
+        turn: &mut Turn,
+        heads: Vec<LaneHead>,
+        pass: &mut Pass,
+        hand: &mut Hand,
+    ) -> Result<bool, AppError> {
         let mut round = Round::new(&mut turn.ledger, self.config.tier_shares, heads, turn.now);
         while let Some(candidate) = round.next() {
-            match self.try_lane(&candidate, &turn.seen, pass)? {
+            match self.try_lane(&candidate, &turn.seen, pass, hand)? {
                 Tried::Blocked => {}
                 Tried::NoSlot => return Ok(false),
                 Tried::Started => {
+                    turn.slots = turn.slots.saturating_sub(1);
                     let weight = self.config.weight(&candidate.user);
                     turn.grants.push((candidate.clone(), weight));
                     round.started(candidate.clone(), weight);
                     if self.config.limit(&LaneName::user(&candidate.user)) > 1 {
                         round.offer(head_of(&candidate));
+                    }
+                    if turn.slots == 0 {
+                        return Ok(false);
                     }
                 }
             }
@@ -265,10 +300,28 @@ impl App {
         Ok(true)
     }
 
-    fn try_lane(&self, candidate: &Candidate, seen: &RefCell<Seen>, pass: &mut Pass) -> Result<Tried, AppError> {
+    fn try_lane(
+        &self,
+        candidate: &Candidate,
+        seen: &RefCell<Seen>,
+        pass: &mut Pass,
+        hand: &mut Hand,
+    ) -> Result<Tried, AppError> {
         let stem = LaneName::user(&candidate.user).stem();
+        let mut known = candidate.sequence.map(|sequence| Head {
+            lane_stem: stem.clone(),
+            priority: candidate.priority,
+            id: TaskId(sequence),
+        });
         for _ in 0..MOST_SET_ASIDE {
-            let Some(head) = self.store.head(candidate.tier, &stem)? else { return Ok(Tried::Blocked) };
+            let was_known = known.is_some();
+            let head = match known.take() {
+                Some(head) => head,
+                None => match self.store.head(candidate.tier, &stem)? {
+                    Some(head) => head,
+                    None => return Ok(Tried::Blocked),
+                },
+            };
             // A look at the record costs a fraction of a claim.
             let knows_some = !seen.borrow().full.is_empty() || !seen.borrow().firsts.is_empty();
             if knows_some && self.store.peek(&head).is_some_and(|task| !self.admits(&task, seen)) {
@@ -285,8 +338,10 @@ impl App {
             match claim {
                 Claim::Claimed(claimed) => {
                     seen.borrow_mut().firsts.forget(&claimed.task);
-                    return self.launch(*claimed, pass).map(|()| Tried::Started);
+                    return self.hand_over(claimed, pass, hand).map(|()| Tried::Started);
                 }
+                // Another dispatcher had it; another task may be the first one now.
+                Claim::Lost if was_known => {}
                 Claim::Lost | Claim::Refused(_) => return Ok(Tried::Blocked),
                 Claim::Held(_, view) => {
                     let no_slot = view.lane.as_ref().is_some_and(LaneName::is_global);
@@ -354,22 +409,34 @@ impl App {
         }
     }
 
-    fn launch(&self, claimed: Claimed, pass: &mut Pass) -> Result<(), AppError> {
-        let Claimed { task, lock, grants, broken } = claimed;
+    /// Finds a supervisor for a claimed task: whoever has a free hand, or a new one.
+    fn hand_over(&self, claimed: Box<Claimed>, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+        self.note_claim(&claimed);
+        pass.started.push(claimed.task.id);
+        // Whoever has supervisors for children cannot tell by having none that the tree of its own task is dead.
+        if hand.is_free && hand.claimed.is_none() && pass.supervisors.is_empty() {
+            hand.claimed = Some(claimed);
+            return Ok(());
+        }
+        for claimed in hand.claimed.take().into_iter().chain([claimed]) {
+            let mut args = self.same_place.clone();
+            args.extend(["supervise".to_owned(), claimed.task.id.to_string()]);
+            // When no process can be made, the lock goes with its descriptor, and the record is taken back at the next pass.
+            pass.supervisors.push(self.store.launch_supervisor(&args, claimed.lock)?);
+        }
+        Ok(())
+    }
+
+    fn note_claim(&self, claimed: &Claimed) {
+        let Claimed { task, grants, broken, .. } = claimed;
         let lanes: Vec<String> = grants.iter().map(|grant| grant.lane.to_string()).collect();
         let fences: Vec<u64> = grants.iter().map(|grant| grant.fence.0).collect();
         let data =
             json!({ "lanes": lanes, "fences": fences, "slots": grants.iter().map(|g| g.slot).collect::<Vec<_>>() });
-        let of = |name| Event::of(name, &task).in_lane(&LaneName::user(&task.user));
+        let of = |name| Event::of(name, task).in_lane(&LaneName::user(&task.user));
         let steps = [of("polled"), of("selected"), of("locked").with(data)];
         let breaks = broken.iter().map(|lock| Event { task: Some(task.id), ..super::cleanup::broken_event(lock) });
         self.store.note_all(breaks.chain(steps));
-        let mut args = self.same_place.clone();
-        args.extend(["supervise".to_owned(), task.id.to_string()]);
-        // When no process can be made, the lock goes with its descriptor, and the record is taken back at the next pass.
-        pass.supervisors.push(self.store.launch_supervisor(&args, lock)?);
-        pass.started.push(task.id);
-        Ok(())
     }
 }
 

@@ -195,13 +195,14 @@ impl App {
         Ok(count_before(&self.store.first_pending(&task.user, MOST_AHEAD)?, task))
     }
 
-    /// The task that waits longest, with its first reason in words; `None` when none waits for anything.
+    /// A task at the head of its lane in the best tier that has one, with its first reason in words; `None` when none waits
+    /// for anything.
     pub fn first_reason(&self) -> Result<Option<(TaskId, &'static str)>, AppError> {
         if !self.store.has_layout()? {
             return Ok(None);
         }
-        for tier in Tier::ALL {
-            let Some((stem, _)) = self.store.lanes_with_work(tier)?.into_iter().next() else { continue };
+        for (tier, lanes) in self.store.lanes_with_work()? {
+            let Some((stem, _)) = lanes.into_iter().next() else { continue };
             let Some(head) = self.store.head(tier, &stem)? else { continue };
             // A record that does not read is reported by the pass that meets it.
             let Ok(task) = self.existing(head.id) else { continue };

@@ -1,50 +1,91 @@
-//! The hidden verb `supervise`: owns one task to its end, then makes one pass for whoever waited.
+//! The hidden verb `supervise`: owns one task to its end, then makes one pass for whoever waited. Where that pass finds one
+//! task to start, a young supervisor goes on to it instead of starting another process.
 
-use super::dispatch::Pass;
+use super::dispatch::Hand;
 use super::{App, AppError};
-use crate::model::TaskId;
+use crate::model::{Name, TaskId};
+use crate::os::Handle;
 use crate::policy::fair::Ledger;
-use crate::store::Event;
-use crate::supervise::{Finished, Surroundings, recover, run};
+use crate::store::{Claimed, Event};
+use crate::supervise::{Finished, Surroundings, recover, run, run_claimed};
+use std::cell::Cell;
+
+/// Up to which age a supervisor goes on to another task, in milliseconds: long enough for many short ones. An older one
+/// ends, so that nothing long runs below a process that names another task, or is of a program that was replaced.
+const YOUNG_MS: u64 = 1000;
+
+/// How a task came to this process.
+enum Work {
+    /// A dispatcher claimed it and handed its lock over.
+    HandedOver(TaskId, Box<dyn Handle>),
+    /// Nobody supervised it.
+    Abandoned(TaskId, Box<dyn Handle>),
+    /// This process claimed it.
+    Claimed(Box<Claimed>),
+}
 
 impl App {
-    /// Supervises a task that a dispatcher claimed and handed over, or recovers one that nobody supervises.
-    pub fn supervise(&self, id: TaskId, is_recovery: bool) -> Result<(), AppError> {
+    /// Supervises a task that a dispatcher claimed and handed over, or recovers one that nobody supervises. `is_told_to_end`
+    /// says whether somebody wants this process to end.
+    pub fn supervise(
+        &self,
+        id: TaskId,
+        is_recovery: bool,
+        is_told_to_end: &mut dyn FnMut() -> bool,
+    ) -> Result<(), AppError> {
         let Some(lock) = self.store.take_over(id)? else {
             return Err(AppError::usage(
                 "supervise is started by luzia itself, with the task's lock as standard input",
             ));
         };
-        let begin = self.store.boot_ms();
-        let user = self.store.find(id)?.map(|(_, task)| task.user);
-        let finished = if is_recovery {
-            let found = self.store.look_abandoned(id, lock)?;
-            recover(&self.store, id, found, &[])?
-        } else {
-            let mut pass = || self.pass().map(|pass| pass.supervisors).unwrap_or_default();
-            run(&mut Surroundings { store: &self.store, pass: &mut pass }, id, lock)?
-        };
-        if let Some(Finished { dependents, .. }) = &finished {
-            self.wake_dependents(dependents)?;
+        let birth = self.store.boot_ms();
+        let has_supervisors = Cell::new(false);
+        let mut work = if is_recovery { Work::Abandoned(id, lock) } else { Work::HandedOver(id, lock) };
+        loop {
+            let is_over = self.see_to(work, &has_supervisors)?;
+            let is_young = self.store.boot_ms().saturating_sub(birth) < YOUNG_MS;
+            let mut hand =
+                Hand { is_free: is_over && is_young && !has_supervisors.get() && !is_told_to_end(), claimed: None };
+            if let Err(error) = self.pass_with(&mut hand) {
+                // There is nobody to tell of it but the events.
+                self.store.note(&Event::new("pass_failed").saying(error.to_string()));
+            }
+            let Some(claimed) = hand.claimed else { return Ok(()) };
+            self.store.go_on_to(&claimed)?;
+            work = Work::Claimed(claimed);
         }
-        if let Some(user) = user {
-            let ran_ms = self.store.boot_ms().saturating_sub(begin);
-            let (weight, now) = (self.config.weight(&user), self.store.now());
-            self.store.update_ledger(&mut |text| {
-                let mut ledger = text.and_then(Ledger::from_text).unwrap_or_default();
-                ledger.charge_end(&user, ran_ms, weight, now);
-                Some(ledger.to_text())
-            })?;
-        }
-        self.last_pass();
-        Ok(())
     }
 
-    /// The pass of a supervisor that has just finished. There is nobody to tell of an error but the events.
-    fn last_pass(&self) {
-        match self.pass() {
-            Ok(Pass { .. }) => {}
-            Err(error) => self.store.note(&Event::new("pass_failed").saying(error.to_string())),
+    /// Brings one task to its end, as far as it is this process's to do so; true when it did.
+    fn see_to(&self, work: Work, has_supervisors: &Cell<bool>) -> Result<bool, AppError> {
+        let begin = self.store.boot_ms();
+        let mut pass = || {
+            let supervisors = self.pass().map(|pass| pass.supervisors).unwrap_or_default();
+            has_supervisors.set(has_supervisors.get() || !supervisors.is_empty());
+            supervisors
+        };
+        let mut around = Surroundings { store: &self.store, pass: &mut pass };
+        let finished = match work {
+            Work::HandedOver(id, lock) => run(&mut around, id, lock)?,
+            Work::Abandoned(id, lock) => recover(&self.store, id, self.store.look_abandoned(id, lock)?, &[])?,
+            Work::Claimed(claimed) => Some(run_claimed(&mut around, *claimed)?),
+        };
+        let Some(Finished { user, dependents, .. }) = finished else { return Ok(false) };
+        self.wake_dependents(&dependents)?;
+        self.charge_end(&user, self.store.boot_ms().saturating_sub(begin))?;
+        Ok(true)
+    }
+
+    fn charge_end(&self, user: &Name, ran_ms: u64) -> Result<(), AppError> {
+        if !Ledger::charges_end(ran_ms) {
+            return Ok(());
         }
+        let (weight, now) = (self.config.weight(user), self.store.now());
+        self.store.update_ledger(&mut |text| {
+            let mut ledger = text.and_then(Ledger::from_text).unwrap_or_default();
+            ledger.charge_end(user, ran_ms, weight, now);
+            Some(ledger.to_text())
+        })?;
+        Ok(())
     }
 }

@@ -182,7 +182,8 @@ fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> An
         Verb::Dispatch(args) => verbs::tend::dispatch(args, app, &mut ended(), console),
         Verb::Daemon(args) => verbs::tend::daemon(args, app, &mut ended(), console),
         Verb::Supervise(args) => {
-            app.supervise(app.task_id(&args.task)?, args.recover)?;
+            let mut is_told_to_end = || real::take(real::Caught::Terminate);
+            app.supervise(app.task_id(&args.task)?, args.recover, &mut is_told_to_end)?;
             Ok(Exit::Done.code())
         }
         Verb::Completions(_) | Verb::ExecTask(_) | Verb::Config(_) | Verb::Doctor(_) | Verb::Demo(_) => {

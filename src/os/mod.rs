@@ -181,7 +181,7 @@ pub enum Signal {
     Term,
     /// SIGKILL.
     Kill,
-    /// SIGUSR1: asks a supervisor to make one scheduling pass.
+    /// SIGUSR1: asks a supervisor to look for a request to cancel its task, or else to make one scheduling pass.
     Wake,
 }
 
@@ -255,7 +255,7 @@ pub enum Woken {
     Terminate,
     /// SIGINT came.
     Interrupt,
-    /// SIGUSR1 came: a scheduling pass is asked for.
+    /// SIGUSR1 came: a look at the requests, or a scheduling pass, is asked for.
     Pass,
     /// The time is over.
     TimeUp,
@@ -306,6 +306,8 @@ pub trait Processes: Send + Sync {
     fn launch_supervisor(&self, args: &[String], lock: Box<dyn Handle>) -> io::Result<u32>;
     /// The kernel lock that this process inherited as its standard input, which stays open beside it.
     fn inherited_lock(&self) -> io::Result<Box<dyn Handle>>;
+    /// Makes another lock, as [`Handle::share`] gave it, this process's standard input: what shows whose supervisor it is.
+    fn replace_input(&self, lock: Option<File>) -> io::Result<()>;
     /// Becomes a supervisor: own session, subreaper, no stray descriptor, default dispositions and an empty mask for
     /// what it starts, SIGTERM and SIGUSR1 caught.
     fn become_supervisor(&self) -> io::Result<()>;

@@ -88,6 +88,11 @@ impl Ledger {
         self.forget_beyond_limit();
     }
 
+    /// Whether the end of a run that held its slot for `ran_ms` is charged: a short one was charged by its grant.
+    pub fn charges_end(ran_ms: u64) -> bool {
+        ran_ms > NOMINAL_MS
+    }
+
     /// Charges the end of a run that held its slot for `ran_ms`: what its grant did not charge already.
     pub fn charge_end(&mut self, user: &Name, ran_ms: u64, weight: u32, now: Timestamp) {
         self.decay(now);

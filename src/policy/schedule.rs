@@ -72,6 +72,8 @@ pub struct Candidate {
     pub tier: Tier,
     /// The priority at which its head waits.
     pub priority: Priority,
+    /// The sequence of its head, where it is known.
+    pub sequence: Option<u64>,
 }
 
 /// The order of one pass. `next` gives candidates until there is none; one that could start is reported with `started`
@@ -168,7 +170,8 @@ impl Iterator for Round<'_> {
             })?;
         let Reverse(entry) = self.queues[tier_index(tier)].pop()?;
         self.drop_started();
-        Some(Candidate { user: entry.user, tier, priority: entry.priority })
+        let sequence = Some(entry.sequence).filter(|sequence| *sequence != u64::MAX);
+        Some(Candidate { user: entry.user, tier, priority: entry.priority, sequence })
     }
 }
 

@@ -392,6 +392,11 @@ impl Store {
         Ok(ids)
     }
 
+    /// The ledger of fair share as it was written last.
+    pub fn ledger(&self) -> Result<Option<String>> {
+        Ok(self.read(layout::FAIR)?.and_then(|bytes| String::from_utf8(bytes).ok()))
+    }
+
     /// Reads and rewrites the ledger of fair share under the guard of `global`; it is a hint and not synced.
     pub fn update_ledger(&self, change: &mut dyn FnMut(Option<&str>) -> Option<String>) -> Result<()> {
         let _guards = self.enter_guards(&[&LaneName::global()])?;

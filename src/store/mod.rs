@@ -26,6 +26,7 @@ pub(crate) mod spelling;
 mod spool;
 pub mod statedir;
 mod survey;
+mod turn;
 
 pub use conductor::{ClaimedMeta, Conductor};
 pub use conductor::{STDERR_LOG, STDOUT_LOG};
@@ -59,13 +60,14 @@ pub struct Store {
     pub(crate) procs: Arc<dyn Processes>,
     pub(crate) me: Identity,
     pub(crate) uid: u32,
+    pub(crate) turn: turn::Turn,
 }
 
 impl Store {
     /// The store in an open state directory.
     pub fn new(vfs: Arc<dyn Vfs>, clock: Arc<dyn Clock>, procs: Arc<dyn Processes>) -> Self {
         let (me, uid) = (procs.me(), procs.uid());
-        Self { vfs, clock, procs, me, uid }
+        Self { vfs, clock, procs, me, uid, turn: turn::Turn::default() }
     }
 
     /// The path of the state directory, for messages and for the environment of tasks.

@@ -140,6 +140,12 @@ impl Store {
         Ok((is_it && lock.try_lock(false).map_err(StoreError::io("lock", &path))?).then_some(lock))
     }
 
+    /// Goes on to another task, whose lock this process has taken itself: from here on it is that task's supervisor.
+    pub fn go_on_to(&self, claimed: &super::Claimed) -> Result<()> {
+        let path = layout::run_file(claimed.task.id, super::rundir::SUPERVISOR_LOCK);
+        self.procs.replace_input(claimed.lock.share()).map_err(StoreError::io("go on to", &path))
+    }
+
     /// Watches for tasks that start, end or arrive, and for locks that go. `io::Error` where nothing can be watched.
     pub fn watch(&self) -> io::Result<Box<dyn crate::os::Watch>> {
         self.vfs.watch(&[layout::RUNNING, layout::LOCKS, layout::SPOOL])

@@ -175,12 +175,15 @@ impl Store {
         }
     }
 
-    /// The lanes of a tier that have pending tasks, each with its best priority, found by folder names only.
-    pub fn lanes_with_work(&self, tier: Tier) -> Result<BTreeMap<String, Priority>> {
-        let mut lanes = BTreeMap::new();
-        for priority in tier.priorities() {
+    /// The lanes of each tier that have pending tasks, each with its best priority, found by folder names only.
+    pub fn lanes_with_work(&self) -> Result<BTreeMap<Tier, BTreeMap<String, Priority>>> {
+        let mut lanes: BTreeMap<Tier, BTreeMap<String, Priority>> = BTreeMap::new();
+        // Most priorities have no folder, and one listing tells which have.
+        let used = self.numbered_folders(layout::PENDING)?;
+        for priority in used.into_iter().filter_map(|number| Priority::new(u8::try_from(number).ok()?)) {
+            let tier = lanes.entry(priority.tier()).or_default();
             for stem in self.folders(&layout::pending_tier(priority))? {
-                lanes.entry(stem).or_insert(priority);
+                tier.entry(stem).or_insert(priority);
             }
         }
         Ok(lanes)

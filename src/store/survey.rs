@@ -189,12 +189,8 @@ impl Store {
 
     /// Whether no task is pending and none is parked; the cheap question before counting.
     pub fn is_queue_empty(&self) -> Result<bool> {
-        for tier in Tier::ALL {
-            if !self.lanes_with_work(tier)?.is_empty() {
-                return Ok(false);
-            }
-        }
-        Ok(self.folders(layout::PARKED)?.is_empty())
+        let has_work = self.lanes_with_work()?.values().any(|lanes| !lanes.is_empty());
+        Ok(!has_work && self.folders(layout::PARKED)?.is_empty())
     }
 
     /// Whether the state directory still stands under its name.

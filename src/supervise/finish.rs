@@ -1,14 +1,16 @@
 //! The end of a run, in the order of `supervision.md`: result, `meta.json`, lanes (the user's last), record. Each step
 //! is idempotent; whoever comes next after a crash does the rest. The tree is dead before any of it begins.
 
-use crate::model::{LaneName, TaskId};
+use crate::model::{LaneName, Name, Task, TaskId};
 use crate::os::Handle;
-use crate::store::{Ending, Event, Next, Store, StoreError};
+use crate::store::{Conductor, Ending, Event, Next, Store, StoreError};
 use serde_json::json;
 
 /// What a finished end leaves to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finished {
+    /// Whose task it was.
+    pub user: Name,
     /// Tasks that waited for this one to be over.
     pub dependents: Vec<TaskId>,
     /// Whether it is over or queued again.
@@ -17,14 +19,30 @@ pub struct Finished {
 
 /// Brings a recorded end to its end: outward record, lanes, place. The lock goes last.
 pub fn finish(store: &Store, ending: &Ending, lock: Box<dyn Handle>) -> Result<Finished, StoreError> {
-    let task = &ending.task;
-    // The outward directory belongs to people and other programs: whatever is wrong there never holds a lane.
+    let conductor = close_outside(store, &ending.task);
+    give_back(store, ending, conductor, lock)
+}
+
+/// Closes the outward record. Its directory belongs to people and other programs: whatever is wrong there never holds a
+/// lane.
+pub fn close_outside(store: &Store, task: &Task) -> Option<Conductor> {
     let conductor = store.conductor(&task.conductor_dir, false).ok().flatten();
     if let Some(conductor) = &conductor
         && let Err(error) = conductor.close_task(task)
     {
         store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
     }
+    conductor
+}
+
+/// Gives the lanes back and puts the record where it belongs.
+pub fn give_back(
+    store: &Store,
+    ending: &Ending,
+    conductor: Option<Conductor>,
+    lock: Box<dyn Handle>,
+) -> Result<Finished, StoreError> {
+    let task = &ending.task;
     let released = store.release_task(task.id, &task.all_lanes())?;
     let threads = released.iter().filter(|lock| lock.lane.kind() == "thread").count();
     let lanes: Vec<String> = released.iter().map(|lock| lock.lane.to_string()).collect();
@@ -33,7 +51,7 @@ pub fn finish(store: &Store, ending: &Ending, lock: Box<dyn Handle>) -> Result<F
         event = event.saying(format!("[AgentGraph] Released locks on {threads} thread(s) for execution {}", task.id.0));
     }
     store.note(&event);
-    if let Some(conductor) = &conductor {
+    if let Some(conductor) = conductor {
         let _ = conductor.mark_released(task);
     }
     let dependents = store.settle(ending, lock)?;
@@ -43,5 +61,5 @@ pub fn finish(store: &Store, ending: &Ending, lock: Box<dyn Handle>) -> Result<F
     };
     let status = task.status.word();
     store.note(&Event::of(name, task).in_lane(&LaneName::user(&task.user)).with(json!({ "status": status })));
-    Ok(Finished { dependents, next: ending.next() })
+    Ok(Finished { user: task.user.clone(), dependents, next: ending.next() })
 }

@@ -1,7 +1,7 @@
 //! One run of a task: verify the claim, record the start, launch, watch, kill, record the result, end.
 
 use super::environment::environment;
-use super::finish::{Finished, finish};
+use super::finish::{Finished, close_outside, give_back};
 use super::kill::{end_tree, shorter_grace};
 use super::recover::{recover, seen};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
@@ -11,7 +11,9 @@ use crate::model::{LaneName, Task, TaskId};
 use crate::os::{Child, Command, Exit, Handle, Signal, StartError, Streams, Woken};
 use crate::policy::ending::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
-use crate::store::{CancelRequest, Conductor, Ending, Event, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError};
+use crate::store::{
+    CancelRequest, Claimed, Conductor, Ending, Event, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError,
+};
 use serde_json::json;
 use std::fs::File;
 use std::time::Duration;
@@ -33,14 +35,21 @@ pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Resu
     if claim.standing != Standing::Running || action(claim) != Action::Unclaim {
         return recover(store, id, found, &[]);
     }
-    let Some(mut task) = found.task else { return Ok(None) };
+    let Some(task) = found.task else { return Ok(None) };
     let lanes = task.all_lanes();
     let grants = store.adopt(id, &lanes)?;
     if lanes.iter().any(|lane| grants.iter().all(|grant| grant.lane != *lane)) {
         return end(store, &task, &Happened::NeverLaunched, None, found.lock).map(Some);
     }
-    if let Some(request) = store.cancel_request(id)? {
-        return end(store, &task, &cancelled(request), None, found.lock).map(Some);
+    run_claimed(around, Claimed { task, lock: found.lock, grants, broken: Vec::new() }).map(Some)
+}
+
+/// Supervises a task that this very process has claimed: its claim needs no second look.
+pub fn run_claimed(around: &mut Surroundings, claimed: Claimed) -> Result<Finished, StoreError> {
+    let store = around.store;
+    let Claimed { mut task, lock, grants, .. } = claimed;
+    if let Some(request) = store.cancel_request(task.id)? {
+        return end(store, &task, &cancelled(request), None, lock);
     }
     let mut spared = Vec::new();
     let (happened, ran_ms) = match launch(store, &mut task, &grants)? {
@@ -52,7 +61,7 @@ pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Resu
         }
         Err(happened) => (happened, None),
     };
-    end(store, &task, &happened, ran_ms, found.lock).map(Some)
+    end(store, &task, &happened, ran_ms, lock)
 }
 
 fn cancelled(request: CancelRequest) -> Happened {
@@ -85,7 +94,10 @@ fn end(
             .in_lane(&LaneName::user(&task.user))
             .with(json!({ "status": status, "ran_ms": ran_ms })),
     );
-    finish(store, &ending, lock)
+    let conductor = close_outside(store, &ending.task);
+    // The pass that our caller makes then gives it up.
+    store.take_turn();
+    give_back(store, &ending, conductor, lock)
 }
 
 /// Makes the outward directory, records the start durably, and launches the command.
@@ -169,9 +181,10 @@ fn watch(
         match woken {
             Woken::Exited(exit) => return Ok(Stop::Exited(exit)),
             Woken::Terminate if store.cancel_request(task.id)?.is_none() => return Ok(Stop::Interrupted),
-            Woken::Pass => spared.extend((around.pass)()),
+            // A wake-up announces a request to cancel, or asks for a pass.
+            Woken::Pass if store.cancel_request(task.id)?.is_none() => spared.extend((around.pass)()),
             Woken::TimeUp => store.beat(task.id),
-            Woken::Terminate | Woken::Interrupt => {}
+            Woken::Pass | Woken::Terminate | Woken::Interrupt => {}
         }
     }
 }

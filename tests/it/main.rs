@@ -27,3 +27,4 @@ mod sweep;
 mod sweep_scenes;
 mod threats;
 mod tidy;
+mod turnover;

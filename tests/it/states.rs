@@ -128,7 +128,7 @@ fn drain(combination: Combination) -> (Walked, u32) {
     sim.on_launch(|env| {
         let is_recovery = env.args.iter().any(|arg| arg == "--recover");
         let id = env.args.last().and_then(|arg| TaskId::parse(arg)).expect("a task");
-        if let Err(error) = app(&env).supervise(id, is_recovery) {
+        if let Err(error) = app(&env).supervise(id, is_recovery, &mut || env.is_told_to_end()) {
             env.violation(&error.to_string());
         }
     });

@@ -83,12 +83,14 @@ impl RealFiles {
             Open::Existing => Opened::old(self.beneath.open(path, both | CAREFULLY, Mode::empty())?),
             Open::ReadOnly => Opened::old(self.beneath.open(path, CAREFULLY, Mode::empty())?),
             Open::CreateNew(mode) => Opened { fd: self.open_new(path, both, mode)?, mode: Some(mode), emptied: false },
-            Open::Truncate(mode) => Opened {
-                // A temporary file that a crash left may have any mode, so this one is set in either case.
-                fd: self.open_or_new(path, both, mode)?.0,
-                mode: Some(mode),
-                emptied: true,
-            },
+            Open::Truncate(mode) => {
+                // Mostly there is none. One that a crash left may have any mode, so it is set in either case.
+                let fd = match self.open_new(path, both, mode) {
+                    Err(Errno::EXIST) => self.open_or_new(path, both, mode)?.0,
+                    other => other?,
+                };
+                Opened { fd, mode: Some(mode), emptied: true }
+            }
             Open::Append(mode) => {
                 let (fd, is_new) = self.open_or_new(path, both | OFlags::APPEND, mode)?;
                 Opened { fd, mode: is_new.then_some(mode), emptied: false }

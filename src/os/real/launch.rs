@@ -18,6 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command as StdCommand, Stdio};
+use std::sync::OnceLock;
 
 /// Variables of a task. What a supervisor starts has its own or none.
 const OF_A_TASK: [&str; 8] = [
@@ -119,9 +120,10 @@ pub(super) fn start_here(
 /// two internal signals ignored in the child and in all that comes of it. To ask for the group that we have already is
 /// what decides it; where that cannot be set (a user namespace that does not map it), posix_spawn(3) has to do.
 pub(super) fn fork_and_exec(command: &mut StdCommand) {
-    let own = getegid().as_raw();
-    if procfs::maps_group(own) {
-        command.gid(own);
+    static OWN: OnceLock<Option<u32>> = OnceLock::new();
+    let own = OWN.get_or_init(|| Some(getegid().as_raw()).filter(|own| procfs::maps_group(*own)));
+    if let Some(own) = own {
+        command.gid(*own);
     }
 }
 

@@ -71,6 +71,11 @@ impl Processes for RealProcesses {
         Ok(Box::new(super::handle::RealHandle::new(File::from(copy))))
     }
 
+    fn replace_input(&self, lock: Option<File>) -> io::Result<()> {
+        let lock = lock.ok_or_else(|| io::Error::other("the lock of a supervisor is not a real file"))?;
+        Ok(rustix::stdio::dup2_stdin(&lock)?)
+    }
+
     fn become_supervisor(&self) -> io::Result<()> {
         become_supervisor::become_supervisor()
     }

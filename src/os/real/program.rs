@@ -10,6 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Where execvp(3) looks when there is no PATH.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -96,12 +97,15 @@ pub(super) fn lookup(env: &[(Vec<u8>, Vec<u8>)], name: &str) -> Option<OsString>
     hit.map(|(_, value)| OsStr::from_bytes(value).to_owned())
 }
 
+/// How many bytes of a program tell what it is.
+const HEAD: usize = 256;
+
 fn head(file: &Path) -> io::Result<Vec<u8>> {
     if !std::fs::metadata(file)?.is_file() {
         return Err(Errno::ACCESS.into());
     }
-    let mut bytes = Vec::new();
-    let mut start = std::fs::File::open(file)?.take(256);
+    let mut bytes = Vec::with_capacity(HEAD);
+    let mut start = std::fs::File::open(file)?.take(HEAD as u64);
     start.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -117,8 +121,9 @@ fn is_native(head: &[u8]) -> bool {
         }
         _ => None,
     };
-    let own = self::head(Path::new("/proc/self/exe")).ok();
-    match (own.as_deref().and_then(machine), machine(head)) {
+    static OWN: OnceLock<Option<u16>> = OnceLock::new();
+    let own = OWN.get_or_init(|| self::head(Path::new("/proc/self/exe")).ok().as_deref().and_then(machine));
+    match (*own, machine(head)) {
         (Some(own), Some(its)) => own == its || [X86, ARM].contains(&(own, its)),
         (None, Some(_)) => true,
         (_, None) => false,

@@ -151,6 +151,20 @@ impl Processes for Host {
         Ok(Box::new(Descriptor::new(&self.ctx, file, "(inherited)", false)))
     }
 
+    fn replace_input(&self, _: Option<File>) -> io::Result<()> {
+        self.ctx.op(
+            || "make another lock the standard input".into(),
+            &[],
+            |world, slot| {
+                let file = world.procs[slot].shared.take().ok_or_else(unsupported)?;
+                if let Some(before) = world.procs[slot].stdin.replace(file) {
+                    world.close(slot, before);
+                }
+                Ok(())
+            },
+        )
+    }
+
     fn become_supervisor(&self) -> io::Result<()> {
         self.ctx.aside(|world, slot| world.procs[slot].caught = Some(Vec::new()));
         Ok(())

@@ -97,7 +97,7 @@ fn dispatcher(env: &Env, slots: u32, passes: u32) {
 fn supervisor(env: &Env, slots: u32) {
     let is_recovery = env.args.iter().any(|arg| arg == "--recover");
     let id = env.args.last().and_then(|arg| TaskId::parse(arg)).expect("a task");
-    let _ = app(env, slots).supervise(id, is_recovery);
+    let _ = app(env, slots).supervise(id, is_recovery, &mut || env.is_told_to_end());
 }
 
 fn command(env: &Env) {
@@ -303,6 +303,39 @@ fn a_cancelled_task_never_runs_wherever_the_canceller_or_the_host_dies() {
     // With one image a cut loses whatever was not synced, whichever journal it is.
     for limits in [Limits::bounded(0, 1), Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }] {
         complete(&cast, &limits);
+    }
+}
+
+/// Where nobody dies and nothing fails, one pass is enough: whatever becomes free is taken by the pass of whoever freed it.
+#[test]
+fn the_passes_of_supervisors_drain_a_queue_without_a_dispatcher() {
+    let thread = Wish { has_thread: true, ..PLAIN };
+    let of = |user: usize, wish: Wish| Wish { user: USERS[user], ..wish };
+    let wishes =
+        vec![of(0, thread), of(0, PLAIN), of(1, thread), of(1, PLAIN), of(2, PLAIN), of(2, thread), of(0, PLAIN)];
+    for slots in [1, 2, 3] {
+        let wishes = wishes.clone();
+        seeds(0..60, |sim| {
+            let (book, wishes) = (Shared::default(), wishes.clone());
+            prepared(sim);
+            sim.limits(Limits { kills: 0, cuts: 0, errors: 0, ..Limits::default() });
+            sim.on_launch(move |env| supervisor(&env, slots))
+                .on_command(|env| command(&env))
+                .at_start(|_, _| Ok(Vec::new()));
+            sim.spawn("first", move |env| {
+                enqueue(&env, &book, &wishes);
+                let _ = app(&env, slots).pass();
+            });
+            sim.at_end("look", move |env| {
+                let store = store(&env);
+                let is_drained =
+                    store.is_queue_empty().unwrap_or(false) && store.in_flight().is_ok_and(|all| all.is_empty());
+                if !is_drained {
+                    env.violation("tasks are left although nothing keeps them");
+                }
+            });
+        })
+        .expect_clean();
     }
 }
 

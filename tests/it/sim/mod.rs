@@ -38,7 +38,7 @@ use choice::{Chooser, Rng};
 use disk::{Body, Disk, ROOT};
 use files::Files;
 use host::{Host, UID};
-use luzia::os::{Clock, Command, Exit, Processes, Vfs};
+use luzia::os::{Clock, Command, Exit, Processes, Signal, Vfs};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use turn::{Ctx, Kernel};
@@ -407,6 +407,17 @@ impl Env {
     /// From here on SIGTERM does nothing to this process.
     pub fn ignore_term(&self) {
         self.ctx.aside(|world, slot| world.procs[slot].is_stubborn = true);
+    }
+
+    /// Whether this process caught a SIGTERM since this was last asked.
+    pub fn is_told_to_end(&self) -> bool {
+        let told = self.ctx.aside(|world, slot| {
+            let caught = world.procs[slot].caught.get_or_insert_default();
+            let before = caught.len();
+            caught.retain(|signal| *signal != Signal::Term);
+            caught.len() < before
+        });
+        told.unwrap_or(false)
     }
 
     /// The code with which this process will exit.

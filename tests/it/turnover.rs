@@ -1,0 +1,85 @@
+//! What one supervisor does after the end of its task: a young one goes on to the next task, in its turn, and everything
+//! that names it follows.
+
+use crate::support::Place;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::BTreeSet;
+
+/// The supervisors of a place by the events that they wrote at each start, in the order of the starts.
+fn supervisors(place: &Place) -> Vec<u64> {
+    place.events_named("started").iter().map(|event| event["pid"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn short_tasks_of_a_user_share_supervisors() {
+    let place = Place::new();
+    let lines = "{\"user\":\"alice\",\"command\":[\"true\"]}\n".repeat(40);
+    std::fs::write(place.path("many.jsonl"), lines).unwrap();
+    place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+    place.drain();
+    let pids = supervisors(&place);
+    assert_eq!(pids.len(), 40);
+    assert!(pids.iter().collect::<BTreeSet<_>>().len() < 40, "{pids:?}");
+    assert_eq!(place.json(&["list", "-a", "--state", "completed"])["items"].as_array().unwrap().len(), 40);
+}
+
+#[test]
+fn a_supervisor_that_went_on_is_known_by_its_new_task_and_is_the_only_one_cancelled() {
+    let place = Place::new();
+    place.enqueue(&["-u", "alice", "--", "true"]);
+    let second = place.enqueue(&["-u", "alice", "--", "sleep", "60"]);
+    let third = place.enqueue(&["-u", "alice", "--", "true"]);
+    place.ok(&["dispatch"]);
+    place.until_status(&second, "running");
+    let pid = place.show(&second)["supervisor_pid"].as_u64().unwrap();
+    let pids = supervisors(&place);
+    assert_eq!(pids.len(), 2);
+    if pids[0] == pids[1] {
+        assert_eq!(pid, pids[0]);
+    }
+    let input = std::fs::read_link(format!("/proc/{pid}/fd/0")).unwrap();
+    assert_eq!(input, place.state().canonicalize().unwrap().join("run/2/supervisor.lock"));
+    let lock = std::fs::read_to_string(place.state().join("locks/user_alice.json")).unwrap();
+    assert!(lock.contains(&format!("\"acquired_by_pid\":{pid},")), "{lock}");
+    place.ok(&["cancel", &second]);
+    place.until_status(&third, "completed");
+    assert_eq!((place.status("1"), place.status(&second)), ("completed".into(), "cancelled".into()));
+}
+
+#[test]
+fn a_supervisor_that_has_lived_for_long_starts_another_for_the_next_task() {
+    let place = Place::new();
+    place.enqueue(&["-u", "alice", "--", "sleep", "1.2"]);
+    place.enqueue(&["-u", "alice", "--", "true"]);
+    place.drain();
+    let pids = supervisors(&place);
+    assert!(pids.len() == 2 && pids[0] != pids[1], "{pids:?}");
+}
+
+#[test]
+fn a_supervisor_killed_in_its_second_task_interrupts_that_one_only() {
+    let place = Place::new();
+    place.enqueue(&["-u", "alice", "--", "true"]);
+    let second = place.enqueue(&["-u", "alice", "--shell", "exec sleep 61"]);
+    place.ok(&["dispatch"]);
+    place.until_status(&second, "running");
+    let pid = place.show(&second)["supervisor_pid"].as_i64().unwrap();
+    kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGKILL).unwrap();
+    place.drain();
+    assert_eq!((place.status("1"), place.status(&second)), ("completed".into(), "failed".into()));
+    assert_eq!(place.show("1")["starts"], 1);
+}
+
+#[test]
+fn a_turn_that_somebody_keeps_delays_a_pass_and_does_not_stop_it() {
+    let place = Place::new();
+    place.ok(&["run", "-u", "alice", "--", "true"]);
+    let turn = std::fs::File::open(place.state().join("spool/turn")).unwrap();
+    fs2::FileExt::lock_exclusive(&turn).unwrap();
+    for id in 2..6 {
+        assert_eq!(place.enqueue(&["-u", "alice", "--", "true"]), format!("task_{id}"));
+    }
+    place.drain();
+    assert_eq!(place.json(&["list", "-a", "--state", "completed"])["items"].as_array().unwrap().len(), 5);
+}

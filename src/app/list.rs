@@ -31,14 +31,9 @@ pub struct Shown {
 }
 
 impl App {
-    /// Gives every wanted task to `sink`, started ones first, then pending ones by number, then finished ones; `sink`
-    /// says whether to go on. Records that do not read are reported as errors to `bad`.
-    pub fn list(
-        &self,
-        filter: &Filter,
-        sink: &mut dyn FnMut(Task) -> bool,
-        bad: &mut dyn FnMut(AppError),
-    ) -> Result<(), AppError> {
+    /// Gives every wanted task to `sink`, started ones first, then pending ones by number, then finished ones, and records
+    /// that do not read as errors; `sink` says whether to go on.
+    pub fn list(&self, filter: &Filter, sink: &mut dyn FnMut(Result<Task, AppError>) -> bool) -> Result<(), AppError> {
         if !self.store.has_layout()? {
             return Ok(());
         }
@@ -66,16 +61,11 @@ impl App {
         if Status::ALL.into_iter().any(|status| status.is_final() && wants(status)) {
             places.push(self.store.done_tasks()?);
         }
-        for task in places.into_iter().flatten() {
-            match task {
-                // A task that moves while we look may be met twice.
-                Ok(task) if is_wanted(&task) && seen.insert(task.id) => {
-                    if !sink(task) {
-                        return Ok(());
-                    }
-                }
-                Ok(_) => {}
-                Err(error) => bad(error.into()),
+        for found in places.into_iter().flatten() {
+            // A task that moves while we look may be met twice.
+            let wanted = !found.as_ref().is_ok_and(|task| !is_wanted(task) || !seen.insert(task.id));
+            if wanted && !sink(found.map_err(AppError::from)) {
+                return Ok(());
             }
         }
         Ok(())

@@ -144,6 +144,13 @@ impl<'a> Console<'a> {
         self.out(&text)
     }
 
+    /// Writes a page of a table, and empties it for the next.
+    pub fn page(&mut self, table: &mut Table) -> Result<(), Stop> {
+        let wide = self.format == OutputFormat::Wide;
+        let text = table.page(Layout { width: self.streams.width, wide, style: self.streams.out_style });
+        self.out(&text)
+    }
+
     /// Says a sentence on stderr, unless `-q`.
     pub fn say(&mut self, text: &str) {
         if !self.quiet {

@@ -22,6 +22,68 @@ pub fn list(schema: &str, items: Vec<Value>) -> Value {
     document(schema, [("items", Value::Array(items))])
 }
 
+/// A list that is written while its items come: one document, or a line an item.
+pub struct Items {
+    begin: String,
+    between: &'static str,
+    end: String,
+    items: Vec<String>,
+    is_begun: bool,
+    is_empty: bool,
+}
+
+impl Items {
+    /// The same text as [`pretty`] gives of a whole [`list`].
+    pub fn document(schema: &str) -> Self {
+        let empty = pretty(&list(schema, Vec::new()));
+        let (begin, end) = empty.split_once("[]").unwrap_or((&empty, ""));
+        Self::new(format!("{begin}["), ",", format!("]{end}"))
+    }
+
+    /// JSON lines, as [`line`] gives them.
+    pub fn lines() -> Self {
+        Self::new(String::new(), "", String::new())
+    }
+
+    fn new(begin: String, between: &'static str, end: String) -> Self {
+        Self { begin, between, end, items: Vec::new(), is_begun: false, is_empty: true }
+    }
+
+    fn is_document(&self) -> bool {
+        !self.between.is_empty()
+    }
+
+    /// Takes an item in.
+    pub fn push(&mut self, item: &Value) {
+        let indented = |text: String| format!("\n    {}", text.trim_end().replace('\n', "\n    "));
+        self.items.push(if self.is_document() { indented(pretty(item)) } else { line(item) });
+        self.is_empty = false;
+    }
+
+    /// How many items wait for a page.
+    pub fn waiting(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The text up to here.
+    pub fn page(&mut self) -> String {
+        let text = std::mem::take(&mut self.items).join(self.between);
+        let lead = match std::mem::replace(&mut self.is_begun, true) {
+            false => self.begin.as_str(),
+            true if text.is_empty() => "",
+            true => self.between,
+        };
+        format!("{lead}{text}")
+    }
+
+    /// The rest of the text.
+    pub fn end(mut self) -> String {
+        let text = self.page();
+        let gap = if self.is_document() && !self.is_empty { "\n  " } else { "" };
+        format!("{text}{gap}{}", self.end)
+    }
+}
+
 /// The document of one thing: the schema, then the thing's own members.
 pub fn single(schema: &str, thing: Value) -> Value {
     let mut whole = document(schema, []);
@@ -252,5 +314,26 @@ mod tests {
             assert_eq!(back["command"][1], "a\u{202e}\u{9b}\n");
         }
         assert_eq!(line(&list("list", vec![])), "{\"schema\":\"luzia.list/v1\",\"items\":[]}\n");
+    }
+
+    #[test]
+    fn a_list_in_pages_has_the_text_of_the_whole() {
+        for count in [0, 1, 5] {
+            let all: Vec<Value> = (0..count).map(|at| json!({ "id": at, "text": "a\nb", "none": [] })).collect();
+            for page in [1, 2, 9] {
+                let (mut document, mut lines) = (Items::document("list"), Items::lines());
+                let (mut whole, mut each) = (String::new(), String::new());
+                for item in &all {
+                    document.push(item);
+                    lines.push(item);
+                    if document.waiting() == page {
+                        whole += &document.page();
+                        each += &lines.page();
+                    }
+                }
+                assert_eq!(whole + &document.end(), pretty(&list("list", all.clone())), "{count} by {page}");
+                assert_eq!(each + &lines.end(), all.iter().map(line).collect::<String>(), "{count} by {page}");
+            }
+        }
     }
 }

@@ -166,7 +166,7 @@ fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> An
         Verb::Wait(args) => verbs::work::wait(args, app, console),
         Verb::Cancel(args) => verbs::work::cancel(args, app, &account(), console),
         Verb::Retry(args) => verbs::work::retry(args, app, console),
-        Verb::List(args) => verbs::look::list(args, app, console),
+        Verb::List(args) => verbs::list::list(args, app, console),
         Verb::Show(args) => verbs::look::show(args, app, console),
         Verb::Logs(args) => verbs::look::logs(args, app, console),
         Verb::Explain(args) => verbs::look::explain(args, app, console),

@@ -5,11 +5,14 @@
 use super::escape::escape_controls;
 use super::style::{Style, Tone};
 use comfy_table::{Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Row, presets};
+use std::borrow::Cow;
 
 /// What stands in an empty cell, so that columns can be counted.
 const EMPTY: &str = "-";
 /// The least width in which a last column is cut instead of left to the terminal.
 const LEAST_WIDTH: u16 = 20;
+/// Up to which length in characters a cell keeps its column wide on later pages.
+const MOST_CARRIED: usize = 80;
 
 /// A column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,12 +52,14 @@ pub struct Layout {
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<(String, Tone)>>,
+    /// The widths of the columns on the pages before this one; empty on the first.
+    widths: Vec<u16>,
 }
 
 impl Table {
     /// A table without rows.
     pub fn new(columns: &[Column]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new() }
+        Self { columns: columns.to_vec(), rows: Vec::new(), widths: Vec::new() }
     }
 
     /// Adds a row, one text a column.
@@ -72,6 +77,33 @@ impl Table {
     /// Whether there is nothing to show but headings.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// One page of a longer table, which is empty afterwards. Only the first page has headings, and columns never get
+    /// narrower from one page to the next.
+    pub fn page(&mut self, layout: Layout) -> String {
+        let is_first = self.widths.is_empty();
+        if self.rows.is_empty() && !is_first {
+            return String::new();
+        }
+        let text = self.render(layout);
+        let every: Vec<usize> = (0..self.columns.len()).collect();
+        self.widths = self.bare(&every, Style::default(), MOST_CARRIED).column_max_content_widths();
+        self.rows.clear();
+        if is_first { text } else { text.split_once('\n').map_or(String::new(), |(_, rows)| rows.to_owned()) }
+    }
+
+    /// What stands over a column: its title, or on a later page something as wide as the column was before.
+    fn heading(&self, at: usize) -> Cow<'static, str> {
+        match self.widths.get(at) {
+            Some(width) => "-".repeat(usize::from(*width)).into(),
+            None => self.columns[at].title.into(),
+        }
     }
 
     /// The table, each line with a newline at its end.
@@ -111,7 +143,8 @@ impl Table {
     /// Every cell whole. The last column is not given to the layout, which knows widths up to 65535 only.
     fn whole(&self, body: &[usize], last: usize, style: Style) -> String {
         let left = self.bare(body, style, usize::MAX);
-        let heading = style.paint(Tone::Strong, self.columns[last].title);
+        let heading = self.heading(last);
+        let heading = style.paint(Tone::Strong, &heading);
         let cells = self.rows.iter().map(|row| {
             let (text, tone) = &row[last];
             style.paint(*tone, &shown_text(text)).into_owned()
@@ -134,7 +167,7 @@ impl Table {
         if style.color {
             table.enforce_styling();
         }
-        let heading = |at: &usize| cell(self.columns[*at].title, Tone::Strong);
+        let heading = |at: &usize| cell(&self.heading(*at), Tone::Strong);
         let mut headings = Row::from(shown.iter().map(heading));
         headings.max_height(1);
         table.set_header(headings);
@@ -283,5 +316,28 @@ mod tests {
     #[test]
     fn names_are_the_first_column() {
         assert_eq!(example().names(), "task_1\ntask_12\n");
+    }
+
+    #[test]
+    fn pages_have_one_heading_and_columns_that_never_get_narrower() {
+        for layout in [Layout::default(), on(40)] {
+            let mut table = Table::new(&COLUMNS[..2]);
+            table.row(["task_1", "a-long-name"]);
+            assert_eq!(table.page(layout), example_of(&[["task_1", "a-long-name"]]).render(layout));
+            assert!(table.is_empty());
+            table.row(["task_100", "b"]);
+            let second = table.page(layout);
+            table.row(["task_3", "c"]);
+            let third = table.page(layout);
+            assert_eq!([second.find('b'), third.find('c')], [Some("task_100  ".len()); 2], "{second}{third}");
+            assert_eq!((second.lines().count(), third.lines().count()), (1, 1));
+            assert_eq!(table.page(layout), "", "nothing more, and no heading");
+        }
+    }
+
+    fn example_of(rows: &[[&str; 2]]) -> Table {
+        let mut table = Table::new(&COLUMNS[..2]);
+        rows.iter().for_each(|row| table.row(*row));
+        table
     }
 }

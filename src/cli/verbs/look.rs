@@ -1,151 +1,26 @@
-//! `list`, `show`, `logs` and `explain`.
+//! `show`, `logs` and `explain`.
 
-use crate::app::explain::{LaneWhy, Reasons, TaskWhy, Why};
-use crate::app::list::{Filter, Shown};
+use crate::app::explain::{LaneWhy, TaskWhy, Why};
+use crate::app::list::Shown;
 use crate::app::logs::Stream;
 use crate::app::{App, AppError, Obstacle};
-use crate::cli::args::{ExplainArgs, ListArgs, LogsArgs, OutputFormat, ShowArgs, TaskState};
+use crate::cli::args::{ExplainArgs, LogsArgs, OutputFormat, ShowArgs};
 use crate::cli::console::{Answer, Console, Stop};
 use crate::cli::escape::escape_lines;
 use crate::cli::exit::Exit;
-use crate::cli::style::{Tone, age};
+use crate::cli::style::Tone;
 use crate::cli::table::{Column, Table};
 use crate::cli::{json, words};
 use crate::model::time::format_duration;
 use crate::model::{Status, Task, TaskId};
 use serde_json::{Value, json};
 
-const COLUMNS: [Column; 11] = [
-    Column::new("ID"),
-    Column::new("USER"),
-    Column::new("STATUS"),
-    Column::new("PRIO"),
-    Column::new("AGE"),
-    Column::wide("PROJECT"),
-    Column::wide("LANES"),
-    Column::wide("ATTEMPT"),
-    Column::wide("LABEL"),
-    Column::new("REASON"),
-    Column::new("COMMAND"),
-];
-
-/// `luzia list`.
-pub fn list(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
-    let filter = Filter {
-        all: args.all,
-        states: args.states.iter().map(|state| state_of(*state)).collect(),
-        user: args.user.as_deref().map(|user| crate::app::enqueue::name("user", user)).transpose()?,
-        lane: args.lane.as_deref().map(|lane| app.lane(lane)).transpose()?,
-    };
-    let key = args.sort.as_deref().map(sort_key).transpose()?;
-    let limit = args.limit.unwrap_or(usize::MAX);
-    let (mut tasks, mut bad) = (Vec::new(), Vec::new());
-    let may_stop = key.is_none();
-    app.list(
-        &filter,
-        &mut |task| {
-            tasks.push(task);
-            !may_stop || tasks.len() < limit
-        },
-        &mut |error| bad.push(error),
-    )?;
-    if let Some(key) = key {
-        tasks.sort_by_cached_key(|task| (key(task), task.id));
-    }
-    tasks.truncate(limit);
-    for error in &bad {
-        console.say(&format!("warning: {error}"));
-    }
-    let mut reasons = app.reasons()?;
-    if console.is_json() {
-        let mut items = Vec::with_capacity(tasks.len());
-        for task in &tasks {
-            items.push(task_json(app, task, reason(&mut reasons, task)?, console)?);
-        }
-        console.items("list", items)?;
-        return Ok(Exit::Done.code());
-    }
-    let mut table = Table::new(&COLUMNS);
-    for task in &tasks {
-        let reason = if console.format == OutputFormat::Name { None } else { reason(&mut reasons, task)? };
-        table.toned_row(row(task, reason.as_ref(), console));
-    }
-    if !table.is_empty() || console.format != OutputFormat::Name {
-        console.table(&table)?;
-    }
-    Ok(Exit::Done.code())
-}
-
-fn reason(reasons: &mut Reasons<'_>, task: &Task) -> Result<Option<Obstacle>, AppError> {
-    if task.status == Status::Pending { reasons.first_obstacle(task) } else { Ok(None) }
-}
-
-fn state_of(state: TaskState) -> Status {
-    match state {
-        TaskState::Pending => Status::Pending,
-        TaskState::Running => Status::Running,
-        TaskState::Waiting => Status::Waiting,
-        TaskState::Completed => Status::Completed,
-        TaskState::Failed => Status::Failed,
-        TaskState::Timeout => Status::Timeout,
-        TaskState::Cancelled => Status::Cancelled,
-    }
-}
-
-type SortKey = fn(&Task) -> (String, i64);
-
-fn sort_key(key: &str) -> Result<SortKey, AppError> {
-    Ok(match key {
-        "id" => |task| (String::new(), i64::try_from(task.id.0).unwrap_or(i64::MAX)),
-        "user" => |task| (task.user.to_string(), 0),
-        "status" => |task| (String::new(), task.status as i64),
-        "priority" => |task| (String::new(), i64::from(task.priority.number())),
-        "age" | "created_at" => |task| (String::new(), task.created_at.0),
-        "due_at" => |task| (String::new(), task.due_at.map_or(i64::MAX, |at| at.0)),
-        other => {
-            return Err(AppError::usage(format!("\"{other}\" is no key to sort by"))
-                .hint("sort by id, user, status, priority, created_at or due_at"));
-        }
-    })
-}
-
-fn tone(status: Status) -> Tone {
+pub(super) fn tone(status: Status) -> Tone {
     match status {
         Status::Pending | Status::Waiting => Tone::Plain,
         Status::Running | Status::Completed => Tone::Good,
         Status::Failed | Status::Timeout => Tone::Bad,
         Status::Cancelled => Tone::Faint,
-    }
-}
-
-fn row(task: &Task, reason: Option<&Obstacle>, console: &Console) -> Vec<(String, Tone)> {
-    let plain = |text: String| (text, Tone::Plain);
-    let reason = match (reason, &task.outcome) {
-        (Some(obstacle), _) => obstacle.word().to_owned(),
-        (None, Some(outcome)) => outcome_word(task, outcome.exit_code, outcome.signal),
-        (None, None) => String::new(),
-    };
-    vec![
-        plain(task.id.to_string()),
-        plain(task.user.to_string()),
-        (task.status.to_string(), tone(task.status)),
-        plain(task.priority.number().to_string()),
-        plain(age(console.now, task.created_at)),
-        plain(task.project.as_ref().map(ToString::to_string).unwrap_or_default()),
-        plain(json::task_lanes(task).join(",")),
-        plain(task.attempt().to_string()),
-        plain(task.label.clone().unwrap_or_default()),
-        plain(reason),
-        plain(task.command.join(" ")),
-    ]
-}
-
-fn outcome_word(task: &Task, exit_code: Option<i32>, signal: Option<i32>) -> String {
-    match (exit_code, signal) {
-        (Some(0), _) => String::new(),
-        (Some(code), _) => format!("exit={code}"),
-        (None, Some(signal)) => format!("signal={signal}"),
-        (None, None) => task.outcome.as_ref().and_then(|outcome| outcome.cancel_reason.clone()).unwrap_or_default(),
     }
 }
 
@@ -158,7 +33,12 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
     Ok(value)
 }
 
-fn task_json(app: &App, task: &Task, reason: Option<Obstacle>, console: &Console) -> Result<Value, AppError> {
+pub(super) fn task_json(
+    app: &App,
+    task: &Task,
+    reason: Option<Obstacle>,
+    console: &Console,
+) -> Result<Value, AppError> {
     let mut value = running_json(app, task)?;
     if let (Value::Object(members), Some(obstacle)) = (&mut value, reason) {
         members.insert("reason".into(), obstacle.word().into());

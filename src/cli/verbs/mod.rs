@@ -1,6 +1,7 @@
 //! The verbs: each asks its use case and puts the answer into words.
 
 pub mod demo;
+pub mod list;
 pub mod locks;
 pub mod look;
 pub mod status;

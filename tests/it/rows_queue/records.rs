@@ -97,6 +97,37 @@ fn every_waiting_task_of_a_long_list_has_its_reason() {
 }
 
 #[test]
+fn a_long_list_is_whole_in_every_form_and_has_one_heading() {
+    let place = Place::new();
+    let user = |at: usize| if at == 1100 { "a-very-long-name-of-a-user" } else { "al" };
+    let line = |at| format!("{{\"user\":\"{}\",\"command\":[\"true\"]}}\n", user(at));
+    std::fs::write(place.path("many.jsonl"), (1..=1200).map(line).collect::<String>()).unwrap();
+    place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+    let expected: Vec<String> = (1..=1200).map(|at| format!("task_{at}")).collect();
+    let first_words = |out: &str| -> Vec<String> {
+        out.lines().map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(first_words(&place.ok(&["list", "-o", "name"]).out), expected);
+    let table = place.ok(&["list"]).out;
+    assert_eq!(first_words(&table)[0], "ID");
+    assert_eq!(first_words(&table)[1..], expected[..], "one heading, and no page has one of its own");
+    let column = |line: &str| line.find("pending");
+    let columns: Vec<Option<usize>> = table.lines().skip(1).map(column).collect();
+    assert!(columns.iter().all(Option::is_some) && columns.is_sorted(), "no column gets narrower");
+    assert!(columns[0] < columns[1199], "a page has the width that its cells need");
+    let ids = |items: &[serde_json::Value]| -> Vec<String> {
+        items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(place.json(&["list"])["items"].as_array().unwrap()), expected);
+    let lines = place.ok(&["list", "-o", "jsonl"]).out;
+    let items: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(ids(&items), expected);
+    let last = place.ok(&["list", "-n", "600", "--sort", "user", "-o", "name"]).out;
+    assert_eq!(first_words(&last)[0], "task_1100", "sorted before it is cut");
+    assert_eq!(first_words(&last).len(), 600);
+}
+
+#[test]
 fn lists_filter_sort_and_take_every_form() {
     let place = Place::new();
     let slow = place.enqueue(&["-u", "bob", "--priority", "9", "--thread", "7", "--label", "b", "--", "true"]);

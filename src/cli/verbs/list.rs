@@ -1,0 +1,200 @@
+//! `list`: tasks, written page by page while they are read, so that a queue of any length fits into memory.
+
+use super::look::{task_json, tone};
+use crate::app::explain::Reasons;
+use crate::app::list::Filter;
+use crate::app::{App, AppError, Obstacle};
+use crate::cli::args::{ListArgs, OutputFormat, TaskState};
+use crate::cli::console::{Answer, Console, Stop};
+use crate::cli::exit::Exit;
+use crate::cli::json;
+use crate::cli::style::{Tone, age};
+use crate::cli::table::{Column, Table};
+use crate::model::{Status, Task};
+
+/// How many tasks are written at once.
+const PAGE: usize = 500;
+
+const COLUMNS: [Column; 11] = [
+    Column::new("ID"),
+    Column::new("USER"),
+    Column::new("STATUS"),
+    Column::new("PRIO"),
+    Column::new("AGE"),
+    Column::wide("PROJECT"),
+    Column::wide("LANES"),
+    Column::wide("ATTEMPT"),
+    Column::wide("LABEL"),
+    Column::new("REASON"),
+    Column::new("COMMAND"),
+];
+
+/// `luzia list`.
+pub fn list(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
+    let filter = Filter {
+        all: args.all,
+        states: args.states.iter().map(|state| state_of(*state)).collect(),
+        user: args.user.as_deref().map(|user| crate::app::enqueue::name("user", user)).transpose()?,
+        lane: args.lane.as_deref().map(|lane| app.lane(lane)).transpose()?,
+    };
+    let key = args.sort.as_deref().map(sort_key).transpose()?;
+    let limit = args.limit.unwrap_or(usize::MAX);
+    let mut listing = Listing::begin(app, console)?;
+    if let Some(key) = key {
+        let mut tasks = Vec::new();
+        app.list(&filter, &mut |found| {
+            match found {
+                Ok(task) => tasks.push(task),
+                Err(error) => listing.warn(&error),
+            }
+            true
+        })?;
+        tasks.sort_by_cached_key(|task| (key(task), task.id));
+        tasks.into_iter().take(limit).try_for_each(|task| listing.push(task))?;
+        return listing.end();
+    }
+    let (mut count, mut stopped) = (0, None);
+    app.list(&filter, &mut |found| {
+        match found {
+            // With a limit of none, the first one says stop.
+            Ok(_) if count >= limit => return false,
+            Ok(task) => {
+                count += 1;
+                stopped = listing.push(task).err();
+            }
+            Err(error) => listing.warn(&error),
+        }
+        stopped.is_none() && count < limit
+    })?;
+    match stopped {
+        Some(stop) => Err(stop),
+        None => listing.end(),
+    }
+}
+
+/// A list that is being written.
+struct Listing<'a, 'c, 'w> {
+    app: &'a App,
+    console: &'c mut Console<'w>,
+    reasons: Reasons<'a>,
+    form: Form,
+}
+
+/// What was taken in and not written yet, in its form.
+enum Form {
+    Table(Table),
+    Names(Vec<String>),
+    Json(json::Items),
+}
+
+impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
+    fn begin(app: &'a App, console: &'c mut Console<'w>) -> Result<Self, AppError> {
+        let form = match console.format {
+            OutputFormat::Table | OutputFormat::Wide => Form::Table(Table::new(&COLUMNS)),
+            OutputFormat::Name => Form::Names(Vec::new()),
+            OutputFormat::Json => Form::Json(json::Items::document("list")),
+            OutputFormat::Jsonl => Form::Json(json::Items::lines()),
+        };
+        Ok(Self { app, reasons: app.reasons()?, console, form })
+    }
+
+    fn push(&mut self, task: Task) -> Result<(), Stop> {
+        let wants_reason = task.status == Status::Pending && !matches!(self.form, Form::Names(_));
+        let reason = if wants_reason { self.reasons.first_obstacle(&task)? } else { None };
+        let waiting = match &mut self.form {
+            Form::Table(table) => {
+                table.toned_row(row(&task, reason.as_ref(), self.console));
+                table.len()
+            }
+            Form::Names(names) => {
+                names.push(format!("{}\n", task.id));
+                names.len()
+            }
+            Form::Json(items) => {
+                items.push(&task_json(self.app, &task, reason, self.console)?);
+                items.waiting()
+            }
+        };
+        if waiting < PAGE { Ok(()) } else { self.write() }
+    }
+
+    fn write(&mut self) -> Result<(), Stop> {
+        match &mut self.form {
+            Form::Table(table) => self.console.page(table),
+            Form::Names(names) => self.console.out(&std::mem::take(names).concat()),
+            Form::Json(items) => self.console.out(&items.page()),
+        }
+    }
+
+    fn warn(&mut self, error: &AppError) {
+        self.console.say(&format!("warning: {error}"));
+    }
+
+    fn end(mut self) -> Answer {
+        match self.form {
+            Form::Json(items) => self.console.out(&items.end())?,
+            Form::Table(_) | Form::Names(_) => self.write()?,
+        }
+        Ok(Exit::Done.code())
+    }
+}
+
+fn state_of(state: TaskState) -> Status {
+    match state {
+        TaskState::Pending => Status::Pending,
+        TaskState::Running => Status::Running,
+        TaskState::Waiting => Status::Waiting,
+        TaskState::Completed => Status::Completed,
+        TaskState::Failed => Status::Failed,
+        TaskState::Timeout => Status::Timeout,
+        TaskState::Cancelled => Status::Cancelled,
+    }
+}
+
+type SortKey = fn(&Task) -> (String, i64);
+
+fn sort_key(key: &str) -> Result<SortKey, AppError> {
+    Ok(match key {
+        "id" => |task| (String::new(), i64::try_from(task.id.0).unwrap_or(i64::MAX)),
+        "user" => |task| (task.user.to_string(), 0),
+        "status" => |task| (String::new(), task.status as i64),
+        "priority" => |task| (String::new(), i64::from(task.priority.number())),
+        "age" | "created_at" => |task| (String::new(), task.created_at.0),
+        "due_at" => |task| (String::new(), task.due_at.map_or(i64::MAX, |at| at.0)),
+        other => {
+            return Err(AppError::usage(format!("\"{other}\" is no key to sort by"))
+                .hint("sort by id, user, status, priority, created_at or due_at"));
+        }
+    })
+}
+
+fn row(task: &Task, reason: Option<&Obstacle>, console: &Console) -> Vec<(String, Tone)> {
+    let plain = |text: String| (text, Tone::Plain);
+    let reason = match (reason, &task.outcome) {
+        (Some(obstacle), _) => obstacle.word().to_owned(),
+        (None, Some(outcome)) => outcome_word(task, outcome.exit_code, outcome.signal),
+        (None, None) => String::new(),
+    };
+    vec![
+        plain(task.id.to_string()),
+        plain(task.user.to_string()),
+        (task.status.to_string(), tone(task.status)),
+        plain(task.priority.number().to_string()),
+        plain(age(console.now, task.created_at)),
+        plain(task.project.as_ref().map(ToString::to_string).unwrap_or_default()),
+        plain(json::task_lanes(task).join(",")),
+        plain(task.attempt().to_string()),
+        plain(task.label.clone().unwrap_or_default()),
+        plain(reason),
+        plain(task.command.join(" ")),
+    ]
+}
+
+fn outcome_word(task: &Task, exit_code: Option<i32>, signal: Option<i32>) -> String {
+    match (exit_code, signal) {
+        (Some(0), _) => String::new(),
+        (Some(code), _) => format!("exit={code}"),
+        (None, Some(signal)) => format!("signal={signal}"),
+        (None, None) => task.outcome.as_ref().and_then(|outcome| outcome.cancel_reason.clone()).unwrap_or_default(),
+    }
+}

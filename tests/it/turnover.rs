@@ -83,3 +83,21 @@ fn a_turn_that_somebody_keeps_delays_a_pass_and_does_not_stop_it() {
     place.drain();
     assert_eq!(place.json(&["list", "-a", "--state", "completed"])["items"].as_array().unwrap().len(), 5);
 }
+
+#[test]
+fn all_that_becomes_free_by_one_end_is_taken_at_once() {
+    let place = Place::new();
+    let gate = place.gate("gate");
+    place.enqueue(&["-u", "alice", "--thread", "7", "--shell", &format!("cat {gate}")]);
+    let rest: Vec<String> = [["bob", "7"], ["alice", "8"]]
+        .map(|[user, thread]| place.enqueue(&["-u", user, "--thread", thread, "--", "sleep", "60"]))
+        .into();
+    place.ok(&["dispatch"]);
+    place.until_status("1", "running");
+    assert_eq!((place.status(&rest[0]), place.status(&rest[1])), ("pending".into(), "pending".into()));
+    place.open_gate("gate");
+    // Nobody else makes a pass, and both go on until they are cancelled.
+    place.until_status(&rest[0], "running");
+    place.until_status(&rest[1], "running");
+    place.ok(&["cancel", &rest[0], &rest[1]]);
+}

@@ -84,6 +84,8 @@ pub enum Open {
 pub trait Handle: Send {
     /// Reads from the start, at most `cap` bytes; a longer file is an error of kind `FileTooLarge`.
     fn read_all(&mut self, cap: u64) -> io::Result<Vec<u8>>;
+    /// Reads at most `most` bytes at an offset; fewer only where the file ends.
+    fn read_part(&mut self, from: u64, most: usize) -> io::Result<Vec<u8>>;
     /// Writes at the current end (or appends), all or an error.
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Overwrites from the start in one call (pwrite(2)); the length does not shrink.

@@ -7,6 +7,11 @@ use crate::model::{LaneName, TaskId, Timestamp};
 use crate::os::Open;
 use serde_json::{Value, json};
 
+/// How much of a day's events is read at once.
+const PART_BYTES: u64 = 256 * 1024;
+/// By how much an event may stand behind a later one: their writers took the time before they wrote.
+const OUT_OF_ORDER_MS: i64 = 60_000;
+
 /// One event, with what is known of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
@@ -93,14 +98,37 @@ impl Store {
         days.sort_unstable();
         let mut events = Vec::new();
         for day in days {
-            let path = layout::events(&day);
-            let Some(mut file) = self.open(&path, Open::ReadOnly)? else { continue };
-            let bytes = file.read_all(u64::MAX).map_err(super::StoreError::io("read", &path))?;
-            for line in bytes.split(|byte| *byte == b'\n') {
-                events.extend(decode(line).filter(|event| event.at >= since));
+            for part in self.last_parts(&layout::events(&day), since)? {
+                events.extend(part.split(|byte| *byte == b'\n').filter_map(decode).filter(|event| event.at >= since));
             }
         }
         Ok(events)
+    }
+
+    /// The end of a day's events, in parts of whole lines: from the last part that begins well before `since`. A day may
+    /// have hundreds of megabytes of events.
+    fn last_parts(&self, path: &str, since: Timestamp) -> Result<Vec<Vec<u8>>> {
+        let failed = || super::StoreError::io("read", path);
+        let Some(mut file) = self.open(path, Open::ReadOnly)? else { return Ok(Vec::new()) };
+        let mut begin = file.meta().map_err(failed())?.size;
+        let (mut parts, mut rest) = (Vec::new(), Vec::new());
+        while begin > 0 {
+            let length = begin.min(PART_BYTES);
+            begin -= length;
+            let mut part = file.read_part(begin, usize::try_from(length).unwrap_or(0)).map_err(failed())?;
+            part.append(&mut rest);
+            // What stands before the first end of a line belongs to a line of the part before.
+            let first = part.iter().position(|byte| *byte == b'\n').map_or(part.len(), |at| at + 1);
+            let lines = if begin == 0 { std::mem::take(&mut part) } else { part.split_off(first) };
+            rest = part;
+            let head = lines.split(|byte| *byte == b'\n').next().and_then(decode);
+            parts.push(lines);
+            if head.is_some_and(|event| event.at.plus_ms(OUT_OF_ORDER_MS) < since) {
+                break;
+            }
+        }
+        parts.reverse();
+        Ok(parts)
     }
 }
 

@@ -7,6 +7,7 @@ mod budget;
 mod demo;
 mod doctor;
 mod environment;
+mod event_log;
 mod generated;
 mod harness;
 mod kill;

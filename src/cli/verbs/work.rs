@@ -148,8 +148,8 @@ pub fn run(
     {
         return Err(stop);
     }
-    for line in app.event_messages(task.id, task.created_at)? {
-        console.log(&line);
+    if console.verbose {
+        app.event_messages(task.id, task.created_at)?.iter().for_each(|line| console.log(line));
     }
     if console.is_json() {
         let value = json::single("run", json::task(&task));

@@ -55,6 +55,19 @@ impl Handle for RealHandle {
         }
     }
 
+    fn read_part(&mut self, from: u64, most: usize) -> io::Result<Vec<u8>> {
+        let (mut bytes, mut done) = (vec![0; most], 0);
+        while done < most {
+            let got = retry_on_intr(|| pread(&self.file, &mut bytes[done..], from + done as u64))?;
+            if got == 0 {
+                break;
+            }
+            done += got;
+        }
+        bytes.truncate(done);
+        Ok(bytes)
+    }
+
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         seek(&self.file, SeekFrom::End(0))?;
         let mut rest = bytes;

@@ -6,9 +6,13 @@ use crate::model::time::{format_duration, parse_duration};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
 use crate::store::{DEFAULT_GRACE_MS, Event};
 use serde_json::json;
+use std::sync::Arc;
 
 /// The longest text that travels in an argument, in bytes; a longer one goes to standard input (`supervision.md`).
 pub const LONGEST_ARGUMENT: usize = 100_000;
+
+/// Of how many tasks of a batch the events are written in one piece.
+const EVENTS_AT_ONCE: usize = 1000;
 
 /// Variables that change how programs load or what shells run at their start; never taken over.
 pub const LOADER_VARIABLES: [&str; 12] = [
@@ -74,7 +78,7 @@ pub struct NewTask {
 /// The process that asks: what a task takes over from it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Caller {
-    /// Its environment.
+    /// What a task takes over of its environment (see [`inherited`]).
     pub env: Environment,
     /// Its working directory; `None` when it is not UTF-8 or cannot be read.
     pub cwd: Option<String>,
@@ -155,7 +159,9 @@ impl App {
             let data = json!({ "priority": task.priority.number() });
             Event::of("enqueued", task).in_lane(&LaneName::user(&task.user)).with(data)
         };
-        self.store.note_all(tasks.iter().map(event));
+        for some in tasks.chunks(EVENTS_AT_ONCE) {
+            self.store.note_all(some.iter().map(event));
+        }
         Ok(())
     }
 
@@ -265,9 +271,10 @@ impl App {
     }
 
     fn env_of(&self, new: &NewTask, caller: &Caller) -> Result<Environment, AppError> {
-        let is_taken =
-            |key: &[u8]| !key.starts_with(b"LUZIA_") && !LOADER_VARIABLES.iter().any(|bad| bad.as_bytes() == key);
-        let mut env: Environment = caller.env.iter().filter(|(key, _)| is_taken(key)).cloned().collect();
+        if new.env.is_empty() {
+            return Ok(Arc::clone(&caller.env));
+        }
+        let mut env = Vec::clone(&caller.env);
         for pair in &new.env {
             let (key, value) = pair.split_once('=').ok_or_else(|| bad_env(pair, "it has no `=`"))?;
             let head = key.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
@@ -287,8 +294,16 @@ impl App {
             env.retain(|(other, _)| other != key.as_bytes());
             env.push((key.as_bytes().to_vec(), value.as_bytes().to_vec()));
         }
-        Ok(env)
+        Ok(Arc::new(env))
     }
+}
+
+/// What a task takes over of the environment of the process that asks for it: neither luzia's own variables nor those
+/// that change how programs load.
+pub fn inherited(mut env: Vec<(Vec<u8>, Vec<u8>)>) -> Environment {
+    let is_loader = |key: &[u8]| LOADER_VARIABLES.iter().any(|bad| bad.as_bytes() == key);
+    env.retain(|(key, _)| !key.starts_with(b"LUZIA_") && !is_loader(key));
+    Arc::new(env)
 }
 
 /// A configured conductor directory with its placeholders filled in; names are encoded, because `..` is a legal name.

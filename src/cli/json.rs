@@ -226,7 +226,7 @@ mod tests {
             stdin: None,
             label: None,
             key: None,
-            env: vec![(b"SECRET".to_vec(), b"x".to_vec())],
+            env: vec![(b"SECRET".to_vec(), b"x".to_vec())].into(),
             cwd: "/".into(),
             umask: 0o022,
             conductor_dir: "/c".into(),

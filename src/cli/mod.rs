@@ -348,7 +348,7 @@ fn account() -> String {
 
 fn caller(names_user: bool) -> Caller {
     Caller {
-        env: term::environment(),
+        env: crate::app::enqueue::inherited(term::environment()),
         cwd: term::working_directory().ok(),
         umask: term::umask(),
         // To look an account up takes longer than to queue a task, so it is done only where the name is needed.

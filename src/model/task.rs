@@ -4,6 +4,7 @@ use super::lane::LaneName;
 use super::name::Name;
 use super::time::Timestamp;
 use std::fmt;
+use std::sync::Arc;
 
 /// The number of a task, written `task_<n>`; also its sequence, which orders the queue. Never given twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -144,8 +145,8 @@ impl Tier {
     }
 }
 
-/// Variables and their values, as bytes.
-pub type Environment = Vec<(Vec<u8>, Vec<u8>)>;
+/// Variables and their values, as bytes; shared by the tasks of a batch.
+pub type Environment = Arc<Vec<(Vec<u8>, Vec<u8>)>>;
 
 /// One accepted task, from its request to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]

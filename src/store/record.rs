@@ -7,9 +7,10 @@ use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 #[derive(Serialize, Deserialize)]
-struct TaskFile {
+struct TaskFile<'a> {
     v: u64,
     id: String,
     status: String,
@@ -28,7 +29,7 @@ struct TaskFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     #[serde(default)]
-    env: Vec<(String, String)>,
+    env: TextPairs<'a>,
     /// Pairs that are not UTF-8, as hex digits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     env_hex: Vec<(String, String)>,
@@ -164,7 +165,7 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
 /// Reads a task record. `user` is the user of the lane in which it stands, for records that name none.
 pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task> {
     let read = object::text(bytes).and_then(serde_json::from_str);
-    let file: TaskFile = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
+    let file: TaskFile<'static> = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
     match file.v {
         FORMAT_VERSION => {}
         0 => return Err(StoreError::corrupt(path, "there was no version 0")),
@@ -303,28 +304,29 @@ fn decode_outcome(file: OutcomeFile) -> std::result::Result<Outcome, String> {
     })
 }
 
-type TextPairs = Vec<(String, String)>;
+type TextPairs<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
 
-fn encode_env(env: &[(Vec<u8>, Vec<u8>)]) -> (TextPairs, TextPairs) {
+fn encode_env(env: &[(Vec<u8>, Vec<u8>)]) -> (TextPairs<'_>, Vec<(String, String)>) {
     let (mut plain, mut hex) = (Vec::new(), Vec::new());
     for (key, value) in env {
         match (std::str::from_utf8(key), std::str::from_utf8(value)) {
-            (Ok(key), Ok(value)) => plain.push((key.to_owned(), value.to_owned())),
+            (Ok(key), Ok(value)) => plain.push((key.into(), value.into())),
             _ => hex.push((to_hex(key), to_hex(value))),
         }
     }
     (plain, hex)
 }
 
-fn decode_env(plain: TextPairs, hex: &[(String, String)]) -> std::result::Result<Environment, String> {
-    let mut env: Environment = plain.into_iter().map(|(key, value)| (key.into_bytes(), value.into_bytes())).collect();
+fn decode_env(plain: TextPairs<'_>, hex: &[(String, String)]) -> std::result::Result<Environment, String> {
+    let bytes = |text: Cow<'_, str>| text.into_owned().into_bytes();
+    let mut env: Vec<_> = plain.into_iter().map(|(key, value)| (bytes(key), bytes(value))).collect();
     for (key, value) in hex {
         env.push((from_hex(key)?, from_hex(value)?));
     }
     let bad = |(key, value): &(Vec<u8>, Vec<u8>)| {
         key.is_empty() || key.contains(&b'=') || key.contains(&0) || value.contains(&0)
     };
-    if env.iter().any(bad) { Err("its environment has an impossible variable".into()) } else { Ok(env) }
+    if env.iter().any(bad) { Err("its environment has an impossible variable".into()) } else { Ok(env.into()) }
 }
 
 fn to_hex(bytes: &[u8]) -> String {
@@ -361,7 +363,7 @@ pub(crate) mod tests {
             stdin: None,
             label: None,
             key: None,
-            env: vec![(b"A".to_vec(), b"b=c".to_vec()), (b"RAW".to_vec(), vec![0xff, 0x20])],
+            env: vec![(b"A".to_vec(), b"b=c".to_vec()), (b"RAW".to_vec(), vec![0xff, 0x20])].into(),
             cwd: "/".into(),
             umask: 0o027,
             conductor_dir: "/c".into(),

@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn luzias_own_variables_are_never_taken_from_outside() {
         let mut task = task(3);
-        task.env.push((b"LUZIA_TASK_ID".to_vec(), b"task_1".to_vec()));
+        task.env = vec![(b"LUZIA_TASK_ID".to_vec(), b"task_1".to_vec())].into();
         let env = environment(&task, "/s", "/c", &[]);
         let ids: Vec<_> = env.iter().filter(|(key, _)| key == b"LUZIA_TASK_ID").collect();
         assert_eq!(ids, [&(b"LUZIA_TASK_ID".to_vec(), b"task_3".to_vec())]);

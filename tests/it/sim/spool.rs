@@ -34,7 +34,7 @@ pub fn task(id: TaskId) -> Task {
         stdin: None,
         label: None,
         key: None,
-        env: Vec::new(),
+        env: std::sync::Arc::default(),
         cwd: "/".into(),
         umask: 0o027,
         conductor_dir: "/c".into(),

@@ -90,7 +90,7 @@ impl App {
         // An empty folder that a crash left is no task: what looks like work is counted before it is waited for. What
         // only a newer luzia can start is not waited for.
         let blocked: u64 = pass.left.iter().map(|left| left.blocked).sum();
-        Ok(self.store.is_queue_empty()? || self.store.counts()?.total() <= blocked)
+        Ok(self.store.is_queue_empty()? || !self.store.has_more_waiting_than(blocked)?)
     }
 
     /// Dispatches for ever: at every change, when something is due, and every `poll` in case a change was not seen.

@@ -2,7 +2,7 @@
 //! Changes nothing.
 
 use super::error::{Result, StoreError};
-use super::guard::Guards;
+use super::guard::{Guards, bucket};
 use super::{Store, layout, sidecar};
 use crate::model::judgement::{Evidence, Judge, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::lane::split_slot_stem;
@@ -59,6 +59,9 @@ pub fn lock_state(verdict: &Verdict) -> &'static str {
         Verdict::Refused { .. } => "refused",
     }
 }
+
+/// How many locks are judged under one hold of a guard when all are listed.
+const JUDGED_AT_ONCE: usize = 8;
 
 /// The limits of time by which locks are judged.
 #[derive(Clone, Copy)]
@@ -202,23 +205,29 @@ impl Store {
 
     /// Every lock there is, each judged under its lane's guard, ordered by the time of its last refresh (S0.27).
     pub fn all_locks(&self, timeout_ms: impl Fn(&LaneName) -> u64, judge: Judge) -> Result<Vec<LockView>> {
-        let mut views = Vec::new();
+        let (mut views, mut known) = (Vec::new(), Vec::new());
         for (stem, slot) in self.lock_stems()? {
-            let Some(lane) = self.lane_of_stem(&stem, slot)? else {
-                views.push(LockView {
+            match self.lane_of_stem(&stem, slot)? {
+                Some(lane) => known.push((bucket(&lane), lane, slot)),
+                None => views.push(LockView {
                     lane: None,
                     stem: crate::model::lane::slot_stem(&stem, slot),
                     slot,
                     sidecar: Sidecar::Missing,
                     verdict: Verdict::Refused { why: Reason::NotProvenDead },
                     age_ms: 0,
-                });
-                continue;
-            };
-            let limits = Limits { timeout_ms: timeout_ms(&lane), max_age_ms: None };
-            let _guards = self.enter_to_look(&lane)?;
-            let view = self.view(&stem, slot, limits, judge)?;
-            views.extend(view.map(|view| LockView { lane: Some(lane.clone()), ..view }));
+                }),
+            }
+        }
+        // Lanes that share a guard are looked at together, but few at a time, so that nobody waits for it for long.
+        known.sort_by_key(|(bucket, ..)| *bucket);
+        for some in known.chunk_by(|one, next| one.0 == next.0).flat_map(|group| group.chunks(JUDGED_AT_ONCE)) {
+            let _guards = self.enter_to_look(&some[0].1)?;
+            for (_, lane, slot) in some {
+                let limits = Limits { timeout_ms: timeout_ms(lane), max_age_ms: None };
+                let view = self.view(&lane.stem(), *slot, limits, judge)?;
+                views.extend(view.map(|view| LockView { lane: Some(lane.clone()), ..view }));
+            }
         }
         let locked_at = |view: &LockView| view.record().and_then(|record| record.refreshed_at.or(record.acquired_at));
         views.sort_by_cached_key(|view| (locked_at(view), view.stem.clone()));

@@ -7,6 +7,9 @@ use crate::model::TaskId;
 use crate::os::{Entry, FileKind, Handle, Meta, Open, Published};
 use std::io::ErrorKind;
 
+/// How many folders are listed before the first of them is looked at.
+const LISTED_AT_ONCE: usize = 2048;
+
 /// What came of giving a record its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Publication {
@@ -55,6 +58,22 @@ impl Store {
         }
     }
 
+    /// The same of many folders, one after the other as far as `sink` says to go on; of some of them at once.
+    pub(crate) fn list_each(&self, paths: &[String], sink: &mut dyn FnMut(usize, Vec<Entry>) -> bool) -> Result<()> {
+        for (part, some) in paths.chunks(LISTED_AT_ONCE).enumerate() {
+            for (at, found) in self.vfs.list_many(some).into_iter().enumerate() {
+                let entries = match found {
+                    Err(error) if error.kind() == ErrorKind::NotADirectory => Vec::new(),
+                    other => other.map_err(StoreError::io("list", &some[at]))?.unwrap_or_default(),
+                };
+                if !sink(part * LISTED_AT_ONCE + at, entries) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The names of the folders in a folder. Whatever else lies there is not luzia's, and is left out.
     pub(crate) fn folders(&self, path: &str) -> Result<Vec<String>> {
         let is_folder = |entry: &Entry| entry.kind == FileKind::Dir;
@@ -63,15 +82,13 @@ impl Store {
 
     /// The folders in a folder whose names are numbers, in their order.
     pub(crate) fn numbered_folders(&self, path: &str) -> Result<Vec<u64>> {
-        let mut numbers: Vec<u64> = self.folders(path)?.iter().filter_map(|name| spelling::number(name)).collect();
-        numbers.sort_unstable();
-        Ok(numbers)
+        Ok(numbered(&self.list(path)?))
     }
 
     /// The numbers of the task records in a folder, by their names. A name of that form is a record's, whatever stands
     /// there; every other one is not luzia's, and is left out.
     pub(crate) fn records(&self, path: &str) -> Result<Vec<TaskId>> {
-        Ok(self.list(path)?.iter().filter_map(|entry| layout::id_in(&entry.name)).collect())
+        Ok(records_in(&self.list(path)?).collect())
     }
 
     pub(crate) fn unlink(&self, path: &str) -> Result<bool> {
@@ -155,4 +172,17 @@ impl Store {
         }
         if durable { self.sync_dir(folder) } else { Ok(()) }
     }
+}
+
+/// The folders among entries whose names are numbers, in their order.
+pub(crate) fn numbered(entries: &[Entry]) -> Vec<u64> {
+    let folders = entries.iter().filter(|entry| entry.kind == FileKind::Dir);
+    let mut numbers: Vec<u64> = folders.filter_map(|entry| spelling::number(&entry.name)).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// The task records among entries.
+pub(crate) fn records_in(entries: &[Entry]) -> impl Iterator<Item = TaskId> {
+    entries.iter().filter_map(|entry| layout::id_in(&entry.name))
 }

@@ -1,11 +1,13 @@
 //! Overviews: counts of pending tasks by names only, the records of a place, and what `doctor` looks at. Changes nothing.
 
 use super::error::{Result, StoreError};
+use super::publish::{numbered, records_in};
 use super::spool::Place;
 use super::{Store, layout, spelling};
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
 use crate::os::FileKind;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// How many tasks stand where.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -14,13 +16,6 @@ pub struct Counts {
     pub pending: [u64; 3],
     /// Parked tasks: not due, or after another.
     pub parked: u64,
-}
-
-impl Counts {
-    /// All of them.
-    pub fn total(&self) -> u64 {
-        self.pending.iter().sum::<u64>() + self.parked
-    }
 }
 
 /// Something in the state directory that should not be there.
@@ -32,8 +27,32 @@ pub struct Problem {
     pub what: String,
 }
 
-/// Folders whose records belong together in the order of their numbers, each with its place.
-type Shelf = Vec<(Place, String)>;
+/// Folders whose records belong together in the order of their numbers.
+type Shelf = Vec<Folder>;
+
+/// A folder of records.
+enum Folder {
+    /// A segment of a lane.
+    Pending(Priority, Arc<str>, u64),
+    /// Any other.
+    Other(Place, String),
+}
+
+impl Folder {
+    fn place(&self) -> Place {
+        match self {
+            Self::Pending(..) => Place::Pending,
+            Self::Other(place, _) => *place,
+        }
+    }
+
+    fn path(&self) -> String {
+        match self {
+            Self::Pending(priority, stem, segment) => layout::pending_segment(*priority, stem, *segment),
+            Self::Other(_, path) => path.clone(),
+        }
+    }
+}
 
 /// A listing of records, read one by one. A shelf is only listed when its turn comes, so the first records of a long
 /// queue cost no more than those of a short one, and a task that has moved on meanwhile is in a later shelf.
@@ -47,11 +66,13 @@ impl Survey<'_> {
     /// Lists the next shelf; false when there is none.
     fn turn_to_next(&mut self) -> Result<bool> {
         let Some(shelf) = self.shelves.pop_front() else { return Ok(false) };
+        let folders: Vec<String> = shelf.iter().map(Folder::path).collect();
         let mut found = Vec::new();
-        for (place, folder) in shelf {
-            let path = |id: TaskId| format!("{folder}/{}.json", id.0);
-            found.extend(self.store.records(&folder)?.into_iter().map(|id| (place, id, path(id))));
-        }
+        self.store.list_each(&folders, &mut |at, entries| {
+            let path = |id: TaskId| format!("{}/{}.json", folders[at], id.0);
+            found.extend(records_in(&entries).map(|id| (shelf[at].place(), id, path(id))));
+            true
+        })?;
         found.sort_unstable_by_key(|(_, id, _)| *id);
         self.ids = found.into_iter();
         Ok(true)
@@ -111,17 +132,58 @@ impl Store {
     /// Counts pending tasks by names only.
     pub fn counts(&self) -> Result<Counts> {
         let mut counts = Counts::default();
-        for (at, tier) in Tier::ALL.into_iter().enumerate() {
-            for priority in tier.priorities() {
-                for lane in self.folders(&layout::pending_tier(priority))? {
-                    counts.pending[at] += self.count_lane(priority, &lane)?;
-                }
+        self.count_each(&mut |tier, count| {
+            match tier {
+                Some(tier) => counts.pending[tier as usize] += count,
+                None => counts.parked += count,
             }
-        }
-        for segment in self.numbered_folders(layout::PARKED)? {
-            counts.parked += self.count_records(&layout::parked_segment(segment))?;
-        }
+            true
+        })?;
         Ok(counts)
+    }
+
+    /// Whether more than `most` tasks are pending or parked; stops to count when it knows.
+    pub fn has_more_waiting_than(&self, most: u64) -> Result<bool> {
+        let mut total = 0;
+        self.count_each(&mut |_, count| {
+            total += count;
+            total <= most
+        })?;
+        Ok(total > most)
+    }
+
+    /// How many records each folder of the queue has, with its tier, or none for parked ones; `sink` says whether to go on.
+    fn count_each(&self, sink: &mut dyn FnMut(Option<Tier>, u64) -> bool) -> Result<()> {
+        let segments = self.pending_segments(None)?;
+        let pending = segments.into_iter().map(|folder| match &folder {
+            Folder::Pending(priority, ..) => (Some(priority.tier()), folder.path()),
+            Folder::Other(..) => (None, folder.path()),
+        });
+        let parked =
+            self.numbered_folders(layout::PARKED)?.into_iter().map(|segment| (None, layout::parked_segment(segment)));
+        let (tiers, folders): (Vec<Option<Tier>>, Vec<String>) = pending.chain(parked).unzip();
+        self.list_each(&folders, &mut |at, entries| {
+            sink(tiers[at], u64::try_from(records_in(&entries).count()).unwrap_or(u64::MAX))
+        })
+    }
+
+    /// The segments of every lane, or of one.
+    fn pending_segments(&self, wanted: Option<&str>) -> Result<Shelf> {
+        let mut lanes: Vec<(Priority, Arc<str>)> = Vec::new();
+        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
+            let stems = self.folders(&layout::pending_tier(priority))?.into_iter();
+            let wanted = stems.filter(|stem| wanted.is_none_or(|wanted| wanted == stem));
+            lanes.extend(wanted.map(|stem| (priority, stem.into())));
+        }
+        let folders: Vec<String> = lanes.iter().map(|(priority, stem)| layout::pending_lane(*priority, stem)).collect();
+        let mut segments = Vec::new();
+        self.list_each(&folders, &mut |at, entries| {
+            let (priority, stem) = &lanes[at];
+            let of = |segment| Folder::Pending(*priority, Arc::clone(stem), segment);
+            segments.extend(numbered(&entries).into_iter().map(of));
+            true
+        })?;
+        Ok(segments)
     }
 
     fn count_lane(&self, priority: Priority, stem: &str) -> Result<u64> {
@@ -138,15 +200,9 @@ impl Store {
         // A segment holds a thousand numbers, so the folders of one segment in all lanes are one shelf.
         let mut segments: BTreeMap<u64, Shelf> = self.parked_segments()?;
         let wanted = user.map(|user| LaneName::user(user).stem());
-        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            for lane in self.folders(&layout::pending_tier(priority))? {
-                if wanted.as_ref().is_some_and(|stem| *stem != lane) {
-                    continue;
-                }
-                for number in self.numbered_folders(&layout::pending_lane(priority, &lane))? {
-                    let folder = layout::pending_segment(priority, &lane, number);
-                    segments.entry(number).or_default().push((Place::Pending, folder));
-                }
+        for folder in self.pending_segments(wanted.as_deref())? {
+            if let Folder::Pending(_, _, segment) = &folder {
+                segments.entry(*segment).or_default().push(folder);
             }
         }
         Ok(self.survey(segments.into_values()))
@@ -160,21 +216,21 @@ impl Store {
     fn parked_segments(&self) -> Result<BTreeMap<u64, Shelf>> {
         let mut segments: BTreeMap<u64, Shelf> = BTreeMap::new();
         for number in self.numbered_folders(layout::PARKED)? {
-            segments.entry(number).or_default().push((Place::Parked, layout::parked_segment(number)));
+            segments.entry(number).or_default().push(Folder::Other(Place::Parked, layout::parked_segment(number)));
         }
         Ok(segments)
     }
 
     /// The tasks that run or wait for an event.
     pub fn started_tasks(&self) -> Survey<'_> {
-        let shelf = vec![(Place::Running, layout::RUNNING.to_owned()), (Place::Waiting, layout::WAITING.to_owned())];
-        self.survey([shelf])
+        let places = [(Place::Running, layout::RUNNING), (Place::Waiting, layout::WAITING)];
+        self.survey([places.map(|(place, folder)| Folder::Other(place, folder.to_owned())).into()])
     }
 
     /// The tasks that are over.
     pub fn done_tasks(&self) -> Result<Survey<'_>> {
         let days = self.folders(layout::DONE)?.into_iter();
-        Ok(self.survey([days.map(|day| (Place::Done, layout::done_day(&day))).collect()]))
+        Ok(self.survey([days.map(|day| Folder::Other(Place::Done, layout::done_day(&day))).collect()]))
     }
 
     fn survey(&self, shelves: impl IntoIterator<Item = Shelf>) -> Survey<'_> {
@@ -201,18 +257,6 @@ impl Store {
     /// How many pending tasks of one tier a user's lane has, by names only.
     pub fn tier_depth(&self, tier: Tier, stem: &str) -> Result<u64> {
         tier.priorities().map(|priority| self.count_lane(priority, stem)).sum()
-    }
-
-    /// How many pending tasks each user's lane has, by names only.
-    pub fn lane_depths(&self) -> Result<BTreeMap<String, u64>> {
-        let mut depths = BTreeMap::new();
-        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            for lane in self.folders(&layout::pending_tier(priority))? {
-                let depth = self.count_lane(priority, &lane)?;
-                *depths.entry(lane).or_insert(0) += depth;
-            }
-        }
-        Ok(depths)
     }
 
     /// The records that were set aside.

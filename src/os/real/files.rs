@@ -20,6 +20,10 @@ use std::sync::Arc;
 /// Never blocks on a FIFO, never makes a terminal ours.
 const CAREFULLY: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
+/// How many threads list directories at most, and how many directories are worth one.
+const MOST_LISTERS: usize = 8;
+const FEWEST_LISTINGS: usize = 200;
+
 const LISTING: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 
 /// A directory held open, and what is below it.
@@ -180,6 +184,24 @@ impl Vfs for RealFiles {
             Ok(dir) => entries(dir.as_fd()),
             Err(error) => Err(fault(path, error)),
         }
+    }
+
+    fn list_many(&self, paths: &[String]) -> Vec<io::Result<Option<Vec<Entry>>>> {
+        // A listing is the kernel's work and does not wait for the others.
+        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_LISTERS);
+        let share = paths.len().div_ceil(workers).max(FEWEST_LISTINGS);
+        std::thread::scope(|scope| {
+            let mut shares = paths.chunks(share);
+            let own = shares.next().unwrap_or_default();
+            let others: Vec<_> = shares
+                .map(|share| (share, scope.spawn(|| share.iter().map(|path| self.list(path)).collect::<Vec<_>>())))
+                .collect();
+            let mut found: Vec<_> = own.iter().map(|path| self.list(path)).collect();
+            for (share, other) in others {
+                found.extend(other.join().unwrap_or_else(|_| share.iter().map(|path| self.list(path)).collect()));
+            }
+            found
+        })
     }
 
     fn make_dir(&self, path: &str, mode: u32) -> io::Result<bool> {

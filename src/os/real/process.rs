@@ -47,7 +47,9 @@ impl Processes for RealProcesses {
     }
 
     fn pid_namespace(&self) -> u64 {
-        rustix::fs::stat("/proc/self/ns/pid").map_or(0, |stat| stat.st_ino)
+        // A process keeps its namespace for life (pid_namespaces(7)).
+        static OWN: OnceLock<u64> = OnceLock::new();
+        *OWN.get_or_init(|| rustix::fs::stat("/proc/self/ns/pid").map_or(0, |stat| stat.st_ino))
     }
 
     fn probe(&self, pid: u32) -> Probe {

@@ -236,6 +236,29 @@ fn a_long_list_is_complete() {
 }
 
 #[test]
+fn many_lists_are_those_of_each_in_their_order() {
+    let dir = trapped();
+    let [files, _] = both_ways(&dir);
+    let mut paths: Vec<String> = (0..1500).map(|number| format!("deep/{number}")).collect();
+    for path in paths.iter().step_by(2) {
+        assert!(files.make_dir(path, 0o700).unwrap());
+        files.open(&format!("{path}/in-{}", &path[5..]), Open::CreateNew(0o600)).unwrap().unwrap();
+    }
+    paths.insert(700, "trap".into());
+    paths.push("../out".into());
+    let found = files.list_many(&paths);
+    assert_eq!(found.len(), paths.len());
+    for (path, found) in paths.iter().zip(found) {
+        match (files.list(path), found) {
+            (Ok(one), Ok(many)) => assert_eq!(one, many, "{path}"),
+            (Err(one), Err(many)) => assert_eq!(one.to_string(), many.to_string(), "{path}"),
+            (one, many) => panic!("{path}: {one:?} and {many:?}"),
+        }
+    }
+    assert!(files.list_many(&[]).is_empty());
+}
+
+#[test]
 fn modes_are_as_asked_whatever_the_umask_is() {
     alone(module_path!(), "modes_are_as_asked_whatever_the_umask_is", "umask 0277; exec \"$@\"", || {
         assert_eq!(super::super::term::umask(), 0o277);

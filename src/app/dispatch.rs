@@ -66,7 +66,7 @@ impl Pass {
 }
 
 /// The fair share of one pass: the ledger as it becomes, and what it was charged.
-struct Turn {
+struct Tally {
     ledger: Ledger,
     credits: [i64; 3],
     now: Timestamp,
@@ -77,7 +77,7 @@ struct Turn {
 }
 
 /// The hand of a supervisor that has finished: it holds one task of its own pass and goes on to it, which saves a process.
-/// A second task is handed to a new supervisor, as all of them are by whoever has no free hand.
+/// It is empty after a pass that started other supervisors.
 #[derive(Default)]
 pub(super) struct Hand {
     /// Whether it takes a task.
@@ -130,6 +130,12 @@ impl App {
         self.recover_dead(&mut pass)?;
         pass.next_due = self.wake_parked(&mut pass)?;
         self.start_tasks(&mut pass, hand)?;
+        // Whoever has supervisors for children cannot tell by having none that the tree of its own task is dead.
+        if !pass.supervisors.is_empty()
+            && let Some(claimed) = hand.claimed.take()
+        {
+            self.start_supervisor(*claimed, &mut pass)?;
+        }
         Ok(pass)
     }
 
@@ -187,7 +193,7 @@ impl App {
         }
         let before = self.store.ledger()?;
         let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
-        let mut turn = Turn {
+        let mut tally = Tally {
             credits: ledger.credits,
             ledger,
             now: self.store.now(),
@@ -196,7 +202,7 @@ impl App {
             slots,
         };
         let (free, held) = self.heads(&lanes, &locks)?;
-        let has_slot = self.start_round(&mut turn, free, pass, hand)?;
+        let has_slot = self.start_round(&mut tally, free, pass, hand)?;
         if has_slot && !held.is_empty() {
             // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
             let offset = usize::try_from(self.store.boot_ms()).unwrap_or(0) % held.len();
@@ -206,9 +212,9 @@ impl App {
                     some.push(head.clone());
                 }
             }
-            self.start_round(&mut turn, some, pass, hand)?;
+            self.start_round(&mut tally, some, pass, hand)?;
         }
-        self.charge(turn, before.as_deref())
+        self.charge(tally, before.as_deref())
     }
 
     /// Whether a lane is held by somebody who is proven dead, or by a lease that ran out.
@@ -219,20 +225,20 @@ impl App {
 
     /// Writes what this pass granted into the ledger. Where another pass wrote meanwhile, its changes stay and ours are
     /// added.
-    fn charge(&self, turn: Turn, before: Option<&str>) -> Result<(), AppError> {
-        if turn.grants.is_empty() {
+    fn charge(&self, tally: Tally, before: Option<&str>) -> Result<(), AppError> {
+        if tally.grants.is_empty() {
             return Ok(());
         }
         self.store.update_ledger(&mut |text| {
             if text == before {
-                return Some(turn.ledger.to_text());
+                return Some(tally.ledger.to_text());
             }
             let mut ledger = text.and_then(Ledger::from_text).unwrap_or_default();
             for (at, credit) in ledger.credits.iter_mut().enumerate() {
-                *credit = credit.saturating_add(turn.ledger.credits[at].saturating_sub(turn.credits[at]));
+                *credit = credit.saturating_add(tally.ledger.credits[at].saturating_sub(tally.credits[at]));
             }
-            for (candidate, weight) in &turn.grants {
-                ledger.charge_grant(candidate.tier, &candidate.user, *weight, turn.now);
+            for (candidate, weight) in &tally.grants {
+                ledger.charge_grant(candidate.tier, &candidate.user, *weight, tally.now);
             }
             Some(ledger.to_text())
         })?;
@@ -273,25 +279,25 @@ impl App {
     /// Tries lanes in the order of the schedule. False when no slot is left.
     fn start_round(
         &self,
-        turn: &mut Turn,
+        tally: &mut Tally,
         heads: Vec<LaneHead>,
         pass: &mut Pass,
         hand: &mut Hand,
     ) -> Result<bool, AppError> {
-        let mut round = Round::new(&mut turn.ledger, self.config.tier_shares, heads, turn.now);
+        let mut round = Round::new(&mut tally.ledger, self.config.tier_shares, heads, tally.now);
         while let Some(candidate) = round.next() {
-            match self.try_lane(&candidate, &turn.seen, pass, hand)? {
+            match self.try_lane(&candidate, &tally.seen, pass, hand)? {
                 Tried::Blocked => {}
                 Tried::NoSlot => return Ok(false),
                 Tried::Started => {
-                    turn.slots = turn.slots.saturating_sub(1);
+                    tally.slots = tally.slots.saturating_sub(1);
                     let weight = self.config.weight(&candidate.user);
-                    turn.grants.push((candidate.clone(), weight));
+                    tally.grants.push((candidate.clone(), weight));
                     round.started(candidate.clone(), weight);
                     if self.config.limit(&LaneName::user(&candidate.user)) > 1 {
                         round.offer(head_of(&candidate));
                     }
-                    if turn.slots == 0 {
+                    if tally.slots == 0 {
                         return Ok(false);
                     }
                 }
@@ -413,17 +419,18 @@ impl App {
     fn hand_over(&self, claimed: Box<Claimed>, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
         self.note_claim(&claimed);
         pass.started.push(claimed.task.id);
-        // Whoever has supervisors for children cannot tell by having none that the tree of its own task is dead.
-        if hand.is_free && hand.claimed.is_none() && pass.supervisors.is_empty() {
+        if hand.is_free && hand.claimed.is_none() {
             hand.claimed = Some(claimed);
             return Ok(());
         }
-        for claimed in hand.claimed.take().into_iter().chain([claimed]) {
-            let mut args = self.same_place.clone();
-            args.extend(["supervise".to_owned(), claimed.task.id.to_string()]);
-            // When no process can be made, the lock goes with its descriptor, and the record is taken back at the next pass.
-            pass.supervisors.push(self.store.launch_supervisor(&args, claimed.lock)?);
-        }
+        self.start_supervisor(*claimed, pass)
+    }
+
+    fn start_supervisor(&self, claimed: Claimed, pass: &mut Pass) -> Result<(), AppError> {
+        let mut args = self.same_place.clone();
+        args.extend(["supervise".to_owned(), claimed.task.id.to_string()]);
+        // When no process can be made, the lock goes with its descriptor, and the record is taken back at the next pass.
+        pass.supervisors.push(self.store.launch_supervisor(&args, claimed.lock)?);
         Ok(())
     }
 

@@ -129,9 +129,7 @@ pub trait Vfs: Send + Sync {
     /// Lists a directory in no order, without `.` and `..`; `None` when it does not exist.
     fn list(&self, path: &str) -> io::Result<Option<Vec<Entry>>>;
     /// Lists many directories, each as [`Vfs::list`] does, in the order of the paths.
-    fn list_many(&self, paths: &[String]) -> Vec<io::Result<Option<Vec<Entry>>>> {
-        paths.iter().map(|path| self.list(path)).collect()
-    }
+    fn list_many(&self, paths: &[String]) -> Vec<io::Result<Option<Vec<Entry>>>>;
     /// Makes a directory; false when the name exists. Others may have removed it again when this returns.
     fn make_dir(&self, path: &str, mode: u32) -> io::Result<bool>;
     /// Removes a directory; false when it is missing or not empty.

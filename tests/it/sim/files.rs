@@ -107,6 +107,10 @@ impl Vfs for Files {
         })
     }
 
+    fn list_many(&self, paths: &[String]) -> Vec<io::Result<Option<Vec<Entry>>>> {
+        paths.iter().map(|path| self.list(path)).collect()
+    }
+
     fn make_dir(&self, path: &str, mode: u32) -> io::Result<bool> {
         self.op("mkdir", path, TO_GROW, |world, _| {
             let now = world.now();

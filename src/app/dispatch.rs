@@ -259,7 +259,7 @@ impl App {
                 let holders = u32::try_from(locks.slots(stem).len()).unwrap_or(u32::MAX);
                 let is_locked = holders >= self.config.limit(&lane);
                 let known = total <= FEW_LANES && !is_locked;
-                let head = if known { self.store.head(*tier, stem)? } else { None };
+                let head = if known { self.store.head_from(*priority, stem)? } else { None };
                 let entry = LaneHead {
                     user: lane.key().clone(),
                     tier: *tier,

@@ -42,10 +42,10 @@ impl App {
         let has_supervisors = Cell::new(false);
         let mut work = if is_recovery { Work::Abandoned(id, lock) } else { Work::HandedOver(id, lock) };
         loop {
-            let is_over = self.see_to(work, &has_supervisors)?;
+            let may_go_on = self.see_to(work, &has_supervisors)?;
             let is_young = self.store.boot_ms().saturating_sub(birth) < YOUNG_MS;
-            let mut hand =
-                Hand { is_free: is_over && is_young && !has_supervisors.get() && !is_told_to_end(), claimed: None };
+            let is_free = may_go_on && is_young && !has_supervisors.get() && !is_told_to_end();
+            let mut hand = Hand { is_free, claimed: None };
             if let Err(error) = self.pass_with(&mut hand) {
                 // There is nobody to tell of it but the events.
                 self.store.note(&Event::new("pass_failed").saying(error.to_string()));
@@ -56,7 +56,7 @@ impl App {
         }
     }
 
-    /// Brings one task to its end, as far as it is this process's to do so; true when it did.
+    /// Brings one task to its end, as far as it is this process's to do so; true when it did and was not told to end.
     fn see_to(&self, work: Work, has_supervisors: &Cell<bool>) -> Result<bool, AppError> {
         let begin = self.store.boot_ms();
         let mut pass = || {
@@ -64,16 +64,17 @@ impl App {
             has_supervisors.set(has_supervisors.get() || !supervisors.is_empty());
             supervisors
         };
-        let mut around = Surroundings { store: &self.store, pass: &mut pass };
-        let finished = match work {
+        let mut around = Surroundings { store: &self.store, pass: &mut pass, is_told_to_end: false };
+        let ended = match work {
             Work::HandedOver(id, lock) => run(&mut around, id, lock)?,
             Work::Abandoned(id, lock) => recover(&self.store, id, self.store.look_abandoned(id, lock)?, &[])?,
             Work::Claimed(claimed) => Some(run_claimed(&mut around, *claimed)?),
         };
-        let Some(Finished { user, dependents, .. }) = finished else { return Ok(false) };
+        let is_told_to_end = around.is_told_to_end;
+        let Some(Finished { user, dependents, .. }) = ended else { return Ok(false) };
         self.wake_dependents(&dependents)?;
         self.charge_end(&user, self.store.boot_ms().saturating_sub(begin))?;
-        Ok(true)
+        Ok(!is_told_to_end)
     }
 
     fn charge_end(&self, user: &Name, ran_ms: u64) -> Result<(), AppError> {

@@ -191,7 +191,16 @@ impl Store {
 
     /// The first task of a lane in a tier: lowest priority number, then lowest sequence. Two short listings.
     pub fn head(&self, tier: Tier, lane_stem: &str) -> Result<Option<Head>> {
-        for priority in tier.priorities() {
+        self.first_of(tier.priorities(), lane_stem)
+    }
+
+    /// The same for a lane of which a listing has told that `best` is its best priority in the tier.
+    pub fn head_from(&self, best: Priority, lane_stem: &str) -> Result<Option<Head>> {
+        self.first_of(best.tier().priorities().filter(|priority| *priority >= best), lane_stem)
+    }
+
+    fn first_of(&self, priorities: impl Iterator<Item = Priority>, lane_stem: &str) -> Result<Option<Head>> {
+        for priority in priorities {
             let lane = layout::pending_lane(priority, lane_stem);
             for segment in self.numbered_folders(&lane)? {
                 let folder = layout::pending_segment(priority, lane_stem, segment);

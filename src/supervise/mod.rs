@@ -27,6 +27,8 @@ pub struct Surroundings<'a> {
     /// Called when somebody inside the task asked for a scheduling pass; gives the pids of the supervisors it started,
     /// which are this process's children and none of the task's.
     pub pass: &'a mut dyn FnMut() -> Vec<u32>,
+    /// Set when this process was told to end (SIGTERM), which interrupted its task.
+    pub is_told_to_end: bool,
 }
 
 /// Milliseconds between two moments, never negative.

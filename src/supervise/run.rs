@@ -180,7 +180,10 @@ fn watch(
         })?;
         match woken {
             Woken::Exited(exit) => return Ok(Stop::Exited(exit)),
-            Woken::Terminate if store.cancel_request(task.id)?.is_none() => return Ok(Stop::Interrupted),
+            Woken::Terminate if store.cancel_request(task.id)?.is_none() => {
+                around.is_told_to_end = true;
+                return Ok(Stop::Interrupted);
+            }
             // A wake-up announces a request to cancel, or asks for a pass.
             Woken::Pass if store.cancel_request(task.id)?.is_none() => spared.extend((around.pass)()),
             Woken::TimeUp => store.beat(task.id),

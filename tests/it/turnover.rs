@@ -101,3 +101,18 @@ fn all_that_becomes_free_by_one_end_is_taken_at_once() {
     place.until_status(&rest[1], "running");
     place.ok(&["cancel", &rest[0], &rest[1]]);
 }
+
+#[test]
+fn a_supervisor_that_was_told_to_end_ends_and_another_one_takes_the_next_task() {
+    let place = Place::new();
+    let first = place.enqueue(&["-u", "alice", "--", "sleep", "60"]);
+    let second = place.enqueue(&["-u", "alice", "--", "sleep", "60"]);
+    place.ok(&["dispatch"]);
+    place.until_status(&first, "running");
+    let pid = place.show(&first)["supervisor_pid"].as_i64().unwrap();
+    kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGTERM).unwrap();
+    place.until_status(&second, "running");
+    assert_ne!(place.show(&second)["supervisor_pid"].as_i64(), Some(pid));
+    assert_eq!(place.status(&first), "failed");
+    place.ok(&["cancel", &second]);
+}

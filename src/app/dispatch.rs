@@ -17,7 +17,8 @@ use serde_json::json;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Up to how many lanes the age of every head is looked up, so that equals go by age (S3.12).
+/// Up to how many lanes with work the ages of heads are looked up, so that users who are equal for want of any earlier
+/// grant go by age (S3.12).
 const FEW_LANES: usize = 32;
 /// How many lanes that look locked are tried in one pass, in case their holder is dead.
 const LOCKED_LANES_TRIED: usize = 64;
@@ -201,7 +202,7 @@ impl App {
             seen: RefCell::default(),
             slots,
         };
-        let (free, held) = self.heads(&lanes, &locks)?;
+        let (free, held) = self.heads(&lanes, &locks, &tally.ledger)?;
         let has_slot = self.start_round(&mut tally, free, pass, hand)?;
         if has_slot && !held.is_empty() {
             // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
@@ -250,6 +251,7 @@ impl App {
         &self,
         lanes: &BTreeMap<Tier, BTreeMap<String, Priority>>,
         locks: &LockIndex,
+        ledger: &Ledger,
     ) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
         let total: usize = lanes.values().map(BTreeMap::len).sum();
         let (mut free, mut held) = (Vec::new(), Vec::new());
@@ -258,15 +260,15 @@ impl App {
                 let Some(lane) = self.store.pending_lane_name(stem)? else { continue };
                 let holders = u32::try_from(locks.slots(stem).len()).unwrap_or(u32::MAX);
                 let is_locked = holders >= self.config.limit(&lane);
-                let known = total <= FEW_LANES && !is_locked;
-                let head = if known { self.store.head_from(*priority, stem)? } else { None };
+                let is_looked_up = total <= FEW_LANES && !is_locked && !ledger.knows(lane.key());
+                let head = if is_looked_up { self.store.head_from(*priority, stem)? } else { None };
                 let entry = LaneHead {
                     user: lane.key().clone(),
                     tier: *tier,
                     priority: head.as_ref().map_or(*priority, |head| head.priority),
                     sequence: head.as_ref().map(|head| head.id.0),
                 };
-                match (is_locked, known && head.is_none()) {
+                match (is_locked, is_looked_up && head.is_none()) {
                     (_, true) => {}
                     (true, false) => held.push(entry),
                     (false, false) => free.push(entry),

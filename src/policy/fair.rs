@@ -76,6 +76,11 @@ impl Ledger {
         });
     }
 
+    /// Whether a user has a rank of its own, because it was granted something that is not forgotten yet.
+    pub fn knows(&self, user: &Name) -> bool {
+        self.users.contains_key(user)
+    }
+
     /// Charges a grant: one nominal slot-second at once, so that tasks too short to measure take turns as well.
     pub fn charge_grant(&mut self, tier: Tier, user: &Name, weight: u32, now: Timestamp) {
         self.decay(now);

@@ -58,8 +58,8 @@ pub struct LaneHead {
     pub tier: Tier,
     /// The best priority with work in this tier.
     pub priority: Priority,
-    /// The sequence of the task at the head, where it is known without opening every lane. Either all heads of a pass
-    /// should have it or none.
+    /// The sequence of the task at the head. It decides between users that the ledger does not know, so either all of
+    /// those should have it or none.
     pub sequence: Option<u64>,
 }
 

@@ -11,7 +11,17 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The directories whose descriptors are kept.
-const PERMANENT: [&str; 6] = ["locks", "locks/.guard", "spool", "spool/tmp", "spool/running", "run"];
+const PERMANENT: [&str; 9] = [
+    "locks",
+    "locks/.guard",
+    "spool",
+    "spool/tmp",
+    "spool/running",
+    "spool/waiting",
+    "spool/parked",
+    "spool/done",
+    "run",
+];
 
 const RESOLVE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 

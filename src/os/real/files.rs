@@ -187,18 +187,21 @@ impl Vfs for RealFiles {
     }
 
     fn list_many(&self, paths: &[String]) -> Vec<io::Result<Option<Vec<Entry>>>> {
+        let all = |paths: &[String]| paths.iter().map(|path| self.list(path)).collect::<Vec<_>>();
+        if paths.len() <= FEWEST_LISTINGS {
+            return all(paths);
+        }
         // A listing is the kernel's work and does not wait for the others.
         let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_LISTERS);
         let share = paths.len().div_ceil(workers).max(FEWEST_LISTINGS);
         std::thread::scope(|scope| {
-            let mut shares = paths.chunks(share);
-            let own = shares.next().unwrap_or_default();
-            let others: Vec<_> = shares
-                .map(|share| (share, scope.spawn(|| share.iter().map(|path| self.list(path)).collect::<Vec<_>>())))
-                .collect();
-            let mut found: Vec<_> = own.iter().map(|path| self.list(path)).collect();
+            let (own, rest) = paths.split_at(share.min(paths.len()));
+            // Where no thread is to be had, its share is done here.
+            let listed = |share| std::thread::Builder::new().spawn_scoped(scope, move || all(share)).ok();
+            let others: Vec<_> = rest.chunks(share).map(|share| (share, listed(share))).collect();
+            let mut found = all(own);
             for (share, other) in others {
-                found.extend(other.join().unwrap_or_else(|_| share.iter().map(|path| self.list(path)).collect()));
+                found.extend(other.and_then(|other| other.join().ok()).unwrap_or_else(|| all(share)));
             }
             found
         })

@@ -7,7 +7,7 @@ use crate::model::{Name, TaskId};
 use crate::os::Handle;
 use crate::policy::fair::Ledger;
 use crate::store::{Claimed, Event};
-use crate::supervise::{Finished, Surroundings, recover, run, run_claimed};
+use crate::supervise::{Finished, Surroundings, recover, run};
 use std::cell::Cell;
 
 /// Up to which age a supervisor goes on to another task, in milliseconds: long enough for many short ones. An older one
@@ -66,9 +66,9 @@ impl App {
         };
         let mut around = Surroundings { store: &self.store, pass: &mut pass, is_told_to_end: false };
         let ended = match work {
-            Work::HandedOver(id, lock) => run(&mut around, id, lock)?,
+            Work::HandedOver(id, lock) => run(&mut around, id, lock, None)?,
             Work::Abandoned(id, lock) => recover(&self.store, id, self.store.look_abandoned(id, lock)?, &[])?,
-            Work::Claimed(claimed) => Some(run_claimed(&mut around, *claimed)?),
+            Work::Claimed(claimed) => run(&mut around, claimed.task.id, claimed.lock, Some(claimed.grants))?,
         };
         let is_told_to_end = around.is_told_to_end;
         let Some(Finished { user, dependents, .. }) = ended else { return Ok(false) };

@@ -11,9 +11,7 @@ use crate::model::{LaneName, Task, TaskId};
 use crate::os::{Child, Command, Exit, Handle, Signal, StartError, Streams, Woken};
 use crate::policy::ending::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
-use crate::store::{
-    CancelRequest, Claimed, Conductor, Ending, Event, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError,
-};
+use crate::store::{CancelRequest, Conductor, Ending, Event, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError};
 use serde_json::json;
 use std::fs::File;
 use std::time::Duration;
@@ -26,30 +24,33 @@ enum Stop {
     Interrupted,
 }
 
-/// Supervises one claimed task from its claim to its durable end. `lock` is its `supervisor.lock`, handed over by the
-/// dispatcher. `None`: the task was recovered into the queue or belongs to somebody else.
-pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Result<Option<Finished>, StoreError> {
+/// Supervises one claimed task from its claim to its durable end. `lock` is its `supervisor.lock`: handed over by the
+/// dispatcher, or taken by this very process, which then knows the `grants` of its lanes. `None`: the task was recovered
+/// into the queue, was over already, or belongs to somebody else.
+pub fn run(
+    around: &mut Surroundings,
+    id: TaskId,
+    lock: Box<dyn Handle>,
+    grants: Option<Vec<Grant>>,
+) -> Result<Option<Finished>, StoreError> {
     let store = around.store;
+    // Whoever claimed it: a queued copy of a task that is over may have been claimed.
     let found = store.look_abandoned(id, lock)?;
     let claim = seen(&found);
     if claim.standing != Standing::Running || action(claim) != Action::Unclaim {
         return recover(store, id, found, &[]);
     }
-    let Some(task) = found.task else { return Ok(None) };
+    let Some(mut task) = found.task else { return Ok(None) };
     let lanes = task.all_lanes();
-    let grants = store.adopt(id, &lanes)?;
+    let grants = match grants {
+        Some(grants) => grants,
+        None => store.adopt(id, &lanes)?,
+    };
     if lanes.iter().any(|lane| grants.iter().all(|grant| grant.lane != *lane)) {
         return end(store, &task, &Happened::NeverLaunched, None, found.lock).map(Some);
     }
-    run_claimed(around, Claimed { task, lock: found.lock, grants, broken: Vec::new() }).map(Some)
-}
-
-/// Supervises a task that this very process has claimed: its claim needs no second look.
-pub fn run_claimed(around: &mut Surroundings, claimed: Claimed) -> Result<Finished, StoreError> {
-    let store = around.store;
-    let Claimed { mut task, lock, grants, .. } = claimed;
-    if let Some(request) = store.cancel_request(task.id)? {
-        return end(store, &task, &cancelled(request), None, lock);
+    if let Some(request) = store.cancel_request(id)? {
+        return end(store, &task, &cancelled(request), None, found.lock).map(Some);
     }
     let mut spared = Vec::new();
     let (happened, ran_ms) = match launch(store, &mut task, &grants)? {
@@ -61,7 +62,7 @@ pub fn run_claimed(around: &mut Surroundings, claimed: Claimed) -> Result<Finish
         }
         Err(happened) => (happened, None),
     };
-    end(store, &task, &happened, ran_ms, lock)
+    end(store, &task, &happened, ran_ms, found.lock).map(Some)
 }
 
 fn cancelled(request: CancelRequest) -> Happened {

@@ -11,7 +11,7 @@ use crate::supervise::{Finished, Surroundings, recover, run};
 use std::cell::Cell;
 
 /// Up to which age a supervisor goes on to another task, in milliseconds: long enough for many short ones. An older one
-/// ends, so that nothing long runs below a process that names another task, or is of a program that was replaced.
+/// ends, so that a program that was replaced is soon out of use, and few processes name another task than they have.
 const YOUNG_MS: u64 = 1000;
 
 /// How a task came to this process.

@@ -136,7 +136,7 @@ impl App {
         log: &mut Vec<String>,
     ) -> Result<Waited, AppError> {
         let begin = self.store.boot_ms();
-        let mut watch = None;
+        let mut changes = None;
         let mut recoveries = 0;
         loop {
             let view = match self.store.acquire(request, judge)? {
@@ -171,15 +171,12 @@ impl App {
                 return Ok(Waited::Held(view));
             }
             // A watch that starts now may have missed a release: look once more before waiting on it.
-            if watch.is_none() {
-                watch = Some(self.store.watch_locks());
+            let Some(changes) = &mut changes else {
+                changes = Some(self.store.watch_locks());
                 continue;
-            }
+            };
             let pause = Duration::from_millis(left.min(LONGEST_PAUSE_MS));
-            match &mut watch {
-                Some(Ok(watch)) => drop(watch.wait(pause)),
-                _ => self.store.sleep(pause.min(Duration::from_millis(20))),
-            }
+            changes.wait(pause);
         }
     }
 

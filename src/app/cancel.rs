@@ -3,20 +3,17 @@
 
 use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
-use crate::os::{Signal, Watch};
+use crate::os::Signal;
 use crate::policy::ending::Happened;
 use crate::policy::lifecycle::{self, Trigger};
-use crate::store::{CancelRequest, Event, Place, Removed};
+use crate::store::{CancelRequest, Changes, Event, Place, Removed};
 use serde_json::json;
-use std::io;
 use std::time::Duration;
 
 /// How long a cancel waits for the end beyond the grace, in milliseconds.
 const PATIENCE_MS: u64 = 10_000;
 /// How long a cancel waits for a change at most before it looks again: the death of a supervisor changes no file.
 const LOOK: Duration = Duration::from_millis(100);
-/// The same where nothing can be watched.
-const POLL: Duration = Duration::from_millis(10);
 
 impl App {
     /// Cancels a task and waits until it is over. A task that is over already is refused, and stays as it is (S1.11).
@@ -28,7 +25,7 @@ impl App {
         let grace = grace_ms.unwrap_or(task.grace_ms);
         let begin = self.store.boot_ms();
         let mut is_asked = false;
-        let mut watch = None;
+        let mut changes = None;
         loop {
             match self.store.find(id)? {
                 None => return self.existing(id),
@@ -48,7 +45,7 @@ impl App {
                     if !is_asked {
                         is_asked = self.ask_to_end(&task, by, reason, grace_ms)?;
                     }
-                    self.wait_for_end(id, &mut watch)?;
+                    self.wait_for_end(id, &mut changes)?;
                 }
             }
             if self.store.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
@@ -112,19 +109,16 @@ impl App {
 
     /// Tells the supervisor to look at the request; a task without one is recovered, which honours the request. A wake-up
     /// and no SIGTERM, which would interrupt another task when the supervisor has gone on to one.
-    fn wait_for_end(&self, id: TaskId, watch: &mut Option<io::Result<Box<dyn Watch>>>) -> Result<(), AppError> {
+    fn wait_for_end(&self, id: TaskId, changes: &mut Option<Changes>) -> Result<(), AppError> {
         if !self.store.is_supervised(id)? {
             return self.recover_now(id);
         }
         // Before the signal, so that no end is missed.
-        let watch = watch.get_or_insert_with(|| self.store.watch());
+        let changes = changes.get_or_insert_with(|| self.store.watch());
         match self.store.started(id)? {
             Some(Some(started)) => {
                 self.store.signal(&started.supervisor, Signal::Wake);
-                match watch {
-                    Ok(watch) => drop(watch.wait(LOOK)),
-                    Err(_) => self.store.sleep(POLL),
-                }
+                changes.wait(LOOK);
             }
             // The supervisor looks for a request before it starts the command.
             Some(None) | None => self.store.sleep(Duration::from_millis(5)),

@@ -3,16 +3,11 @@
 use super::dispatch::Pass;
 use super::{App, AppError};
 use crate::model::Timestamp;
-use crate::os::Watch;
-use crate::store::Store;
-use std::io;
+use crate::store::{Changes, Store};
 use std::time::Duration;
 
 /// How long a dispatcher that drains sleeps at most between two looks.
 const DRAIN_PAUSE: Duration = Duration::from_millis(250);
-
-/// The same where nothing can be watched.
-const POLL: Duration = Duration::from_millis(20);
 /// For how long changes are let come together while tasks run, in milliseconds: at least, and at most.
 const TOGETHER_MS: (u64, u64) = (5, 80);
 /// How many times longer than a pass that found nothing the pause after it is, while tasks run.
@@ -32,28 +27,29 @@ pub trait Log {
 /// dispatcher that joined in at every change would only stand in their way: it lets changes come together, for longer the
 /// more of them come and the dearer its passes are.
 struct Rhythm {
-    watch: io::Result<Box<dyn Watch>>,
+    changes: Changes,
+    /// When the pass that runs began.
+    begin_ms: u64,
     together_ms: u64,
 }
 
 impl Rhythm {
     fn new(store: &Store) -> Self {
-        Self { watch: store.watch(), together_ms: TOGETHER_MS.0 }
+        Self { changes: store.watch(), begin_ms: store.boot_ms(), together_ms: TOGETHER_MS.0 }
     }
 
-    /// Waits for a change after a pass that took `cost_ms`.
-    fn wait(&mut self, store: &Store, pause: Duration, is_quiet: bool, cost_ms: u64) {
-        let begin = store.boot_ms();
-        match &mut self.watch {
-            Ok(watch) => drop(watch.wait(pause)),
-            Err(_) => store.sleep(pause.min(POLL)),
-        }
-        let is_stream = store.boot_ms().saturating_sub(begin) <= self.together_ms;
+    /// Waits for a change after a pass, and then for those that come with it.
+    fn wait(&mut self, store: &Store, pause: Duration, is_quiet: bool) {
+        let end = store.boot_ms();
+        let cost_ms = end.saturating_sub(self.begin_ms);
+        self.changes.wait(pause);
+        let is_stream = store.boot_ms().saturating_sub(end) <= self.together_ms;
         let longer = if is_quiet && is_stream { (self.together_ms * 2).max(cost_ms * REST) } else { 0 };
         self.together_ms = longer.clamp(TOGETHER_MS.0, TOGETHER_MS.1);
         if store.in_flight().is_ok_and(|ids| !ids.is_empty()) {
             store.sleep(Duration::from_millis(self.together_ms));
         }
+        self.begin_ms = store.boot_ms();
     }
 }
 
@@ -68,15 +64,13 @@ impl App {
         let _presence = self.store.join_dispatchers()?;
         let mut rhythm = Rhythm::new(&self.store);
         while !log.is_ended() {
-            let begin = self.store.boot_ms();
             let pass = self.pass()?;
-            let cost_ms = self.store.boot_ms().saturating_sub(begin);
             log.pass(&pass);
             if pass.is_quiet() && self.is_drained(&pass)? {
                 return Ok(());
             }
             let pause = until(pass.next_due, self.store.now(), DRAIN_PAUSE);
-            rhythm.wait(&self.store, pause, pass.is_quiet(), cost_ms);
+            rhythm.wait(&self.store, pause, pass.is_quiet());
         }
         Ok(())
     }
@@ -109,7 +103,6 @@ impl App {
                     "the state directory was removed",
                 ));
             }
-            let begin = self.store.boot_ms();
             let pass = match self.pass() {
                 Ok(pass) => {
                     log.pass(&pass);
@@ -120,9 +113,8 @@ impl App {
                     Pass::default()
                 }
             };
-            let cost_ms = self.store.boot_ms().saturating_sub(begin);
             let pause = until(pass.next_due, self.store.now(), poll);
-            rhythm.wait(&self.store, pause, pass.is_quiet(), cost_ms);
+            rhythm.wait(&self.store, pause, pass.is_quiet());
         }
         Ok(())
     }

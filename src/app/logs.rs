@@ -119,18 +119,14 @@ impl App {
         sink: &mut dyn FnMut(Stream, &[u8]) -> bool,
     ) -> Result<(), AppError> {
         let mut tails: Vec<Tail> = streams.iter().map(|stream| Tail::new(*stream)).collect();
-        let mut watch = follow.then(|| self.store.watch());
+        let mut changes = follow.then(|| self.store.watch());
         loop {
             // The state is read before the log: whatever a finished task wrote is then there to be read.
             let task = self.existing(id)?;
-            if !self.copy_logs(&task, &mut tails, last_lines, sink)? || !follow || task.status.is_final() {
-                return Ok(());
-            }
+            let is_read = self.copy_logs(&task, &mut tails, last_lines, sink)?;
+            let Some(changes) = changes.as_mut().filter(|_| is_read && !task.status.is_final()) else { return Ok(()) };
             let pause = Duration::from_millis(if tails.iter().any(|tail| tail.file.is_some()) { 50 } else { 500 });
-            match &mut watch {
-                Some(Ok(watch)) => drop(watch.wait(pause)),
-                _ => self.store.sleep(pause.min(Duration::from_millis(50))),
-            }
+            changes.wait(pause);
         }
     }
 }

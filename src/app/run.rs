@@ -73,7 +73,7 @@ impl App {
     pub fn see_through(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
         let _presence = self.store.join_dispatchers()?;
         let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
-        let mut watch = self.store.watch();
+        let mut changes = self.store.watch();
         let mut told = None;
         let mut wished = Wish::GoOn;
         let mut looked_ms = self.store.boot_ms();
@@ -112,10 +112,7 @@ impl App {
             }
             let pause = if task.status == Status::Pending { self.config.poll_interval_ms } else { 20 };
             let pause = Duration::from_millis(pause.clamp(1, 1000));
-            match &mut watch {
-                Ok(watch) => drop(watch.wait(pause)),
-                Err(_) => self.store.sleep(pause.min(Duration::from_millis(20))),
-            }
+            changes.wait(pause);
         }
     }
 

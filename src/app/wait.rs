@@ -7,8 +7,6 @@ use std::time::Duration;
 
 /// How long a waiter sleeps at most between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-/// The same where nothing can be watched.
-const POLL: Duration = Duration::from_millis(50);
 
 impl App {
     /// Waits until all of the tasks are over and gives them, or with `any` gives the one that was over first. `on_change`
@@ -25,7 +23,7 @@ impl App {
         }
         let begin = self.store.boot_ms();
         let mut last: Vec<Option<Status>> = vec![None; ids.len()];
-        let mut watch = self.store.watch();
+        let mut changes = self.store.watch();
         loop {
             let mut over = Vec::new();
             for (id, last) in ids.iter().zip(&mut last) {
@@ -62,10 +60,7 @@ impl App {
                 .hint("the tasks go on")
                 .next(format!("luzia explain {}", open.first().map_or("", String::as_str))));
             }
-            match &mut watch {
-                Ok(watch) => drop(watch.wait(LONGEST_PAUSE.min(Duration::from_millis(left)))),
-                Err(_) => self.store.sleep(POLL.min(Duration::from_millis(left))),
-            }
+            changes.wait(LONGEST_PAUSE.min(Duration::from_millis(left)));
         }
     }
 

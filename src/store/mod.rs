@@ -37,6 +37,7 @@ pub use lifecycle::{Claim, Claimed, Ending, Found, Next, Removed};
 pub use locks::{Acquired, Break, LaneNeed, Release, Released, Request, broken};
 pub use look::{LockIndex, LockView, lock_state};
 pub use order::KeySlot;
+pub use outside::Changes;
 pub use record::{DEFAULT_GRACE_MS, decode_task, encode_task};
 pub use release::{By, Cleanup};
 pub use rundir::{CancelRequest, Started};

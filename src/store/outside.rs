@@ -3,10 +3,29 @@
 use super::error::{Result, StoreError};
 use super::{Store, layout};
 use crate::model::{Identity, TaskId};
-use crate::os::{Child, Command, Open, Signal, StartError, Streams, TreeMark};
+use crate::os::{Child, Clock, Command, Open, Signal, StartError, Streams, TreeMark, Watch};
 use std::fs::File;
-use std::io;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// How long one sleep is where nothing can be watched.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Changes since it was made, to be waited for.
+pub struct Changes {
+    watch: Option<Box<dyn Watch>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Changes {
+    /// Waits until something may have changed, `longest` at most. Changes since the last call count.
+    pub fn wait(&mut self, longest: Duration) {
+        match &mut self.watch {
+            Some(watch) => drop(watch.wait(longest)),
+            None => self.clock.sleep(longest.min(POLL)),
+        }
+    }
+}
 
 impl Store {
     /// Who this process is.
@@ -86,8 +105,8 @@ impl Store {
     }
 
     /// Watches for locks that go.
-    pub fn watch_locks(&self) -> io::Result<Box<dyn crate::os::Watch>> {
-        self.vfs.watch(&[layout::LOCKS])
+    pub fn watch_locks(&self) -> Changes {
+        self.changes(&[layout::LOCKS])
     }
 
     /// Waits until a process is dead; true when it is.
@@ -146,8 +165,12 @@ impl Store {
         self.procs.replace_input(claimed.lock.share()).map_err(StoreError::io("go on to", &path))
     }
 
-    /// Watches for tasks that start, end or arrive, and for locks that go. `io::Error` where nothing can be watched.
-    pub fn watch(&self) -> io::Result<Box<dyn crate::os::Watch>> {
-        self.vfs.watch(&[layout::RUNNING, layout::LOCKS, layout::SPOOL])
+    /// Watches for tasks that start, end or arrive, and for locks that go.
+    pub fn watch(&self) -> Changes {
+        self.changes(&[layout::RUNNING, layout::LOCKS, layout::SPOOL])
+    }
+
+    fn changes(&self, folders: &[&str]) -> Changes {
+        Changes { watch: self.vfs.watch(folders).ok(), clock: Arc::clone(&self.clock) }
     }
 }

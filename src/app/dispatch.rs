@@ -6,6 +6,7 @@ use super::error::NEWER;
 use super::firsts::Firsts;
 use super::{App, AppError};
 use crate::model::{LaneName, LockKind, Priority, Task, TaskId, Tier, Timestamp};
+use crate::os::Handle;
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::fair::Ledger;
 use crate::policy::recovery::needs_supervisor;
@@ -135,7 +136,7 @@ impl App {
         if !pass.supervisors.is_empty()
             && let Some(claimed) = hand.claimed.take()
         {
-            self.start_supervisor(*claimed, &mut pass)?;
+            self.start_supervisor(&["supervise"], claimed.task.id, claimed.lock, &mut pass)?;
         }
         Ok(pass)
     }
@@ -167,9 +168,7 @@ impl App {
     pub(super) fn recover_one(&self, id: TaskId, pass: &mut Pass) -> Result<bool, AppError> {
         let Some(found) = self.store.find_abandoned(id)? else { return Ok(false) };
         if needs_supervisor(seen(&found)) {
-            let mut args = self.same_place.clone();
-            args.extend(["supervise".to_owned(), "--recover".to_owned(), id.to_string()]);
-            pass.supervisors.push(self.store.launch_supervisor(&args, found.lock)?);
+            self.start_supervisor(&["supervise", "--recover"], id, found.lock, pass)?;
             return Ok(true);
         }
         if let Some(finished) = recover(&self.store, id, found, &[])? {
@@ -425,14 +424,20 @@ impl App {
             hand.claimed = Some(claimed);
             return Ok(());
         }
-        self.start_supervisor(*claimed, pass)
+        self.start_supervisor(&["supervise"], claimed.task.id, claimed.lock, pass)
     }
 
-    fn start_supervisor(&self, claimed: Claimed, pass: &mut Pass) -> Result<(), AppError> {
-        let mut args = self.same_place.clone();
-        args.extend(["supervise".to_owned(), claimed.task.id.to_string()]);
-        // When no process can be made, the lock goes with its descriptor, and the record is taken back at the next pass.
-        pass.supervisors.push(self.store.launch_supervisor(&args, claimed.lock)?);
+    /// When no process can be made, the lock goes with its descriptor, and the next pass takes the claim back.
+    fn start_supervisor(
+        &self,
+        verb: &[&str],
+        id: TaskId,
+        lock: Box<dyn Handle>,
+        pass: &mut Pass,
+    ) -> Result<(), AppError> {
+        let verb = verb.iter().map(|word| (*word).to_owned());
+        let args: Vec<String> = self.same_place.iter().cloned().chain(verb).chain([id.to_string()]).collect();
+        pass.supervisors.push(self.store.launch_supervisor(&args, lock)?);
         Ok(())
     }
 

@@ -3,10 +3,11 @@
 
 use super::dispatch::Hand;
 use super::{App, AppError};
+use crate::model::lock::Grant;
 use crate::model::{Name, TaskId};
 use crate::os::Handle;
 use crate::policy::fair::Ledger;
-use crate::store::{Claimed, Event};
+use crate::store::Event;
 use crate::supervise::{Finished, Surroundings, recover, run};
 use std::cell::Cell;
 
@@ -14,14 +15,12 @@ use std::cell::Cell;
 /// ends, so that a program that was replaced is soon out of use, and few processes name another task than they have.
 const YOUNG_MS: u64 = 1000;
 
-/// How a task came to this process.
+/// What this process has to do for a task whose lock it has.
 enum Work {
-    /// A dispatcher claimed it and handed its lock over.
-    HandedOver(TaskId, Box<dyn Handle>),
-    /// Nobody supervised it.
-    Abandoned(TaskId, Box<dyn Handle>),
-    /// This process claimed it.
-    Claimed(Box<Claimed>),
+    /// To run it; with its lanes, when this very process has claimed them.
+    Run(TaskId, Box<dyn Handle>, Option<Vec<Grant>>),
+    /// To recover it, because nobody supervised it.
+    Recover(TaskId, Box<dyn Handle>),
 }
 
 impl App {
@@ -40,7 +39,7 @@ impl App {
         };
         let birth = self.store.boot_ms();
         let has_supervisors = Cell::new(false);
-        let mut work = if is_recovery { Work::Abandoned(id, lock) } else { Work::HandedOver(id, lock) };
+        let mut work = if is_recovery { Work::Recover(id, lock) } else { Work::Run(id, lock, None) };
         loop {
             let may_go_on = self.see_to(work, &has_supervisors)?;
             let is_young = self.store.boot_ms().saturating_sub(birth) < YOUNG_MS;
@@ -52,7 +51,7 @@ impl App {
             }
             let Some(claimed) = hand.claimed else { return Ok(()) };
             self.store.go_on_to(&claimed)?;
-            work = Work::Claimed(claimed);
+            work = Work::Run(claimed.task.id, claimed.lock, Some(claimed.grants));
         }
     }
 
@@ -66,9 +65,8 @@ impl App {
         };
         let mut around = Surroundings { store: &self.store, pass: &mut pass, is_told_to_end: false };
         let ended = match work {
-            Work::HandedOver(id, lock) => run(&mut around, id, lock, None)?,
-            Work::Abandoned(id, lock) => recover(&self.store, id, self.store.look_abandoned(id, lock)?, &[])?,
-            Work::Claimed(claimed) => run(&mut around, claimed.task.id, claimed.lock, Some(claimed.grants))?,
+            Work::Run(id, lock, grants) => run(&mut around, id, lock, grants)?,
+            Work::Recover(id, lock) => recover(&self.store, id, self.store.look_abandoned(id, lock)?, &[])?,
         };
         let is_told_to_end = around.is_told_to_end;
         let Some(Finished { user, dependents, .. }) = ended else { return Ok(false) };

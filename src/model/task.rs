@@ -122,6 +122,15 @@ pub enum Tier {
 }
 
 impl Tier {
+    /// Its place in arrays, high to low.
+    pub fn index(self) -> usize {
+        match self {
+            Self::High => 0,
+            Self::Normal => 1,
+            Self::Low => 2,
+        }
+    }
+
     /// The tiers from first to last.
     pub const ALL: [Self; 3] = [Self::High, Self::Normal, Self::Low];
 

@@ -85,7 +85,7 @@ impl Ledger {
     pub fn charge_grant(&mut self, tier: Tier, user: &Name, weight: u32, now: Timestamp) {
         self.decay(now);
         self.grants = self.grants.saturating_add(1);
-        self.places[tier_index(tier)] = place_of(user);
+        self.places[tier.index()] = place_of(user);
         let grant = self.grants;
         let usage = self.users.entry(user.clone()).or_default();
         usage.used_us = usage.used_us.saturating_add(over_weight(NOMINAL_MS, weight));
@@ -101,10 +101,9 @@ impl Ledger {
     /// Charges the end of a run that held its slot for `ran_ms`: what its grant did not charge already.
     pub fn charge_end(&mut self, user: &Name, ran_ms: u64, weight: u32, now: Timestamp) {
         self.decay(now);
-        let rest = ran_ms.saturating_sub(NOMINAL_MS);
-        if rest > 0 {
+        if Self::charges_end(ran_ms) {
             let usage = self.users.entry(user.clone()).or_default();
-            usage.used_us = usage.used_us.saturating_add(over_weight(rest, weight));
+            usage.used_us = usage.used_us.saturating_add(over_weight(ran_ms - NOMINAL_MS, weight));
             self.forget_beyond_limit();
         }
     }
@@ -161,15 +160,6 @@ impl Ledger {
         }
         let count: usize = end.strip_prefix("end ")?.parse().ok()?;
         (count == ledger.users.len()).then_some(ledger)
-    }
-}
-
-/// The place of a tier in arrays, high to low.
-pub(super) fn tier_index(tier: Tier) -> usize {
-    match tier {
-        Tier::High => 0,
-        Tier::Normal => 1,
-        Tier::Low => 2,
     }
 }
 

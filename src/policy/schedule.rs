@@ -39,7 +39,7 @@
 //!
 //! Both bounds together: between two grants of u there are fewer than (2·W/w + 1) · (1 + Σ (60·w_x + 1)) grants in all.
 
-use super::fair::{CAP_US, Ledger, place_of, tier_index};
+use super::fair::{CAP_US, Ledger, place_of};
 use crate::model::{Name, Priority, Tier, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -111,16 +111,16 @@ impl<'a> Round<'a> {
         }
         let mut ceilings = [u64::MAX; 3];
         for head in &heads {
-            let ceiling = &mut ceilings[tier_index(head.tier)];
+            let ceiling = &mut ceilings[head.tier.index()];
             let used_us = ledger.usage(&head.user).used_us;
             *ceiling = (*ceiling).min(used_us.saturating_add(CAP_US));
         }
         for head in &heads {
-            ledger.lower(&head.user, ceilings[tier_index(head.tier)]);
+            ledger.lower(&head.user, ceilings[head.tier.index()]);
         }
         let mut sorted: [Vec<Reverse<Entry>>; 3] = Default::default();
         for head in heads {
-            sorted[tier_index(head.tier)].push(Reverse(Entry::of(ledger, head)));
+            sorted[head.tier.index()].push(Reverse(Entry::of(ledger, head)));
         }
         Self { ledger, shares, now, queues: sorted.map(BinaryHeap::from), started: HashSet::new() }
     }
@@ -128,14 +128,14 @@ impl<'a> Round<'a> {
     /// Adds a head during the pass: of a user that may run more than one task, after one was started.
     pub fn offer(&mut self, head: LaneHead) {
         self.started.remove(&head.user);
-        let tier = tier_index(head.tier);
+        let tier = head.tier.index();
         self.queues[tier].push(Reverse(Entry::of(self.ledger, head)));
     }
 
     /// Records that the candidate was granted its lanes: its tier pays, it is charged, and it is not given again in
     /// this pass unless it is offered again.
     pub fn started(&mut self, candidate: Candidate, weight: u32) {
-        let granted = tier_index(candidate.tier);
+        let granted = candidate.tier.index();
         for tier in 0..self.queues.len() {
             if tier == granted || !self.queues[tier].is_empty() {
                 self.ledger.credits[tier] += self.shares[tier];
@@ -163,12 +163,11 @@ impl Iterator for Round<'_> {
 
     /// The best user of the tier that is owed most; `None` when nobody is left to try.
     fn next(&mut self) -> Option<Candidate> {
-        let tier =
-            Tier::ALL.into_iter().filter(|tier| !self.queues[tier_index(*tier)].is_empty()).max_by_key(|tier| {
-                let at = tier_index(*tier);
-                (self.ledger.credits[at] + self.shares[at], Reverse(at))
-            })?;
-        let Reverse(entry) = self.queues[tier_index(tier)].pop()?;
+        let tier = Tier::ALL.into_iter().filter(|tier| !self.queues[tier.index()].is_empty()).max_by_key(|tier| {
+            let at = tier.index();
+            (self.ledger.credits[at] + self.shares[at], Reverse(at))
+        })?;
+        let Reverse(entry) = self.queues[tier.index()].pop()?;
         self.drop_started();
         let sequence = Some(entry.sequence).filter(|sequence| *sequence != u64::MAX);
         Some(Candidate { user: entry.user, tier, priority: entry.priority, sequence })
@@ -178,7 +177,7 @@ impl Iterator for Round<'_> {
 impl Entry {
     fn of(ledger: &Ledger, head: LaneHead) -> Self {
         let usage = ledger.usage(&head.user);
-        let place = ledger.places[tier_index(head.tier)];
+        let place = ledger.places[head.tier.index()];
         Self {
             used_us: usage.used_us,
             last_grant: usage.last_grant,

@@ -26,8 +26,8 @@ fn grant(ledger: &mut Ledger, shares: [u32; 3], heads: Vec<LaneHead>, now: Times
 /// One grant while the tiers in the bits of `active` have work, high in the lowest bit; which of them got it?
 fn tier_granted(ledger: &mut Ledger, shares: [u32; 3], active: u8) -> usize {
     let heads =
-        Tier::ALL.into_iter().filter(|tier| active >> tier_index(*tier) & 1 == 1).map(|tier| head("a", tier)).collect();
-    tier_index(grant(ledger, shares, heads, Timestamp(0)).tier)
+        Tier::ALL.into_iter().filter(|tier| active >> tier.index() & 1 == 1).map(|tier| head("a", tier)).collect();
+    grant(ledger, shares, heads, Timestamp(0)).tier.index()
 }
 
 /// One grant from a state of credits: which tiers had work, which got it, and the credits that leaves.

@@ -5,7 +5,7 @@ use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
 use super::{Store, layout};
 use crate::model::{Fence, LaneName};
-use crate::os::{Handle, Open};
+use crate::os::Handle;
 use std::time::Duration;
 
 /// How long a command line tries to enter a guard before it answers "guard busy", in milliseconds.
@@ -73,7 +73,7 @@ impl Store {
     fn try_guard(&self, bucket: u8) -> Result<Option<Box<dyn Handle>>> {
         let path = layout::guard(bucket);
         loop {
-            let mut handle = self.open_guard(&path)?;
+            let mut handle = self.open_or_make(&path)?;
             if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
                 return Ok(None);
             }
@@ -83,15 +83,6 @@ impl Store {
                 return Ok(Some(handle));
             }
         }
-    }
-
-    fn open_guard(&self, path: &str) -> Result<Box<dyn Handle>> {
-        for how in [Open::Existing, Open::CreateNew(0o600)].into_iter().cycle() {
-            if let Some(handle) = self.vfs.open(path, how).map_err(StoreError::io("open", path))? {
-                return Ok(handle);
-            }
-        }
-        unreachable!("the cycle has no end")
     }
 
     fn guard_busy(&self, lane: &LaneName) -> StoreError {

@@ -400,9 +400,7 @@ impl Store {
     /// Reads and rewrites the ledger of fair share under the guard of `global`; it is a hint and not synced.
     pub fn update_ledger(&self, change: &mut dyn FnMut(Option<&str>) -> Option<String>) -> Result<()> {
         let _guards = self.enter_guards(&[&LaneName::global()])?;
-        let old = self.read(layout::FAIR)?;
-        let old = old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
-        if let Some(new) = change(old) {
+        if let Some(new) = change(self.ledger()?.as_deref()) {
             let tmp = format!("{}.tmp", layout::FAIR);
             self.replace(&tmp, layout::FAIR, layout::SPOOL, new.as_bytes(), false)?;
         }

@@ -143,13 +143,7 @@ impl Store {
     pub fn enter_key(&self, key: &str) -> Result<KeySlot<'_>> {
         let path = format!("{}/{}", layout::KEYS, crate::model::name::encode(key));
         loop {
-            let existing = self.open(&path, Open::Existing)?;
-            let Some(mut handle) = (match existing {
-                Some(handle) => Some(handle),
-                None => self.open(&path, Open::CreateNew(0o600))?,
-            }) else {
-                continue;
-            };
+            let mut handle = self.open_or_make(&path)?;
             if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
                 self.clock.sleep(Duration::from_millis(1));
                 continue;

@@ -4,7 +4,7 @@
 use super::error::{Result, StoreError};
 use super::{Place, Store, layout, spelling};
 use crate::model::{Task, TaskId, Timestamp};
-use crate::os::{FileKind, Open, Vfs};
+use crate::os::{FileKind, Vfs};
 
 /// How many digits the moment in `spool/pruned` has, so that a shorter one never leaves an end of the longer one behind.
 const DIGITS: usize = 20;
@@ -18,15 +18,10 @@ impl Store {
 
     /// Says when to look next. Unsynced: it only spares work.
     pub fn set_prune_due(&self, at: Timestamp) -> Result<()> {
-        let mut handle = match self.open(layout::PRUNED, Open::Existing)? {
-            Some(handle) => handle,
-            None => match self.open(layout::PRUNED, Open::CreateNew(0o600))? {
-                Some(handle) => handle,
-                None => return Ok(()),
-            },
-        };
         let text = format!("{:0DIGITS$}\n", at.0.max(0));
-        handle.write_at_start(text.as_bytes()).map_err(StoreError::io("write", layout::PRUNED))
+        self.open_or_make(layout::PRUNED)?
+            .write_at_start(text.as_bytes())
+            .map_err(StoreError::io("write", layout::PRUNED))
     }
 
     /// The days on which tasks ended, each with how many records it has; by names only.

@@ -27,6 +27,17 @@ impl Store {
         self.vfs.open(path, how).map_err(StoreError::io("open", path))
     }
 
+    /// Opens a file for locking or overwriting, and makes it private to this account where it does not exist.
+    pub(crate) fn open_or_make(&self, path: &str) -> Result<Box<dyn Handle>> {
+        loop {
+            for how in [Open::Existing, Open::CreateNew(0o600)] {
+                if let Some(handle) = self.open(path, how)? {
+                    return Ok(handle);
+                }
+            }
+        }
+    }
+
     /// Reads a record whole. What cannot be one, a FIFO, a link, a folder or an endless file, is a corrupt record.
     pub(crate) fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
         let no_record = |action: &'static str| {
@@ -52,21 +63,14 @@ impl Store {
     /// What is in a folder. A foreign file that stands where one of luzia's inner folders would be has nothing in it; the
     /// outer folders must be folders.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>> {
-        match self.vfs.list(path) {
-            Err(error) if error.kind() == ErrorKind::NotADirectory && !layout::is_outer(path) => Ok(Vec::new()),
-            other => Ok(other.map_err(StoreError::io("list", path))?.unwrap_or_default()),
-        }
+        listed(path, self.vfs.list(path))
     }
 
     /// The same of many folders, one after the other as far as `sink` says to go on; of some of them at once.
     pub(crate) fn list_each(&self, paths: &[String], sink: &mut dyn FnMut(usize, Vec<Entry>) -> bool) -> Result<()> {
         for (part, some) in paths.chunks(LISTED_AT_ONCE).enumerate() {
             for (at, found) in self.vfs.list_many(some).into_iter().enumerate() {
-                let entries = match found {
-                    Err(error) if error.kind() == ErrorKind::NotADirectory => Vec::new(),
-                    other => other.map_err(StoreError::io("list", &some[at]))?.unwrap_or_default(),
-                };
-                if !sink(part * LISTED_AT_ONCE + at, entries) {
+                if !sink(part * LISTED_AT_ONCE + at, listed(&some[at], found)?) {
                     return Ok(());
                 }
             }
@@ -171,6 +175,13 @@ impl Store {
             return Err(StoreError::io("rename", tmp)(ErrorKind::NotFound.into()));
         }
         if durable { self.sync_dir(folder) } else { Ok(()) }
+    }
+}
+
+fn listed(path: &str, found: std::io::Result<Option<Vec<Entry>>>) -> Result<Vec<Entry>> {
+    match found {
+        Err(error) if error.kind() == ErrorKind::NotADirectory && !layout::is_outer(path) => Ok(Vec::new()),
+        other => Ok(other.map_err(StoreError::io("list", path))?.unwrap_or_default()),
     }
 }
 

@@ -42,15 +42,7 @@ impl Store {
     /// Gives `count` task ids that were never given before; the first of them.
     pub fn reserve_ids(&self, count: u64) -> Result<TaskId> {
         let path = layout::SEQUENCE;
-        let mut handle = loop {
-            let found = self.open(path, Open::Existing)?;
-            if let Some(handle) = found {
-                break handle;
-            }
-            if let Some(handle) = self.open(path, Open::CreateNew(0o600))? {
-                break handle;
-            }
-        };
+        let mut handle = self.open_or_make(path)?;
         while !handle.try_lock(false).map_err(StoreError::io("lock", path))? {
             self.clock.sleep(std::time::Duration::from_micros(200));
         }

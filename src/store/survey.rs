@@ -5,7 +5,7 @@ use super::publish::{numbered, records_in};
 use super::spool::Place;
 use super::{Store, layout, spelling};
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
-use crate::os::FileKind;
+use crate::os::{Entry, FileKind};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -30,25 +30,36 @@ pub struct Problem {
 /// Folders whose records belong together in the order of their numbers.
 type Shelf = Vec<Folder>;
 
+/// A segment of a lane. A queue may have very many, so the path is made when it is needed.
+struct Segment {
+    priority: Priority,
+    stem: Arc<str>,
+    number: u64,
+}
+
+impl Segment {
+    fn path(&self) -> String {
+        layout::pending_segment(self.priority, &self.stem, self.number)
+    }
+}
+
 /// A folder of records.
 enum Folder {
-    /// A segment of a lane.
-    Pending(Priority, Arc<str>, u64),
-    /// Any other.
+    Pending(Segment),
     Other(Place, String),
 }
 
 impl Folder {
     fn place(&self) -> Place {
         match self {
-            Self::Pending(..) => Place::Pending,
+            Self::Pending(_) => Place::Pending,
             Self::Other(place, _) => *place,
         }
     }
 
     fn path(&self) -> String {
         match self {
-            Self::Pending(priority, stem, segment) => layout::pending_segment(*priority, stem, *segment),
+            Self::Pending(segment) => segment.path(),
             Self::Other(_, path) => path.clone(),
         }
     }
@@ -132,11 +143,13 @@ impl Store {
     /// Counts pending tasks by names only.
     pub fn counts(&self) -> Result<Counts> {
         let mut counts = Counts::default();
-        self.count_each(&mut |tier, count| {
-            match tier {
-                Some(tier) => counts.pending[tier as usize] += count,
-                None => counts.parked += count,
-            }
+        let segments = self.pending_segments(None)?;
+        self.count_each(&paths_of(&segments), &mut |at, count| {
+            counts.pending[segments[at].priority.tier().index()] += count;
+            true
+        })?;
+        self.count_each(&self.parked_folders()?, &mut |_, count| {
+            counts.parked += count;
             true
         })?;
         Ok(counts)
@@ -144,55 +157,65 @@ impl Store {
 
     /// Whether more than `most` tasks are pending or parked; stops to count when it knows.
     pub fn has_more_waiting_than(&self, most: u64) -> Result<bool> {
+        let folders = [paths_of(&self.pending_segments(None)?), self.parked_folders()?].concat();
         let mut total = 0;
-        self.count_each(&mut |_, count| {
+        self.count_each(&folders, &mut |_, count| {
             total += count;
             total <= most
         })?;
         Ok(total > most)
     }
 
-    /// How many records each folder of the queue has, with its tier, or none for parked ones; `sink` says whether to go on.
-    fn count_each(&self, sink: &mut dyn FnMut(Option<Tier>, u64) -> bool) -> Result<()> {
-        let segments = self.pending_segments(None)?;
-        let pending = segments.into_iter().map(|folder| match &folder {
-            Folder::Pending(priority, ..) => (Some(priority.tier()), folder.path()),
-            Folder::Other(..) => (None, folder.path()),
-        });
-        let parked =
-            self.numbered_folders(layout::PARKED)?.into_iter().map(|segment| (None, layout::parked_segment(segment)));
-        let (tiers, folders): (Vec<Option<Tier>>, Vec<String>) = pending.chain(parked).unzip();
-        self.list_each(&folders, &mut |at, entries| {
-            sink(tiers[at], u64::try_from(records_in(&entries).count()).unwrap_or(u64::MAX))
-        })
+    /// How many pending tasks one user's lane has, by names only.
+    pub fn lane_depth(&self, stem: &str) -> Result<u64> {
+        self.depth_of(&self.pending_segments(Some(stem))?)
+    }
+
+    /// The same of one tier.
+    pub fn tier_depth(&self, tier: Tier, stem: &str) -> Result<u64> {
+        let mut segments = self.pending_segments(Some(stem))?;
+        segments.retain(|segment| segment.priority.tier() == tier);
+        self.depth_of(&segments)
+    }
+
+    fn depth_of(&self, segments: &[Segment]) -> Result<u64> {
+        let mut depth = 0;
+        self.count_each(&paths_of(segments), &mut |_, count| {
+            depth += count;
+            true
+        })?;
+        Ok(depth)
+    }
+
+    /// Gives `sink` how many records each folder has; it says whether to go on.
+    fn count_each(&self, folders: &[String], sink: &mut dyn FnMut(usize, u64) -> bool) -> Result<()> {
+        let count = |entries: &[Entry]| u64::try_from(records_in(entries).count()).unwrap_or(u64::MAX);
+        self.list_each(folders, &mut |at, entries| sink(at, count(&entries)))
+    }
+
+    fn parked_folders(&self) -> Result<Vec<String>> {
+        Ok(self.numbered_folders(layout::PARKED)?.into_iter().map(layout::parked_segment).collect())
     }
 
     /// The segments of every lane, or of one.
-    fn pending_segments(&self, wanted: Option<&str>) -> Result<Shelf> {
+    fn pending_segments(&self, wanted: Option<&str>) -> Result<Vec<Segment>> {
         let mut lanes: Vec<(Priority, Arc<str>)> = Vec::new();
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            let stems = self.folders(&layout::pending_tier(priority))?.into_iter();
-            let wanted = stems.filter(|stem| wanted.is_none_or(|wanted| wanted == stem));
-            lanes.extend(wanted.map(|stem| (priority, stem.into())));
+            let stems = match wanted {
+                Some(stem) => vec![stem.to_owned()],
+                None => self.folders(&layout::pending_tier(priority))?,
+            };
+            lanes.extend(stems.into_iter().map(|stem| (priority, stem.into())));
         }
         let folders: Vec<String> = lanes.iter().map(|(priority, stem)| layout::pending_lane(*priority, stem)).collect();
         let mut segments = Vec::new();
         self.list_each(&folders, &mut |at, entries| {
             let (priority, stem) = &lanes[at];
-            let of = |segment| Folder::Pending(*priority, Arc::clone(stem), segment);
+            let of = |number| Segment { priority: *priority, stem: Arc::clone(stem), number };
             segments.extend(numbered(&entries).into_iter().map(of));
             true
         })?;
         Ok(segments)
-    }
-
-    fn count_lane(&self, priority: Priority, stem: &str) -> Result<u64> {
-        let segments = self.numbered_folders(&layout::pending_lane(priority, stem))?.into_iter();
-        segments.map(|segment| self.count_records(&layout::pending_segment(priority, stem, segment))).sum()
-    }
-
-    fn count_records(&self, folder: &str) -> Result<u64> {
-        Ok(u64::try_from(self.records(folder)?.len()).unwrap_or(u64::MAX))
     }
 
     /// The pending tasks of every lane, or of one user, in the order of their numbers.
@@ -200,10 +223,8 @@ impl Store {
         // A segment holds a thousand numbers, so the folders of one segment in all lanes are one shelf.
         let mut segments: BTreeMap<u64, Shelf> = self.parked_segments()?;
         let wanted = user.map(|user| LaneName::user(user).stem());
-        for folder in self.pending_segments(wanted.as_deref())? {
-            if let Folder::Pending(_, _, segment) = &folder {
-                segments.entry(*segment).or_default().push(folder);
-            }
+        for segment in self.pending_segments(wanted.as_deref())? {
+            segments.entry(segment.number).or_default().push(Folder::Pending(segment));
         }
         Ok(self.survey(segments.into_values()))
     }
@@ -237,12 +258,6 @@ impl Store {
         Survey { store: self, shelves: shelves.into_iter().collect(), ids: Vec::new().into_iter() }
     }
 
-    /// How many pending tasks one user's lane has, by names only.
-    pub fn lane_depth(&self, stem: &str) -> Result<u64> {
-        let priorities = Tier::ALL.into_iter().flat_map(Tier::priorities);
-        priorities.map(|priority| self.count_lane(priority, stem)).sum()
-    }
-
     /// Whether no task is pending and none is parked; the cheap question before counting.
     pub fn is_queue_empty(&self) -> Result<bool> {
         let has_work = self.lanes_with_work()?.values().any(|lanes| !lanes.is_empty());
@@ -252,11 +267,6 @@ impl Store {
     /// Whether the state directory still stands under its name.
     pub fn is_still_there(&self) -> Result<bool> {
         Ok(self.meta(layout::FORMAT)?.is_some())
-    }
-
-    /// How many pending tasks of one tier a user's lane has, by names only.
-    pub fn tier_depth(&self, tier: Tier, stem: &str) -> Result<u64> {
-        tier.priorities().map(|priority| self.count_lane(priority, stem)).sum()
     }
 
     /// The records that were set aside.
@@ -303,18 +313,10 @@ impl Store {
         Ok(problems)
     }
 
-    /// Opens the lock that long-running dispatchers share; held while the handle lives. With `probe`, only tells whether
-    /// anybody holds it: `None` means nobody does.
+    /// Opens the lock that long-running dispatchers share; held while the handle lives.
     pub fn join_dispatchers(&self) -> Result<Box<dyn crate::os::Handle>> {
         let path = layout::DISPATCHERS;
-        let mut handle = loop {
-            if let Some(handle) = self.open(path, crate::os::Open::Existing)? {
-                break handle;
-            }
-            if let Some(handle) = self.open(path, crate::os::Open::CreateNew(0o600))? {
-                break handle;
-            }
-        };
+        let mut handle = self.open_or_make(path)?;
         while !handle.try_lock(true).map_err(StoreError::io("lock", path))? {
             self.clock.sleep(std::time::Duration::from_millis(1));
         }
@@ -332,4 +334,8 @@ impl Store {
         }
         Ok(!free)
     }
+}
+
+fn paths_of(segments: &[Segment]) -> Vec<String> {
+    segments.iter().map(Segment::path).collect()
 }

@@ -3,7 +3,7 @@
 //! does not get it in time goes on without.
 
 use super::{Store, layout};
-use crate::os::{Handle, Open};
+use crate::os::Handle;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -34,10 +34,7 @@ impl Store {
     }
 
     fn wait_for_turn(&self) -> Option<Box<dyn Handle>> {
-        let mut turn = match self.vfs.open(layout::TURN, Open::Existing) {
-            Ok(Some(turn)) => turn,
-            Ok(None) | Err(_) => self.vfs.open(layout::TURN, Open::CreateNew(0o600)).ok().flatten()?,
-        };
+        let mut turn = self.open_or_make(layout::TURN).ok()?;
         let begin = self.clock.boot_ms();
         let mut pause_us = PAUSE_FIRST_US;
         while !turn.try_lock(false).ok()? {

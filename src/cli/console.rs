@@ -121,15 +121,16 @@ impl<'a> Console<'a> {
         self.out(&text)
     }
 
-    /// Writes a list: as a document with `items`, or each by itself for `jsonl`.
-    pub fn items(&mut self, schema: &str, items: Vec<Value>) -> Result<(), Stop> {
-        if self.format == OutputFormat::Jsonl {
-            for item in &items {
-                self.out(&json::line(item))?;
-            }
-            return Ok(());
-        }
-        self.document(&json::list(schema, items))
+    /// A list to write while its items come: a document with `items`, or each by itself for `jsonl`.
+    pub fn begin_items(&self, schema: &str) -> json::Items {
+        if self.format == OutputFormat::Jsonl { json::Items::lines() } else { json::Items::document(schema) }
+    }
+
+    /// Writes a list whose items are all there.
+    pub fn items(&mut self, schema: &str, all: impl IntoIterator<Item = Value>) -> Result<(), Stop> {
+        let mut items = self.begin_items(schema);
+        all.into_iter().for_each(|item| items.push(&item));
+        self.out(&items.end())
     }
 
     /// Writes a table, or only its names.
@@ -137,8 +138,7 @@ impl<'a> Console<'a> {
         let text = match self.format {
             OutputFormat::Name => table.names(),
             OutputFormat::Table | OutputFormat::Wide | OutputFormat::Json | OutputFormat::Jsonl => {
-                let wide = self.format == OutputFormat::Wide;
-                table.render(Layout { width: self.streams.width, wide, style: self.streams.out_style })
+                table.render(self.layout())
             }
         };
         self.out(&text)
@@ -146,9 +146,13 @@ impl<'a> Console<'a> {
 
     /// Writes a page of a table, and empties it for the next.
     pub fn page(&mut self, table: &mut Table) -> Result<(), Stop> {
-        let wide = self.format == OutputFormat::Wide;
-        let text = table.page(Layout { width: self.streams.width, wide, style: self.streams.out_style });
+        let text = table.page(self.layout());
         self.out(&text)
+    }
+
+    fn layout(&self) -> Layout {
+        let wide = self.format == OutputFormat::Wide;
+        Layout { width: self.streams.width, wide, style: self.streams.out_style }
     }
 
     /// Says a sentence on stderr, unless `-q`.

@@ -17,11 +17,6 @@ pub fn document<'a>(schema: &str, members: impl IntoIterator<Item = (&'a str, Va
     Value::Object(map)
 }
 
-/// The document of a list: its members under `items`.
-pub fn list(schema: &str, items: Vec<Value>) -> Value {
-    document(schema, [("items", Value::Array(items))])
-}
-
 /// A list that is written while its items come: one document, or a line an item.
 pub struct Items {
     begin: String,
@@ -33,9 +28,9 @@ pub struct Items {
 }
 
 impl Items {
-    /// The same text as [`pretty`] gives of a whole [`list`].
+    /// One document with `items`: the same text as [`pretty`] gives of the whole.
     pub fn document(schema: &str) -> Self {
-        let empty = pretty(&list(schema, Vec::new()));
+        let empty = pretty(&document(schema, [("items", json!([]))]));
         let (begin, end) = empty.split_once("[]").unwrap_or((&empty, ""));
         Self::new(format!("{begin}["), ",", format!("]{end}"))
     }
@@ -313,7 +308,8 @@ mod tests {
             let back: Value = serde_json::from_str(&text).expect("JSON");
             assert_eq!(back["command"][1], "a\u{202e}\u{9b}\n");
         }
-        assert_eq!(line(&list("list", vec![])), "{\"schema\":\"luzia.list/v1\",\"items\":[]}\n");
+        let empty = document("list", [("items", json!([]))]);
+        assert_eq!(line(&empty), "{\"schema\":\"luzia.list/v1\",\"items\":[]}\n");
     }
 
     #[test]
@@ -331,7 +327,11 @@ mod tests {
                         each += &lines.page();
                     }
                 }
-                assert_eq!(whole + &document.end(), pretty(&list("list", all.clone())), "{count} by {page}");
+                assert_eq!(
+                    whole + &document.end(),
+                    pretty(&super::document("list", [("items", json!(all))])),
+                    "{count} by {page}"
+                );
                 assert_eq!(each + &lines.end(), all.iter().map(line).collect::<String>(), "{count} by {page}");
             }
         }

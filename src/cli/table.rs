@@ -11,8 +11,8 @@ use std::borrow::Cow;
 const EMPTY: &str = "-";
 /// The least width in which a last column is cut instead of left to the terminal.
 const LEAST_WIDTH: u16 = 20;
-/// Up to which length in characters a cell keeps its column wide on later pages.
-const MOST_CARRIED: usize = 80;
+/// Up to which width in characters a column stays wide on later pages.
+const MOST_CARRIED: u16 = 80;
 
 /// A column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,9 +91,8 @@ impl Table {
         if self.rows.is_empty() && !is_first {
             return String::new();
         }
-        let text = self.render(layout);
-        let every: Vec<usize> = (0..self.columns.len()).collect();
-        self.widths = self.bare(&every, Style::default(), MOST_CARRIED).column_max_content_widths();
+        let (text, widths) = self.laid_out(layout);
+        self.widths = widths.into_iter().map(|width| width.min(MOST_CARRIED)).collect();
         self.rows.clear();
         if is_first { text } else { text.split_once('\n').map_or(String::new(), |(_, rows)| rows.to_owned()) }
     }
@@ -108,15 +107,31 @@ impl Table {
 
     /// The table, each line with a newline at its end.
     pub fn render(&self, layout: Layout) -> String {
+        self.laid_out(layout).0
+    }
+
+    /// The text, and the widths of all columns: none for those that are not laid out.
+    fn laid_out(&self, layout: Layout) -> (String, Vec<u16>) {
+        let mut widths = vec![0; self.columns.len()];
         let shown: Vec<usize> =
             (0..self.columns.len()).filter(|at| layout.wide || !self.columns[*at].is_wide).collect();
         let Some((last, body)) = shown.split_last() else {
-            return String::new();
+            return (String::new(), widths);
         };
-        match layout.width {
-            Some(width) if width >= LEAST_WIDTH => self.fitted(&shown, width, layout.style),
-            Some(_) | None => self.whole(body, *last, layout.style),
+        let (text, table) = match layout.width {
+            Some(width) if width >= LEAST_WIDTH => {
+                let table = self.fitted(&shown, width, layout.style);
+                (lines(&table), table)
+            }
+            Some(_) | None => {
+                let body = self.bare(body, layout.style, usize::MAX);
+                (self.whole(&body, *last, layout.style), body)
+            }
+        };
+        for (at, width) in shown.iter().zip(table.column_max_content_widths()) {
+            widths[*at] = width;
         }
+        (text, widths)
     }
 
     /// The first column only, one a line (`-o name`).
@@ -125,7 +140,7 @@ impl Table {
     }
 
     /// One line a row, the last column cut at `width`.
-    fn fitted(&self, shown: &[usize], width: u16, style: Style) -> String {
+    fn fitted(&self, shown: &[usize], width: u16, style: Style) -> comfy_table::Table {
         let mut table = self.bare(shown, style, usize::from(width));
         table
             .set_content_arrangement(ContentArrangement::Dynamic)
@@ -137,12 +152,11 @@ impl Table {
         }
         // A delimiter that no escaped cell holds: the last column is cut anywhere, not at a word.
         table.set_delimiter('\n');
-        lines(&table)
+        table
     }
 
     /// Every cell whole. The last column is not given to the layout, which knows widths up to 65535 only.
-    fn whole(&self, body: &[usize], last: usize, style: Style) -> String {
-        let left = self.bare(body, style, usize::MAX);
+    fn whole(&self, body: &comfy_table::Table, last: usize, style: Style) -> String {
         let heading = self.heading(last);
         let heading = style.paint(Tone::Strong, &heading);
         let cells = self.rows.iter().map(|row| {
@@ -151,10 +165,10 @@ impl Table {
         });
         let right = std::iter::once(heading.into_owned()).chain(cells);
         let mut out = String::new();
-        if body.is_empty() {
+        if body.column_iter().next().is_none() {
             right.for_each(|cell| push_line(&mut out, "", &cell));
         } else {
-            left.lines().zip(right).for_each(|(line, cell)| push_line(&mut out, &line, &cell));
+            body.lines().zip(right).for_each(|(line, cell)| push_line(&mut out, &line, &cell));
         }
         out
     }

@@ -92,8 +92,7 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
         let form = match console.format {
             OutputFormat::Table | OutputFormat::Wide => Form::Table(Table::new(&COLUMNS)),
             OutputFormat::Name => Form::Names(Vec::new()),
-            OutputFormat::Json => Form::Json(json::Items::document("list")),
-            OutputFormat::Jsonl => Form::Json(json::Items::lines()),
+            OutputFormat::Json | OutputFormat::Jsonl => Form::Json(console.begin_items("list")),
         };
         Ok(Self { app, reasons: app.reasons()?, console, form })
     }

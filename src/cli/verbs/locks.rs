@@ -198,7 +198,7 @@ pub fn list_locks(args: &ListLocksArgs, app: &App, console: &mut Console) -> Ans
     let is_wanted = |view: &LockView| wanted.is_empty() || wanted.contains(&lock_state(&view.verdict));
     let views: Vec<LockView> = app.locks()?.into_iter().filter(is_wanted).collect();
     if console.is_json() {
-        console.items("list-locks", views.iter().map(lock_json).collect())?;
+        console.items("list-locks", views.iter().map(lock_json))?;
         return Ok(Exit::Done.code());
     }
     let mut table = Table::new(&[

@@ -178,7 +178,7 @@ pub fn doctor(
     let mended = mended.unwrap_or_default();
     match console.format {
         OutputFormat::Json => console.document(&findings_document(&findings, args.fix.then_some(&mended)))?,
-        OutputFormat::Jsonl => console.items("doctor", findings.iter().map(finding_json).collect())?,
+        OutputFormat::Jsonl => console.items("doctor", findings.iter().map(finding_json))?,
         OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name => {
             tell_findings(&findings, &mended, console)?;
         }

@@ -239,7 +239,7 @@ pub fn wait(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     }
     let over = app.wait(&ids, args.any, timeout_ms, &mut |task| progress(task, None, console))?;
     if console.is_json() {
-        console.items("wait", over.iter().map(json::task).collect())?;
+        console.items("wait", over.iter().map(json::task))?;
     } else if console.format == OutputFormat::Name {
         over.iter().try_for_each(|task| console.out(&format!("{}\n", task.id)))?;
     } else {

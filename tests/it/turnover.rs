@@ -1,9 +1,8 @@
 //! What one supervisor does after the end of its task: a young one goes on to the next task, in its turn, and everything
 //! that names it follows.
 
-use crate::support::Place;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use crate::support::{Place, signal, until};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 
 /// The supervisors of a place by the events that they wrote at each start, in the order of the starts.
@@ -31,13 +30,9 @@ fn a_supervisor_that_went_on_is_known_by_its_new_task_and_is_the_only_one_cancel
     let second = place.enqueue(&["-u", "alice", "--", "sleep", "60"]);
     let third = place.enqueue(&["-u", "alice", "--", "true"]);
     place.ok(&["dispatch"]);
-    place.until_status(&second, "running");
-    let pid = place.show(&second)["supervisor_pid"].as_u64().unwrap();
-    let pids = supervisors(&place);
-    assert_eq!(pids.len(), 2);
-    if pids[0] == pids[1] {
-        assert_eq!(pid, pids[0]);
-    }
+    let pid = place.supervisor(&second);
+    let pids = until("both starts are noted", || Some(supervisors(&place)).filter(|pids| pids.len() == 2));
+    assert_eq!(u64::from(pid), pids[1]);
     let input = std::fs::read_link(format!("/proc/{pid}/fd/0")).unwrap();
     assert_eq!(input, place.state().canonicalize().unwrap().join("run/2/supervisor.lock"));
     let lock = std::fs::read_to_string(place.state().join("locks/user_alice.json")).unwrap();
@@ -63,9 +58,7 @@ fn a_supervisor_killed_in_its_second_task_interrupts_that_one_only() {
     place.enqueue(&["-u", "alice", "--", "true"]);
     let second = place.enqueue(&["-u", "alice", "--shell", "exec sleep 61"]);
     place.ok(&["dispatch"]);
-    place.until_status(&second, "running");
-    let pid = place.show(&second)["supervisor_pid"].as_i64().unwrap();
-    kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGKILL).unwrap();
+    signal(place.supervisor(&second), Signal::KILL);
     place.drain();
     assert_eq!((place.status("1"), place.status(&second)), ("completed".into(), "failed".into()));
     assert_eq!(place.show("1")["starts"], 1);
@@ -108,11 +101,9 @@ fn a_supervisor_that_was_told_to_end_ends_and_another_one_takes_the_next_task() 
     let first = place.enqueue(&["-u", "alice", "--", "sleep", "60"]);
     let second = place.enqueue(&["-u", "alice", "--", "sleep", "60"]);
     place.ok(&["dispatch"]);
-    place.until_status(&first, "running");
-    let pid = place.show(&first)["supervisor_pid"].as_i64().unwrap();
-    kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGTERM).unwrap();
-    place.until_status(&second, "running");
-    assert_ne!(place.show(&second)["supervisor_pid"].as_i64(), Some(pid));
+    let pid = place.supervisor(&first);
+    signal(pid, Signal::TERM);
+    assert_ne!(place.supervisor(&second), pid);
     assert_eq!(place.status(&first), "failed");
     place.ok(&["cancel", &second]);
 }

@@ -53,7 +53,7 @@ fn a_state_directory_replaced_under_a_task_is_not_written_by_it() {
 fn a_state_directory_removed_under_a_task_ends_its_supervisor_and_not_before_the_command() {
     let place = Place::new();
     running(&place);
-    let supervisor = u32::try_from(place.show("task_1")["supervisor_pid"].as_u64().unwrap()).unwrap();
+    let supervisor = place.supervisor("task_1");
     std::fs::remove_dir_all(place.state()).unwrap();
     place.open_gate("gate");
     place.until_file("done");
@@ -91,7 +91,7 @@ fn a_supervisor_killed_under_a_run_is_noticed_by_the_run() {
     place.gate("gate");
     let run = place.start(&["run", "-u", "alice", "--", "sh", "-c", "echo $$ > $PLACE/up; read _ < $PLACE/gate"]);
     let command: u32 = place.until_file("up").parse().unwrap();
-    let supervisor = u32::try_from(place.show("task_1")["supervisor_pid"].as_u64().unwrap()).unwrap();
+    let supervisor = place.supervisor("task_1");
     crate::support::signal(supervisor, rustix::process::Signal::KILL);
     crate::support::signal(command, rustix::process::Signal::KILL);
     let ran = run.end();

@@ -135,8 +135,7 @@ fn a_living_holder_is_never_stale_however_old() {
     let gate = place.gate("gate");
     let id = place.enqueue(&["-u", "alice", "--env", &format!("GATE={gate}"), "--shell", "read _ < $GATE"]);
     place.ok(&["dispatch"]);
-    place.until_status(&id, "running");
-    until("the supervisor owns its lock", || place.show(&id)["supervisor_pid"].as_u64());
+    place.supervisor(&id);
     place.age_lock("user_alice", 10_000_000);
     assert_eq!(place.json(&["list-locks", "--state", "overdue"])["items"].as_array().unwrap().len(), 1);
     assert_eq!(place.ok(&["cleanup-stale", "1"]).line(), "0");
@@ -194,9 +193,9 @@ fn a_dry_run_tells_the_dead_tasks_that_would_be_recovered() {
     place.enqueue(&["-u", "alice", "--shell", "echo $$ > $PLACE/began; exec sleep 60"]);
     place.ok(&["dispatch"]);
     place.until_file("began");
-    let supervisor = place.show("1")["supervisor_pid"].as_u64().unwrap();
-    signal(u32::try_from(supervisor).unwrap(), Signal::KILL);
-    until("it is dead", || (!crate::support::lives(u32::try_from(supervisor).unwrap())).then_some(()));
+    let supervisor = place.supervisor("1");
+    signal(supervisor, Signal::KILL);
+    until("it is dead", || (!crate::support::lives(supervisor)).then_some(()));
     let before = place.snapshot();
     let told = place.json(&["cleanup-stale", "-n"]);
     assert_eq!(told["recovered"], json!(["task_1"]), "{told}");

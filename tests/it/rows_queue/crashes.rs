@@ -9,8 +9,8 @@ fn running(place: &Place, args: &[&str]) -> (String, u32, u32) {
     let id = place.enqueue(&[args, &["-u", "alice", "--", "sh", "-c", script]].concat());
     place.ok(&["dispatch"]);
     let command = place.until_file("pid").parse().unwrap();
-    let supervisor = until("its supervisor is known", || place.show(&id)["supervisor_pid"].as_u64());
-    (id, u32::try_from(supervisor).unwrap(), command)
+    let supervisor = place.supervisor(&id);
+    (id, supervisor, command)
 }
 
 #[test]

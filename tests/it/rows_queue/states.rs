@@ -1,6 +1,6 @@
 //! The seven states and what moves between them (S1.1 to S1.12, S1.35 to S1.38, S3.24, S3.25).
 
-use crate::support::{Place, until};
+use crate::support::Place;
 use serde_json::json;
 
 #[test]
@@ -12,8 +12,7 @@ fn a_task_is_pending_runs_and_completes() {
     assert_eq!(place.status(&id), "pending");
     assert_eq!(place.ok(&["dispatch", "--once"]).line(), id);
     place.until_status(&id, "running");
-    let pid = until("its supervisor is known", || place.show(&id)["supervisor_pid"].as_u64());
-    assert!(crate::support::lives(u32::try_from(pid).unwrap()));
+    assert!(crate::support::lives(place.supervisor(&id)));
     place.open_gate("gate");
     place.until_status(&id, "completed");
     let states: Vec<String> = place.ok(&["list", "-a", "--json"]).json()["items"]

@@ -169,6 +169,13 @@ impl Place {
         until(&format!("{id} is {status}"), || (self.status(id) == status).then_some(()));
     }
 
+    /// Waits until a task runs and its supervisor has recorded the start; the supervisor's pid.
+    #[track_caller]
+    pub fn supervisor(&self, id: &str) -> u32 {
+        let pid = until(&format!("the supervisor of {id}"), || self.show(id)["supervisor_pid"].as_u64());
+        u32::try_from(pid).unwrap()
+    }
+
     /// Waits until a file exists; what is in it.
     #[track_caller]
     pub fn until_file(&self, name: &str) -> String {

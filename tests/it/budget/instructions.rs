@@ -1,0 +1,98 @@
+//! Instructions that the hot verbs execute in their own process, counted by callgrind(1), which shows every program the
+//! same processor: two runs differ by a few hundred of millions. Another compiler or C library may differ by more, so a
+//! count may be off by a tenth. The kernel's work is not in it; that is what the system calls are counted for.
+
+use super::{ENQUEUE, fill};
+use crate::support::{Place, skip};
+use std::fmt::Write as _;
+use std::process::Command;
+
+const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/budget/instructions.txt");
+/// By how many parts of a hundred a count may differ from its budget.
+const TOLERANCE: u64 = 10;
+
+/// The instructions of one run of luzia, which must succeed.
+fn instructions(place: &Place, args: &[&str]) -> u64 {
+    let luzia = place.command(args);
+    let log = place.path("valgrind");
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    valgrind.arg(format!("--log-file={}", log.display())).arg(luzia.get_program()).args(args);
+    valgrind.env_clear().current_dir(place.path("work")).stdin(std::process::Stdio::null());
+    valgrind.envs(luzia.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    // What luzia keeps of its surroundings, and where it looks for a command.
+    valgrind.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    place.spawn(&mut valgrind).end().coded(0);
+    let log = std::fs::read_to_string(log).unwrap();
+    let count = log.lines().find_map(|line| line.split_once("Collected : ")).map(|(_, count)| count);
+    count.unwrap_or_else(|| panic!("no count in {log}")).trim().parse().unwrap()
+}
+
+fn has_valgrind(test: &str) -> bool {
+    let works = Command::new("valgrind").args(["-q", "--tool=none", "true"]).status();
+    let works = works.is_ok_and(|status| status.success());
+    if !works {
+        skip(test, "valgrind(1)");
+    }
+    works
+}
+
+#[test]
+fn the_hot_verbs_execute_what_the_budget_says() {
+    if !has_valgrind("the_hot_verbs_execute_what_the_budget_says") {
+        return;
+    }
+    let place = Place::new();
+    place.ok(&["lock", "-u", "bob", "--", "true"]);
+    place.ok(&ENQUEUE);
+    let found: Vec<(&str, u64)> = [
+        ("--version", &["--version"][..]),
+        ("enqueue", &ENQUEUE),
+        ("acquire", &["acquire", "deploy", "--task", "me", "--ttl", "1h"]),
+        ("check", &["check", "bob"]),
+        ("release", &["release", "deploy", "me"]),
+        ("explain", &["explain", "1"]),
+    ]
+    .map(|(name, args)| (name, instructions(&place, args)))
+    .into();
+    if std::env::var_os("UPDATE_BUDGET").is_some() {
+        let mut text = String::from("# verb: thousands of instructions of a build for tests\n");
+        found.iter().for_each(|(name, count)| writeln!(text, "{name}: {}", count / 1000).unwrap());
+        std::fs::write(PATH, text).unwrap();
+    }
+    let budget = std::fs::read_to_string(PATH).unwrap();
+    let lines = budget.lines().filter(|line| !line.starts_with('#'));
+    let budget: Vec<(&str, u64)> =
+        lines.map(|line| line.split_once(": ").unwrap()).map(|(name, count)| (name, count.parse().unwrap())).collect();
+    let names = |of: &[(&str, u64)]| of.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&budget));
+    for ((name, count), (_, thousands)) in found.iter().zip(&budget) {
+        let off = (count / 1000).abs_diff(*thousands);
+        assert!(
+            off * 100 <= thousands * TOLERANCE,
+            "{name}: {} thousand, not {thousands}; UPDATE_BUDGET=1 writes the file anew, if this is meant",
+            count / 1000
+        );
+    }
+}
+
+#[test]
+fn no_hot_verb_executes_more_with_a_deep_queue() {
+    if !has_valgrind("no_hot_verb_executes_more_with_a_deep_queue") {
+        return;
+    }
+    // Two segments, and twenty.
+    let counts = [2_000, 20_000].map(|depth| {
+        let place = Place::new();
+        place.ok(&["acquire", "u0", "--task", "me", "--ttl", "1h"]);
+        fill(&place, depth, 1);
+        place.ok(&["dispatch"]);
+        place.ok(&["lock", "-u", "bob", "--", "true"]);
+        place.ok(&ENQUEUE);
+        [&["dispatch", "--once"][..], &["check", "bob"], &["acquire", "bob", "--task", "me", "--ttl", "1h"], &ENQUEUE]
+            .map(|args| (args.to_vec(), instructions(&place, args)))
+    });
+    for ((args, few), (_, many)) in counts[0].iter().zip(&counts[1]) {
+        assert!(few.abs_diff(*many) * 100 <= *few, "{args:?}: {few}, {many}");
+    }
+}

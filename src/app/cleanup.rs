@@ -52,9 +52,10 @@ impl App {
             return Ok(cleaned);
         }
         let mut pass = Pass::default();
-        for id in self.store.in_flight()? {
-            let is_dead = !self.store.is_supervised(id)? && self.inside.is_none();
-            if is_dead && (dry_run || self.recover_one(id, &mut pass)?) {
+        // Inside a task nothing is recovered.
+        let dead = if self.inside.is_none() { self.store.unsupervised()? } else { Vec::new() };
+        for id in dead {
+            if dry_run || self.recover_one(id, &mut pass)? {
                 cleaned.recovered.push(id);
             }
         }

@@ -150,10 +150,7 @@ impl App {
 
     /// Applies the recovery table to every task in flight that nobody supervises.
     fn recover_dead(&self, pass: &mut Pass) -> Result<(), AppError> {
-        for id in self.store.in_flight()? {
-            if self.store.is_supervised(id)? {
-                continue;
-            }
+        for id in self.store.unsupervised()? {
             match self.recover_one(id, pass) {
                 Ok(true) => pass.recovered.push(id),
                 Ok(false) => {}

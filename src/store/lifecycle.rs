@@ -392,6 +392,21 @@ impl Store {
         Ok(ids)
     }
 
+    /// The tasks in flight that nobody supervises. One that ended while we looked is not in flight any more, and is none.
+    pub fn unsupervised(&self) -> Result<Vec<TaskId>> {
+        let mut alone = Vec::new();
+        for id in self.in_flight()? {
+            if !self.is_supervised(id)? {
+                alone.push(id);
+            }
+        }
+        if !alone.is_empty() {
+            let still = self.in_flight()?;
+            alone.retain(|id| still.binary_search(id).is_ok());
+        }
+        Ok(alone)
+    }
+
     /// The ledger of fair share as it was written last.
     pub fn ledger(&self) -> Result<Option<String>> {
         Ok(self.read(layout::FAIR)?.and_then(|bytes| String::from_utf8(bytes).ok()))

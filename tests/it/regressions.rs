@@ -120,6 +120,36 @@ fn a_lock_that_cannot_be_given_its_mode_is_not_left_behind() {
 }
 
 #[test]
+fn a_task_that_ends_while_somebody_looks_for_dead_ones_was_not_recovered() {
+    if !strace::is_available() {
+        skip(
+            "a_task_that_ends_while_somebody_looks_for_dead_ones_was_not_recovered",
+            "strace(1) and the right to trace",
+        );
+        return;
+    }
+    // On a busy machine a try may miss the moment.
+    assert!((0..5).any(|_| is_cleaned_while_its_task_ends(&Place::new())));
+}
+
+/// Cleans up, and lets the task end between the listing of what is in flight and the look at its lock; whether it did.
+fn is_cleaned_while_its_task_ends(place: &Place) -> bool {
+    place.gate("gate");
+    place.enqueue(&["-u", "alice", "--", "sh", "-c", "read _ < $PLACE/gate"]);
+    place.ok(&["dispatch"]);
+    place.supervisor("1");
+    let slow = "exec strace -qq -o $PLACE/trace -P run/1/supervisor.lock -e inject=openat2:delay_enter=1000000 \
+                $LUZIA cleanup-stale";
+    let cleanup = place.spawn(&mut place.shell(slow));
+    std::thread::sleep(Duration::from_millis(300));
+    place.open_gate("gate");
+    assert_eq!(cleanup.end().coded(0).line(), "0");
+    assert!(place.events_named("recovered").is_empty());
+    place.until_status("1", "completed");
+    fs::read_to_string(place.path("trace")).unwrap().contains("ENOENT")
+}
+
+#[test]
 fn an_outward_directory_that_missed_the_end_of_its_task_is_closed_later() {
     let place = Place::new();
     place.ok(&["enqueue", "-u", "a", "--", "true"]);

@@ -101,9 +101,8 @@ fn debris(app: &App) -> Result<Vec<Finding>, AppError> {
 fn abandoned(app: &App) -> Result<Vec<TaskId>, AppError> {
     let look = || -> Result<Vec<TaskId>, AppError> {
         let mut alone = Vec::new();
-        for id in app.store.in_flight()? {
-            let waits = || -> Result<bool, AppError> { Ok(app.store.place_of(id)? == Some(Place::Waiting)) };
-            if !app.store.is_supervised(id)? && !waits()? {
+        for id in app.store.unsupervised()? {
+            if app.store.place_of(id)? != Some(Place::Waiting) {
                 alone.push(id);
             }
         }

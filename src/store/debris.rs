@@ -4,6 +4,7 @@
 use super::error::Result;
 use super::{Place, Store, layout, spelling};
 use crate::model::TaskId;
+use crate::os::FileKind;
 
 /// What is younger may belong to an enqueuer that is at work, in milliseconds.
 const YOUNG_MS: i64 = 3_600_000;
@@ -12,8 +13,16 @@ impl Store {
     /// Removes what killed enqueuers left more than an hour ago; gives the paths. With `dry_run`, only tells.
     pub fn clean_spool(&self, dry_run: bool) -> Result<Vec<String>> {
         let mut found = Vec::new();
+        let mut staged = Vec::new();
         for entry in self.list(layout::TMP)? {
-            found.push((format!("{}/{}", layout::TMP, entry.name), None));
+            let path = format!("{}/{}", layout::TMP, entry.name);
+            if entry.kind != FileKind::Dir {
+                found.push((path, None));
+            } else if spelling::is_staged(&entry.name) && self.is_old(&path)? {
+                let records = self.list(&path)?.into_iter().filter(|entry| entry.kind != FileKind::Dir);
+                found.extend(records.map(|entry| (format!("{path}/{}", entry.name), Some(path.clone()))));
+                staged.push(path);
+            }
         }
         for lane in self.list(layout::ORDER)? {
             let folder = format!("{}/{}", layout::ORDER, lane.name);
@@ -44,6 +53,9 @@ impl Store {
             removed.push(path);
         }
         if !dry_run {
+            for folder in staged {
+                self.remove_dir(&folder)?;
+            }
             // A power cut may leave a folder of hints or parked tasks without any; one in use is not empty.
             for root in [layout::ORDER, layout::AFTER, layout::TIMERS, layout::PARKED] {
                 for folder in self.list(root)? {

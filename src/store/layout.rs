@@ -72,7 +72,7 @@ pub(crate) fn pending_segment(priority: Priority, lane_stem: &str, segment: u64)
 }
 
 pub(crate) fn pending_at(priority: Priority, lane_stem: &str, id: TaskId) -> String {
-    format!("{}/{}.json", pending_segment(priority, lane_stem, segment(id)), id.0)
+    record_in(&pending_segment(priority, lane_stem, segment(id)), id)
 }
 
 pub(crate) fn pending(task: &Task) -> String {
@@ -158,6 +158,16 @@ pub(crate) fn events(day: &str) -> String {
 /// What a process is writing for a task.
 pub(crate) fn tmp(id: TaskId, pid: u32) -> String {
     format!("{TMP}/{}.{pid}", id.0)
+}
+
+/// Where a process writes a whole segment of a lane, named by its first task.
+pub(crate) fn tmp_segment(first: TaskId, pid: u32) -> String {
+    format!("{TMP}/{}", spelling::staged_name(first, pid))
+}
+
+/// The record of a task in a segment.
+pub(crate) fn record_in(segment: &str, id: TaskId) -> String {
+    format!("{segment}/{}.json", id.0)
 }
 
 /// The segment of a lane's folder in which a task stands; segments keep the listing of a deep lane short.

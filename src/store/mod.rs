@@ -1,6 +1,7 @@
 //! FACTS: what is on disk. Every public verb is one whole transaction with a named commit point; the room is told what
 //! to do and never decides: the judge of stale locks and the limits come as arguments.
 
+mod batch;
 pub(crate) mod conductor;
 pub mod config;
 pub(crate) mod counter;

@@ -36,6 +36,17 @@ pub(crate) fn order(name: &str) -> Option<(Priority, TaskId, &str)> {
     Some((priority, task(parts.next()?)?, parts.next()?))
 }
 
+/// The name of a segment that a process writes: its first task, and the process.
+pub(crate) fn staged_name(first: TaskId, pid: u32) -> String {
+    format!("{}.{pid}.d", first.0)
+}
+
+/// Whether a name is a [`staged_name`].
+pub(crate) fn is_staged(name: &str) -> bool {
+    let parts = name.strip_suffix(".d").and_then(|name| name.split_once('.'));
+    parts.is_some_and(|(first, pid)| task(first).is_some() && number(pid).is_some())
+}
+
 /// Whether a name has the form of a day, `2026-01-31`.
 pub(crate) fn is_day(name: &str) -> bool {
     let form = name
@@ -60,5 +71,9 @@ mod tests {
             assert_eq!(order(wrong), None, "{wrong}");
         }
         assert_eq!((task("task_5"), task("0"), number("+7"), number("07")), (None, None, None, None));
+        assert!(is_staged(&staged_name(TaskId(12), 7)));
+        for wrong in ["12.7", "12.d", "0.7.d", "012.7.d", "12.7.d.d", "12.7.x.d", "README"] {
+            assert!(!is_staged(wrong), "{wrong}");
+        }
     }
 }

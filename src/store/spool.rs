@@ -60,47 +60,32 @@ impl Store {
         Ok(if *found == CounterFile::Damaged { last.max(seconds) } else { last })
     }
 
-    /// Accepts tasks: durable when this returns (P2). Commit points: for one task the sync of its folder, for several the
-    /// second sync of the file system; each record appears whole or not at all.
+    /// Accepts tasks: durable when this returns (P2). Commit point of one task is the sync of its folder.
     pub fn accept(&self, tasks: &[Task]) -> Result<()> {
-        let mut staged = Vec::with_capacity(tasks.len());
-        let result = self.accept_staged(tasks, &mut staged);
-        if result.is_err() {
-            for (task, tmp) in tasks.iter().zip(&staged) {
-                // What still lies there was not published, and its hints would mean nothing. What was published stays
-                // with them: it may run, although nobody was told.
-                if self.vfs.unlink(tmp).unwrap_or(false) {
-                    let _ = self.unmark_order(task);
-                    let _ = self.drop_hints(task);
-                }
-            }
-        }
+        let result = match tasks {
+            [task] if !mutant!("mutant-early-answer") => self.accept_one(task),
+            _ => self.accept_batch(tasks),
+        };
         self.ring();
         result
     }
 
-    fn accept_staged(&self, tasks: &[Task], staged: &mut Vec<String>) -> Result<()> {
-        let single = tasks.len() == 1 && !mutant!("mutant-early-answer");
-        for task in tasks {
-            let bytes = encode_task(task)?;
-            if single {
-                staged.push(self.stage(task.id, &bytes)?);
-            } else {
-                let tmp = layout::tmp(task.id, self.me.pid);
-                self.write_whole(&tmp, Open::Truncate(0o600), &bytes)?;
-                staged.push(tmp);
-            }
+    fn accept_one(&self, task: &Task) -> Result<()> {
+        let staged = self.stage(task.id, &encode_task(task)?)?;
+        let placed = self.place(task, &staged, true);
+        if placed.is_err() {
+            self.withdraw(task, &staged);
         }
-        if !single {
-            self.vfs.sync_everything().map_err(StoreError::io("sync", layout::TMP))?;
+        placed
+    }
+
+    /// Removes a record that was to be accepted and was not. What still lies where it was staged was not published, and
+    /// its hints would mean nothing. What was published stays with them: it may run, although nobody was told.
+    pub(crate) fn withdraw(&self, task: &Task, staged: &str) {
+        if self.vfs.unlink(staged).unwrap_or(false) {
+            let _ = self.unmark_order(task);
+            let _ = self.drop_hints(task);
         }
-        for (task, tmp) in tasks.iter().zip(staged.iter()) {
-            self.place(task, tmp, single)?;
-        }
-        if !single && !mutant!("mutant-early-answer") {
-            self.vfs.sync_everything().map_err(StoreError::io("sync", layout::PENDING))?;
-        }
-        Ok(())
     }
 
     /// Gives a staged record its place: parked when it is not due or comes after another, pending otherwise.
@@ -446,7 +431,8 @@ impl Store {
     }
 }
 
-fn pending_folders(task: &Task) -> Vec<String> {
+/// The folders above a pending record: its tier, its lane, its segment.
+pub(crate) fn pending_folders(task: &Task) -> Vec<String> {
     let stem = LaneName::user(&task.user).stem();
     vec![
         layout::pending_tier(task.priority),

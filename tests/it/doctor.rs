@@ -224,6 +224,21 @@ fn an_old_temporary_file_is_found_and_a_young_one_left() {
             file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
         }
     });
+    check_mended("spool-debris", "warn", |place| {
+        let folder = place.path("spool/tmp/9.9.d");
+        fs::create_dir(&folder).unwrap();
+        chmod(&folder, 0o700);
+        let records = ["9.json", "10.json"].map(|name| fs::File::create(folder.join(name)).unwrap());
+        for file in records.into_iter().chain([fs::File::open(folder).unwrap()]) {
+            file.set_permissions(fs::Permissions::from_mode(if file.metadata().unwrap().is_dir() {
+                0o700
+            } else {
+                0o600
+            }))
+            .unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(7200)).unwrap();
+        }
+    });
     let place = Place::used();
     fs::write(place.path("spool/tmp/8.8"), "").unwrap();
     chmod(&place.path("spool/tmp/8.8"), 0o600);

@@ -131,7 +131,9 @@ fn queue_three(world: &World) {
     world.enqueue(&["-u", "bob", "--key", "old"], &oracle::command(world, "bob", Deed::Quick));
     world.enqueue(&["-u", "alice", "--thread", "7"], &oracle::command(world, "alice", Deed::Fail));
     let line = |user: &str| format!("{{\"user\":\"{user}\",\"command\":[\"true\"]}}\n");
-    std::fs::write(world.work.join("many.jsonl"), [line("alice"), line("bob"), line("carol")].concat()).unwrap();
+    // One by itself, two whose segment is there already, two that bring theirs.
+    let many = ["alice", "bob", "carol", "bob", "carol"].map(line);
+    std::fs::write(world.work.join("many.jsonl"), many.concat()).unwrap();
 }
 
 fn park_two(world: &World) {

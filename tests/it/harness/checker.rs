@@ -149,7 +149,7 @@ impl Checker {
             for path in list(&world.state.join(folder)) {
                 let files = files_below(&path);
                 // An empty folder for hints holds nothing up; everything else is a leak.
-                if path.is_file() || !files.is_empty() || folder == "run" {
+                if path.is_file() || !files.is_empty() || ["run", "spool/tmp"].contains(&folder) {
                     self.complain(format!("left behind: {} {files:?}", path.display()));
                 }
             }
@@ -258,7 +258,9 @@ pub fn clean_aged(world: &World) {
     let spool = ["tmp", "lanes", "after", "timers"].map(|folder| files_below(&world.state.join("spool").join(folder)));
     let is_empty = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == 0);
     let locks = list(&world.state.join("locks")).into_iter().filter(is_empty);
-    for path in spool.into_iter().flatten().chain(locks) {
+    // Whatever stands in a folder comes before the folder.
+    let staged = list(&world.state.join("spool/tmp"));
+    for path in spool.into_iter().flatten().chain(staged).chain(locks) {
         if let Ok(file) = std::fs::File::open(path) {
             file.set_modified(old).unwrap();
         }

@@ -58,7 +58,7 @@ fn last_fence(world: &World) -> u64 {
 /// A damage, and what must be said of it.
 type Damage = (&'static str, fn(&World));
 
-const DAMAGES: [Damage; 21] = [
+const DAMAGES: [Damage; 22] = [
     ("two live holders", |world| say(world, "V task_1 alice 1 1 1")),
     ("is not above", |world| say(world, &format!("B lock alice 0 {} 1", last_fence(world)))),
     ("is not above", |world| say(world, "B lock bob 0 1 1")),
@@ -87,6 +87,7 @@ const DAMAGES: [Damage; 21] = [
     ("locks/user_alice.lock", |world| leave(world, "locks/user_alice.lock")),
     ("locks/.user_alice.json.tmp", |world| leave(world, "locks/.user_alice.json.tmp")),
     ("spool/tmp/5.json", |world| leave(world, "spool/tmp/5.json")),
+    ("spool/tmp/5.7.d", |world| fs::create_dir(world.state.join("spool/tmp/5.7.d")).unwrap()),
     ("run/5", |world| fs::create_dir(world.state.join("run/5")).unwrap()),
     ("spool/timers/1", |world| leave(world, "spool/timers/1/1.5")),
     ("spool/after/1", |world| leave(world, "spool/after/1/5")),

@@ -115,6 +115,42 @@ fn a_batch_comes_from_standard_input_too() {
 }
 
 #[test]
+fn a_batch_stands_in_the_order_of_its_lines_whatever_stood_there_before() {
+    let place = Place::new();
+    place.enqueue(&["-u", "alice", "--", "true"]);
+    // A segment that is there already, one that comes whole, one that goes task by task, tasks that wait outside.
+    let users = ["alice", "bob", "alice", "carol", "bob", "carol", "carol", "bob", "dave"];
+    let line = |(at, user): (usize, &&str)| {
+        let mut line = json!({ "user": user, "shell": format!("echo {user} >> $PLACE/ran") });
+        match at {
+            5 => line["lanes"] = json!(["thread:7"]),
+            7 => line["in"] = json!("50ms"),
+            8 => line["start_within"] = json!("2h"),
+            _ => {}
+        }
+        format!("{line}\n")
+    };
+    std::fs::write(place.path("lines"), users.iter().enumerate().map(line).collect::<String>()).unwrap();
+    let ids = place.ok(&["enqueue", "--from", &place.text("lines")]).out;
+    assert_eq!(ids.lines().collect::<Vec<_>>(), (2..11).map(|id| format!("task_{id}")).collect::<Vec<_>>());
+    let listed = place.json(&["list"])["items"].clone();
+    let found: Vec<&str> = listed.as_array().unwrap().iter().map(|task| task["user"].as_str().unwrap()).collect();
+    assert_eq!(found, [&["alice"][..], &users].concat());
+    assert_eq!(std::fs::read_dir(place.state().join("spool/tmp")).unwrap().count(), 0);
+    place.drain();
+    let ran = std::fs::read_to_string(place.path("ran")).unwrap();
+    assert_eq!(ran.lines().count(), users.len(), "{ran}");
+    for user in ["alice", "bob", "carol"] {
+        let of_user = listed.as_array().unwrap().iter().filter(|task| task["user"] == user);
+        let starts: Vec<String> =
+            of_user.map(|task| place.show(task["id"].as_str().unwrap())["started_at"].to_string()).collect();
+        let mut sorted = starts.clone();
+        sorted.sort();
+        assert_eq!(starts, sorted, "{user}");
+    }
+}
+
+#[test]
 fn a_prompt_reaches_the_agent_of_its_project_byte_for_byte() {
     // S3.10: enqueue(project, prompt)
     let place = Place::new();

@@ -74,6 +74,17 @@ fn fill(place: &Place, count: usize, users: usize) {
     place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
 }
 
+/// A place in which one user's lane is held, and is `depth` tasks deep. What a pass writes once, and the guard of another
+/// lane, are there.
+fn deep(depth: usize) -> Place {
+    let place = Place::new();
+    place.ok(&["acquire", "u0", "--task", "me", "--ttl", "1h"]);
+    fill(&place, depth, 1);
+    place.ok(&["dispatch"]);
+    place.ok(&["lock", "-u", "bob", "--", "true"]);
+    place
+}
+
 const ENQUEUE: [&str; 5] = ["enqueue", "-u", "alice", "--", "true"];
 
 #[test]
@@ -130,14 +141,8 @@ fn no_hot_verb_costs_more_with_a_deep_queue() {
     if !has_strace("no_hot_verb_costs_more_with_a_deep_queue") {
         return;
     }
-    // One user's lane is held, and is deep in one of the places: many segments of it.
     let costs = [1, 5000].map(|depth| {
-        let place = Place::new();
-        place.ok(&["acquire", "u0", "--task", "me", "--ttl", "1h"]);
-        fill(&place, depth, 1);
-        // What a pass writes once, and the guard of a lane, are there before anything is counted.
-        place.ok(&["dispatch"]);
-        place.ok(&["lock", "-u", "bob", "--", "true"]);
+        let place = deep(depth);
         let dispatch = cost(&place, &["dispatch", "--once"]);
         let lock = cost(&place, &["lock", "-u", "bob", "--", "true"]);
         let enqueue = cost(&place, &ENQUEUE);

@@ -2,7 +2,7 @@
 //! same processor: two runs differ by a few hundred of millions. Another compiler or C library may differ by more, so a
 //! count may be off by a tenth. The kernel's work is not in it; that is what the system calls are counted for.
 
-use super::{ENQUEUE, fill};
+use super::{ENQUEUE, deep};
 use crate::support::{Place, skip};
 use std::fmt::Write as _;
 use std::process::Command;
@@ -83,11 +83,7 @@ fn no_hot_verb_executes_more_with_a_deep_queue() {
     }
     // Two segments, and twenty.
     let counts = [2_000, 20_000].map(|depth| {
-        let place = Place::new();
-        place.ok(&["acquire", "u0", "--task", "me", "--ttl", "1h"]);
-        fill(&place, depth, 1);
-        place.ok(&["dispatch"]);
-        place.ok(&["lock", "-u", "bob", "--", "true"]);
+        let place = deep(depth);
         place.ok(&ENQUEUE);
         [&["dispatch", "--once"][..], &["check", "bob"], &["acquire", "bob", "--task", "me", "--ttl", "1h"], &ENQUEUE]
             .map(|args| (args.to_vec(), instructions(&place, args)))

@@ -17,83 +17,84 @@ enum Portion<'a> {
     Segment(Vec<&'a Task>),
 }
 
-/// What stands below `spool/tmp` and is to be published.
-#[derive(Default)]
-struct Staged<'a> {
-    records: Vec<(&'a Task, String)>,
-    folders: Vec<String>,
+impl Portion<'_> {
+    fn tasks(&self) -> &[&Task] {
+        match self {
+            Self::One(task) => std::slice::from_ref(task),
+            Self::Segment(tasks) => tasks,
+        }
+    }
+
+    /// The folder in which process `pid` writes a segment.
+    fn folder(&self, pid: u32) -> Option<String> {
+        match self {
+            Self::One(_) => None,
+            Self::Segment(tasks) => Some(layout::staged_segment(tasks[0].id, pid)),
+        }
+    }
+}
+
+/// Where the record of a task is written: in the folder of its segment, or by itself.
+fn staged_record(task: &Task, folder: Option<&str>, pid: u32) -> String {
+    folder.map_or_else(|| layout::tmp(task.id, pid), |folder| layout::record_in(folder, task.id))
 }
 
 impl Store {
     /// Accepts tasks whose numbers follow one another. Commit point: the second sync of the file system.
     pub(crate) fn accept_batch(&self, tasks: &[Task]) -> Result<()> {
-        let mut staged = Staged::default();
-        let result = self.stage_and_publish(tasks, &mut staged);
+        let portions = portions(tasks, &|task| self.must_park(task));
+        let result = self.stage_and_publish(&portions);
         if result.is_err() {
-            for (task, tmp) in &staged.records {
-                self.withdraw(task, tmp);
-            }
-            for folder in &staged.folders {
-                let _ = self.vfs.remove_dir(folder);
-            }
+            portions.iter().for_each(|portion| self.withdraw_portion(portion));
         }
         result
     }
 
-    fn stage_and_publish<'a>(&self, tasks: &'a [Task], staged: &mut Staged<'a>) -> Result<()> {
-        let mut written = Vec::new();
-        for portion in portions(tasks, &|task| self.must_park(task)) {
-            let at = self.stage_portion(&portion, staged)?;
-            written.push((portion, at));
-        }
+    fn stage_and_publish(&self, portions: &[Portion]) -> Result<()> {
+        portions.iter().try_for_each(|portion| self.stage_portion(portion))?;
         self.vfs.sync_everything().map_err(StoreError::io("sync", layout::TMP))?;
-        for (portion, at) in &written {
-            match portion {
-                Portion::One(task) => self.place(task, at, false)?,
-                Portion::Segment(tasks) => self.publish_segment(tasks, at)?,
-            }
-        }
+        portions.iter().try_for_each(|portion| self.publish_portion(portion))?;
         if mutant!("mutant-early-answer") {
             return Ok(());
         }
         self.vfs.sync_everything().map_err(StoreError::io("sync", layout::PENDING))
     }
 
-    /// Writes what a portion has, without syncing it; where.
-    fn stage_portion<'a>(&self, portion: &Portion<'a>, staged: &mut Staged<'a>) -> Result<String> {
-        match portion {
-            Portion::One(task) => {
-                let tmp = layout::tmp(task.id, self.me.pid);
-                self.write_whole(&tmp, Open::Truncate(0o600), &encode_task(task)?)?;
-                staged.records.push((task, tmp.clone()));
-                Ok(tmp)
-            }
-            Portion::Segment(tasks) => {
-                let folder = layout::tmp_segment(tasks[0].id, self.me.pid);
-                self.make_dir(&folder)?;
-                staged.folders.push(folder.clone());
-                for task in tasks {
-                    let tmp = layout::record_in(&folder, task.id);
-                    self.write_whole(&tmp, Open::Truncate(0o600), &encode_task(task)?)?;
-                    staged.records.push((task, tmp));
-                }
-                Ok(folder)
-            }
+    /// Writes what a portion has, without syncing it.
+    fn stage_portion(&self, portion: &Portion) -> Result<()> {
+        let folder = portion.folder(self.me.pid);
+        if let Some(folder) = &folder {
+            self.make_dir(folder)?;
         }
+        for task in portion.tasks() {
+            let staged = staged_record(task, folder.as_deref(), self.me.pid);
+            self.write_whole(&staged, Open::Truncate(0o600), &encode_task(task)?)?;
+        }
+        Ok(())
     }
 
-    /// Gives a staged segment its name; where there is one of that name, its records one by one.
-    fn publish_segment(&self, tasks: &[&Task], staged: &str) -> Result<()> {
-        let folders = pending_folders(tasks[0]);
-        let Some((segment, above)) = folders.split_last() else { return Ok(()) };
-        match self.publish(staged, segment, above)? {
-            Publication::Placed { .. } => Ok(()),
-            Publication::Taken => {
-                for task in tasks {
-                    self.place(task, &layout::record_in(staged, task.id), false)?;
-                }
-                self.remove_dir(staged).map(|_| ())
+    /// Gives a portion its name; where there is a segment of that name, its records one by one.
+    fn publish_portion(&self, portion: &Portion) -> Result<()> {
+        let folder = portion.folder(self.me.pid);
+        if let Some(folder) = &folder {
+            let [tier, lane, segment] = pending_folders(portion.tasks()[0]);
+            if self.publish(folder, &segment, &[tier, lane])? != Publication::Taken {
+                return Ok(());
             }
+        }
+        for task in portion.tasks() {
+            self.place(task, &staged_record(task, folder.as_deref(), self.me.pid), false)?;
+        }
+        folder.map_or(Ok(()), |folder| self.remove_dir(&folder).map(|_| ()))
+    }
+
+    fn withdraw_portion(&self, portion: &Portion) {
+        let folder = portion.folder(self.me.pid);
+        for task in portion.tasks() {
+            self.withdraw(task, &staged_record(task, folder.as_deref(), self.me.pid));
+        }
+        if let Some(folder) = folder {
+            let _ = self.vfs.remove_dir(&folder);
         }
     }
 }

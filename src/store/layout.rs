@@ -71,6 +71,11 @@ pub(crate) fn pending_segment(priority: Priority, lane_stem: &str, segment: u64)
     format!("{PENDING}/{}/{lane_stem}/{segment}", priority.number())
 }
 
+/// The record of a task in a folder.
+pub(crate) fn record_in(folder: &str, id: TaskId) -> String {
+    format!("{folder}/{}.json", id.0)
+}
+
 pub(crate) fn pending_at(priority: Priority, lane_stem: &str, id: TaskId) -> String {
     record_in(&pending_segment(priority, lane_stem, segment(id)), id)
 }
@@ -80,7 +85,7 @@ pub(crate) fn pending(task: &Task) -> String {
 }
 
 pub(crate) fn parked(id: TaskId) -> String {
-    format!("{}/{}.json", parked_segment(segment(id)), id.0)
+    record_in(&parked_segment(segment(id)), id)
 }
 
 /// The folder of a segment of parked tasks.
@@ -89,7 +94,7 @@ pub(crate) fn parked_segment(segment: u64) -> String {
 }
 
 pub(crate) fn running(id: TaskId) -> String {
-    format!("{RUNNING}/{}.json", id.0)
+    record_in(RUNNING, id)
 }
 
 /// The recorded start of a running task: beside its record, so that one sync of the folder covers both.
@@ -108,7 +113,7 @@ pub(crate) fn result_tmp(id: TaskId) -> String {
 }
 
 pub(crate) fn waiting(id: TaskId) -> String {
-    format!("{WAITING}/{}.json", id.0)
+    record_in(WAITING, id)
 }
 
 pub(crate) fn done_day(day: &str) -> String {
@@ -116,7 +121,7 @@ pub(crate) fn done_day(day: &str) -> String {
 }
 
 pub(crate) fn done(day: &str, id: TaskId) -> String {
-    format!("{}/{}.json", done_day(day), id.0)
+    record_in(&done_day(day), id)
 }
 
 pub(crate) fn run_dir(id: TaskId) -> String {
@@ -161,13 +166,8 @@ pub(crate) fn tmp(id: TaskId, pid: u32) -> String {
 }
 
 /// Where a process writes a whole segment of a lane, named by its first task.
-pub(crate) fn tmp_segment(first: TaskId, pid: u32) -> String {
+pub(crate) fn staged_segment(first: TaskId, pid: u32) -> String {
     format!("{TMP}/{}", spelling::staged_name(first, pid))
-}
-
-/// The record of a task in a segment.
-pub(crate) fn record_in(segment: &str, id: TaskId) -> String {
-    format!("{segment}/{}.json", id.0)
 }
 
 /// The segment of a lane's folder in which a task stands; segments keep the listing of a deep lane short.

@@ -104,7 +104,7 @@ impl Store {
             (layout::parked(task.id), vec![layout::parked_segment(layout::segment(task.id))])
         } else {
             self.mark_order(task)?;
-            (layout::pending(task), pending_folders(task))
+            (layout::pending(task), pending_folders(task).into())
         };
         let Publication::Placed { first_made } = self.publish(tmp, &path, &folders)? else {
             return Err(StoreError::io("publish", &path)(std::io::ErrorKind::AlreadyExists.into()));
@@ -432,9 +432,9 @@ impl Store {
 }
 
 /// The folders above a pending record: its tier, its lane, its segment.
-pub(crate) fn pending_folders(task: &Task) -> Vec<String> {
+pub(crate) fn pending_folders(task: &Task) -> [String; 3] {
     let stem = LaneName::user(&task.user).stem();
-    vec![
+    [
         layout::pending_tier(task.priority),
         layout::pending_lane(task.priority, &stem),
         layout::pending_segment(task.priority, &stem, layout::segment(task.id)),

@@ -80,7 +80,7 @@ impl Survey<'_> {
         let folders: Vec<String> = shelf.iter().map(Folder::path).collect();
         let mut found = Vec::new();
         self.store.list_each(&folders, &mut |at, entries| {
-            let path = |id: TaskId| format!("{}/{}.json", folders[at], id.0);
+            let path = |id: TaskId| layout::record_in(&folders[at], id);
             found.extend(records_in(&entries).map(|id| (shelf[at].place(), id, path(id))));
             true
         })?;

@@ -64,6 +64,14 @@ fn has_strace(test: &str) -> bool {
     works
 }
 
+/// What a budget says; with `UPDATE_BUDGET=1`, from now on, what was found.
+fn budget_of(path: &str, found: &str) -> String {
+    if std::env::var_os("UPDATE_BUDGET").is_some() {
+        std::fs::write(path, found).unwrap();
+    }
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
 /// `count` tasks of `users` users, by one batch.
 fn fill(place: &Place, count: usize, users: usize) {
     let mut lines = String::new();
@@ -113,11 +121,7 @@ fn the_hot_verbs_cost_what_the_budget_says() {
     writeln!(found, "dispatch of nothing: {all} {changes} {syncs}").unwrap();
     let Cost { all, changes, syncs } = cost(&place, &ENQUEUE);
     writeln!(found, "enqueue into an idle lane: {all} {changes} {syncs}").unwrap();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/budget.txt");
-    if std::env::var_os("UPDATE_BUDGET").is_some() {
-        std::fs::write(path, &found).unwrap();
-    }
-    let budget = std::fs::read_to_string(path).unwrap_or_default();
+    let budget = budget_of(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/budget.txt"), &found);
     assert_eq!(found, budget, "UPDATE_BUDGET=1 writes tests/it/budget.txt anew, if this is meant");
 }
 

@@ -215,29 +215,27 @@ fn a_mended_dependency_is_kept() {
     assert_eq!(statuses.matches("\"status\":\"completed\"").count(), 3, "{statuses}");
 }
 
+fn age(file: &fs::File, seconds: u64) {
+    file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+}
+
+fn aged_file(path: &Path, seconds: u64) {
+    age(&fs::File::create(path).unwrap(), seconds);
+    chmod(path, 0o600);
+}
+
 #[test]
 fn an_old_temporary_file_is_found_and_a_young_one_left() {
     check_mended("spool-debris", "warn", |place| {
-        for (name, age) in [("9.9", 7200), ("8.8", 60)] {
-            let file = fs::File::create(place.path("spool/tmp").join(name)).unwrap();
-            file.set_permissions(fs::Permissions::from_mode(0o600)).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
-        }
+        aged_file(&place.path("spool/tmp/9.9"), 7200);
+        aged_file(&place.path("spool/tmp/8.8"), 60);
     });
     check_mended("spool-debris", "warn", |place| {
         let folder = place.path("spool/tmp/9.9.d");
         fs::create_dir(&folder).unwrap();
         chmod(&folder, 0o700);
-        let records = ["9.json", "10.json"].map(|name| fs::File::create(folder.join(name)).unwrap());
-        for file in records.into_iter().chain([fs::File::open(folder).unwrap()]) {
-            file.set_permissions(fs::Permissions::from_mode(if file.metadata().unwrap().is_dir() {
-                0o700
-            } else {
-                0o600
-            }))
-            .unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(7200)).unwrap();
-        }
+        ["9.json", "10.json"].iter().for_each(|name| aged_file(&folder.join(name), 7200));
+        age(&fs::File::open(folder).unwrap(), 7200);
     });
     let place = Place::used();
     fs::write(place.path("spool/tmp/8.8"), "").unwrap();

@@ -126,6 +126,8 @@ pub trait Vfs: Send + Sync {
     fn open(&self, path: &str, how: Open) -> io::Result<Option<Box<dyn Handle>>>;
     /// Looks at a name; `None` when it does not exist.
     fn meta(&self, path: &str) -> io::Result<Option<Meta>>;
+    /// Looks at many names, each as [`Vfs::meta`] does, in their order.
+    fn meta_many(&self, paths: &[String]) -> Vec<io::Result<Option<Meta>>>;
     /// Lists a directory in no order, without `.` and `..`; `None` when it does not exist.
     fn list(&self, path: &str) -> io::Result<Option<Vec<Entry>>>;
     /// Lists many directories, each as [`Vfs::list`] does, in the order of the paths.

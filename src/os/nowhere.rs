@@ -45,6 +45,10 @@ impl Vfs for Nowhere {
         Ok(None)
     }
 
+    fn meta_many(&self, paths: &[String]) -> Vec<io::Result<Option<Meta>>> {
+        paths.iter().map(|path| self.meta(path)).collect()
+    }
+
     fn list_many(&self, paths: &[String]) -> Vec<io::Result<Option<Vec<Entry>>>> {
         paths.iter().map(|_| Ok(None)).collect()
     }

@@ -1,40 +1,43 @@
 //! Accepting many tasks at once. Nothing of it is seen before all of it is durable, each record appears whole or not at
-//! all, and of what stands in one segment of a lane all appears by one rename, which a file system does sooner than many.
+//! all, and of what stands in one folder of a lane all appears by one rename, which a file system does sooner than many.
 
 use super::error::{Result, StoreError};
+use super::pending::Spot;
 use super::publish::Publication;
-use super::spool::pending_folders;
 use super::{Store, encode_task, layout};
 use crate::model::{Priority, Task};
 use crate::os::Open;
 use std::collections::HashMap;
 
+/// A folder of pending records: that of a lane, or of a segment of one.
+type FolderKey<'a> = (Priority, &'a str, Option<u64>);
+
 /// What is published by one rename.
 enum Portion<'a> {
     /// A record.
     One(&'a Task),
-    /// A segment of a lane, with all that the batch has for it, in order.
-    Segment(Vec<&'a Task>),
+    /// A folder with all that the batch has for it, in order.
+    Folder(FolderKey<'a>, Vec<&'a Task>),
 }
 
 impl Portion<'_> {
     fn tasks(&self) -> &[&Task] {
         match self {
             Self::One(task) => std::slice::from_ref(task),
-            Self::Segment(tasks) => tasks,
+            Self::Folder(_, tasks) => tasks,
         }
     }
 
-    /// The folder in which process `pid` writes a segment.
-    fn folder(&self, pid: u32) -> Option<String> {
+    /// The folder in which process `pid` writes a folder.
+    fn staged(&self, pid: u32) -> Option<String> {
         match self {
             Self::One(_) => None,
-            Self::Segment(tasks) => Some(layout::staged_segment(tasks[0].id, pid)),
+            Self::Folder(_, tasks) => Some(layout::staged_folder(tasks[0].id, pid)),
         }
     }
 }
 
-/// Where the record of a task is written: in the folder of its segment, or by itself.
+/// Where the record of a task is written: in the folder that is to be published, or by itself.
 fn staged_record(task: &Task, folder: Option<&str>, pid: u32) -> String {
     folder.map_or_else(|| layout::tmp(task.id, pid), |folder| layout::record_in(folder, task.id))
 }
@@ -42,7 +45,7 @@ fn staged_record(task: &Task, folder: Option<&str>, pid: u32) -> String {
 impl Store {
     /// Accepts tasks whose numbers follow one another. Commit point: the second sync of the file system.
     pub(crate) fn accept_batch(&self, tasks: &[Task]) -> Result<()> {
-        let portions = portions(tasks, &|task| self.must_park(task));
+        let portions = portions(tasks, self.lane_holds, &|task| self.must_park(task));
         let result = self.stage_and_publish(&portions);
         if result.is_err() {
             portions.iter().for_each(|portion| self.withdraw_portion(portion));
@@ -62,7 +65,7 @@ impl Store {
 
     /// Writes what a portion has, without syncing it.
     fn stage_portion(&self, portion: &Portion) -> Result<()> {
-        let folder = portion.folder(self.me.pid);
+        let folder = portion.staged(self.me.pid);
         if let Some(folder) = &folder {
             self.make_dir(folder)?;
         }
@@ -73,23 +76,35 @@ impl Store {
         Ok(())
     }
 
-    /// Gives a portion its name; where there is a segment of that name, its records one by one.
     fn publish_portion(&self, portion: &Portion) -> Result<()> {
-        let folder = portion.folder(self.me.pid);
-        if let Some(folder) = &folder {
-            let [tier, lane, segment] = pending_folders(portion.tasks()[0]);
-            if self.publish(folder, &segment, &[tier, lane])? != Publication::Taken {
-                return Ok(());
+        match portion {
+            Portion::One(task) => self.place(task, &layout::tmp(task.id, self.me.pid), false),
+            Portion::Folder((.., segment), tasks) => {
+                let staged = layout::staged_folder(tasks[0].id, self.me.pid);
+                self.publish_folder(&staged, tasks, segment.is_some())
             }
         }
-        for task in portion.tasks() {
-            self.place(task, &staged_record(task, folder.as_deref(), self.me.pid), false)?;
+    }
+
+    /// Gives a folder its name; where one of that name stands, gives its records theirs, one by one.
+    fn publish_folder(&self, staged: &str, tasks: &[&Task], is_segment: bool) -> Result<()> {
+        let spot_of = |is_segment| if is_segment { Spot::in_segment } else { Spot::in_lane };
+        let first = spot_of(is_segment)(tasks[0]);
+        let (folder, above) = first.folder();
+        if self.publish(staged, folder, above)? != Publication::Taken {
+            return Ok(());
         }
-        folder.map_or(Ok(()), |folder| self.remove_dir(&folder).map(|_| ()))
+        let is_segment = is_segment || self.is_deep(tasks[0], tasks.len())?;
+        for task in tasks {
+            let spot = spot_of(is_segment)(task);
+            let staged = layout::record_in(staged, task.id);
+            self.publish(&staged, &spot.path, &spot.folders)?.first_made(&spot.path)?;
+        }
+        self.remove_dir(staged).map(|_| ())
     }
 
     fn withdraw_portion(&self, portion: &Portion) {
-        let folder = portion.folder(self.me.pid);
+        let folder = portion.staged(self.me.pid);
         for task in portion.tasks() {
             self.withdraw(task, &staged_record(task, folder.as_deref(), self.me.pid));
         }
@@ -99,27 +114,33 @@ impl Store {
     }
 }
 
-fn segment_of(task: &Task) -> (Priority, &str, u64) {
-    (task.priority, task.user.as_str(), layout::segment(task.id))
-}
-
-/// The parts of a batch in the order of their first tasks. A segment goes as a whole only when no task in it needs a hint
-/// beside its record, because a later task of a lane must not appear before an earlier one. Parked tasks are in no lane.
-fn portions<'a>(tasks: &'a [Task], must_park: &dyn Fn(&Task) -> bool) -> Vec<Portion<'a>> {
-    let mut segments: HashMap<(Priority, &str, u64), (Vec<&Task>, bool)> = HashMap::new();
+/// The parts of a batch in the order of their first tasks. All that a lane gets stands in its folder when that holds so
+/// many, and else in segments. A folder goes as a whole only when no task in it needs a hint beside its record, because a
+/// later task of a lane must not appear before an earlier one. Parked tasks are in no lane.
+fn portions<'a>(tasks: &'a [Task], lane_holds: usize, must_park: &dyn Fn(&Task) -> bool) -> Vec<Portion<'a>> {
+    let lane_of = |task: &'a Task| (task.priority, task.user.as_str());
     let parked: Vec<bool> = tasks.iter().map(must_park).collect();
-    for (task, _) in tasks.iter().zip(&parked).filter(|(_, is_parked)| !**is_parked) {
-        let (all, is_plain) = segments.entry(segment_of(task)).or_insert_with(|| (Vec::new(), true));
+    let pending = || tasks.iter().zip(&parked).filter_map(|(task, is_parked)| (!is_parked).then_some(task));
+    let mut depths: HashMap<(Priority, &str), usize> = HashMap::new();
+    pending().for_each(|task| *depths.entry(lane_of(task)).or_default() += 1);
+    let key_of = |task: &'a Task| {
+        let (priority, user) = lane_of(task);
+        (priority, user, (depths[&(priority, user)] > lane_holds).then(|| layout::segment(task.id)))
+    };
+    let mut folders: HashMap<FolderKey, (Vec<&Task>, bool)> = HashMap::new();
+    for task in pending() {
+        let (all, is_plain) = folders.entry(key_of(task)).or_insert_with(|| (Vec::new(), true));
         all.push(task);
         *is_plain &= task.lanes.is_empty() && task.start_by.is_none();
     }
     let mut portions = Vec::new();
     for (task, is_parked) in tasks.iter().zip(parked) {
-        match segments.get_mut(&segment_of(task)) {
-            Some((all, true)) if !is_parked && all.len() != 1 => {
+        let key = (!is_parked).then(|| key_of(task));
+        match key.and_then(|key| Some((key, folders.get_mut(&key)?))) {
+            Some((key, (all, true))) if all.len() != 1 => {
                 // Whoever comes first takes all; the others find none.
                 if !all.is_empty() {
-                    portions.push(Portion::Segment(std::mem::take(all)));
+                    portions.push(Portion::Folder(key, std::mem::take(all)));
                 }
             }
             Some(_) | None => portions.push(Portion::One(task)),
@@ -155,17 +176,22 @@ mod tests {
         #[test]
         fn every_task_is_published_once_and_none_before_an_earlier_one_of_its_lane(
             first in 1..3000_u64,
+            lane_holds in 0..400_usize,
             wishes in prop::collection::vec((0..3_u8, 4..6_u8, prop::bool::weighted(0.02), prop::bool::weighted(0.1)), 0..1500),
         ) {
             let tasks: Vec<Task> = (first..).zip(wishes).map(|(id, wish)| task_of(id, wish)).collect();
             let is_parked = |task: &Task| !task.after.is_empty();
             let (mut ids, mut last) = (Vec::new(), BTreeMap::new());
-            for portion in portions(&tasks, &is_parked) {
+            for portion in portions(&tasks, lane_holds, &is_parked) {
                 let all = match portion {
                     Portion::One(task) => vec![task],
-                    Portion::Segment(all) => {
+                    Portion::Folder((priority, user, segment), all) => {
                         prop_assert!(all.len() > 1 && all.iter().all(|task| task.lanes.is_empty() && !is_parked(task)));
-                        prop_assert!(all.iter().all(|task| segment_of(task) == segment_of(all[0])));
+                        prop_assert!(all.iter().all(|task| (task.priority, task.user.as_str()) == (priority, user)));
+                        match segment {
+                            Some(segment) => prop_assert!(all.iter().all(|task| layout::segment(task.id) == segment)),
+                            None => prop_assert!(all.len() <= lane_holds),
+                        }
                         all
                     }
                 };

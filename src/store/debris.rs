@@ -100,7 +100,7 @@ impl Store {
     /// Whether a mark of order belongs to a task that waits for its turn. A name that is not ours counts as used.
     fn is_marker_used(&self, name: &str) -> Result<bool> {
         let Some((priority, id, user)) = spelling::order(name) else { return Ok(true) };
-        Ok(self.meta(&layout::pending_at(priority, user, id))?.is_some())
+        Ok(self.pending_path(priority, user, id)?.is_some())
     }
 
     /// Keys that mean no unfinished task. An enqueuer holds a key until its task is accepted, so age does not matter.

@@ -3,7 +3,7 @@
 use super::error::{Result, StoreError};
 use super::{FORMAT_VERSION, Store, spelling};
 use crate::model::lane::slot_stem;
-use crate::model::{LaneName, Priority, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Priority, TaskId, Timestamp};
 use crate::os::{FileKind, Open};
 
 pub(crate) const LOCKS: &str = "locks";
@@ -67,8 +67,9 @@ pub(crate) fn pending_lane(priority: Priority, lane_stem: &str) -> String {
     format!("{PENDING}/{}/{lane_stem}", priority.number())
 }
 
-pub(crate) fn pending_segment(priority: Priority, lane_stem: &str, segment: u64) -> String {
-    format!("{PENDING}/{}/{lane_stem}/{segment}", priority.number())
+/// The folder of a segment, in that of its lane.
+pub(crate) fn segment_of_lane(lane: &str, segment: u64) -> String {
+    format!("{lane}/{segment}")
 }
 
 /// The record of a task in a folder.
@@ -76,12 +77,10 @@ pub(crate) fn record_in(folder: &str, id: TaskId) -> String {
     format!("{folder}/{}.json", id.0)
 }
 
-pub(crate) fn pending_at(priority: Priority, lane_stem: &str, id: TaskId) -> String {
-    record_in(&pending_segment(priority, lane_stem, segment(id)), id)
-}
-
-pub(crate) fn pending(task: &Task) -> String {
-    pending_at(task.priority, &LaneName::user(&task.user).stem(), task.id)
+/// Where the record of a pending task may stand: in the folder of its lane, or in its segment there.
+pub(crate) fn pending_paths(priority: Priority, lane_stem: &str, id: TaskId) -> [String; 2] {
+    let lane = pending_lane(priority, lane_stem);
+    [record_in(&lane, id), record_in(&segment_of_lane(&lane, segment(id)), id)]
 }
 
 pub(crate) fn parked(id: TaskId) -> String {
@@ -165,12 +164,12 @@ pub(crate) fn tmp(id: TaskId, pid: u32) -> String {
     format!("{TMP}/{}.{pid}", id.0)
 }
 
-/// Where a process writes a whole segment of a lane, named by its first task.
-pub(crate) fn staged_segment(first: TaskId, pid: u32) -> String {
+/// Where a process writes a whole folder of a lane, named by its first task.
+pub(crate) fn staged_folder(first: TaskId, pid: u32) -> String {
     format!("{TMP}/{}", spelling::staged_name(first, pid))
 }
 
-/// The segment of a lane's folder in which a task stands; segments keep the listing of a deep lane short.
+/// The segment to which a task belongs; segments keep the listing of a deep lane short.
 pub(crate) fn segment(id: TaskId) -> u64 {
     id.0 / 1000
 }

@@ -4,7 +4,7 @@
 use super::error::{Result, StoreError};
 use super::locks::{Acquired, Break, Request};
 use super::look::LockView;
-use super::spool::Head;
+use super::pending::Head;
 use super::{Place, Store, decode_task, encode_task, layout, rundir, spelling};
 use crate::model::judgement::Judge;
 use crate::model::lock::Grant;
@@ -101,9 +101,8 @@ impl Store {
         request: &dyn Fn(&Task) -> Request,
         judge: Judge,
     ) -> Result<Claim> {
-        let path = layout::pending_at(head.priority, &head.lane_stem, head.id);
         let Some(lock) = self.take_supervisor_lock(head.id)? else { return Ok(Claim::Lost) };
-        match self.claim_locked(head.id, &path, lock, admit, request, judge)? {
+        match self.claim_locked(head, lock, admit, request, judge)? {
             (claim, None) => Ok(claim),
             (claim, Some(lock)) => {
                 // Nothing was claimed: the run folder goes again, so that an idle task leaves nothing behind.
@@ -116,18 +115,19 @@ impl Store {
 
     fn claim_locked(
         &self,
-        id: TaskId,
-        path: &str,
+        head: &Head,
         lock: Box<dyn Handle>,
         admit: &dyn Fn(&Task) -> bool,
         request: &dyn Fn(&Task) -> Request,
         judge: Judge,
     ) -> Result<(Claim, Option<Box<dyn Handle>>)> {
-        let task = match self.read_record(Place::Pending, path, id) {
+        let id = head.id;
+        let (path, read) = self.read_pending(head.priority, &head.lane_stem, id);
+        let task = match read {
             Ok(Some(task)) => task,
             Ok(None) => return Ok((Claim::Lost, self.if_unused(id, lock)?)),
             Err(error @ StoreError::Corrupt { .. }) => {
-                self.set_aside(path, &error)?;
+                self.set_aside(&path, &error)?;
                 return Ok((Claim::SetAside(error), Some(lock)));
             }
             Err(error @ StoreError::Newer { .. }) => return Ok((Claim::Newer(error), Some(lock))),
@@ -145,7 +145,7 @@ impl Store {
             Acquired::NeedsRecovery(dead) => return Ok((Claim::NeedsRecovery(dead), Some(lock))),
             Acquired::Refreshed(_) => return Ok((Claim::Lost, Some(lock))),
         };
-        match self.rename(path, &layout::running(id)) {
+        match self.rename(&path, &layout::running(id)) {
             Ok(true) => {}
             lost => {
                 self.release_task(id, &task.all_lanes())?;
@@ -154,7 +154,7 @@ impl Store {
             }
         }
         self.unmark_order(&task)?;
-        self.sweep_pending(&task)?;
+        self.leave_pending(&task, Some(&path))?;
         Ok((Claim::Claimed(Box::new(Claimed { task, lock, grants, broken })), None))
     }
 
@@ -180,13 +180,7 @@ impl Store {
         let task = &claimed.task;
         self.release_task(task.id, &task.all_lanes())?;
         self.mark_order(task)?;
-        let stem = LaneName::user(&task.user).stem();
-        let folders = [
-            layout::pending_tier(task.priority),
-            layout::pending_lane(task.priority, &stem),
-            layout::pending_segment(task.priority, &stem, layout::segment(task.id)),
-        ];
-        self.publish(&layout::running(task.id), &layout::pending(task), &folders)?;
+        self.publish_pending(&layout::running(task.id), task)?;
         self.remove_run_dir(task.id)?;
         drop(claimed.lock);
         self.ring();
@@ -267,8 +261,7 @@ impl Store {
                 self.make_dir(&layout::done_day(&day))?;
                 self.leave_parked(task.id)?;
                 self.rename(&result, &layout::done(&day, task.id))?;
-                self.unlink(&layout::pending(task))?;
-                self.sweep_pending(task)?;
+                self.leave_pending(task, None)?;
                 self.drop_key(task)?;
                 self.drop_hints(task)?;
                 self.list(&layout::after(task.id))?.iter().filter_map(|e| spelling::task(&e.name)).collect()
@@ -281,7 +274,7 @@ impl Store {
                 }
                 if self.meta(&result)?.is_some() {
                     // A queued copy is of the time before it was over: a killed cancel leaves one, until the next claim.
-                    self.unlink(&layout::pending(task))?;
+                    self.leave_pending(task, None)?;
                     self.unlink(&layout::parked(task.id))?;
                     self.place(task, &result, true)?;
                 }
@@ -355,7 +348,7 @@ impl Store {
             if exists(&path)? {
                 let task = read(place, path)?;
                 let queued = match &task {
-                    Some(task) => exists(&layout::pending(task))?,
+                    Some(task) => self.is_pending(task)?,
                     None => false,
                 };
                 return Ok(Some((if queued { Place::Pending } else { place }, task)));
@@ -371,8 +364,7 @@ impl Store {
         if self.find_done(id)?.is_some() {
             self.leave_parked(id)?;
             if let Some(task) = task {
-                self.unlink(&layout::pending(task))?;
-                self.sweep_pending(task)?;
+                self.leave_pending(task, None)?;
             }
         }
         self.unlink(&layout::running(id))?;

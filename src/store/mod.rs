@@ -17,6 +17,7 @@ mod look;
 mod object;
 mod order;
 mod outside;
+mod pending;
 mod prune;
 mod publish;
 mod record;
@@ -39,10 +40,11 @@ pub use locks::{Acquired, Break, LaneNeed, Release, Released, Request, broken};
 pub use look::{LockIndex, LockView, lock_state};
 pub use order::KeySlot;
 pub use outside::Changes;
+pub use pending::Head;
 pub use record::{DEFAULT_GRACE_MS, decode_task, encode_task};
 pub use release::{By, Cleanup};
 pub use rundir::{CancelRequest, Started};
-pub use spool::{Head, Place};
+pub use spool::Place;
 pub use survey::{Counts, Problem, Survey};
 
 use crate::model::Identity;
@@ -63,13 +65,15 @@ pub struct Store {
     pub(crate) me: Identity,
     pub(crate) uid: u32,
     pub(crate) turn: turn::Turn,
+    /// How many records the folder of a lane holds.
+    pub(crate) lane_holds: usize,
 }
 
 impl Store {
     /// The store in an open state directory.
     pub fn new(vfs: Arc<dyn Vfs>, clock: Arc<dyn Clock>, procs: Arc<dyn Processes>) -> Self {
         let (me, uid) = (procs.me(), procs.uid());
-        Self { vfs, clock, procs, me, uid, turn: turn::Turn::default() }
+        Self { vfs, clock, procs, me, uid, turn: turn::Turn::default(), lane_holds: pending::LANE_HOLDS }
     }
 
     /// The path of the state directory, for messages and for the environment of tasks.

@@ -51,7 +51,7 @@ impl Store {
         marks.sort_unstable();
         for (priority, id, user, name) in marks {
             let mark = format!("{folder}/{name}");
-            if self.meta(&layout::pending_at(priority, user, id))?.is_some() || !self.is_orphan_hint(&mark)? {
+            if self.pending_path(priority, user, id)?.is_some() || !self.is_orphan_hint(&mark)? {
                 return Ok(Some((priority, id)));
             }
             self.unlink(&mark)?;

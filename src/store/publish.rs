@@ -22,6 +22,16 @@ pub(crate) enum Publication {
     },
 }
 
+impl Publication {
+    /// The first of the folders that was made, of a name that had to be free.
+    pub(crate) fn first_made(self, path: &str) -> Result<Option<usize>> {
+        match self {
+            Self::Placed { first_made } => Ok(first_made),
+            Self::Taken => Err(StoreError::io("publish", path)(ErrorKind::AlreadyExists.into())),
+        }
+    }
+}
+
 impl Store {
     pub(crate) fn open(&self, path: &str, how: Open) -> Result<Option<Box<dyn Handle>>> {
         self.vfs.open(path, how).map_err(StoreError::io("open", path))
@@ -53,11 +63,17 @@ impl Store {
     }
 
     pub(crate) fn meta(&self, path: &str) -> Result<Option<Meta>> {
-        match self.vfs.meta(path) {
-            // A foreign file where a folder would be: there is nothing beneath it.
-            Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(None),
-            other => other.map_err(StoreError::io("look at", path)),
+        looked(path, self.vfs.meta(path))
+    }
+
+    /// The first of many paths at which there is something.
+    pub(crate) fn first_there<'a>(&self, paths: &'a [String]) -> Result<Option<&'a str>> {
+        for (path, found) in paths.iter().zip(self.vfs.meta_many(paths)) {
+            if looked(path, found)?.is_some() {
+                return Ok(Some(path));
+            }
         }
+        Ok(None)
     }
 
     /// What is in a folder. A foreign file that stands where one of luzia's inner folders would be has nothing in it; the
@@ -175,6 +191,14 @@ impl Store {
             return Err(StoreError::io("rename", tmp)(ErrorKind::NotFound.into()));
         }
         if durable { self.sync_dir(folder) } else { Ok(()) }
+    }
+}
+
+fn looked(path: &str, found: std::io::Result<Option<Meta>>) -> Result<Option<Meta>> {
+    match found {
+        // A foreign file where a folder would be: there is nothing beneath it.
+        Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(None),
+        other => other.map_err(StoreError::io("look at", path)),
     }
 }
 

@@ -3,25 +3,14 @@
 
 use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
+use super::pending::Spot;
 use super::publish::Publication;
 use super::{Event, Store, decode_task, encode_task, layout};
-use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Tier, Timestamp};
+use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
 use crate::os::{Open, Published};
-use std::collections::BTreeMap;
 
 /// How often a task that is nowhere is looked for again, before it counts as unknown.
 const LOOKS_AGAIN: u32 = 3;
-
-/// The first task of a user's lane at one priority.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Head {
-    /// The stem of the user's lane.
-    pub lane_stem: String,
-    /// The priority of the folder in which it stands.
-    pub priority: Priority,
-    /// The task.
-    pub id: TaskId,
-}
 
 /// In which folder a task's record stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,26 +83,26 @@ impl Store {
             self.set_timer(task.id, at)?;
         }
         let is_parked = self.must_park(task);
-        let (path, folders) = if is_parked {
+        let (spot, publication) = if is_parked {
             if let Some(at) = task.due_at {
                 self.set_timer(task.id, at)?;
             }
             for dependency in &task.after {
                 self.mark_after(task.id, *dependency)?;
             }
-            (layout::parked(task.id), vec![layout::parked_segment(layout::segment(task.id))])
+            let spot = Spot::parked(task.id);
+            let publication = self.publish(tmp, &spot.path, &spot.folders)?;
+            (spot, publication)
         } else {
             self.mark_order(task)?;
-            (layout::pending(task), pending_folders(task).into())
+            self.publish_pending(tmp, task)?
         };
-        let Publication::Placed { first_made } = self.publish(tmp, &path, &folders)? else {
-            return Err(StoreError::io("publish", &path)(std::io::ErrorKind::AlreadyExists.into()));
-        };
+        let first_made = publication.first_made(&spot.path)?;
         if !durable {
             return Ok(());
         }
         let root = if is_parked { layout::PARKED } else { layout::PENDING };
-        self.sync_published(&path, root, &folders, first_made)
+        self.sync_published(&spot, root, first_made)
     }
 
     /// Whether a task must wait outside the scan, by its own members.
@@ -125,10 +114,11 @@ impl Store {
     /// being that of the first. (A folder that another process made is as durable as what is synced in it: its own name
     /// was journalled before.) Its folder may be gone already when a dispatcher was quick; then the record stands
     /// elsewhere, and everything is synced.
-    fn sync_published(&self, path: &str, root: &str, folders: &[String], first_made: Option<usize>) -> Result<()> {
+    fn sync_published(&self, spot: &Spot, root: &str, first_made: Option<usize>) -> Result<()> {
         if mutant!("mutant-no-dir-sync") {
             return Ok(());
         }
+        let Spot { path, folders } = spot;
         let depth = 1 + first_made.map_or(0, |first| folders.len() - first);
         for folder in folders.iter().rev().map(String::as_str).chain([root]).take(depth) {
             match self.vfs.sync_dir(folder) {
@@ -150,79 +140,6 @@ impl Store {
         if let Ok(Some(mut wake)) = self.vfs.open(layout::WAKE, Open::Existing) {
             let _ = wake.write_at_start(b"\n");
         }
-    }
-
-    /// The lanes of each tier that have pending tasks, each with its best priority, found by folder names only.
-    pub fn lanes_with_work(&self) -> Result<BTreeMap<Tier, BTreeMap<String, Priority>>> {
-        let mut lanes: BTreeMap<Tier, BTreeMap<String, Priority>> = BTreeMap::new();
-        // Most priorities have no folder, and one listing tells which have.
-        let used = self.numbered_folders(layout::PENDING)?;
-        for priority in used.into_iter().filter_map(|number| Priority::new(u8::try_from(number).ok()?)) {
-            let tier = lanes.entry(priority.tier()).or_default();
-            for stem in self.folders(&layout::pending_tier(priority))? {
-                tier.entry(stem).or_insert(priority);
-            }
-        }
-        Ok(lanes)
-    }
-
-    /// The first task of a lane in a tier: lowest priority number, then lowest sequence. Two short listings.
-    pub fn head(&self, tier: Tier, lane_stem: &str) -> Result<Option<Head>> {
-        self.first_of(tier.priorities(), lane_stem)
-    }
-
-    /// The same for a lane of which a listing has told that `best` is its best priority in the tier.
-    pub fn head_from(&self, best: Priority, lane_stem: &str) -> Result<Option<Head>> {
-        self.first_of(best.tier().priorities().filter(|priority| *priority >= best), lane_stem)
-    }
-
-    fn first_of(&self, priorities: impl Iterator<Item = Priority>, lane_stem: &str) -> Result<Option<Head>> {
-        for priority in priorities {
-            let lane = layout::pending_lane(priority, lane_stem);
-            for segment in self.numbered_folders(&lane)? {
-                let folder = layout::pending_segment(priority, lane_stem, segment);
-                if let Some(id) = self.records(&folder)?.into_iter().min() {
-                    return Ok(Some(Head { lane_stem: lane_stem.to_owned(), priority, id }));
-                }
-                self.remove_dir(&folder)?;
-            }
-            // Debris of a crash between making a folder and filling it; a folder in use is not empty.
-            self.remove_dir(&lane)?;
-        }
-        Ok(None)
-    }
-
-    /// The record of a head; `None` when it is gone or does not read, which is for the claim to find out.
-    pub fn peek(&self, head: &Head) -> Option<Task> {
-        let path = layout::pending_at(head.priority, &head.lane_stem, head.id);
-        self.read_record(Place::Pending, &path, head.id).ok().flatten()
-    }
-
-    /// The first pending tasks of a user in the order of their turn, `most` at most.
-    pub fn first_pending(&self, user: &Name, most: u64) -> Result<Vec<(Priority, TaskId)>> {
-        let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));
-        let mut first = Vec::new();
-        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            for segment in self.numbered_folders(&layout::pending_lane(priority, &stem))? {
-                let mut ids = self.records(&layout::pending_segment(priority, &stem, segment))?;
-                ids.sort_unstable();
-                first.extend(ids.into_iter().map(|id| (priority, id)));
-                if first.len() >= most {
-                    first.truncate(most);
-                    return Ok(first);
-                }
-            }
-        }
-        Ok(first)
-    }
-
-    /// Removes the empty folders that a moved record left.
-    pub(crate) fn sweep_pending(&self, task: &Task) -> Result<()> {
-        let stem = LaneName::user(&task.user).stem();
-        if self.remove_dir(&layout::pending_segment(task.priority, &stem, layout::segment(task.id)))? {
-            self.remove_dir(&layout::pending_lane(task.priority, &stem))?;
-        }
-        Ok(())
     }
 
     /// Makes durable that a record left its parked place: no pass would ever look at it again there.
@@ -276,18 +193,6 @@ impl Store {
     /// In which folder a task's record stands; `None` when there is no such task.
     pub fn place_of(&self, id: TaskId) -> Result<Option<Place>> {
         Ok(self.locate(id)?.map(|(place, _)| place))
-    }
-
-    fn find_pending(&self, id: TaskId) -> Result<Option<String>> {
-        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            for stem in self.folders(&layout::pending_tier(priority))? {
-                let path = layout::pending_at(priority, &stem, id);
-                if self.meta(&path)?.is_some() {
-                    return Ok(Some(path));
-                }
-            }
-        }
-        Ok(None)
     }
 
     pub(crate) fn find_done(&self, id: TaskId) -> Result<Option<String>> {
@@ -354,14 +259,7 @@ impl Store {
 
     /// Calls `visit` for every task's number and place; by names only.
     pub fn visit_ids(&self, visit: &mut dyn FnMut(Place, TaskId)) -> Result<()> {
-        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            for lane in self.folders(&layout::pending_tier(priority))? {
-                for segment in self.numbered_folders(&layout::pending_lane(priority, &lane))? {
-                    let folder = layout::pending_segment(priority, &lane, segment);
-                    self.records(&folder)?.into_iter().for_each(|id| visit(Place::Pending, id));
-                }
-            }
-        }
+        self.visit_pending(&mut |id| visit(Place::Pending, id))?;
         for (root, place) in [(layout::PARKED, Place::Parked), (layout::DONE, Place::Done)] {
             for folder in self.folders(root)? {
                 self.records(&format!("{root}/{folder}"))?.into_iter().for_each(|id| visit(place, id));
@@ -402,22 +300,20 @@ impl Store {
     /// Moves a parked task to its lane durably, now that nothing keeps it. False when it is not parked any more.
     pub fn unpark(&self, task: &Task) -> Result<bool> {
         self.mark_order(task)?;
-        let (path, folders) = (layout::pending(task), pending_folders(task));
-        let moved = self.publish(&layout::parked(task.id), &path, &folders);
-        let moved = match moved {
-            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Publication::Taken,
-            other => other?,
+        let moved = match self.publish_pending(&layout::parked(task.id), task) {
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => None,
+            other => Some(other?),
         };
         let is_parked = match moved {
-            Publication::Taken => {
-                self.unmark_order(task)?;
-                false
-            }
-            Publication::Placed { first_made } => {
+            Some((spot, Publication::Placed { first_made })) => {
                 // The caller forgets why it was parked, and only that would find it again in its old place.
-                self.sync_published(&path, layout::PENDING, &folders, first_made)?;
+                self.sync_published(&spot, layout::PENDING, first_made)?;
                 self.sync_parked(task.id)?;
                 true
+            }
+            Some((_, Publication::Taken)) | None => {
+                self.unmark_order(task)?;
+                false
             }
         };
         self.sweep_parked(task.id)?;
@@ -429,16 +325,6 @@ impl Store {
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
-}
-
-/// The folders above a pending record: its tier, its lane, its segment.
-pub(crate) fn pending_folders(task: &Task) -> [String; 3] {
-    let stem = LaneName::user(&task.user).stem();
-    [
-        layout::pending_tier(task.priority),
-        layout::pending_lane(task.priority, &stem),
-        layout::pending_segment(task.priority, &stem, layout::segment(task.id)),
-    ]
 }
 
 /// The user of the lane folder in which a pending record stands.

@@ -1,7 +1,7 @@
 //! Overviews: counts of pending tasks by names only, the records of a place, and what `doctor` looks at. Changes nothing.
 
 use super::error::{Result, StoreError};
-use super::publish::{numbered, records_in};
+use super::publish::records_in;
 use super::spool::Place;
 use super::{Store, layout, spelling};
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
@@ -27,43 +27,22 @@ pub struct Problem {
     pub what: String,
 }
 
-/// Folders whose records belong together in the order of their numbers.
-type Shelf = Vec<Folder>;
-
-/// A segment of a lane. A queue may have very many, so the path is made when it is needed.
-struct Segment {
-    priority: Priority,
-    stem: Arc<str>,
-    number: u64,
+/// Records that belong together in the order of their numbers: some that are known, and those of some folders.
+#[derive(Default)]
+struct Shelf {
+    /// In the folders of lanes. A queue may have very many, so the paths are made when they are needed.
+    known: Vec<(Lane, TaskId)>,
+    folders: Vec<(Place, String)>,
 }
 
-impl Segment {
-    fn path(&self) -> String {
-        layout::pending_segment(self.priority, &self.stem, self.number)
+impl Shelf {
+    fn of(folders: impl IntoIterator<Item = (Place, String)>) -> Self {
+        Self { known: Vec::new(), folders: folders.into_iter().collect() }
     }
 }
 
-/// A folder of records.
-enum Folder {
-    Pending(Segment),
-    Other(Place, String),
-}
-
-impl Folder {
-    fn place(&self) -> Place {
-        match self {
-            Self::Pending(_) => Place::Pending,
-            Self::Other(place, _) => *place,
-        }
-    }
-
-    fn path(&self) -> String {
-        match self {
-            Self::Pending(segment) => segment.path(),
-            Self::Other(_, path) => path.clone(),
-        }
-    }
-}
+/// A lane at one priority.
+type Lane = (Priority, Arc<str>);
 
 /// A listing of records, read one by one. A shelf is only listed when its turn comes, so the first records of a long
 /// queue cost no more than those of a short one, and a task that has moved on meanwhile is in a later shelf.
@@ -77,11 +56,13 @@ impl Survey<'_> {
     /// Lists the next shelf; false when there is none.
     fn turn_to_next(&mut self) -> Result<bool> {
         let Some(shelf) = self.shelves.pop_front() else { return Ok(false) };
-        let folders: Vec<String> = shelf.iter().map(Folder::path).collect();
-        let mut found = Vec::new();
+        let path = |((priority, stem), id): (Lane, TaskId)| {
+            (Place::Pending, id, layout::record_in(&layout::pending_lane(priority, &stem), id))
+        };
+        let mut found: Vec<_> = shelf.known.into_iter().map(path).collect();
+        let (places, folders): (Vec<Place>, Vec<String>) = shelf.folders.into_iter().unzip();
         self.store.list_each(&folders, &mut |at, entries| {
-            let path = |id: TaskId| layout::record_in(&folders[at], id);
-            found.extend(records_in(&entries).map(|id| (shelf[at].place(), id, path(id))));
+            found.extend(records_in(&entries).map(|id| (places[at], id, layout::record_in(&folders[at], id))));
             true
         })?;
         found.sort_unstable_by_key(|(_, id, _)| *id);
@@ -126,10 +107,7 @@ impl Store {
         }
         for tier in Tier::ALL {
             let Some(head) = self.head(tier, stem)? else { continue };
-            let path = layout::pending_at(head.priority, stem, head.id);
-            let record = self.read(&path).and_then(|bytes| {
-                bytes.map(|bytes| self.read_task(Place::Pending, &path, &bytes, head.id)).transpose()
-            });
+            let (path, record) = self.read_pending(head.priority, stem, head.id);
             match record {
                 Ok(Some(task)) => return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == stem)),
                 Ok(None) | Err(StoreError::Newer { .. }) => {}
@@ -143,9 +121,8 @@ impl Store {
     /// Counts pending tasks by names only.
     pub fn counts(&self) -> Result<Counts> {
         let mut counts = Counts::default();
-        let segments = self.pending_segments(None)?;
-        self.count_each(&paths_of(&segments), &mut |at, count| {
-            counts.pending[segments[at].priority.tier().index()] += count;
+        self.count_lanes(None, &mut |priority, count| {
+            counts.pending[priority.tier().index()] += count;
             true
         })?;
         self.count_each(&self.parked_folders()?, &mut |_, count| {
@@ -157,34 +134,49 @@ impl Store {
 
     /// Whether more than `most` tasks are pending or parked; stops to count when it knows.
     pub fn has_more_waiting_than(&self, most: u64) -> Result<bool> {
-        let folders = [paths_of(&self.pending_segments(None)?), self.parked_folders()?].concat();
         let mut total = 0;
-        self.count_each(&folders, &mut |_, count| {
+        let mut add = |count| {
             total += count;
             total <= most
-        })?;
+        };
+        self.count_each(&self.parked_folders()?, &mut |_, count| add(count))?;
+        self.count_lanes(None, &mut |_, count| add(count))?;
         Ok(total > most)
     }
 
     /// How many pending tasks one user's lane has, by names only.
     pub fn lane_depth(&self, stem: &str) -> Result<u64> {
-        self.depth_of(&self.pending_segments(Some(stem))?)
+        self.depth_where(stem, &|_| true)
     }
 
     /// The same of one tier.
     pub fn tier_depth(&self, tier: Tier, stem: &str) -> Result<u64> {
-        let mut segments = self.pending_segments(Some(stem))?;
-        segments.retain(|segment| segment.priority.tier() == tier);
-        self.depth_of(&segments)
+        self.depth_where(stem, &|priority| priority.tier() == tier)
     }
 
-    fn depth_of(&self, segments: &[Segment]) -> Result<u64> {
+    fn depth_where(&self, stem: &str, counts: &dyn Fn(Priority) -> bool) -> Result<u64> {
         let mut depth = 0;
-        self.count_each(&paths_of(segments), &mut |_, count| {
-            depth += count;
+        self.count_lanes(Some(stem), &mut |priority, count| {
+            depth += if counts(priority) { count } else { 0 };
             true
         })?;
         Ok(depth)
+    }
+
+    /// Gives `sink` the numbers of pending tasks of every lane, or of one, folder by folder; it says whether to go on.
+    fn count_lanes(&self, wanted: Option<&str>, sink: &mut dyn FnMut(Priority, u64) -> bool) -> Result<()> {
+        let (mut priorities, mut segments, mut goes_on) = (Vec::new(), Vec::new(), true);
+        self.each_lane(wanted, &mut |priority, stem, standing| {
+            let lane = layout::pending_lane(priority, stem);
+            priorities.extend(standing.segments.iter().map(|_| priority));
+            segments.extend(standing.segments.into_iter().map(|segment| layout::segment_of_lane(&lane, segment)));
+            goes_on = sink(priority, standing.records.len() as u64);
+            goes_on
+        })?;
+        if !goes_on {
+            return Ok(());
+        }
+        self.count_each(&segments, &mut |at, count| sink(priorities[at], count))
     }
 
     /// Gives `sink` how many records each folder has; it says whether to go on.
@@ -197,36 +189,24 @@ impl Store {
         Ok(self.numbered_folders(layout::PARKED)?.into_iter().map(layout::parked_segment).collect())
     }
 
-    /// The segments of every lane, or of one.
-    fn pending_segments(&self, wanted: Option<&str>) -> Result<Vec<Segment>> {
-        let mut lanes: Vec<(Priority, Arc<str>)> = Vec::new();
-        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            let stems = match wanted {
-                Some(stem) => vec![stem.to_owned()],
-                None => self.folders(&layout::pending_tier(priority))?,
-            };
-            lanes.extend(stems.into_iter().map(|stem| (priority, stem.into())));
-        }
-        let folders: Vec<String> = lanes.iter().map(|(priority, stem)| layout::pending_lane(*priority, stem)).collect();
-        let mut segments = Vec::new();
-        self.list_each(&folders, &mut |at, entries| {
-            let (priority, stem) = &lanes[at];
-            let of = |number| Segment { priority: *priority, stem: Arc::clone(stem), number };
-            segments.extend(numbered(&entries).into_iter().map(of));
-            true
-        })?;
-        Ok(segments)
-    }
-
     /// The pending tasks of every lane, or of one user, in the order of their numbers.
     pub fn pending_tasks(&self, user: Option<&Name>) -> Result<Survey<'_>> {
-        // A segment holds a thousand numbers, so the folders of one segment in all lanes are one shelf.
-        let mut segments: BTreeMap<u64, Shelf> = self.parked_segments()?;
+        // A segment holds a thousand numbers, so one segment of all lanes is one shelf.
+        let mut shelves: BTreeMap<u64, Shelf> = self.parked_segments()?;
         let wanted = user.map(|user| LaneName::user(user).stem());
-        for segment in self.pending_segments(wanted.as_deref())? {
-            segments.entry(segment.number).or_default().push(Folder::Pending(segment));
-        }
-        Ok(self.survey(segments.into_values()))
+        self.each_lane(wanted.as_deref(), &mut |priority, stem, standing| {
+            for id in standing.records {
+                let shelf = shelves.entry(layout::segment(id)).or_default();
+                shelf.known.push(((priority, Arc::clone(stem)), id));
+            }
+            let lane = layout::pending_lane(priority, stem);
+            for segment in standing.segments {
+                let folder = (Place::Pending, layout::segment_of_lane(&lane, segment));
+                shelves.entry(segment).or_default().folders.push(folder);
+            }
+            true
+        })?;
+        Ok(self.survey(shelves.into_values()))
     }
 
     /// The tasks outside the scan: not due, or after others.
@@ -235,23 +215,20 @@ impl Store {
     }
 
     fn parked_segments(&self) -> Result<BTreeMap<u64, Shelf>> {
-        let mut segments: BTreeMap<u64, Shelf> = BTreeMap::new();
-        for number in self.numbered_folders(layout::PARKED)? {
-            segments.entry(number).or_default().push(Folder::Other(Place::Parked, layout::parked_segment(number)));
-        }
-        Ok(segments)
+        let shelf = |number| (number, Shelf::of([(Place::Parked, layout::parked_segment(number))]));
+        Ok(self.numbered_folders(layout::PARKED)?.into_iter().map(shelf).collect())
     }
 
     /// The tasks that run or wait for an event.
     pub fn started_tasks(&self) -> Survey<'_> {
         let places = [(Place::Running, layout::RUNNING), (Place::Waiting, layout::WAITING)];
-        self.survey([places.map(|(place, folder)| Folder::Other(place, folder.to_owned())).into()])
+        self.survey([Shelf::of(places.map(|(place, folder)| (place, folder.to_owned())))])
     }
 
     /// The tasks that are over.
     pub fn done_tasks(&self) -> Result<Survey<'_>> {
         let days = self.folders(layout::DONE)?.into_iter();
-        Ok(self.survey([days.map(|day| Folder::Other(Place::Done, layout::done_day(&day))).collect()]))
+        Ok(self.survey([Shelf::of(days.map(|day| (Place::Done, layout::done_day(&day))))]))
     }
 
     fn survey(&self, shelves: impl IntoIterator<Item = Shelf>) -> Survey<'_> {
@@ -304,7 +281,8 @@ impl Store {
             look(&tier, &|name, kind| kind == FileKind::Dir && name.starts_with("user_"))?;
             for lane in self.folders(&tier)? {
                 let folder = layout::pending_lane(priority, &lane);
-                look(&folder, &|name, kind| kind == FileKind::Dir && name.parse::<u64>().is_ok())?;
+                let is_segment = |name: &str, kind| kind == FileKind::Dir && spelling::number(name).is_some();
+                look(&folder, &|name, kind| is_segment(name, kind) || is_record(name, kind))?;
                 for segment in self.folders(&folder)? {
                     look(&format!("{folder}/{segment}"), &is_record)?;
                 }
@@ -334,8 +312,4 @@ impl Store {
         }
         Ok(!free)
     }
-}
-
-fn paths_of(segments: &[Segment]) -> Vec<String> {
-    segments.iter().map(Segment::path).collect()
 }

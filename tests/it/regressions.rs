@@ -9,14 +9,20 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn a_record_that_does_not_read_keeps_nobody_else_from_their_turn() {
-    let damaged: [(&str, &[u8]); 4] = [
+    let damaged: [(&str, &[u8]); 7] = [
+        ("user_a/1.json", b"{\"v\":2,\"id\":\"task_1\"}"),
+        ("user_a/1.json", b""),
+        ("user_a/1.json", &[b' '; 4 * 1024 * 1024 + 1]),
+        ("user_a/9.json", b"{\"v\":99}"),
         ("user_a/0/1.json", b"{\"v\":2,\"id\":\"task_1\"}"),
         ("user_a/0/1.json", b""),
-        ("user_a/0/1.json", &[b' '; 4 * 1024 * 1024 + 1]),
         ("user_a/0/9.json", b"{\"v\":99}"),
     ];
     for (path, bytes) in damaged {
         let place = Place::new();
+        if path.contains("/0/") {
+            place.deepen("a");
+        }
         place.ok(&["enqueue", "-u", "a", "--", "true"]);
         place.ok(&["enqueue", "-u", "b", "--", "true"]);
         fs::write(place.state().join("spool/pending/5").join(path), bytes).unwrap();
@@ -46,7 +52,7 @@ fn names_that_luzia_did_not_make_are_left_alone_wherever_they_lie() {
     let place = Place::new();
     place.ok(&["enqueue", "-u", "a", "--", "true"]);
     place.ok(&["enqueue", "-u", "b", "--in", "10ms", "--", "true"]);
-    for folder in ["", "pending", "pending/5", "pending/5/user_a", "pending/5/user_a/0", "parked", "timers", "after"] {
+    for folder in ["", "pending", "pending/5", "pending/5/user_a", "parked", "timers", "after"] {
         fs::write(place.state().join("spool").join(folder).join("README"), "").unwrap();
         std::os::unix::fs::symlink("/", place.state().join("spool").join(folder).join("link")).unwrap();
     }
@@ -225,7 +231,7 @@ fn a_cancel_brings_to_its_end_what_a_power_cut_left_of_a_retry() {
     let place = Place::new();
     place.ok(&["enqueue", "-u", "a", "--", "sleep", "60"]);
     // The record to be of somebody who died after its commit point, beside the copy that the next pass would replace.
-    fs::copy(place.state().join("spool/pending/5/user_a/0/1.json"), place.state().join("spool/running/1.result.json"))
+    fs::copy(place.state().join("spool/pending/5/user_a/1.json"), place.state().join("spool/running/1.result.json"))
         .unwrap();
     let begin = Instant::now();
     assert_eq!(place.luzia(&["cancel", "1"]).code, 0, "it is queued or starts, and nobody else acts for it");

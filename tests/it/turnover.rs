@@ -110,17 +110,22 @@ fn a_supervisor_that_was_told_to_end_ends_and_another_one_takes_the_next_task() 
 
 #[test]
 fn a_copy_of_a_finished_task_that_stands_next_in_the_queue_is_not_started() {
-    let place = Place::new();
-    place.enqueue(&["-u", "alice", "--", "true"]);
-    let second = place.enqueue(&["-u", "alice", "--", "touch", &place.text("started")]);
-    // A cancel that was killed before it removed the queued record.
-    let queued = place.state().join("spool/pending/5/user_alice/0/2.json");
-    let record = std::fs::read(&queued).unwrap();
-    place.ok(&["cancel", &second]);
-    std::fs::write(&queued, record).unwrap();
-    place.enqueue(&["-u", "alice", "--", "true"]);
-    place.drain();
-    let states: Vec<String> = ["1", "2", "3"].map(|id| place.status(id)).into();
-    assert_eq!(states, ["completed", "cancelled", "completed"]);
-    assert!(!place.path("started").exists() && !queued.exists());
+    for (is_deep, name) in [(false, "user_alice/2.json"), (true, "user_alice/0/2.json")] {
+        let place = Place::new();
+        if is_deep {
+            place.deepen("alice");
+        }
+        place.enqueue(&["-u", "alice", "--", "true"]);
+        let second = place.enqueue(&["-u", "alice", "--", "touch", &place.text("started")]);
+        // A cancel that was killed before it removed the queued record.
+        let queued = place.state().join("spool/pending/5").join(name);
+        let record = std::fs::read(&queued).unwrap();
+        place.ok(&["cancel", &second]);
+        std::fs::write(&queued, record).unwrap();
+        place.enqueue(&["-u", "alice", "--", "true"]);
+        place.drain();
+        let states: Vec<String> = ["1", "2", "3"].map(|id| place.status(id)).into();
+        assert_eq!(states, ["completed", "cancelled", "completed"]);
+        assert!(!place.path("started").exists() && !queued.exists());
+    }
 }

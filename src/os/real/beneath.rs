@@ -4,7 +4,7 @@
 //! An open by path is one openat2(2). A change of a name opens its parent and then acts on the single last component.
 //! Parents that live as long as the state directory are kept open, since one grant of a lane names them ten times.
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat};
 use rustix::io::{Errno, retry_on_intr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -137,6 +137,17 @@ impl Beneath {
         self.on_name(path, |dir, name| {
             openat(dir, name, flags | ONE_STEP, mode).map_err(|error| link_or(error, dir, name))
         })
+    }
+
+    /// Looks at a path, not through a last component that is a symbolic link.
+    pub(super) fn stat(&self, path: &str) -> Result<Stat, Errno> {
+        let (parent, _) = split(path);
+        if self.way == Way::Kernel && !PERMANENT.contains(&parent) && !is_root(parent) {
+            // Of a name that does not exist this is one call; O_PATH with O_NOFOLLOW opens a link itself.
+            let flags = OFlags::PATH | ONE_STEP;
+            return fstat(retry_on_intr(|| openat2(&self.root, path, flags, Mode::empty(), RESOLVE))?);
+        }
+        self.on_name(path, |dir, name| statat(dir, name, AtFlags::SYMLINK_NOFOLLOW))
     }
 
     /// Opens a directory as a place to act in; nothing or `.` is the root.

@@ -20,9 +20,12 @@ use std::sync::Arc;
 /// Never blocks on a FIFO, never makes a terminal ours.
 const CAREFULLY: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
-/// How many threads list directories at most, and how many directories are worth one.
-const MOST_LISTERS: usize = 8;
+/// How many threads look at many paths at most.
+const MOST_THREADS: usize = 8;
+/// How many directories to list are worth a thread.
 const FEWEST_LISTINGS: usize = 200;
+/// How many names to look at are.
+const FEWEST_LOOKS: usize = 1000;
 
 const LISTING: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 
@@ -103,8 +106,30 @@ impl RealFiles {
     }
 
     fn stat(&self, path: &str) -> Result<Stat, Errno> {
-        self.beneath.on_name(path, |dir, name| statat(dir, name, AtFlags::SYMLINK_NOFOLLOW))
+        self.beneath.stat(path)
     }
+}
+
+/// What `look` finds at each path, in their order. A look is the kernel's work and does not wait for the others, so threads
+/// share the paths where there are so many that each has `fewest`.
+fn of_each<T: Send>(paths: &[String], fewest: usize, look: &(dyn Fn(&str) -> T + Sync)) -> Vec<T> {
+    let all = |paths: &[String]| paths.iter().map(|path| look(path)).collect::<Vec<_>>();
+    if paths.len() <= fewest {
+        return all(paths);
+    }
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let share = paths.len().div_ceil(workers).max(fewest);
+    std::thread::scope(|scope| {
+        let (own, rest) = paths.split_at(share.min(paths.len()));
+        // Where no thread is to be had, its share is done here.
+        let looked = |share| std::thread::Builder::new().spawn_scoped(scope, move || all(share)).ok();
+        let others: Vec<_> = rest.chunks(share).map(|share| (share, looked(share))).collect();
+        let mut found = all(own);
+        for (share, other) in others {
+            found.extend(other.and_then(|other| other.join().ok()).unwrap_or_else(|| all(share)));
+        }
+        found
+    })
 }
 
 /// A file just opened, and what is to be done once it is known to be a regular one.
@@ -177,6 +202,10 @@ impl Vfs for RealFiles {
         }
     }
 
+    fn meta_many(&self, paths: &[String]) -> Vec<io::Result<Option<Meta>>> {
+        of_each(paths, FEWEST_LOOKS, &|path| self.meta(path))
+    }
+
     fn list(&self, path: &str) -> io::Result<Option<Vec<Entry>>> {
         check_dir(path)?;
         match self.beneath.open(path, LISTING, Mode::empty()) {
@@ -187,24 +216,7 @@ impl Vfs for RealFiles {
     }
 
     fn list_many(&self, paths: &[String]) -> Vec<io::Result<Option<Vec<Entry>>>> {
-        let all = |paths: &[String]| paths.iter().map(|path| self.list(path)).collect::<Vec<_>>();
-        if paths.len() <= FEWEST_LISTINGS {
-            return all(paths);
-        }
-        // A listing is the kernel's work and does not wait for the others.
-        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_LISTERS);
-        let share = paths.len().div_ceil(workers).max(FEWEST_LISTINGS);
-        std::thread::scope(|scope| {
-            let (own, rest) = paths.split_at(share.min(paths.len()));
-            // Where no thread is to be had, its share is done here.
-            let listed = |share| std::thread::Builder::new().spawn_scoped(scope, move || all(share)).ok();
-            let others: Vec<_> = rest.chunks(share).map(|share| (share, listed(share))).collect();
-            let mut found = all(own);
-            for (share, other) in others {
-                found.extend(other.and_then(|other| other.join().ok()).unwrap_or_else(|| all(share)));
-            }
-            found
-        })
+        of_each(paths, FEWEST_LISTINGS, &|path| self.list(path))
     }
 
     fn make_dir(&self, path: &str, mode: u32) -> io::Result<bool> {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// The file of a pending task.
 fn record(place: &Place, user: &str, id: &str) -> PathBuf {
     let number = id.strip_prefix("task_").unwrap();
-    place.state().join(format!("spool/pending/5/user_{user}/0/{number}.json"))
+    place.state().join(format!("spool/pending/5/user_{user}/{number}.json"))
 }
 
 fn set_aside(place: &Place) -> usize {
@@ -133,8 +133,8 @@ fn files_that_luzia_did_not_make_are_left_alone() {
     let place = lived_in();
     let state = place.state();
     let strange = [
-        "spool/pending/5/user_bob/0/.2.json.swp",
-        "spool/pending/5/user_bob/0/core",
+        "spool/pending/5/user_bob/.2.json.swp",
+        "spool/pending/5/user_bob/core",
         "spool/pending/5/README",
         "spool/pending/5/user_bob/notes~",
         "spool/running/x",

@@ -203,3 +203,51 @@ fn a_user_with_room_for_two_has_two_at_once_and_no_more() {
     std::fs::write(place.path("go"), "").unwrap();
     place.until_status(&ids[2], "completed");
 }
+
+#[test]
+fn a_lane_that_becomes_deep_keeps_the_order_of_its_tasks_and_tells_them_all() {
+    // More tasks than the folder of a lane holds, by all the ways in which tasks come into a lane.
+    let place = Place::new();
+    let script = "echo ${LUZIA_TASK_ID#task_} >> $PLACE/order";
+    let line = |user: &str| json!({ "user": user, "command": ["sh", "-c", script] }).to_string() + "\n";
+    let batch = |text: String| {
+        std::fs::write(place.path("batch"), text).unwrap();
+        place.ok(&["enqueue", "--from", &place.text("batch")]);
+    };
+    batch(line("a").repeat(230));
+    let mut singles: Vec<String> = (0..25).map(|_| place.enqueue(&["-u", "a", "--shell", script])).collect();
+    batch((0..60).map(|at| line(["a", "b"][at % 2])).collect());
+    place.ok(&["acquire", "held", "--task", "t1"]);
+    batch(line("held").repeat(640));
+    batch(line("a").repeat(150));
+    let folder = place.state().join("spool/pending/5/user_a");
+    let names = || std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names().filter(|name| name.ends_with(".json")).count(), 250, "what the folder holds");
+    let mut segments: Vec<String> = names().filter(|name| !name.ends_with(".json")).collect();
+    segments.sort_unstable();
+    assert_eq!(segments, ["0", "1"]);
+
+    assert_eq!(place.json(&["status"])["pending"]["total"], 1105);
+    let items = place.json(&["list"])["items"].take();
+    let listed: Vec<String> =
+        items.as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap().into()).collect();
+    assert_eq!(listed, (1..=1105).map(|id| format!("task_{id}")).collect::<Vec<_>>());
+    let why = place.json(&["explain", "task_1105"]);
+    assert_eq!(why["reasons"][0]["ahead"], 434, "{why}");
+    // Out of both kinds of places, and back to the end of neither.
+    let (shallow, deep) = (singles.remove(0), singles.pop().unwrap());
+    for id in [&shallow, &deep] {
+        place.ok(&["cancel", id]);
+        assert_eq!(place.status(id), "cancelled");
+    }
+    place.ok(&["doctor"]);
+
+    let _dispatcher = place.start(&["dispatch", "--drain"]);
+    let is_b = |id: &u64| (256..316).contains(id) && id % 2 == 1;
+    let is_wanted = |id: &u64| !(316..956).contains(id) && ![&shallow, &deep].contains(&&format!("task_{id}"));
+    let (b, a): (Vec<u64>, Vec<u64>) = (1..=1105).filter(is_wanted).partition(is_b);
+    let order = || lines(&place.path("order")).iter().map(|id| id.parse().unwrap()).partition(is_b);
+    until("the lanes are empty", || (!folder.exists()).then_some(()));
+    place.until_status("task_1105", "completed");
+    assert_eq!(order(), (b, a));
+}

@@ -107,6 +107,10 @@ impl Vfs for Files {
         })
     }
 
+    fn meta_many(&self, paths: &[String]) -> Vec<io::Result<Option<Meta>>> {
+        paths.iter().map(|path| self.meta(path)).collect()
+    }
+
     fn list_many(&self, paths: &[String]) -> Vec<io::Result<Option<Vec<Entry>>>> {
         paths.iter().map(|path| self.list(path)).collect()
     }

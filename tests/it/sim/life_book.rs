@@ -168,6 +168,7 @@ fn done(world: &World, id: u64) -> usize {
 fn is_somewhere(world: &World, task: &Task) -> bool {
     let (id, user) = (task.id.0, LaneName::user(&task.user).stem());
     let paths = [
+        format!("/s/spool/pending/5/{user}/{id}.json"),
         format!("/s/spool/pending/5/{user}/{}/{id}.json", id / 1000),
         format!("/s/spool/running/{id}.json"),
         format!("/s/spool/parked/{}/{id}.json", id / 1000),

@@ -42,8 +42,11 @@ pub fn prepared(sim: &mut Sim) {
     sim.file("/s/format", b"{\"v\":1}\n").file("/s/spool/wake", b"");
 }
 
+/// The store as a process of the run uses it. They differ in how many records the folder of a lane holds.
 pub fn store(env: &Env) -> Store {
-    Store::new(env.vfs("/s"), env.clock(), env.procs())
+    let procs = env.procs();
+    let holds = [0, 1, 250][procs.me().pid as usize % 3];
+    Store::new(env.vfs("/s"), env.clock(), procs).holding(holds)
 }
 
 /// What an onlooker knows of the grants of one lane, across kills and power cuts.

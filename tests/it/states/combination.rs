@@ -85,7 +85,7 @@ pub enum Lock {
     SidecarOnly,
 }
 
-/// One combination.
+/// One combination. A pending record stands in the folder of its lane, or, of a task that was started, in a segment there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Combination {
     /// Whether `supervisor.lock` is held.
@@ -159,12 +159,13 @@ fn over() -> Task {
     Task { status: Status::Completed, outcome: Some(outcome), ..task() }
 }
 
-fn path(place: &str) -> String {
+/// The paths at which a record in a place can stand.
+fn paths(place: &str) -> Vec<String> {
     match place {
-        "done" => format!("spool/done/{DAY}/{ID}.json"),
-        "parked" => format!("spool/parked/0/{ID}.json"),
-        "pending" => format!("spool/pending/5/user_alice/0/{ID}.json"),
-        other => format!("spool/{other}/{ID}.json"),
+        "done" => vec![format!("spool/done/{DAY}/{ID}.json")],
+        "parked" => vec![format!("spool/parked/0/{ID}.json")],
+        "pending" => ["", "0/"].map(|segment| format!("spool/pending/5/user_alice/{segment}{ID}.json")).into(),
+        other => vec![format!("spool/{other}/{ID}.json")],
     }
 }
 
@@ -203,7 +204,8 @@ impl Combination {
                 "parked" => Task { due_at: Some(Timestamp(1_767_999_999_000)), ..task() },
                 _ => task(),
             };
-            write(&files, &path(place), &encode_task(&record).unwrap());
+            let paths = paths(place);
+            write(&files, &paths[usize::from(self.is_started) % paths.len()], &encode_task(&record).unwrap());
             if let Some(at) = record.due_at {
                 store.set_timer(record.id, at).unwrap();
             }
@@ -325,7 +327,7 @@ pub fn look(world: &World, walked: &mut Walked) {
     };
     let stands = |place: &&str| match *place {
         "done" => is_done(),
-        other => world.peek(&format!("/s/{}", path(other))).is_some(),
+        other => paths(other).iter().any(|path| world.peek(&format!("/s/{path}")).is_some()),
     };
     walked.copies = PLACES.into_iter().filter(|place| stands(place)).collect();
     let locks = world.peek_names("/s/locks");

@@ -1,0 +1,279 @@
+//! Pending tasks: where a record stands in its lane, which lanes have work, and which task of a lane is the first.
+//! A lane's own folder holds its records while they are few, and segments hold what comes beyond, so that a queue of very
+//! many users has no more folders than users, and no listing of a very deep lane is long.
+
+use super::error::Result;
+use super::publish::{Publication, numbered, records_in};
+use super::{Place, Store, layout};
+use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
+use crate::os::Entry;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How many records a lane's own folder holds before further ones go to segments. Wherever a record stands it is found,
+/// so processes need not agree on this.
+pub(crate) const LANE_HOLDS: usize = 250;
+
+/// The first task of a user's lane at one priority.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// The stem of the user's lane.
+    pub lane_stem: String,
+    /// The priority of the folder in which it stands.
+    pub priority: Priority,
+    /// The task.
+    pub id: TaskId,
+}
+
+/// A place for the record of a task that has not started.
+pub(crate) struct Spot {
+    /// The record.
+    pub path: String,
+    /// The folders above it: of a pending one its tier, its lane, and perhaps a segment; of a parked one its segment.
+    pub folders: Vec<String>,
+}
+
+impl Spot {
+    /// Outside the scan.
+    pub fn parked(id: TaskId) -> Self {
+        Self { path: layout::parked(id), folders: vec![layout::parked_segment(layout::segment(id))] }
+    }
+
+    /// In the lane's own folder.
+    pub fn in_lane(task: &Task) -> Self {
+        let stem = LaneName::user(&task.user).stem();
+        let folders = vec![layout::pending_tier(task.priority), layout::pending_lane(task.priority, &stem)];
+        Self { path: layout::record_in(&folders[1], task.id), folders }
+    }
+
+    /// In its segment of the lane.
+    pub fn in_segment(task: &Task) -> Self {
+        let Self { mut folders, .. } = Self::in_lane(task);
+        folders.push(layout::segment_of_lane(&folders[1], layout::segment(task.id)));
+        Self { path: layout::record_in(&folders[2], task.id), folders }
+    }
+
+    /// The folder in which the record stands, and those above it.
+    pub fn folder(&self) -> (&str, &[String]) {
+        let last = self.folders.len() - 1;
+        (&self.folders[last], &self.folders[..last])
+    }
+}
+
+/// What stands in the folder of a lane.
+pub(crate) struct Standing {
+    /// The records in it, in no order.
+    pub records: Vec<TaskId>,
+    /// Its segments, in order.
+    pub segments: Vec<u64>,
+}
+
+impl From<&[Entry]> for Standing {
+    fn from(entries: &[Entry]) -> Self {
+        Self { records: records_in(entries).collect(), segments: numbered(entries) }
+    }
+}
+
+impl Store {
+    /// Lets the folder of a lane hold another number of records, for tests that want segments of few tasks.
+    #[must_use]
+    pub fn holding(self, records: usize) -> Self {
+        Self { lane_holds: records, ..self }
+    }
+
+    /// Gives a record its place in its lane without replacing anything.
+    pub(crate) fn publish_pending(&self, tmp: &str, task: &Task) -> Result<(Spot, Publication)> {
+        let spot = if self.is_deep(task, 1)? { Spot::in_segment(task) } else { Spot::in_lane(task) };
+        let publication = self.publish(tmp, &spot.path, &spot.folders)?;
+        Ok((spot, publication))
+    }
+
+    /// Whether so many further records are to stand in segments of a task's lane: where there are segments, and where its
+    /// folder would hold too many.
+    pub(crate) fn is_deep(&self, task: &Task, further: usize) -> Result<bool> {
+        let lane = layout::pending_lane(task.priority, &LaneName::user(&task.user).stem());
+        let Some(meta) = self.meta(&lane)? else { return Ok(further > self.lane_holds) };
+        // A folder has two names and one more by each folder in it, or always one where the file system does not count.
+        if meta.links > 2 {
+            return Ok(true);
+        }
+        let Standing { records, segments } = Standing::from(&*self.list(&lane)?);
+        Ok(!segments.is_empty() || records.len() + further > self.lane_holds)
+    }
+
+    /// Removes the record of a task from its lane, wherever there it stands, and the folders that it leaves empty. `moved`
+    /// is a path from which it was moved just now; after a power cut, one that was queued again may stand at the other.
+    pub(crate) fn leave_pending(&self, task: &Task, moved: Option<&str>) -> Result<()> {
+        for Spot { path, folders } in [Spot::in_lane(task), Spot::in_segment(task)] {
+            if moved == Some(&path) || self.unlink(&path)? {
+                for folder in folders[1..].iter().rev() {
+                    if !self.remove_dir(folder)? {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the record of a pending task stands; `None` when it is not in this lane.
+    pub(crate) fn pending_path(&self, priority: Priority, lane_stem: &str, id: TaskId) -> Result<Option<String>> {
+        for path in layout::pending_paths(priority, lane_stem, id) {
+            if self.meta(&path)?.is_some() {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a task has a record in its lane.
+    pub(crate) fn is_pending(&self, task: &Task) -> Result<bool> {
+        let stem = LaneName::user(&task.user).stem();
+        Ok(self.pending_path(task.priority, &stem, task.id)?.is_some())
+    }
+
+    /// The record of a pending task, and where it was looked for last.
+    pub(crate) fn read_pending(
+        &self,
+        priority: Priority,
+        lane_stem: &str,
+        id: TaskId,
+    ) -> (String, Result<Option<Task>>) {
+        let [shallow, deep] = layout::pending_paths(priority, lane_stem, id);
+        match self.read_record(Place::Pending, &shallow, id) {
+            Ok(None) => {
+                let read = self.read_record(Place::Pending, &deep, id);
+                (deep, read)
+            }
+            read => (shallow, read),
+        }
+    }
+
+    /// Gives `sink` what stands in the folder of every lane, or of one, with its priority and stem, tier by tier; it says
+    /// whether to go on.
+    pub(crate) fn each_lane(
+        &self,
+        wanted: Option<&str>,
+        sink: &mut dyn FnMut(Priority, &Arc<str>, Standing) -> bool,
+    ) -> Result<()> {
+        let mut lanes: Vec<(Priority, Arc<str>)> = Vec::new();
+        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
+            let stems = match wanted {
+                Some(stem) => vec![stem.to_owned()],
+                None => self.folders(&layout::pending_tier(priority))?,
+            };
+            lanes.extend(stems.into_iter().map(|stem| (priority, stem.into())));
+        }
+        let folders: Vec<String> = lanes.iter().map(|(priority, stem)| layout::pending_lane(*priority, stem)).collect();
+        self.list_each(&folders, &mut |at, entries| {
+            let (priority, stem) = &lanes[at];
+            sink(*priority, stem, Standing::from(&*entries))
+        })
+    }
+
+    /// Calls `visit` for every pending task's number; by names only.
+    pub(crate) fn visit_pending(&self, visit: &mut dyn FnMut(TaskId)) -> Result<()> {
+        let mut segments = Vec::new();
+        self.each_lane(None, &mut |priority, stem, standing| {
+            standing.records.into_iter().for_each(&mut *visit);
+            let lane = layout::pending_lane(priority, stem);
+            segments.extend(standing.segments.into_iter().map(|segment| layout::segment_of_lane(&lane, segment)));
+            true
+        })?;
+        self.list_each(&segments, &mut |_, entries| {
+            records_in(&entries).for_each(&mut *visit);
+            true
+        })
+    }
+
+    /// Where a pending task stands, in whichever lane.
+    pub(crate) fn find_pending(&self, id: TaskId) -> Result<Option<String>> {
+        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
+            let stems = self.folders(&layout::pending_tier(priority))?;
+            let paths: Vec<String> = stems.iter().flat_map(|stem| layout::pending_paths(priority, stem, id)).collect();
+            if let Some(path) = self.first_there(&paths)? {
+                return Ok(Some(path.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The lanes of each tier that have pending tasks, each with its best priority, found by folder names only.
+    pub fn lanes_with_work(&self) -> Result<BTreeMap<Tier, BTreeMap<String, Priority>>> {
+        let mut lanes: BTreeMap<Tier, BTreeMap<String, Priority>> = BTreeMap::new();
+        // Most priorities have no folder, and one listing tells which have.
+        let used = self.numbered_folders(layout::PENDING)?;
+        for priority in used.into_iter().filter_map(|number| Priority::new(u8::try_from(number).ok()?)) {
+            let tier = lanes.entry(priority.tier()).or_default();
+            for stem in self.folders(&layout::pending_tier(priority))? {
+                tier.entry(stem).or_insert(priority);
+            }
+        }
+        Ok(lanes)
+    }
+
+    /// The first task of a lane in a tier: lowest priority number, then lowest sequence. Two short listings.
+    pub fn head(&self, tier: Tier, lane_stem: &str) -> Result<Option<Head>> {
+        self.first_of(tier.priorities(), lane_stem)
+    }
+
+    /// The same for a lane of which a listing has told that `best` is its best priority in the tier.
+    pub fn head_from(&self, best: Priority, lane_stem: &str) -> Result<Option<Head>> {
+        self.first_of(best.tier().priorities().filter(|priority| *priority >= best), lane_stem)
+    }
+
+    fn first_of(&self, priorities: impl Iterator<Item = Priority>, lane_stem: &str) -> Result<Option<Head>> {
+        for priority in priorities {
+            let lane = layout::pending_lane(priority, lane_stem);
+            let standing = Standing::from(&*self.list(&lane)?);
+            let mut first = standing.records.into_iter().min();
+            for segment in standing.segments {
+                if first.is_some_and(|first| layout::segment(first) < segment) {
+                    break;
+                }
+                let folder = layout::segment_of_lane(&lane, segment);
+                let Some(id) = self.records(&folder)?.into_iter().min() else {
+                    self.remove_dir(&folder)?;
+                    continue;
+                };
+                first = Some(first.map_or(id, |first| first.min(id)));
+                break;
+            }
+            if let Some(id) = first {
+                return Ok(Some(Head { lane_stem: lane_stem.to_owned(), priority, id }));
+            }
+            // Debris of a crash between making a folder and filling it; a folder in use is not empty.
+            self.remove_dir(&lane)?;
+        }
+        Ok(None)
+    }
+
+    /// The record of a head; `None` when it is gone or does not read, which is for the claim to find out.
+    pub fn peek(&self, head: &Head) -> Option<Task> {
+        self.read_pending(head.priority, &head.lane_stem, head.id).1.ok().flatten()
+    }
+
+    /// The first pending tasks of a user in the order of their turn, `most` at most.
+    pub fn first_pending(&self, user: &Name, most: u64) -> Result<Vec<(Priority, TaskId)>> {
+        let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));
+        let mut first = Vec::new();
+        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
+            let lane = layout::pending_lane(priority, &stem);
+            let Standing { records: mut ids, segments } = Standing::from(&*self.list(&lane)?);
+            for segment in segments {
+                // What stands before this segment is known by now.
+                if first.len() + ids.iter().filter(|id| layout::segment(**id) < segment).count() >= most {
+                    break;
+                }
+                ids.extend(self.records(&layout::segment_of_lane(&lane, segment))?);
+            }
+            ids.sort_unstable();
+            first.extend(ids.into_iter().map(|id| (priority, id)));
+            if first.len() >= most {
+                first.truncate(most);
+                break;
+            }
+        }
+        Ok(first)
+    }
+}

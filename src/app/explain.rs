@@ -205,7 +205,7 @@ impl App {
             let Some((stem, _)) = lanes.into_iter().next() else { continue };
             let Some(head) = self.store.head(tier, &stem)? else { continue };
             // A record that does not read is reported by the pass that meets it.
-            let Ok(task) = self.existing(head.id) else { continue };
+            let Some(task) = self.store.peek(&head) else { continue };
             return Ok(self.first_obstacle(&task)?.map(|obstacle| (task.id, obstacle.word())));
         }
         Ok(None)

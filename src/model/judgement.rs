@@ -57,7 +57,8 @@ pub struct Evidence {
     pub is_waiting: bool,
     /// The kernel locks that prove life.
     pub kernel_lock: KernelLock,
-    /// A look at the recorded pid, when it was recorded in this boot and this pid namespace.
+    /// A look at the recorded pid, when the lock rests on that process and it was recorded in this boot and this pid
+    /// namespace.
     pub process: Option<Probe>,
     /// The wall clock.
     pub now: Timestamp,

@@ -107,6 +107,16 @@ impl LockRecord {
     pub fn is_held_by(&self, name: &str) -> bool {
         self.task_id.as_deref().map(canonical_holder) == Some(canonical_holder(name))
     }
+
+    /// Whether the life of its process says anything about it. A lease outlives whoever acquired it, unless it was asked to
+    /// end with a process.
+    pub fn rests_on_process(&self) -> bool {
+        match self.kind {
+            LockKind::Task | LockKind::Process => true,
+            LockKind::Lease => self.pid_watched,
+            LockKind::Wait | LockKind::Foreign => false,
+        }
+    }
 }
 
 /// The one spelling of a holder's name: digits mean a task (S0.5: `--task 100` is `task_100`).

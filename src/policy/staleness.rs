@@ -66,12 +66,9 @@ fn judge_corrupt(seen: &Evidence) -> Verdict {
 
 fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
     let age = age_ms(seen, record);
-    let has_process = match record.kind {
-        LockKind::Task | LockKind::Process => true,
-        LockKind::Lease => record.pid_watched,
-        LockKind::Wait | LockKind::Foreign => false,
-    };
-    if has_process && let Some(boot) = &record.boot_id {
+    if record.rests_on_process()
+        && let Some(boot) = &record.boot_id
+    {
         if *boot != seen.boot_id {
             return stale(Reason::OtherBoot, age);
         }

@@ -325,9 +325,9 @@ impl Store {
         Ok(task.is_ok_and(|task| task.last_start.map(|start| start.lock_id) == record.lock_id))
     }
 
-    /// A look at the recorded process, when its number means anything here and now.
+    /// A look at the recorded process, when the lock rests on it and its number means anything here and now.
     fn probe_holder(&self, sidecar: &Sidecar) -> Option<crate::model::process::Probe> {
-        let record = sidecar.record()?;
+        let record = sidecar.record().filter(|record| record.rests_on_process())?;
         let same_boot = record.boot_id.as_deref() == Some(self.clock.boot_id().as_str());
         let same_namespace = record.pid_namespace.is_none_or(|namespace| namespace == self.procs.pid_namespace());
         let same_host = record.host.as_ref().is_none_or(|host| *host == self.procs.host());

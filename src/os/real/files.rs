@@ -144,8 +144,8 @@ impl Opened {
         Self { fd, mode: None, emptied: false }
     }
 
-    /// Refuses what is not a regular file, gives it its mode, and empties it if that was asked for.
-    fn prepare(&self, path: &str) -> io::Result<()> {
+    /// Refuses what is not a regular file, gives it its mode, and empties it if that was asked for. Gives its size.
+    fn prepare(&self, path: &str) -> io::Result<u64> {
         let stat = fstat(&self.fd)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind != FileType::RegularFile {
@@ -157,7 +157,7 @@ impl Opened {
         if self.emptied && stat.st_size != 0 {
             retry_on_intr(|| ftruncate(&self.fd, 0))?;
         }
-        Ok(())
+        Ok(if self.emptied { 0 } else { meta_of(&stat).size })
     }
 }
 
@@ -181,14 +181,16 @@ impl Vfs for RealFiles {
             (Err(Errno::NXIO), _) => return Err(refused(path, "is a socket or FIFO, not a file")),
             (other, _) => other.map_err(|error| fault(path, error))?,
         };
-        if let Err(error) = opened.prepare(path) {
-            if matches!(how, Open::CreateNew(_)) {
-                // It is ours, and whoever asked for it hears that there is none.
-                let _ = self.unlink(path);
+        match opened.prepare(path) {
+            Ok(size) => Ok(Some(Box::new(RealHandle::sized(File::from(opened.fd), size)))),
+            Err(error) => {
+                if matches!(how, Open::CreateNew(_)) {
+                    // It is ours, and whoever asked for it hears that there is none.
+                    let _ = self.unlink(path);
+                }
+                Err(error)
             }
-            return Err(error);
         }
-        Ok(Some(Box::new(RealHandle::new(File::from(opened.fd)))))
     }
 
     fn meta(&self, path: &str) -> io::Result<Option<Meta>> {

@@ -11,13 +11,20 @@ use std::io;
 #[derive(Debug)]
 pub(super) struct RealHandle {
     file: File,
+    /// Its size when it was opened, for the first read.
+    size: Option<u64>,
     /// After a failed sync the kernel forgets what it could not write, and a second sync would claim success.
     sync_failed: bool,
 }
 
 impl RealHandle {
     pub(super) fn new(file: File) -> Self {
-        Self { file, sync_failed: false }
+        Self { file, size: None, sync_failed: false }
+    }
+
+    /// A file of which a look has just told the size.
+    pub(super) fn sized(file: File, size: u64) -> Self {
+        Self { size: Some(size), ..Self::new(file) }
     }
 
     fn sync(&mut self, how: impl Fn(&File) -> Result<(), Errno>) -> io::Result<()> {
@@ -32,7 +39,10 @@ impl RealHandle {
 
 impl Handle for RealHandle {
     fn read_all(&mut self, cap: u64) -> io::Result<Vec<u8>> {
-        let size = u64::try_from(fstat(&self.file)?.st_size).unwrap_or(0);
+        let size = match self.size.take() {
+            Some(size) => size,
+            None => meta_of(&fstat(&self.file)?).size,
+        };
         if size > cap {
             return Err(too_large(cap));
         }

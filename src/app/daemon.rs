@@ -13,6 +13,11 @@ const TOGETHER_MS: (u64, u64) = (5, 80);
 /// How many times longer than a pass that found nothing the pause after it is, while tasks run.
 const REST: u64 = 8;
 
+/// How long a daemon leaves the tally of the queue alone after it was brought up to date, in milliseconds at least, and how
+/// many times longer than that took.
+const TALLY_MS: u64 = 3_000;
+const TALLY_REST: u64 = 30;
+
 /// What a dispatcher tells whoever started it.
 pub trait Log {
     /// A pass was made.
@@ -50,6 +55,25 @@ impl Rhythm {
             store.sleep(Duration::from_millis(self.together_ms));
         }
         self.begin_ms = store.boot_ms();
+    }
+}
+
+/// When a daemon looks next whether the tally of the queue is up to date.
+#[derive(Default)]
+struct Keeping {
+    next_ms: u64,
+}
+
+impl Keeping {
+    /// Brings the tally up to date, when the last time is long enough ago for what it took. It is a hint, and whoever counts
+    /// without it only takes longer.
+    fn keep(&mut self, store: &Store) {
+        let begin = store.boot_ms();
+        if begin >= self.next_ms {
+            let _ = store.refresh_tally();
+            let end = store.boot_ms();
+            self.next_ms = end + TALLY_MS.max((end - begin) * TALLY_REST);
+        }
     }
 }
 
@@ -95,6 +119,7 @@ impl App {
         self.store.prepare()?;
         let _presence = self.store.join_dispatchers()?;
         let mut rhythm = Rhythm::new(&self.store);
+        let mut keeping = Keeping::default();
         while !log.is_ended() {
             if !self.store.is_still_there()? {
                 return Err(AppError::new(
@@ -113,6 +138,9 @@ impl App {
                     Pass::default()
                 }
             };
+            if pass.is_quiet() {
+                keeping.keep(&self.store);
+            }
             let pause = until(pass.next_due, self.store.now(), poll);
             rhythm.wait(&self.store, pause, pass.is_quiet());
         }

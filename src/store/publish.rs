@@ -3,7 +3,7 @@
 
 use super::error::{Result, StoreError};
 use super::{MAX_RECORD_BYTES, Store, layout, spelling};
-use crate::model::TaskId;
+use crate::model::{TaskId, Timestamp};
 use crate::os::{Entry, FileKind, Handle, Meta, Open, Published};
 use std::io::ErrorKind;
 
@@ -50,6 +50,11 @@ impl Store {
 
     /// Reads a record whole. What cannot be one, a FIFO, a link, a folder or an endless file, is a corrupt record.
     pub(crate) fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        self.read_within(path, MAX_RECORD_BYTES)
+    }
+
+    /// The same of a file with a limit of its own, in bytes.
+    pub(crate) fn read_within(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let no_record = |action: &'static str| {
             move |source: std::io::Error| match source.kind() {
                 ErrorKind::InvalidInput | ErrorKind::FileTooLarge => StoreError::corrupt(path, source.to_string()),
@@ -58,7 +63,7 @@ impl Store {
         };
         match self.vfs.open(path, Open::ReadOnly).map_err(no_record("open"))? {
             None => Ok(None),
-            Some(mut handle) => handle.read_all(MAX_RECORD_BYTES).map(Some).map_err(no_record("read")),
+            Some(mut handle) => handle.read_all(limit).map(Some).map_err(no_record("read")),
         }
     }
 
@@ -74,6 +79,12 @@ impl Store {
             }
         }
         Ok(None)
+    }
+
+    /// When each of many folders last changed; `None` of one that is gone.
+    pub(crate) fn times_of_change(&self, paths: &[String]) -> Result<Vec<Option<Timestamp>>> {
+        let found = paths.iter().zip(self.vfs.meta_many(paths));
+        found.map(|(path, found)| Ok(looked(path, found)?.map(|meta| meta.modified))).collect()
     }
 
     /// What is in a folder. A foreign file that stands where one of luzia's inner folders would be has nothing in it; the

@@ -120,11 +120,7 @@ impl Store {
 
     /// Counts pending tasks by names only.
     pub fn counts(&self) -> Result<Counts> {
-        let mut counts = Counts::default();
-        self.count_lanes(None, &mut |priority, count| {
-            counts.pending[priority.tier().index()] += count;
-            true
-        })?;
+        let mut counts = Counts { pending: self.count_pending()?, parked: 0 };
         self.count_each(&self.parked_folders()?, &mut |_, count| {
             counts.parked += count;
             true

@@ -26,6 +26,7 @@ mod storm;
 mod support;
 mod sweep;
 mod sweep_scenes;
+mod tally;
 mod threats;
 mod tidy;
 mod turnover;

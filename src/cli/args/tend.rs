@@ -38,7 +38,8 @@ Exit codes:
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Start tasks whenever their turn comes, until SIGTERM or Ctrl-C. Running tasks are not touched when it \
-                  stops, and another daemon or any `luzia dispatch` goes on from there.",
+                  stops, and another daemon or any `luzia dispatch` goes on from there. While tasks of very many users \
+                  wait, it keeps a tally of them, which makes `luzia status` quicker.",
     after_help = DAEMON_HELP
 )]
 pub struct DaemonArgs {

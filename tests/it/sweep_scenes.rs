@@ -46,7 +46,7 @@ const PLAIN: Scene = Scene {
 const ENQUEUE: Scene = Scene { prints_ids: true, ..PLAIN };
 const LEASE: Scene = Scene { leases_may_live: true, judge: lease_can_be_released, ..PLAIN };
 
-pub const SCENES: [Scene; 21] = [
+pub const SCENES: [Scene; 24] = [
     Scene { name: "first-enqueue", args: &["enqueue", "-u", "alice", "--", "true"], ..ENQUEUE },
     Scene {
         name: "enqueue",
@@ -76,7 +76,22 @@ pub const SCENES: [Scene; 21] = [
         queued: 3,
         ..ENQUEUE
     },
+    Scene {
+        name: "enqueue-deep",
+        args: &["enqueue", "-u", "alice", "--", "true"],
+        prepare: queue_deep,
+        queued: 3,
+        ..ENQUEUE
+    },
+    Scene {
+        name: "enqueue-many-deep",
+        args: &["enqueue", "--from", "many.jsonl"],
+        prepare: queue_deep,
+        queued: 3,
+        ..ENQUEUE
+    },
     Scene { name: "dispatch", args: &["dispatch", "--once"], prepare: queue_three, queued: 3, ..PLAIN },
+    Scene { name: "dispatch-deep", args: &["dispatch", "--once"], prepare: queue_deep, queued: 3, ..PLAIN },
     Scene {
         name: "dispatch-and-supervise",
         args: &["dispatch", "--once"],
@@ -131,9 +146,18 @@ fn queue_three(world: &World) {
     world.enqueue(&["-u", "bob", "--key", "old"], &oracle::command(world, "bob", Deed::Quick));
     world.enqueue(&["-u", "alice", "--thread", "7"], &oracle::command(world, "alice", Deed::Fail));
     let line = |user: &str| format!("{{\"user\":\"{user}\",\"command\":[\"true\"]}}\n");
-    // One by itself, two whose segment is there already, two that bring theirs.
+    // One by itself, two whose folder is there already, two that bring theirs.
     let many = ["alice", "bob", "carol", "bob", "carol"].map(line);
     std::fs::write(world.work.join("many.jsonl"), many.concat()).unwrap();
+}
+
+/// As lanes stand of which each has so many tasks that further ones go to segments.
+fn queue_deep(world: &World) {
+    for lane in ["user_alice", "user_bob"] {
+        std::fs::create_dir_all(world.state.join("spool/pending/5").join(lane).join("999999")).unwrap();
+    }
+    queue_three(world);
+    assert!(world.state.join("spool/pending/5/user_bob/0/2.json").exists());
 }
 
 fn park_two(world: &World) {

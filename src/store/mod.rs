@@ -66,6 +66,7 @@ pub struct Store {
     pub(crate) me: Identity,
     pub(crate) uid: u32,
     pub(crate) turn: turn::Turn,
+    pub(crate) journal: events::Journal,
     /// How many records the folder of a lane holds.
     pub(crate) lane_holds: usize,
 }
@@ -74,7 +75,16 @@ impl Store {
     /// The store in an open state directory.
     pub fn new(vfs: Arc<dyn Vfs>, clock: Arc<dyn Clock>, procs: Arc<dyn Processes>) -> Self {
         let (me, uid) = (procs.me(), procs.uid());
-        Self { vfs, clock, procs, me, uid, turn: turn::Turn::default(), lane_holds: pending::LANE_HOLDS }
+        Self {
+            vfs,
+            clock,
+            procs,
+            me,
+            uid,
+            turn: turn::Turn::default(),
+            journal: events::Journal::default(),
+            lane_holds: pending::LANE_HOLDS,
+        }
     }
 
     /// The path of the state directory, for messages and for the environment of tasks.

@@ -25,8 +25,8 @@ const PERMANENT: [&str; 9] = [
 
 const RESOLVE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
-/// For openat(2). Not for openat2(2): there O_NOFOLLOW would take a last component that is a link out of the reach of
-/// RESOLVE_NO_SYMLINKS, and a link in place of a directory would be called "not a directory".
+/// For openat(2). With openat2(2) only to look at what may be a link: there O_NOFOLLOW takes a last component that is one out
+/// of the reach of RESOLVE_NO_SYMLINKS, and a link in place of a directory would be called "not a directory".
 const ONE_STEP: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
 const AS_PLACE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
@@ -118,6 +118,11 @@ impl Beneath {
         Self { root, way, kept: Mutex::default() }
     }
 
+    /// Holds another directory, below which the way is the same.
+    pub(super) fn beside(&self, root: OwnedFd) -> Self {
+        Self::by(root, self.way)
+    }
+
     /// The directory itself.
     pub(super) fn root(&self) -> BorrowedFd<'_> {
         self.root.as_fd()
@@ -190,8 +195,11 @@ impl Beneath {
         to: &str,
         act: impl Fn(BorrowedFd<'_>, &str, BorrowedFd<'_>, &str) -> Result<T, Errno>,
     ) -> Result<T, Errno> {
-        let (to_parent, to_name) = split(to);
+        let ((from_parent, _), (to_parent, to_name)) = (split(from), split(to));
         self.on_name(from, |from_dir, from_name| {
+            if from_parent == to_parent {
+                return act(from_dir, from_name, from_dir, to_name);
+            }
             let to_dir = self.place(to_parent)?;
             let done = retry_on_intr(|| act(from_dir, from_name, to_dir.as_fd(), to_name));
             match done {

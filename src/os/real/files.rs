@@ -40,6 +40,10 @@ impl RealFiles {
     /// Opens a root; `None` when it does not exist and `create` is not asked for. Missing directories are made with
     /// mode 0700. Symbolic links on the way to the root are followed: where it lies is its owner's business.
     pub fn open_at(path: &str, create: bool) -> io::Result<Option<Self>> {
+        Self::open_by(path, create, Beneath::new)
+    }
+
+    fn open_by(path: &str, create: bool, hold: impl FnOnce(OwnedFd) -> Beneath) -> io::Result<Option<Self>> {
         let whole = std::path::absolute(path)?;
         let root = match open_directory(&whole) {
             Err(Errno::NOENT) if create => {
@@ -53,8 +57,7 @@ impl RealFiles {
             .into_os_string()
             .into_string()
             .map_err(|_| refused(path, "lies in a directory whose name is not UTF-8"))?;
-        let beneath = Beneath::new(root);
-        Ok(Some(Self { path, beneath }))
+        Ok(Some(Self { path, beneath: hold(root) }))
     }
 
     #[cfg(test)]
@@ -111,7 +114,7 @@ impl RealFiles {
 }
 
 /// What `look` finds at each path, in their order. A look is the kernel's work and does not wait for the others, so threads
-/// share the paths where there are so many that each has `fewest`.
+/// share the paths where there are more than `fewest`, the least that is worth one.
 fn of_each<T: Send>(paths: &[String], fewest: usize, look: &(dyn Fn(&str) -> T + Sync)) -> Vec<T> {
     let all = |paths: &[String]| paths.iter().map(|path| look(path)).collect::<Vec<_>>();
     if paths.len() <= fewest {
@@ -167,7 +170,7 @@ impl Vfs for RealFiles {
     }
 
     fn open_root(&self, path: &str, create: bool) -> io::Result<Option<Arc<dyn Vfs>>> {
-        let found = Self::open_at(path, create)?;
+        let found = Self::open_by(path, create, |root| self.beneath.beside(root))?;
         Ok(found.map(|files| Arc::new(files) as Arc<dyn Vfs>))
     }
 
@@ -182,7 +185,10 @@ impl Vfs for RealFiles {
             (other, _) => other.map_err(|error| fault(path, error))?,
         };
         match opened.prepare(path) {
-            Ok(size) => Ok(Some(Box::new(RealHandle::sized(File::from(opened.fd), size)))),
+            Ok(size) => {
+                let is_at_end = !matches!(how, Open::Existing | Open::ReadOnly);
+                Ok(Some(Box::new(RealHandle::opened(File::from(opened.fd), size, is_at_end))))
+            }
             Err(error) => {
                 if matches!(how, Open::CreateNew(_)) {
                     // It is ours, and whoever asked for it hears that there is none.

@@ -13,18 +13,21 @@ pub(super) struct RealHandle {
     file: File,
     /// Its size when it was opened, for the first read.
     size: Option<u64>,
+    /// Whether what is written next comes to its end without a seek.
+    is_at_end: bool,
     /// After a failed sync the kernel forgets what it could not write, and a second sync would claim success.
     sync_failed: bool,
 }
 
 impl RealHandle {
     pub(super) fn new(file: File) -> Self {
-        Self { file, size: None, sync_failed: false }
+        Self { file, size: None, is_at_end: false, sync_failed: false }
     }
 
-    /// A file of which a look has just told the size.
-    pub(super) fn sized(file: File, size: u64) -> Self {
-        Self { size: Some(size), ..Self::new(file) }
+    /// A file that was just opened, of which a look has told the size; one that is empty, or open for appending, is at its
+    /// end.
+    pub(super) fn opened(file: File, size: u64, is_at_end: bool) -> Self {
+        Self { size: Some(size), is_at_end, ..Self::new(file) }
     }
 
     fn sync(&mut self, how: impl Fn(&File) -> Result<(), Errno>) -> io::Result<()> {
@@ -79,7 +82,9 @@ impl Handle for RealHandle {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        seek(&self.file, SeekFrom::End(0))?;
+        if !self.is_at_end {
+            seek(&self.file, SeekFrom::End(0))?;
+        }
         let mut rest = bytes;
         while !rest.is_empty() {
             let done = retry_on_intr(|| write(&self.file, rest))?;

@@ -43,6 +43,11 @@ impl Rhythm {
         Self { changes: store.watch(), begin_ms: store.boot_ms(), together_ms: TOGETHER_MS.0 }
     }
 
+    /// Does not count some of the time since the pass began as what the pass took.
+    fn leave_out(&mut self, time_ms: u64) {
+        self.begin_ms += time_ms;
+    }
+
     /// Waits for a change after a pass, and then for those that come with it.
     fn wait(&mut self, store: &Store, pause: Duration, is_quiet: bool) {
         let end = store.boot_ms();
@@ -66,14 +71,17 @@ struct Keeping {
 
 impl Keeping {
     /// Brings the tally up to date, when the last time is long enough ago for what it took. It is a hint, and whoever counts
-    /// without it only takes longer.
-    fn keep(&mut self, store: &Store) {
+    /// without it only takes longer. Gives the time it took, in milliseconds.
+    fn keep(&mut self, store: &Store) -> u64 {
         let begin = store.boot_ms();
-        if begin >= self.next_ms {
-            let _ = store.refresh_tally();
-            let end = store.boot_ms();
-            self.next_ms = end + TALLY_MS.max((end - begin) * TALLY_REST);
+        if begin < self.next_ms {
+            return 0;
         }
+        let _ = store.refresh_tally();
+        let end = store.boot_ms();
+        let took_ms = end.saturating_sub(begin);
+        self.next_ms = end + TALLY_MS.max(took_ms * TALLY_REST);
+        took_ms
     }
 }
 
@@ -139,7 +147,7 @@ impl App {
                 }
             };
             if pass.is_quiet() {
-                keeping.keep(&self.store);
+                rhythm.leave_out(keeping.keep(&self.store));
             }
             let pause = until(pass.next_due, self.store.now(), poll);
             rhythm.wait(&self.store, pause, pass.is_quiet());

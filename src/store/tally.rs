@@ -1,8 +1,8 @@
 //! A tally of the queue, for whoever wants to know how long it is: how many records each of its folders held, with the
 //! time of the last change of that folder. A daemon keeps it. A number in it counts as long as its folder has that very
-//! time; every other folder is listed. Nothing is decided by it.
+//! time; every other folder is listed. Only numbers for people come from it.
 
-use super::error::{Result, StoreError};
+use super::error::Result;
 use super::pending::Standing;
 use super::{Store, layout};
 use crate::model::{Priority, Tier, Timestamp};
@@ -16,7 +16,7 @@ const SETTLED_MS: i64 = 2_000;
 /// A queue with fewer folders is counted in an instant and needs no tally.
 const FEWEST_FOLDERS: usize = 500;
 /// How many folders are listed at most when a tally is brought up to date; the rest has its turn next time.
-const LISTED_AT_ONCE: usize = 2_000;
+const MOST_LISTED: usize = 2_000;
 /// The largest tally that is read, in bytes: of about a million folders.
 const MAX_TALLY_BYTES: u64 = 64 * 1024 * 1024;
 /// The first line.
@@ -32,7 +32,24 @@ struct Counted {
     segments: Vec<u64>,
 }
 
-/// What is known of folders, each by its path below `pending`.
+/// A folder of pending tasks.
+struct Folder {
+    priority: Priority,
+    path: String,
+    /// `None` when it was not counted.
+    counted: Option<Counted>,
+}
+
+/// Which folders are listed that are not as a tally has them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Listing {
+    /// All: somebody wants to know.
+    Whole,
+    /// Some of those that had last changed before this moment: their numbers can be entered in a tally.
+    Settled { before: Timestamp, most: usize },
+}
+
+/// What is known of folders, each by its path.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Tally(HashMap<String, Counted>);
 
@@ -46,21 +63,26 @@ impl FromStr for Tally {
         }
         let folder = |line: &str| {
             let mut words = line.split(' ');
-            let (name, changed, records) = (words.next()?, words.next()?, words.next()?);
+            let (path, changed, records) = (words.next()?, words.next()?, words.next()?);
             let segments: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
             let changed = Some(Timestamp(changed.parse().ok()?));
-            Some((name.to_owned(), Counted { changed, records: records.parse().ok()?, segments: segments? }))
+            Some((path.to_owned(), Counted { changed, records: records.parse().ok()?, segments: segments? }))
         };
         lines.map(folder).collect::<Option<_>>().map(Self).ok_or(())
     }
 }
 
 impl Tally {
+    /// What it has of a folder that last changed at a time.
+    fn of(&self, path: &str, changed: Option<Timestamp>) -> Option<&Counted> {
+        self.0.get(path).filter(|counted| changed.is_some() && counted.changed == changed)
+    }
+
     fn to_text(&self) -> String {
         let mut text = format!("{HEADING}\n");
-        for (name, Counted { changed, records, segments }) in &self.0 {
+        for (path, Counted { changed, records, segments }) in &self.0 {
             let Some(changed) = changed else { continue };
-            let _ = write!(text, "{name} {} {records}", changed.0);
+            let _ = write!(text, "{path} {} {records}", changed.0);
             for segment in segments {
                 let _ = write!(text, " {segment}");
             }
@@ -73,24 +95,26 @@ impl Tally {
 impl Store {
     /// How many tasks are pending in each tier; by names only.
     pub(crate) fn count_pending(&self) -> Result<[u64; 3]> {
-        let mut counts = [0; 3];
-        for (priority, _, counted) in self.count_folders(&self.tally()?, false, usize::MAX)? {
-            counts[priority.tier().index()] += counted.records;
+        let mut counts = [0_u64; 3];
+        for Folder { priority, counted, .. } in self.count_folders(&self.tally(), Listing::Whole)? {
+            let count = &mut counts[priority.tier().index()];
+            *count = count.saturating_add(counted.map_or(0, |counted| counted.records));
         }
         Ok(counts)
     }
 
     /// Brings the tally up to date as far as a bounded number of listings goes, and forgets it when the queue is short.
     pub fn refresh_tally(&self) -> Result<()> {
-        let (now, before) = (self.clock.now(), self.tally()?);
-        let folders = self.count_folders(&before, true, LISTED_AT_ONCE)?;
+        let before = Timestamp(self.clock.now().0.saturating_sub(SETTLED_MS));
+        let known = self.tally();
+        let folders = self.count_folders(&known, Listing::Settled { before, most: MOST_LISTED })?;
         if folders.len() < FEWEST_FOLDERS {
             return self.unlink(layout::TALLY).map(drop);
         }
-        let is_settled = |counted: &Counted| counted.changed.is_some_and(|at| now.ms_since(at) > SETTLED_MS);
-        let settled = folders.into_iter().filter(|(.., counted)| is_settled(counted));
-        let tally = Tally(settled.map(|(_, name, counted)| (name, counted)).collect());
-        if tally == before {
+        let counted = folders.into_iter().filter_map(|folder| Some((folder.path, folder.counted?)));
+        // A foreign name could be anything.
+        let tally = Tally(counted.filter(|(path, _)| !path.contains(char::is_whitespace)).collect());
+        if tally == known {
             return Ok(());
         }
         let tmp = layout::tally_tmp(self.me.pid);
@@ -98,59 +122,55 @@ impl Store {
     }
 
     /// The tally as it was written last; an empty one where it does not read, because it is a hint.
-    fn tally(&self) -> Result<Tally> {
-        let text = match self.read_within(layout::TALLY, MAX_TALLY_BYTES) {
-            Err(StoreError::Corrupt { .. }) => None,
-            other => other?,
-        };
-        Ok(text.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()).unwrap_or_default())
+    fn tally(&self) -> Tally {
+        let text = self.read_within(layout::TALLY, MAX_TALLY_BYTES).ok().flatten();
+        text.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()).unwrap_or_default()
     }
 
-    /// Every folder of pending tasks with its priority, its path below `pending` and what it holds. Of those that are not as
-    /// `known` has them, `most` are listed and the others left out. With `times`, also when each last changed.
-    fn count_folders(&self, known: &Tally, times: bool, most: usize) -> Result<Vec<(Priority, String, Counted)>> {
-        let times = times || !known.0.is_empty();
+    /// Every folder of pending tasks: the lanes, and those of their segments that are known.
+    fn count_folders(&self, known: &Tally, mut listing: Listing) -> Result<Vec<Folder>> {
         let mut lanes = Vec::new();
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
             let stems = self.folders(&layout::pending_tier(priority))?;
-            lanes.extend(stems.into_iter().map(|stem| (priority, format!("{}/{stem}", priority.number()))));
+            lanes.extend(stems.into_iter().map(|stem| (priority, layout::pending_lane(priority, &stem))));
         }
-        let mut left = most;
-        let mut counted = self.count_some(lanes, known, times, &mut left)?;
-        let segments = counted.iter().flat_map(|(priority, lane, counted)| {
-            counted.segments.iter().map(|segment| (*priority, layout::segment_of_lane(lane, *segment)))
-        });
-        let segments = self.count_some(segments.collect(), known, times, &mut left)?;
-        counted.extend(segments);
-        Ok(counted)
+        let mut folders = self.count_some(lanes, known, &mut listing)?;
+        let mut segments = Vec::new();
+        for Folder { priority, path, counted } in &folders {
+            let numbers = counted.iter().flat_map(|counted| &counted.segments);
+            segments.extend(numbers.map(|number| (*priority, layout::segment_of_lane(path, *number))));
+        }
+        folders.extend(self.count_some(segments, known, &mut listing)?);
+        Ok(folders)
     }
 
     fn count_some(
         &self,
         folders: Vec<(Priority, String)>,
         known: &Tally,
-        times: bool,
-        left: &mut usize,
-    ) -> Result<Vec<(Priority, String, Counted)>> {
-        let paths: Vec<String> = folders.iter().map(|(_, name)| format!("{}/{name}", layout::PENDING)).collect();
+        listing: &mut Listing,
+    ) -> Result<Vec<Folder>> {
+        let (priorities, paths): (Vec<Priority>, Vec<String>) = folders.into_iter().unzip();
         // The times first: what changes while it is listed has another one afterwards.
-        let times = if times { self.times_of_change(&paths)? } else { vec![None; paths.len()] };
-        let as_known = |name: &str, time: Option<Timestamp>| {
-            known.0.get(name).filter(|counted| time.is_some() && counted.changed == time).cloned()
-        };
+        let is_new = known.0.is_empty() && *listing == Listing::Whole;
+        let times = if is_new { vec![None; paths.len()] } else { self.times_of_change(&paths)? };
         let mut found: Vec<Option<Counted>> =
-            folders.iter().zip(&times).map(|((_, name), time)| as_known(name, *time)).collect();
-        let unknown: Vec<usize> = (0..found.len()).filter(|at| found[*at].is_none()).take(*left).collect();
-        *left -= unknown.len();
+            paths.iter().zip(&times).map(|(path, time)| known.of(path, *time).cloned()).collect();
+        let mut unknown: Vec<usize> = (0..found.len()).filter(|at| found[*at].is_none()).collect();
+        if let Listing::Settled { before, most } = listing {
+            unknown.retain(|at| times[*at].is_some_and(|time| time < *before));
+            unknown.truncate(*most);
+            *most -= unknown.len();
+        }
         let to_list: Vec<String> = unknown.iter().map(|at| paths[*at].clone()).collect();
         self.list_each(&to_list, &mut |at, entries| {
             let Standing { records, segments } = Standing::from(&*entries);
-            let at = unknown[at];
-            found[at] = Some(Counted { changed: times[at], records: records.len() as u64, segments });
+            let (at, records) = (unknown[at], u64::try_from(records.len()).unwrap_or(u64::MAX));
+            found[at] = Some(Counted { changed: times[at], records, segments });
             true
         })?;
-        let of_folder = |((priority, name), counted): (_, Option<Counted>)| Some((priority, name, counted?));
-        Ok(folders.into_iter().zip(found).filter_map(of_folder).collect())
+        let folder = |((priority, path), counted)| Folder { priority, path, counted };
+        Ok(priorities.into_iter().zip(paths).zip(found).map(folder).collect())
     }
 }
 

@@ -154,7 +154,7 @@ impl Store {
             }
         }
         self.unmark_order(&task)?;
-        self.leave_pending(&task, Some(&path))?;
+        self.leave_moved(&task, &path)?;
         Ok((Claim::Claimed(Box::new(Claimed { task, lock, grants, broken })), None))
     }
 
@@ -261,7 +261,7 @@ impl Store {
                 self.make_dir(&layout::done_day(&day))?;
                 self.leave_parked(task.id)?;
                 self.rename(&result, &layout::done(&day, task.id))?;
-                self.leave_pending(task, None)?;
+                self.leave_pending(task)?;
                 self.drop_key(task)?;
                 self.drop_hints(task)?;
                 self.list(&layout::after(task.id))?.iter().filter_map(|e| spelling::task(&e.name)).collect()
@@ -274,8 +274,8 @@ impl Store {
                 }
                 if self.meta(&result)?.is_some() {
                     // A queued copy is of the time before it was over: a killed cancel leaves one, until the next claim.
-                    self.leave_pending(task, None)?;
-                    self.unlink(&layout::parked(task.id))?;
+                    self.leave_pending_for_good(task)?;
+                    self.leave_parked(task.id)?;
                     self.place(task, &result, true)?;
                 }
                 Vec::new()
@@ -364,7 +364,7 @@ impl Store {
         if self.find_done(id)?.is_some() {
             self.leave_parked(id)?;
             if let Some(task) = task {
-                self.leave_pending(task, None)?;
+                self.leave_pending(task)?;
             }
         }
         self.unlink(&layout::running(id))?;

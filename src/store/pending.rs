@@ -2,7 +2,7 @@
 //! A lane's own folder holds its records while they are few, and segments hold what comes beyond, so that a queue of very
 //! many users has no more folders than users, and no listing of a very deep lane is long.
 
-use super::error::Result;
+use super::error::{Result, StoreError};
 use super::publish::{Publication, numbered, records_in};
 use super::{Place, Store, layout};
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// How many records a lane's own folder holds before further ones go to segments. Wherever a record stands it is found,
 /// so processes need not agree on this.
 pub(crate) const LANE_HOLDS: usize = 250;
+
+/// How many lanes are looked through at once for a task.
+const LANES_AT_ONCE: usize = 1000;
 
 /// The first task of a user's lane at one priority.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -101,16 +104,47 @@ impl Store {
         Ok(!segments.is_empty() || records.len() + further > self.lane_holds)
     }
 
-    /// Removes the record of a task from its lane, wherever there it stands, and the folders that it leaves empty. `moved`
-    /// is a path from which it was moved just now; after a power cut, one that was queued again may stand at the other.
-    pub(crate) fn leave_pending(&self, task: &Task, moved: Option<&str>) -> Result<()> {
+    /// Removes the record of a task that is over from its lane, wherever there it stands, and the folders that this leaves
+    /// empty.
+    pub(crate) fn leave_pending(&self, task: &Task) -> Result<()> {
+        self.clear(task, None, false)
+    }
+
+    /// The same for good, before it is queued again: a power cut must not bring an older record back beside the new one.
+    pub(crate) fn leave_pending_for_good(&self, task: &Task) -> Result<()> {
+        self.clear(task, None, true)
+    }
+
+    /// The same of a record that was moved just now from `moved`. One may stand at the other place too, when a power cut
+    /// came after the task was queued again; for recovery that would be a newer record than the running one.
+    pub(crate) fn leave_moved(&self, task: &Task, moved: &str) -> Result<()> {
+        self.clear(task, Some(moved), true)
+    }
+
+    fn clear(&self, task: &Task, moved: Option<&str>, for_good: bool) -> Result<()> {
         for Spot { path, folders } in [Spot::in_lane(task), Spot::in_segment(task)] {
-            if moved == Some(&path) || self.unlink(&path)? {
+            let is_moved = moved == Some(&path);
+            let is_removed = !is_moved && self.unlink_inner(&path)?;
+            if is_removed && for_good {
+                self.sync_lowest(&folders)?;
+            }
+            if is_moved || is_removed {
                 for folder in folders[1..].iter().rev() {
                     if !self.remove_dir(folder)? {
                         break;
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Syncs the lowest of nested folders that is there; whoever meets the others empty removes them.
+    fn sync_lowest(&self, folders: &[String]) -> Result<()> {
+        for folder in folders.iter().rev() {
+            match self.vfs.sync_dir(folder) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                other => return other.map_err(StoreError::io("sync", folder)),
             }
         }
         Ok(())
@@ -141,10 +175,15 @@ impl Store {
     ) -> (String, Result<Option<Task>>) {
         let [shallow, deep] = layout::pending_paths(priority, lane_stem, id);
         match self.read_record(Place::Pending, &shallow, id) {
-            Ok(None) => {
-                let read = self.read_record(Place::Pending, &deep, id);
-                (deep, read)
-            }
+            Ok(None) => match self.meta(&deep) {
+                // What is under a foreign name, and so not ours, is not there.
+                Ok(None) => (deep, Ok(None)),
+                Ok(Some(_)) => {
+                    let read = self.read_record(Place::Pending, &deep, id);
+                    (deep, read)
+                }
+                Err(error) => (deep, Err(error)),
+            },
             read => (shallow, read),
         }
     }
@@ -171,28 +210,36 @@ impl Store {
         })
     }
 
-    /// Calls `visit` for every pending task's number; by names only.
-    pub(crate) fn visit_pending(&self, visit: &mut dyn FnMut(TaskId)) -> Result<()> {
-        let mut segments = Vec::new();
-        self.each_lane(None, &mut |priority, stem, standing| {
-            standing.records.into_iter().for_each(&mut *visit);
+    /// Gives `sink` the numbers of the pending tasks in every folder of every lane, or of one, with their priority, in no
+    /// order; it says whether to go on.
+    pub(crate) fn each_pending(
+        &self,
+        wanted: Option<&str>,
+        sink: &mut dyn FnMut(Priority, Vec<TaskId>) -> bool,
+    ) -> Result<()> {
+        let (mut priorities, mut segments, mut goes_on) = (Vec::new(), Vec::new(), true);
+        self.each_lane(wanted, &mut |priority, stem, standing| {
             let lane = layout::pending_lane(priority, stem);
+            priorities.extend(standing.segments.iter().map(|_| priority));
             segments.extend(standing.segments.into_iter().map(|segment| layout::segment_of_lane(&lane, segment)));
-            true
+            goes_on = sink(priority, standing.records);
+            goes_on
         })?;
-        self.list_each(&segments, &mut |_, entries| {
-            records_in(&entries).for_each(&mut *visit);
-            true
-        })
+        if !goes_on {
+            return Ok(());
+        }
+        self.list_each(&segments, &mut |at, entries| sink(priorities[at], records_in(&entries).collect()))
     }
 
     /// Where a pending task stands, in whichever lane.
     pub(crate) fn find_pending(&self, id: TaskId) -> Result<Option<String>> {
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            let stems = self.folders(&layout::pending_tier(priority))?;
-            let paths: Vec<String> = stems.iter().flat_map(|stem| layout::pending_paths(priority, stem, id)).collect();
-            if let Some(path) = self.first_there(&paths)? {
-                return Ok(Some(path.to_owned()));
+            for stems in self.folders(&layout::pending_tier(priority))?.chunks(LANES_AT_ONCE) {
+                let paths = stems.iter().flat_map(|stem| layout::pending_paths(priority, stem, id));
+                let paths: Vec<String> = paths.collect();
+                if let Some(path) = self.first_there(&paths)? {
+                    return Ok(Some(path.to_owned()));
+                }
             }
         }
         Ok(None)

@@ -126,6 +126,14 @@ impl Store {
         self.vfs.unlink(path).map_err(StoreError::io("remove", path))
     }
 
+    /// The same of a record in an inner folder, in whose place there may be something foreign.
+    pub(crate) fn unlink_inner(&self, path: &str) -> Result<bool> {
+        match self.vfs.unlink(path) {
+            Err(error) if is_foreign_above(path, &error) => Ok(false),
+            other => other.map_err(StoreError::io("remove", path)),
+        }
+    }
+
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<bool> {
         self.vfs.rename(from, to).map_err(StoreError::io("rename", from))
     }
@@ -207,9 +215,18 @@ impl Store {
 
 fn looked(path: &str, found: std::io::Result<Option<Meta>>) -> Result<Option<Meta>> {
     match found {
-        // A foreign file where a folder would be: there is nothing beneath it.
-        Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(None),
+        Err(error) if is_foreign_above(path, &error) => Ok(None),
         other => other.map_err(StoreError::io("look at", path)),
+    }
+}
+
+/// Whether an error says that a foreign file, or a symbolic link, stands where one of luzia's inner folders would be: there
+/// is nothing of luzia beneath it.
+fn is_foreign_above(path: &str, error: &std::io::Error) -> bool {
+    match error.kind() {
+        ErrorKind::NotADirectory => true,
+        ErrorKind::InvalidInput => path.rsplit_once('/').is_some_and(|(folder, _)| !layout::is_outer(folder)),
+        _ => false,
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn order(name: &str) -> Option<(Priority, TaskId, &str)> {
     Some((priority, task(parts.next()?)?, parts.next()?))
 }
 
-/// The name of a segment that a process writes: its first task, and the process.
+/// The name of a folder of a lane that a process writes: its first task, and the process.
 pub(crate) fn staged_name(first: TaskId, pid: u32) -> String {
     format!("{}.{pid}.d", first.0)
 }

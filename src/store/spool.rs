@@ -1,4 +1,4 @@
-//! Pending and parked tasks: accepting them durably, finding the head of a lane, finding a task by its number.
+//! Pending and parked tasks: accepting them durably, and finding a task by its number.
 //! The place of a record is its state; a task appears by a rename, complete and synced.
 
 use super::counter::{self, CounterFile};
@@ -259,7 +259,10 @@ impl Store {
 
     /// Calls `visit` for every task's number and place; by names only.
     pub fn visit_ids(&self, visit: &mut dyn FnMut(Place, TaskId)) -> Result<()> {
-        self.visit_pending(&mut |id| visit(Place::Pending, id))?;
+        self.each_pending(None, &mut |_, ids| {
+            ids.into_iter().for_each(|id| visit(Place::Pending, id));
+            true
+        })?;
         for (root, place) in [(layout::PARKED, Place::Parked), (layout::DONE, Place::Done)] {
             for folder in self.folders(root)? {
                 self.records(&format!("{root}/{folder}"))?.into_iter().for_each(|id| visit(place, id));

@@ -5,7 +5,7 @@ use super::publish::records_in;
 use super::spool::Place;
 use super::{Store, layout, spelling};
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
-use crate::os::{Entry, FileKind};
+use crate::os::FileKind;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -44,8 +44,8 @@ impl Shelf {
 /// A lane at one priority.
 type Lane = (Priority, Arc<str>);
 
-/// A listing of records, read one by one. A shelf is only listed when its turn comes, so the first records of a long
-/// queue cost no more than those of a short one, and a task that has moved on meanwhile is in a later shelf.
+/// A listing of records, read one by one. The folders of a shelf are only listed when its turn comes, so the first records of
+/// a long queue cost no more than those of a short one. A task that has moved on meanwhile is found where it is then.
 pub struct Survey<'a> {
     store: &'a Store,
     shelves: VecDeque<Shelf>,
@@ -136,7 +136,7 @@ impl Store {
             total <= most
         };
         self.count_each(&self.parked_folders()?, &mut |_, count| add(count))?;
-        self.count_lanes(None, &mut |_, count| add(count))?;
+        self.each_pending(None, &mut |_, ids| add(number(ids.len())))?;
         Ok(total > most)
     }
 
@@ -152,33 +152,16 @@ impl Store {
 
     fn depth_where(&self, stem: &str, counts: &dyn Fn(Priority) -> bool) -> Result<u64> {
         let mut depth = 0;
-        self.count_lanes(Some(stem), &mut |priority, count| {
-            depth += if counts(priority) { count } else { 0 };
+        self.each_pending(Some(stem), &mut |priority, ids| {
+            depth += if counts(priority) { number(ids.len()) } else { 0 };
             true
         })?;
         Ok(depth)
     }
 
-    /// Gives `sink` the numbers of pending tasks of every lane, or of one, folder by folder; it says whether to go on.
-    fn count_lanes(&self, wanted: Option<&str>, sink: &mut dyn FnMut(Priority, u64) -> bool) -> Result<()> {
-        let (mut priorities, mut segments, mut goes_on) = (Vec::new(), Vec::new(), true);
-        self.each_lane(wanted, &mut |priority, stem, standing| {
-            let lane = layout::pending_lane(priority, stem);
-            priorities.extend(standing.segments.iter().map(|_| priority));
-            segments.extend(standing.segments.into_iter().map(|segment| layout::segment_of_lane(&lane, segment)));
-            goes_on = sink(priority, standing.records.len() as u64);
-            goes_on
-        })?;
-        if !goes_on {
-            return Ok(());
-        }
-        self.count_each(&segments, &mut |at, count| sink(priorities[at], count))
-    }
-
     /// Gives `sink` how many records each folder has; it says whether to go on.
     fn count_each(&self, folders: &[String], sink: &mut dyn FnMut(usize, u64) -> bool) -> Result<()> {
-        let count = |entries: &[Entry]| u64::try_from(records_in(entries).count()).unwrap_or(u64::MAX);
-        self.list_each(folders, &mut |at, entries| sink(at, count(&entries)))
+        self.list_each(folders, &mut |at, entries| sink(at, number(records_in(&entries).count())))
     }
 
     fn parked_folders(&self) -> Result<Vec<String>> {
@@ -308,4 +291,8 @@ impl Store {
         }
         Ok(!free)
     }
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }

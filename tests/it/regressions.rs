@@ -56,12 +56,22 @@ fn names_that_luzia_did_not_make_are_left_alone_wherever_they_lie() {
         fs::write(place.state().join("spool").join(folder).join("README"), "").unwrap();
         std::os::unix::fs::symlink("/", place.state().join("spool").join(folder).join("link")).unwrap();
     }
+    // Names of segments, in the folders of lanes.
+    let lane = |user: &str| place.state().join("spool/pending/5").join(format!("user_{user}"));
+    for user in ["c", "d"] {
+        place.ok(&["enqueue", "-u", user, "--", "true"]);
+    }
+    fs::write(lane("c").join("0"), "").unwrap();
+    std::os::unix::fs::symlink("/", lane("d").join("0")).unwrap();
+    place.ok(&["enqueue", "-u", "d", "--", "true"]);
+    place.ok(&["cancel", "5"]);
     for folder in ["done", "running", "lanes", "keys"] {
         fs::write(place.state().join("spool").join(folder).join("README"), "").unwrap();
         fs::create_dir(place.state().join("spool").join(folder).join("77.json")).unwrap();
     }
     assert_eq!(place.luzia(&["dispatch", "--drain"]).code, 0);
-    assert_eq!((place.status("1"), place.status("2")), ("completed".to_owned(), "completed".to_owned()));
+    assert_eq!(["1", "2", "3", "4"].map(|id| place.status(id)), ["completed"; 4].map(str::to_owned));
+    assert!(lane("c").join("0").is_file() && lane("d").join("0").is_symlink());
     assert_eq!(
         fs::read_dir(place.state().join("spool/corrupt")).unwrap().count(),
         1,

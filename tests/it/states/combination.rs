@@ -85,7 +85,8 @@ pub enum Lock {
     SidecarOnly,
 }
 
-/// One combination. A pending record stands in the folder of its lane, or, of a task that was started, in a segment there.
+/// One combination. A pending record stands in the folder of its lane, in a segment there, or, when a power cut came after
+/// the task was queued again, in both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Combination {
     /// Whether `supervisor.lock` is held.
@@ -204,8 +205,9 @@ impl Combination {
                 "parked" => Task { due_at: Some(Timestamp(1_767_999_999_000)), ..task() },
                 _ => task(),
             };
-            let paths = paths(place);
-            write(&files, &paths[usize::from(self.is_started) % paths.len()], &encode_task(&record).unwrap());
+            for path in self.chosen(paths(place)) {
+                write(&files, &path, &encode_task(&record).unwrap());
+            }
             if let Some(at) = record.due_at {
                 store.set_timer(record.id, at).unwrap();
             }
@@ -235,6 +237,16 @@ impl Combination {
             self.take_lane(env);
         }
         write(&env.vfs("/c"), READY, b"");
+    }
+
+    /// Where the record stands of the paths at which it can: of a pending one at each of them and at both, by turns.
+    fn chosen(self, mut paths: Vec<String>) -> Vec<String> {
+        match (self.tree, self.is_started) {
+            _ if paths.len() == 1 => {}
+            (Tree::Free, _) => {}
+            (_, is_started) => paths = vec![paths.swap_remove(usize::from(is_started))],
+        }
+        paths
     }
 
     fn take_lane(self, env: &Env) {

@@ -154,7 +154,7 @@ impl Store {
             }
         }
         self.unmark_order(&task)?;
-        self.leave_moved(&task, &path)?;
+        self.sweep_moved(&task, &path)?;
         Ok((Claim::Claimed(Box::new(Claimed { task, lock, grants, broken })), None))
     }
 

@@ -56,6 +56,11 @@ impl Spot {
         Self { path: layout::record_in(&folders[2], task.id), folders }
     }
 
+    /// The two in a lane.
+    fn of_pending(task: &Task) -> [Self; 2] {
+        [Self::in_lane(task), Self::in_segment(task)]
+    }
+
     /// The folder in which the record stands, and those above it.
     pub fn folder(&self) -> (&str, &[String]) {
         let last = self.folders.len() - 1;
@@ -107,33 +112,38 @@ impl Store {
     /// Removes the record of a task that is over from its lane, wherever there it stands, and the folders that this leaves
     /// empty.
     pub(crate) fn leave_pending(&self, task: &Task) -> Result<()> {
-        self.clear(task, None, false)
+        self.clear(task, false)
     }
 
     /// The same for good, before it is queued again: a power cut must not bring an older record back beside the new one.
     pub(crate) fn leave_pending_for_good(&self, task: &Task) -> Result<()> {
-        self.clear(task, None, true)
+        self.clear(task, true)
     }
 
-    /// The same of a record that was moved just now from `moved`. One may stand at the other place too, when a power cut
-    /// came after the task was queued again; for recovery that would be a newer record than the running one.
-    pub(crate) fn leave_moved(&self, task: &Task, moved: &str) -> Result<()> {
-        self.clear(task, Some(moved), true)
-    }
-
-    fn clear(&self, task: &Task, moved: Option<&str>, for_good: bool) -> Result<()> {
-        for Spot { path, folders } in [Spot::in_lane(task), Spot::in_segment(task)] {
-            let is_moved = moved == Some(&path);
-            let is_removed = !is_moved && self.unlink_inner(&path)?;
-            if is_removed && for_good {
-                self.sync_lowest(&folders)?;
-            }
-            if is_moved || is_removed {
-                for folder in folders[1..].iter().rev() {
-                    if !self.remove_dir(folder)? {
-                        break;
-                    }
+    fn clear(&self, task: &Task, for_good: bool) -> Result<()> {
+        for Spot { path, folders } in Spot::of_pending(task) {
+            if self.unlink_inner(&path)? {
+                if for_good {
+                    self.sync_lowest(&folders)?;
                 }
+                self.sweep(&folders)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the folders that the record of a task left empty when it was moved from a path. One that a power cut brought
+    /// back at its other place stays: whoever supervises the task meets it and leaves the task to it.
+    pub(crate) fn sweep_moved(&self, task: &Task, path: &str) -> Result<()> {
+        let spot = Spot::of_pending(task).into_iter().find(|spot| spot.path == path);
+        spot.map_or(Ok(()), |spot| self.sweep(&spot.folders))
+    }
+
+    /// Removes nested folders as far as they are empty, the lowest first; never a tier.
+    fn sweep(&self, folders: &[String]) -> Result<()> {
+        for folder in folders[1..].iter().rev() {
+            if !self.remove_dir(folder)? {
+                break;
             }
         }
         Ok(())

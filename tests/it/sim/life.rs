@@ -185,11 +185,10 @@ struct Cast {
     has_cleaner: bool,
 }
 
-fn scenario(sim: &mut Sim, cast: &Cast) {
-    let book = Shared::default();
+fn scenario(sim: &mut Sim, cast: &Cast, book: &Shared) {
     let slots = cast.slots;
     prepared(sim);
-    Book::watch(sim, &book, usize::try_from(slots).expect("few"));
+    Book::watch(sim, book, usize::try_from(slots).expect("few"));
     sim.on_launch(move |env| supervisor(&env, slots)).on_command(|env| command(&env));
     for (at, wishes) in cast.wishes.iter().cloned().enumerate() {
         let ours = book.clone();
@@ -251,7 +250,7 @@ fn storm(cast: &Cast, limits: &Limits, count: u64) -> Vec<Explored> {
         .map(|journal| {
             let all = seeds(0..count, |sim| {
                 sim.journal(journal).limits(limits.clone());
-                scenario(sim, cast);
+                scenario(sim, cast, &Shared::default());
             });
             all.expect_clean()
         })
@@ -261,7 +260,7 @@ fn storm(cast: &Cast, limits: &Limits, count: u64) -> Vec<Explored> {
 fn complete(cast: &Cast, limits: &Limits) {
     let all = explore(20_000, |sim| {
         sim.limits(limits.clone());
-        scenario(sim, cast);
+        scenario(sim, cast, &Shared::default());
     });
     let all = all.expect_clean();
     assert!(all.is_complete, "{all:?}");
@@ -303,6 +302,36 @@ fn a_cancelled_task_never_runs_wherever_the_canceller_or_the_host_dies() {
     // With one image a cut loses whatever was not synced, whichever journal it is.
     for limits in [Limits::bounded(0, 1), Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }] {
         complete(&cast, &limits);
+    }
+}
+
+/// A record that a power cut brought back at the other of its two places in the lane is no second task, and no second start
+/// when whoever claimed it dies or the power goes once more.
+#[test]
+fn a_task_whose_record_stands_at_both_its_places_is_started_once() {
+    for (limits, journal) in [
+        (Limits::bounded(0, 1), Journal::Ordered),
+        (Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }, Journal::Ordered),
+        (Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }, Journal::AnySubset),
+    ] {
+        let all = explore(20_000, |sim| {
+            sim.journal(journal).limits(limits.clone());
+            let task = task_of(&PLAIN, 1);
+            let record = luzia::store::encode_task(&task).expect("a record");
+            let book = Shared::default();
+            know(&book).asked.insert(1, task);
+            know(&book).accepted.insert(1);
+            let cast = Cast { wishes: Vec::new(), dispatchers: 1, cancels: Vec::new(), ..few(Deed::Work) };
+            scenario(sim, &cast, &book);
+            for folder in ["", "/user_alice", "/user_alice/0"] {
+                sim.dir(&format!("/s/spool/pending/5{folder}"));
+            }
+            for place in ["1.json", "0/1.json"] {
+                sim.file(&format!("/s/spool/pending/5/user_alice/{place}"), &record);
+            }
+        });
+        let all = all.expect_clean();
+        assert!(all.is_complete, "{all:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::os::{Entry, FileKind, Handle, Meta, Open, Published};
 use std::io::ErrorKind;
 
 /// How many folders are listed before the first of them is looked at.
-const LISTED_AT_ONCE: usize = 2048;
+const LISTED_AT_ONCE: usize = 512;
 
 /// What came of giving a record its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -127,7 +127,8 @@ impl Store {
         text.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()).unwrap_or_default()
     }
 
-    /// Every folder of pending tasks: the lanes, and those of their segments that are known.
+    /// Every folder of pending tasks: the lanes, and those of their segments that are known; of a queue that needs no tally
+    /// the lanes only, when it is for one.
     fn count_folders(&self, known: &Tally, mut listing: Listing) -> Result<Vec<Folder>> {
         let mut lanes = Vec::new();
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
@@ -140,7 +141,9 @@ impl Store {
             let numbers = counted.iter().flat_map(|counted| &counted.segments);
             segments.extend(numbers.map(|number| (*priority, layout::segment_of_lane(path, *number))));
         }
-        folders.extend(self.count_some(segments, known, &mut listing)?);
+        if listing == Listing::Whole || folders.len() + segments.len() >= FEWEST_FOLDERS {
+            folders.extend(self.count_some(segments, known, &mut listing)?);
+        }
         Ok(folders)
     }
 

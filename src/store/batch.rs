@@ -32,9 +32,13 @@ impl Portion<'_> {
     fn staged(&self, pid: u32) -> Option<String> {
         match self {
             Self::One(_) => None,
-            Self::Folder(_, tasks) => Some(layout::staged_folder(tasks[0].id, pid)),
+            Self::Folder(_, tasks) => Some(staged_folder(tasks, pid)),
         }
     }
+}
+
+fn staged_folder(tasks: &[&Task], pid: u32) -> String {
+    layout::staged_folder(tasks[0].id, pid)
 }
 
 /// Where the record of a task is written: in the folder that is to be published, or by itself.
@@ -77,11 +81,11 @@ impl Store {
     }
 
     fn publish_portion(&self, portion: &Portion) -> Result<()> {
+        let pid = self.me.pid;
         match portion {
-            Portion::One(task) => self.place(task, &layout::tmp(task.id, self.me.pid), false),
+            Portion::One(task) => self.place(task, &staged_record(task, None, pid), false),
             Portion::Folder((.., segment), tasks) => {
-                let staged = layout::staged_folder(tasks[0].id, self.me.pid);
-                self.publish_folder(&staged, tasks, segment.is_some())
+                self.publish_folder(&staged_folder(tasks, pid), tasks, segment.is_some())
             }
         }
     }

@@ -17,6 +17,9 @@ pub(crate) const LANE_HOLDS: usize = 250;
 /// How many lanes are looked through at once for a task.
 const LANES_AT_ONCE: usize = 1000;
 
+/// The folder of a lane: its priority, and the stem of the lane.
+pub(crate) type Lane = (Priority, Arc<str>);
+
 /// The first task of a user's lane at one priority.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Head {
@@ -122,7 +125,7 @@ impl Store {
 
     fn clear(&self, task: &Task, for_good: bool) -> Result<()> {
         for Spot { path, folders } in Spot::of_pending(task) {
-            if self.unlink_inner(&path)? {
+            if self.unlink(&path)? {
                 if for_good {
                     self.sync_lowest(&folders)?;
                 }
@@ -185,17 +188,15 @@ impl Store {
     ) -> (String, Result<Option<Task>>) {
         let [shallow, deep] = layout::pending_paths(priority, lane_stem, id);
         match self.read_record(Place::Pending, &shallow, id) {
-            Ok(None) => match self.meta(&deep) {
-                // What is under a foreign name, and so not ours, is not there.
-                Ok(None) => (deep, Ok(None)),
-                Ok(Some(_)) => {
-                    let read = self.read_record(Place::Pending, &deep, id);
-                    (deep, read)
-                }
-                Err(error) => (deep, Err(error)),
-            },
-            read => (shallow, read),
+            Ok(None) => {}
+            read => return (shallow, read),
         }
+        // What is under a foreign name, and so not luzia's, is not there.
+        let read = self.meta(&deep).and_then(|meta| match meta {
+            Some(_) => self.read_record(Place::Pending, &deep, id),
+            None => Ok(None),
+        });
+        (deep, read)
     }
 
     /// Gives `sink` what stands in the folder of every lane, or of one, with its priority and stem, tier by tier; it says
@@ -205,14 +206,10 @@ impl Store {
         wanted: Option<&str>,
         sink: &mut dyn FnMut(Priority, &Arc<str>, Standing) -> bool,
     ) -> Result<()> {
-        let mut lanes: Vec<(Priority, Arc<str>)> = Vec::new();
-        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            let stems = match wanted {
-                Some(stem) => vec![stem.to_owned()],
-                None => self.folders(&layout::pending_tier(priority))?,
-            };
-            lanes.extend(stems.into_iter().map(|stem| (priority, stem.into())));
-        }
+        let lanes = match wanted {
+            Some(stem) => self.used_priorities()?.into_iter().map(|priority| (priority, stem.into())).collect(),
+            None => self.lanes()?,
+        };
         let folders: Vec<String> = lanes.iter().map(|(priority, stem)| layout::pending_lane(*priority, stem)).collect();
         self.list_each(&folders, &mut |at, entries| {
             let (priority, stem) = &lanes[at];
@@ -243,13 +240,11 @@ impl Store {
 
     /// Where a pending task stands, in whichever lane.
     pub(crate) fn find_pending(&self, id: TaskId) -> Result<Option<String>> {
-        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            for stems in self.folders(&layout::pending_tier(priority))?.chunks(LANES_AT_ONCE) {
-                let paths = stems.iter().flat_map(|stem| layout::pending_paths(priority, stem, id));
-                let paths: Vec<String> = paths.collect();
-                if let Some(path) = self.first_there(&paths)? {
-                    return Ok(Some(path.to_owned()));
-                }
+        for lanes in self.lanes()?.chunks(LANES_AT_ONCE) {
+            let paths = lanes.iter().flat_map(|(priority, stem)| layout::pending_paths(*priority, stem, id));
+            let paths: Vec<String> = paths.collect();
+            if let Some(path) = self.first_there(&paths)? {
+                return Ok(Some(path.to_owned()));
             }
         }
         Ok(None)
@@ -258,13 +253,27 @@ impl Store {
     /// The lanes of each tier that have pending tasks, each with its best priority, found by folder names only.
     pub fn lanes_with_work(&self) -> Result<BTreeMap<Tier, BTreeMap<String, Priority>>> {
         let mut lanes: BTreeMap<Tier, BTreeMap<String, Priority>> = BTreeMap::new();
-        // Most priorities have no folder, and one listing tells which have.
-        let used = self.numbered_folders(layout::PENDING)?;
-        for priority in used.into_iter().filter_map(|number| Priority::new(u8::try_from(number).ok()?)) {
+        for priority in self.used_priorities()? {
             let tier = lanes.entry(priority.tier()).or_default();
             for stem in self.folders(&layout::pending_tier(priority))? {
                 tier.entry(stem).or_insert(priority);
             }
+        }
+        Ok(lanes)
+    }
+
+    /// The priorities that have a folder, in order. Most have none, and one listing tells which have.
+    fn used_priorities(&self) -> Result<Vec<Priority>> {
+        let used = self.numbered_folders(layout::PENDING)?;
+        Ok(used.into_iter().filter_map(|number| Priority::new(u8::try_from(number).ok()?)).collect())
+    }
+
+    /// The folders of lanes, by priority.
+    pub(crate) fn lanes(&self) -> Result<Vec<Lane>> {
+        let mut lanes: Vec<Lane> = Vec::new();
+        for priority in self.used_priorities()? {
+            let stems = self.folders(&layout::pending_tier(priority))?.into_iter();
+            lanes.extend(stems.map(|stem| (priority, stem.into())));
         }
         Ok(lanes)
     }

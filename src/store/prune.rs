@@ -29,7 +29,7 @@ impl Store {
         let mut days = Vec::new();
         for day in self.folders(layout::DONE)? {
             let count = self.records(&layout::done_day(&day))?.len();
-            days.push((day, u64::try_from(count).unwrap_or(u64::MAX)));
+            days.push((day, super::publish::number(count)));
         }
         Ok(days)
     }

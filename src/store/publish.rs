@@ -123,11 +123,6 @@ impl Store {
     }
 
     pub(crate) fn unlink(&self, path: &str) -> Result<bool> {
-        self.vfs.unlink(path).map_err(StoreError::io("remove", path))
-    }
-
-    /// The same of a record in an inner folder, in whose place there may be something foreign.
-    pub(crate) fn unlink_inner(&self, path: &str) -> Result<bool> {
         match self.vfs.unlink(path) {
             Err(error) if is_foreign_above(path, &error) => Ok(false),
             other => other.map_err(StoreError::io("remove", path)),
@@ -147,7 +142,10 @@ impl Store {
     }
 
     pub(crate) fn remove_dir(&self, path: &str) -> Result<bool> {
-        self.vfs.remove_dir(path).map_err(StoreError::io("remove the folder", path))
+        match self.vfs.remove_dir(path) {
+            Err(error) if error.kind() == ErrorKind::NotADirectory && !layout::is_outer(path) => Ok(false),
+            other => other.map_err(StoreError::io("remove the folder", path)),
+        }
     }
 
     /// Writes a file in one go, without syncing it. A file left half-written is removed again where possible.
@@ -215,7 +213,7 @@ impl Store {
 
 fn looked(path: &str, found: std::io::Result<Option<Meta>>) -> Result<Option<Meta>> {
     match found {
-        Err(error) if is_foreign_above(path, &error) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotADirectory || is_foreign_above(path, &error) => Ok(None),
         other => other.map_err(StoreError::io("look at", path)),
     }
 }
@@ -223,11 +221,8 @@ fn looked(path: &str, found: std::io::Result<Option<Meta>>) -> Result<Option<Met
 /// Whether an error says that a foreign file, or a symbolic link, stands where one of luzia's inner folders would be: there
 /// is nothing of luzia beneath it.
 fn is_foreign_above(path: &str, error: &std::io::Error) -> bool {
-    match error.kind() {
-        ErrorKind::NotADirectory => true,
-        ErrorKind::InvalidInput => path.rsplit_once('/').is_some_and(|(folder, _)| !layout::is_outer(folder)),
-        _ => false,
-    }
+    let is_inner = || path.rsplit_once('/').is_some_and(|(folder, _)| !layout::is_outer(folder));
+    matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::InvalidInput) && is_inner()
 }
 
 fn listed(path: &str, found: std::io::Result<Option<Vec<Entry>>>) -> Result<Vec<Entry>> {
@@ -248,4 +243,9 @@ pub(crate) fn numbered(entries: &[Entry]) -> Vec<u64> {
 /// The task records among entries.
 pub(crate) fn records_in(entries: &[Entry]) -> impl Iterator<Item = TaskId> {
     entries.iter().filter_map(|entry| layout::id_in(&entry.name))
+}
+
+/// A count as it is told.
+pub(crate) fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,8 @@
 //! Overviews: counts of pending tasks by names only, the records of a place, and what `doctor` looks at. Changes nothing.
 
 use super::error::{Result, StoreError};
-use super::publish::records_in;
+use super::pending::Lane;
+use super::publish::{number, records_in};
 use super::spool::Place;
 use super::{Store, layout, spelling};
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
@@ -40,9 +41,6 @@ impl Shelf {
         Self { known: Vec::new(), folders: folders.into_iter().collect() }
     }
 }
-
-/// A lane at one priority.
-type Lane = (Priority, Arc<str>);
 
 /// A listing of records, read one by one. The folders of a shelf are only listed when its turn comes, so the first records of
 /// a long queue cost no more than those of a short one. A task that has moved on meanwhile is found where it is then.
@@ -291,8 +289,4 @@ impl Store {
         }
         Ok(!free)
     }
-}
-
-fn number(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }

@@ -3,9 +3,10 @@
 //! time; every other folder is listed. Only numbers for people come from it.
 
 use super::error::Result;
-use super::pending::Standing;
+use super::pending::{Lane, Standing};
+use super::publish::number;
 use super::{Store, layout};
-use crate::model::{Priority, Tier, Timestamp};
+use crate::model::{Priority, Timestamp};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::str::FromStr;
@@ -130,11 +131,8 @@ impl Store {
     /// Every folder of pending tasks: the lanes, and those of their segments that are known; of a queue that needs no tally
     /// the lanes only, when it is for one.
     fn count_folders(&self, known: &Tally, mut listing: Listing) -> Result<Vec<Folder>> {
-        let mut lanes = Vec::new();
-        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            let stems = self.folders(&layout::pending_tier(priority))?;
-            lanes.extend(stems.into_iter().map(|stem| (priority, layout::pending_lane(priority, &stem))));
-        }
+        let folder = |(priority, stem): Lane| (priority, layout::pending_lane(priority, &stem));
+        let lanes = self.lanes()?.into_iter().map(folder).collect();
         let mut folders = self.count_some(lanes, known, &mut listing)?;
         let mut segments = Vec::new();
         for Folder { priority, path, counted } in &folders {
@@ -168,8 +166,8 @@ impl Store {
         let to_list: Vec<String> = unknown.iter().map(|at| paths[*at].clone()).collect();
         self.list_each(&to_list, &mut |at, entries| {
             let Standing { records, segments } = Standing::from(&*entries);
-            let (at, records) = (unknown[at], u64::try_from(records.len()).unwrap_or(u64::MAX));
-            found[at] = Some(Counted { changed: times[at], records, segments });
+            let at = unknown[at];
+            found[at] = Some(Counted { changed: times[at], records: number(records.len()), segments });
             true
         })?;
         let folder = |((priority, path), counted)| Folder { priority, path, counted };

@@ -81,6 +81,19 @@ fn names_that_luzia_did_not_make_are_left_alone_wherever_they_lie() {
 }
 
 #[test]
+fn a_foreign_file_where_parked_tasks_would_stand_is_in_nobodys_way() {
+    let place = Place::new();
+    for _ in 0..2 {
+        place.ok(&["enqueue", "-u", "a", "--", "true"]);
+    }
+    fs::write(place.state().join("spool/parked/0"), "").unwrap();
+    place.ok(&["cancel", "2"]);
+    assert_eq!(place.luzia(&["dispatch", "--drain"]).code, 0);
+    assert_eq!(["1", "2"].map(|id| place.status(id)), ["completed", "cancelled"].map(str::to_owned));
+    assert!(place.state().join("spool/parked/0").is_file());
+}
+
+#[test]
 fn a_task_that_started_others_does_not_end_what_follows_them() {
     let place = Place::new();
     let script = format!(

@@ -87,10 +87,7 @@ impl Config {
         if lane.is_user() && !self.serialize_users {
             return u32::MAX;
         }
-        self.rule(lane, |rule| rule.max).unwrap_or(match lane.to_string().as_str() {
-            "subagent" => 8,
-            _ => 1,
-        })
+        self.rule(lane, |rule| rule.max).unwrap_or(if lane.is_bare("subagent") { 8 } else { 1 })
     }
 
     /// After how long a lease of `lane` without a time to live of its own is stale, in milliseconds.
@@ -113,6 +110,9 @@ impl Config {
 
     /// The first value set for a lane: its own name first, then patterns ending in `*`, longest first.
     fn rule<T>(&self, lane: &LaneName, member: impl Fn(&LaneRule) -> Option<T>) -> Option<T> {
+        if self.lanes.is_empty() {
+            return None;
+        }
         let name = lane.to_string();
         let exact = self.lanes.get(&name).and_then(&member);
         exact.or_else(|| {

@@ -1,7 +1,8 @@
 //! Lanes: named queues `kind:key`, their slots, and what a `USER|LANE` argument means.
 
-use super::name::{self, Name, NameError};
+use super::name::{Name, NameError};
 use super::task::TaskId;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Lanes that exist without configuration; as a bare word they mean the lane, not a user (contract, section 4).
@@ -12,7 +13,7 @@ pub const MAX_KIND_BYTES: usize = 64;
 /// The name of a lane: a kind of `[a-z][a-z0-9-]*` and a key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LaneName {
-    kind: String,
+    kind: Cow<'static, str>,
     key: Name,
 }
 
@@ -33,7 +34,7 @@ impl LaneName {
         let head = kind.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
         let tail = kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         if head && tail && kind.len() <= MAX_KIND_BYTES {
-            Ok(Self { kind: kind.to_owned(), key })
+            Ok(Self { kind: if kind == "user" { "user".into() } else { kind.to_owned().into() }, key })
         } else {
             Err(LaneError::Kind(kind.chars().take(80).collect()))
         }
@@ -79,24 +80,28 @@ impl LaneName {
 
     /// Whether this is the lane of all running tasks.
     pub fn is_global(&self) -> bool {
-        self.kind == "lane" && self.key.as_str() == "global"
+        self.is_bare("global")
+    }
+
+    /// Whether this is the lane that a bare word means.
+    pub fn is_bare(&self, word: &str) -> bool {
+        self.kind == "lane" && self.key.as_str() == word
     }
 
     /// Whether tasks are ordered by this lane: users, threads and sessions keep the order in which work was given.
     pub fn is_key_lane(&self) -> bool {
-        matches!(self.kind.as_str(), "user" | "thread" | "session")
+        matches!(&*self.kind, "user" | "thread" | "session")
     }
 
     /// The lane as part of a file name: `<kind>_<encoded key>`. The first `_` ends the kind.
     pub fn stem(&self) -> String {
-        format!("{}_{}", self.kind, self.key.encoded())
+        [&*self.kind, "_", &self.key.encoded()].concat()
     }
 
     /// The lane a stem stands for; `None` when the key is hashed or the stem is not one of ours.
     pub fn from_stem(stem: &str) -> Option<Self> {
         let (kind, key) = stem.split_once('_')?;
-        let key = Name::new(&name::decode(key)?).ok()?;
-        Self::new(kind, key).ok()
+        Self::new(kind, Name::decoded(key)?).ok()
     }
 
     fn bare(word: &str) -> Self {

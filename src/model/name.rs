@@ -51,6 +51,27 @@ impl Name {
     pub fn encoded(&self) -> String {
         encode(&self.0)
     }
+
+    /// The name an encoded form stands for; see [`decode`].
+    pub fn decoded(encoded: &str) -> Option<Self> {
+        // Most names are their own encoding.
+        if !encoded.is_empty() && encoded.len() <= MAX_ENCODED_BYTES && is_plain(encoded) {
+            return Some(Self(encoded.to_owned()));
+        }
+        let mut bytes = Vec::with_capacity(encoded.len());
+        let mut rest = encoded.bytes();
+        while let Some(byte) = rest.next() {
+            if byte == b'=' {
+                let high = char::from(rest.next()?).to_digit(16)?;
+                let low = char::from(rest.next()?).to_digit(16)?;
+                bytes.push(u8::try_from(high * 16 + low).ok()?);
+            } else {
+                bytes.push(byte);
+            }
+        }
+        let name = Self::new(&String::from_utf8(bytes).ok()?).ok()?;
+        (name.encoded() == encoded).then_some(name)
+    }
 }
 
 impl fmt::Display for Name {
@@ -62,10 +83,12 @@ impl fmt::Display for Name {
 /// Encodes a name for use in a file name: bytes of `[A-Za-z0-9_.-]` stay, a leading `.` or `-` and every other byte
 /// become `=` and two lower-case hex digits; a result over 160 bytes becomes `=h` and the SHA-256 of the name in hex.
 pub fn encode(name: &str) -> String {
+    if name.len() <= MAX_ENCODED_BYTES && is_plain(name) {
+        return name.to_owned();
+    }
     let mut out = String::with_capacity(name.len() + 8);
     for (at, byte) in name.bytes().enumerate() {
-        let plain = byte.is_ascii_alphanumeric() || byte == b'_' || (at > 0 && (byte == b'.' || byte == b'-'));
-        if plain {
+        if stays(at, byte) {
             out.push(char::from(byte));
         } else {
             push_hex(&mut out, byte);
@@ -83,19 +106,7 @@ pub fn encode(name: &str) -> String {
 
 /// The name an encoded form stands for; `None` for a hashed form and for every spelling that [`encode`] does not make.
 pub fn decode(encoded: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(encoded.len());
-    let mut rest = encoded.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'=' {
-            let high = char::from(rest.next()?).to_digit(16)?;
-            let low = char::from(rest.next()?).to_digit(16)?;
-            bytes.push(u8::try_from(high * 16 + low).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    let name = String::from_utf8(bytes).ok()?;
-    (encode(&name) == encoded && Name::new(&name).is_ok()).then_some(name)
+    Name::decoded(encoded).map(|name| name.0)
 }
 
 /// Whether an encoded form is a hash, so that the name itself must be read from the record beside it.
@@ -104,6 +115,16 @@ pub fn is_hashed(encoded: &str) -> bool {
         && encoded
             .strip_prefix("=h")
             .is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+}
+
+/// Whether no byte of a text changes when it is encoded.
+fn is_plain(text: &str) -> bool {
+    text.bytes().enumerate().all(|(at, byte)| stays(at, byte))
+}
+
+/// Whether a byte at a place of a name stays when the name is encoded.
+fn stays(at: usize, byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || (at > 0 && (byte == b'.' || byte == b'-'))
 }
 
 fn push_hex(out: &mut String, byte: u8) {

@@ -153,14 +153,17 @@ impl Ledger {
             *place = next()?.parse().ok()?;
         }
         let (body, end) = rest.strip_suffix('\n')?.rsplit_once('\n').unwrap_or(("", rest.strip_suffix('\n')?));
-        for line in body.lines() {
-            let mut parts = line.splitn(3, ' ');
-            let usage = Usage { used_us: parts.next()?.parse().ok()?, last_grant: parts.next()?.parse().ok()? };
-            ledger.users.insert(Name::new(parts.next()?).ok()?, usage);
-        }
+        // They stand in order, so they are taken over at once.
+        ledger.users = body.lines().map(user_of_line).collect::<Option<_>>()?;
         let count: usize = end.strip_prefix("end ")?.parse().ok()?;
         (count == ledger.users.len()).then_some(ledger)
     }
+}
+
+fn user_of_line(line: &str) -> Option<(Name, Usage)> {
+    let (used_us, rest) = line.split_once(' ')?;
+    let (last_grant, name) = rest.split_once(' ')?;
+    Some((Name::new(name).ok()?, Usage { used_us: used_us.parse().ok()?, last_grant: last_grant.parse().ok()? }))
 }
 
 /// A user's place in the rotation: FNV-1a of the name, so that names that are counted up do not stay before others.

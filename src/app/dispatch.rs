@@ -321,7 +321,7 @@ impl App {
             let was_known = known.is_some();
             let head = match known.take() {
                 Some(head) => head,
-                None => match self.store.head(candidate.tier, &stem)? {
+                None => match self.store.head_from(candidate.priority, &stem)? {
                     Some(head) => head,
                     None => return Ok(Tried::Blocked),
                 },

@@ -102,7 +102,7 @@ impl App {
                 .map_err(|error| AppError::new(Kind::Io, "IO", format!("cannot wait for \"{name}\": {error}")))?;
             match woken {
                 Woken::Exited(exit) => return Ok(Ran { exit }),
-                Woken::Terminate => drop(self.store.signal(child.identity(), Signal::Term)),
+                Woken::Terminate => drop(child.signal(Signal::Term)),
                 // The terminal has sent it to the command as well; the command decides.
                 Woken::Interrupt | Woken::Pass | Woken::TimeUp => {}
             }

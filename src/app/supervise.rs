@@ -3,12 +3,11 @@
 
 use super::dispatch::Hand;
 use super::{App, AppError};
-use crate::model::lock::Grant;
 use crate::model::{Name, TaskId};
 use crate::os::Handle;
 use crate::policy::fair::Ledger;
-use crate::store::Event;
-use crate::supervise::{Finished, Surroundings, recover, run};
+use crate::store::{Claimed, Event};
+use crate::supervise::{Finished, Surroundings, recover, run, run_claimed};
 use std::cell::Cell;
 
 /// Up to which age a supervisor goes on to another task, in milliseconds: long enough for many short ones. An older one
@@ -17,8 +16,10 @@ const YOUNG_MS: u64 = 1000;
 
 /// What this process has to do for a task whose lock it has.
 enum Work {
-    /// To run it; with its lanes, when this very process has claimed them.
-    Run(TaskId, Box<dyn Handle>, Option<Vec<Grant>>),
+    /// To run it, which a dispatcher has claimed.
+    Run(TaskId, Box<dyn Handle>),
+    /// To run it, which this very process has claimed.
+    GoOn(Box<Claimed>),
     /// To recover it, because nobody supervised it.
     Recover(TaskId, Box<dyn Handle>),
 }
@@ -39,7 +40,7 @@ impl App {
         };
         let birth = self.store.boot_ms();
         let has_supervisors = Cell::new(false);
-        let mut work = if is_recovery { Work::Recover(id, lock) } else { Work::Run(id, lock, None) };
+        let mut work = if is_recovery { Work::Recover(id, lock) } else { Work::Run(id, lock) };
         loop {
             let may_go_on = self.see_to(work, &has_supervisors)?;
             let is_young = self.store.boot_ms().saturating_sub(birth) < YOUNG_MS;
@@ -51,7 +52,7 @@ impl App {
             }
             let Some(claimed) = hand.claimed else { return Ok(()) };
             self.store.go_on_to(&claimed)?;
-            work = Work::Run(claimed.task.id, claimed.lock, Some(claimed.grants));
+            work = Work::GoOn(claimed);
         }
     }
 
@@ -65,7 +66,8 @@ impl App {
         };
         let mut around = Surroundings { store: &self.store, pass: &mut pass, is_told_to_end: false };
         let ended = match work {
-            Work::Run(id, lock, grants) => run(&mut around, id, lock, grants)?,
+            Work::Run(id, lock) => run(&mut around, id, lock)?,
+            Work::GoOn(claimed) => run_claimed(&mut around, *claimed)?,
             Work::Recover(id, lock) => recover(&self.store, id, self.store.look_abandoned(id, lock)?, &[])?,
         };
         let is_told_to_end = around.is_told_to_end;

@@ -269,12 +269,12 @@ pub enum Woken {
 
 /// A child process that is being watched.
 pub trait Child {
-    /// Who it is.
-    fn identity(&self) -> &Identity;
+    /// Its pid, which belongs to nobody else as long as this value lives.
+    fn pid(&self) -> u32;
     /// Waits for the child, a signal, or the end of the time (`None`: for ever).
     fn wait(&mut self, time: Option<Duration>) -> io::Result<Woken>;
-    /// Signals its process group.
-    fn signal_group(&mut self, signal: Signal) -> io::Result<()>;
+    /// Signals its process group; of a command that runs in place, the child alone.
+    fn signal(&mut self, signal: Signal) -> io::Result<()>;
 }
 
 /// Where the standard streams of a command go.

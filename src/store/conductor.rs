@@ -134,18 +134,18 @@ impl Conductor {
     }
 
     /// Writes the end of a run into `meta.json`; a task that is over moves to `done/`, one that is queued again back to
-    /// `active/`. Idempotent.
-    pub fn close_task(&self, task: &Task) -> Result<()> {
+    /// `active/`. Idempotent. Gives where its directory stands now.
+    pub fn close_task(&self, task: &Task) -> Result<Option<&'static str>> {
         if task.outcome.is_none() {
             self.bring_back(task);
         }
-        let place = self.place_of(task.id)?;
-        let Some(place) = place else { return Ok(()) };
+        let Some(place) = self.place_of(task.id)? else { return Ok(None) };
         self.write_state(place, task, false)?;
         if place == "active" && task.outcome.is_some() {
             self.move_to_done(task.id)?;
+            return Ok(Some("done"));
         }
-        Ok(())
+        Ok(Some(place))
     }
 
     /// Moves a directory from `active/` to `done/`. What has its name there, of an earlier life, gets another one.
@@ -164,16 +164,17 @@ impl Conductor {
 
     /// Both at once, for a task whose lanes are released already.
     pub fn close_late(&self, task: &Task) -> Result<()> {
-        self.close_task(task)?;
-        self.mark_released(task)
+        let place = self.close_task(task)?;
+        self.mark_released(task, place)
     }
 
-    /// Notes in `meta.json` that the task's lanes are released.
-    pub fn mark_released(&self, task: &Task) -> Result<()> {
-        match self.place_of(task.id)? {
-            Some(place) => self.write_state(place, task, true),
-            None => Ok(()),
-        }
+    /// Notes in `meta.json` that the task's lanes are released. `place` is where its directory stands, when that is known.
+    pub fn mark_released(&self, task: &Task, place: Option<&'static str>) -> Result<()> {
+        let place = match place {
+            Some(place) => Some(place),
+            None => self.place_of(task.id)?,
+        };
+        place.map_or(Ok(()), |place| self.write_state(place, task, true))
     }
 
     /// Writes `meta.json` with a task's last start.

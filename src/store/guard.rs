@@ -98,7 +98,8 @@ impl Guards<'_> {
         self.held.is_empty()
     }
 
-    /// Takes the next fence of a lane. `seen` is a fence that is known to have been given, for a guard that was damaged.
+    /// Takes the next fence of a lane. A guard that is new, or damaged, goes on past the clock, past every fence of the
+    /// lane that is to be seen, and past `seen`, of locks that were removed just now.
     pub(crate) fn next_fence(&mut self, lane: &LaneName, seen: u64) -> Result<Fence> {
         let wanted = bucket(lane);
         let store = self.store;
@@ -109,7 +110,7 @@ impl Guards<'_> {
             .expect("the guard of the lane was entered");
         let path = layout::guard(wanted);
         let micros = u64::try_from(store.clock.now().0).unwrap_or(0).saturating_mul(1000);
-        let fallback = |_: &CounterFile| Ok(micros.max(seen));
+        let fallback = |_: &CounterFile| Ok(store.highest_fence(&lane.stem())?.max(micros).max(seen));
         let settle = || store.sync_dir(layout::GUARDS);
         counter::take(handle.as_mut(), &path, &store.clock.boot_id(), 1, fallback, settle).map(Fence)
     }

@@ -8,7 +8,7 @@ use super::pending::Head;
 use super::{Place, Store, decode_task, encode_task, layout, rundir, spelling};
 use crate::model::judgement::Judge;
 use crate::model::lock::Grant;
-use crate::model::{LaneName, Task, TaskId};
+use crate::model::{LaneName, Status, Task, TaskId};
 use crate::os::Handle;
 
 /// A task that this process may start.
@@ -101,8 +101,8 @@ impl Store {
         request: &dyn Fn(&Task) -> Request,
         judge: Judge,
     ) -> Result<Claim> {
-        let Some(lock) = self.take_supervisor_lock(head.id)? else { return Ok(Claim::Lost) };
-        match self.claim_locked(head, lock, admit, request, judge)? {
+        let Some(taken) = self.make_or_take_supervisor_lock(head.id)? else { return Ok(Claim::Lost) };
+        match self.claim_locked(head, taken, admit, request, judge)? {
             (claim, None) => Ok(claim),
             (claim, Some(lock)) => {
                 // Nothing was claimed: the run folder goes again, so that an idle task leaves nothing behind.
@@ -116,7 +116,7 @@ impl Store {
     fn claim_locked(
         &self,
         head: &Head,
-        lock: Box<dyn Handle>,
+        (lock, is_new): (Box<dyn Handle>, bool),
         admit: &dyn Fn(&Task) -> bool,
         request: &dyn Fn(&Task) -> Request,
         judge: Judge,
@@ -138,6 +138,10 @@ impl Store {
         }
         if !admit(&task) {
             return Ok((Claim::Refused(Box::new(task)), Some(lock)));
+        }
+        if !is_new {
+            // A dead claim may have left locks in lanes that have room, where nobody would meet them.
+            self.release_task(id, &task.all_lanes())?;
         }
         let (grants, broken) = match self.acquire(&request(&task), judge)? {
             Acquired::Granted { grants, broken, .. } => (grants, broken),
@@ -327,6 +331,23 @@ impl Store {
             is_started: self.started(id)?.is_some(),
             is_tree_locked: self.is_tree_locked(id)?,
             place,
+        })
+    }
+
+    /// The same for a task that this very process has claimed: its claim has read the record, and has found no start and no
+    /// end. Only what else may stand of it is looked for.
+    pub fn look_claimed(&self, task: Task, lock: Box<dyn Handle>) -> Result<Found> {
+        let id = task.id;
+        if self.find_done(id)?.is_some() || self.meta(&layout::parked(id))?.is_some() || self.is_pending(&task)? {
+            return self.look_abandoned(id, lock);
+        }
+        Ok(Found {
+            task: Some(Task { status: Status::Running, outcome: None, ..task }),
+            lock,
+            ending: None,
+            is_started: false,
+            is_tree_locked: self.is_tree_locked(id)?,
+            place: Some(Place::Running),
         })
     }
 

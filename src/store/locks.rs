@@ -4,12 +4,12 @@
 
 use super::error::{Result, StoreError};
 use super::guard::Guards;
-use super::look::{Limits, LockView};
+use super::look::{Limits, LockView, slots_in};
 use super::{Store, layout, sidecar};
 use crate::model::judgement::{Judge, Reason, Sidecar, Verdict};
 use crate::model::lock::Grant;
 use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, TaskId, Timestamp};
-use crate::os::{Handle, Open};
+use crate::os::{Entry, Handle, Open};
 
 /// One lane that is wanted, with its rules.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -123,9 +123,10 @@ impl Store {
         let lanes: Vec<&LaneName> = request.needs.iter().map(|need| &need.lane).collect();
         let is_late = mutant!("mutant-break-outside-guard");
         let mut guards = self.enter_guards(if is_late { &[] } else { &lanes })?;
+        let locks = self.list(layout::LOCKS)?;
         let mut choices = Vec::with_capacity(request.needs.len());
         for need in &request.needs {
-            match self.choose_slot(need, request, judge)? {
+            match self.choose_slot(need, &locks, request, judge)? {
                 Chosen::Take(choice) => choices.push(choice),
                 Chosen::Held(view) => return Ok(Acquired::Held(view)),
                 Chosen::NeedsRecovery(task) => return Ok(Acquired::NeedsRecovery(task)),
@@ -177,12 +178,13 @@ impl Store {
     }
 
     /// Decides under the guard what to do in one lane: take a free slot, break stale ones, refresh one's own, or give up.
-    fn choose_slot(&self, need: &LaneNeed, request: &Request, judge: Judge) -> Result<Chosen> {
+    /// Where there is room, only a lease looks at who is there, for it may be its own holder's.
+    fn choose_slot(&self, need: &LaneNeed, locks: &[Entry], request: &Request, judge: Judge) -> Result<Chosen> {
         let stem = need.lane.stem();
-        let occupied = self.occupied_slots(&stem)?;
+        let occupied = slots_in(locks, &stem);
         let has_room = u32::try_from(occupied.len()).unwrap_or(u32::MAX) < need.limit;
         let mut choice = Choice { slot: free_slot(&occupied), breaks: Vec::new(), fence_seen: 0 };
-        if has_room && request.kind == LockKind::Process {
+        if has_room && request.kind != LockKind::Lease {
             return Ok(Chosen::Take(choice));
         }
         let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };

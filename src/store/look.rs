@@ -7,7 +7,7 @@ use super::{Store, layout, sidecar};
 use crate::model::judgement::{Evidence, Judge, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::{LaneName, LockKind, LockRecord, TaskId};
-use crate::os::{FileKind, Open};
+use crate::os::{Entry, FileKind, Open};
 use std::collections::HashMap;
 
 /// One lock as it was found, with the verdict on its holder.
@@ -82,18 +82,28 @@ impl LockIndex {
     }
 }
 
+/// The slots of a lane in a listing of all locks, in order.
+pub(crate) fn slots_in(locks: &[Entry], lane_stem: &str) -> Vec<u32> {
+    let stems = locks.iter().filter_map(|entry| split_slot_stem(entry.name.strip_suffix(".lock")?));
+    let mut slots: Vec<u32> = stems.filter(|(stem, _)| *stem == lane_stem).map(|(_, slot)| slot).collect();
+    slots.sort_unstable();
+    slots
+}
+
 impl Store {
     /// The slots of a lane that are occupied, in order. The caller is in the lane's guard.
     pub(crate) fn occupied_slots(&self, lane_stem: &str) -> Result<Vec<u32>> {
-        let mut slots: Vec<u32> = self
-            .list(layout::LOCKS)?
-            .iter()
-            .filter_map(|entry| split_slot_stem(entry.name.strip_suffix(".lock")?))
-            .filter(|(stem, _)| *stem == lane_stem)
-            .map(|(_, slot)| slot)
-            .collect();
-        slots.sort_unstable();
-        Ok(slots)
+        Ok(slots_in(&self.list(layout::LOCKS)?, lane_stem))
+    }
+
+    /// The highest fence among the locks of a lane; 0 where there is none. The caller is in the guard.
+    pub(crate) fn highest_fence(&self, lane_stem: &str) -> Result<u64> {
+        let mut highest = 0;
+        for slot in self.occupied_slots(lane_stem)? {
+            let sidecar = self.read_sidecar(&layout::sidecar(lane_stem, slot))?;
+            highest = highest.max(sidecar.record().and_then(|record| record.fence).map_or(0, |fence| fence.0));
+        }
+        Ok(highest)
     }
 
     /// Everything there is to see of one lock; `None` when its `.lock` does not exist. The caller is in the guard.

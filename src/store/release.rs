@@ -4,13 +4,13 @@
 use super::error::{Result, StoreError};
 use super::guard::Guards;
 use super::locks::{Break, Release, Released, broken};
-use super::look::{Limits, LockView};
+use super::look::{Limits, LockView, slots_in};
 use super::{Store, layout};
 use crate::model::judgement::{Judge, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
 use crate::model::{Fence, LaneName, LockId, LockKind, TaskId};
-use crate::os::Handle;
+use crate::os::{Entry, Handle};
 
 /// What a clean-up did, or would do.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -100,9 +100,10 @@ impl Store {
     /// `supervisor.lock`, and the task's tree is dead. Idempotent.
     pub fn release_task(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Break>> {
         let mut released = Vec::new();
+        let locks = self.list(layout::LOCKS)?;
         for lane in lanes.iter().rev() {
             let mut guards = None;
-            for (slot, lock_id) in self.slots_of(task, lane, &mut guards)? {
+            for (slot, lock_id) in self.slots_of(task, lane, &locks, &mut guards)? {
                 self.remove_lock(&lane.stem(), slot)?;
                 released.push(Break {
                     lane: lane.clone(),
@@ -120,9 +121,10 @@ impl Store {
     /// Writes this process into every sidecar of a task, and gives the task's grants. The caller holds `supervisor.lock`.
     pub fn adopt(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>> {
         let mut grants = Vec::with_capacity(lanes.len());
+        let locks = self.list(layout::LOCKS)?;
         for lane in lanes {
             let mut guards = None;
-            for (slot, _) in self.slots_of(task, lane, &mut guards)? {
+            for (slot, _) in self.slots_of(task, lane, &locks, &mut guards)? {
                 let path = layout::sidecar(&lane.stem(), slot);
                 let sidecar = self.read_sidecar(&path)?;
                 let Some(record) = sidecar.record() else { continue };
@@ -143,11 +145,13 @@ impl Store {
     }
 
     /// The slots of `lane` that a task holds, with their lock ids; the guard stays entered in `guards`. A supervisor
-    /// never gives up on a busy guard.
+    /// never gives up on a busy guard. The listing of all locks may be older than that: nobody but the caller, who holds
+    /// the task's `supervisor.lock`, takes locks for it.
     fn slots_of<'a>(
         &'a self,
         task: TaskId,
         lane: &LaneName,
+        locks: &[Entry],
         guards: &mut Option<Guards<'a>>,
     ) -> Result<Vec<(u32, String)>> {
         *guards = Some(loop {
@@ -160,7 +164,7 @@ impl Store {
         let stem = lane.stem();
         let name = task.to_string();
         let mut found = Vec::new();
-        for slot in self.occupied_slots(&stem)? {
+        for slot in slots_in(locks, &stem) {
             let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
             let of_task = sidecar
                 .record()

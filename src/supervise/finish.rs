@@ -17,29 +17,34 @@ pub struct Finished {
     pub next: Next,
 }
 
+/// The outward record of a task that ended, and where it stands, if that went well.
+pub struct Closed {
+    conductor: Conductor,
+    place: Option<&'static str>,
+}
+
 /// Brings a recorded end to its end: outward record, lanes, place. The lock goes last.
 pub fn finish(store: &Store, ending: &Ending, lock: Box<dyn Handle>) -> Result<Finished, StoreError> {
-    let conductor = close_outside(store, &ending.task);
-    give_back(store, ending, conductor, lock)
+    let closed = close_outside(store, &ending.task);
+    give_back(store, ending, closed.as_ref(), lock)
 }
 
 /// Closes the outward record. Its directory belongs to people and other programs: whatever is wrong there never holds a
 /// lane.
-pub fn close_outside(store: &Store, task: &Task) -> Option<Conductor> {
-    let conductor = store.conductor(&task.conductor_dir, false).ok().flatten();
-    if let Some(conductor) = &conductor
-        && let Err(error) = conductor.close_task(task)
-    {
+pub fn close_outside(store: &Store, task: &Task) -> Option<Closed> {
+    let conductor = store.conductor(&task.conductor_dir, false).ok().flatten()?;
+    let place = conductor.close_task(task).unwrap_or_else(|error| {
         store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
-    }
-    conductor
+        None
+    });
+    Some(Closed { conductor, place })
 }
 
 /// Gives the lanes back and puts the record where it belongs.
 pub fn give_back(
     store: &Store,
     ending: &Ending,
-    conductor: Option<Conductor>,
+    closed: Option<&Closed>,
     lock: Box<dyn Handle>,
 ) -> Result<Finished, StoreError> {
     let task = &ending.task;
@@ -51,8 +56,8 @@ pub fn give_back(
         event = event.saying(format!("[AgentGraph] Released locks on {threads} thread(s) for execution {}", task.id.0));
     }
     store.note(&event);
-    if let Some(conductor) = conductor {
-        let _ = conductor.mark_released(task);
+    if let Some(Closed { conductor, place }) = closed {
+        let _ = conductor.mark_released(task, *place);
     }
     let dependents = store.settle(ending, lock)?;
     let name = match &task.outcome {

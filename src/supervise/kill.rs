@@ -1,7 +1,7 @@
 //! Ends every process of a task's tree: those a subreaper inherited, those that hold `tree.lock`, and those that carry
 //! the task in their environment. Never gives up: a lane is not released while one of them lives (P1).
 
-use crate::model::TaskId;
+use crate::model::{Identity, TaskId};
 use crate::os::{Signal, TreeMark};
 use crate::store::{Store, StoreError};
 use std::time::Duration;
@@ -11,28 +11,34 @@ const LONGEST_PAUSE_MS: u64 = 500;
 
 /// What marks the processes of a task. Whoever has `tree.lock` open holds its kernel lock, so the descriptors of all
 /// processes are looked through only while it is held.
-fn mark_of(store: &Store, id: TaskId) -> Result<TreeMark, StoreError> {
-    let started = store.started(id)?.flatten().map(|started| started.supervisor);
+fn mark_of(store: &Store, id: TaskId, began_by: Option<&Identity>) -> Result<TreeMark, StoreError> {
     let me = store.identity();
-    let this_boot = started.filter(|supervisor| supervisor.boot_id == me.boot_id);
+    let this_boot = began_by.filter(|supervisor| supervisor.boot_id == me.boot_id);
     Ok(TreeMark {
         state_dir: store.state_dir().to_owned(),
         task_id: id.to_string(),
         tree_lock: if store.is_tree_locked(id)? { store.tree_ident(id)? } else { None },
-        is_own: this_boot.as_ref() == Some(&me),
+        is_own: this_boot == Some(&me),
         since: this_boot.map(|supervisor| supervisor.start),
     })
 }
 
 /// Waits until a task's tree is dead: SIGTERM at once, SIGKILL after `grace_ms`, and again until none is left.
-/// `spared` are supervisors of other tasks that this process started.
-pub fn end_tree(store: &Store, id: TaskId, grace_ms: u64, spared: &[u32]) -> Result<(), StoreError> {
+/// `began_by` is the supervisor that launched it, as far as that is known; `spared` are supervisors of other tasks that this
+/// process started.
+pub fn end_tree(
+    store: &Store,
+    id: TaskId,
+    began_by: Option<&Identity>,
+    grace_ms: u64,
+    spared: &[u32],
+) -> Result<(), StoreError> {
     let start = store.boot_ms();
     let mut pause_ms = FIRST_PAUSE_MS;
     let mut has_asked = false;
     loop {
         store.reap();
-        let mark = mark_of(store, id)?;
+        let mark = mark_of(store, id, began_by)?;
         let tree = store.tree(&mark, spared)?;
         if tree.is_empty() && mark.tree_lock.is_none() {
             return Ok(());

@@ -9,7 +9,7 @@ mod run;
 
 pub use finish::{Finished, finish};
 pub use recover::{recover, seen};
-pub use run::run;
+pub use run::{run, run_claimed};
 
 use crate::model::Timestamp;
 use crate::store::Store;

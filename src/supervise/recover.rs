@@ -37,7 +37,8 @@ pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Resul
         .or(found.task.as_ref().map(|task| task.grace_ms))
         .unwrap_or(crate::store::DEFAULT_GRACE_MS);
     if seen.is_started || seen.is_tree_locked || seen.has_result {
-        end_tree(store, id, grace_ms, spared)?;
+        let began_by = store.started(id)?.flatten().map(|started| started.supervisor);
+        end_tree(store, id, began_by.as_ref(), grace_ms, spared)?;
     }
     if let Some(task) = &found.task {
         let what = json!({ "action": format!("{action:?}"), "was_alive": seen.is_tree_locked });

@@ -11,7 +11,9 @@ use crate::model::{LaneName, Task, TaskId};
 use crate::os::{Child, Command, Exit, Handle, Signal, StartError, Streams, Woken};
 use crate::policy::ending::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
-use crate::store::{CancelRequest, Conductor, Ending, Event, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError};
+use crate::store::{
+    CancelRequest, Claimed, Conductor, Ending, Event, Found, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError,
+};
 use serde_json::json;
 use std::fs::File;
 use std::time::Duration;
@@ -24,18 +26,29 @@ enum Stop {
     Interrupted,
 }
 
-/// Supervises one claimed task from its claim to its durable end. `lock` is its `supervisor.lock`: handed over by the
-/// dispatcher, or taken by this very process, which then knows the `grants` of its lanes. `None`: the task was recovered
-/// into the queue, was over already, or belongs to somebody else.
-pub fn run(
+/// Supervises one claimed task from its claim to its durable end. `lock` is its `supervisor.lock`, handed over by the
+/// dispatcher. `None`: the task was recovered into the queue, was over already, or belongs to somebody else.
+pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Result<Option<Finished>, StoreError> {
+    let found = around.store.look_abandoned(id, lock)?;
+    run_found(around, id, found, None)
+}
+
+/// The same for a task that this very process has claimed.
+pub fn run_claimed(around: &mut Surroundings, claimed: Claimed) -> Result<Option<Finished>, StoreError> {
+    let Claimed { task, lock, grants, .. } = claimed;
+    let id = task.id;
+    let found = around.store.look_claimed(task, lock)?;
+    run_found(around, id, found, Some(grants))
+}
+
+fn run_found(
     around: &mut Surroundings,
     id: TaskId,
-    lock: Box<dyn Handle>,
+    found: Found,
     grants: Option<Vec<Grant>>,
 ) -> Result<Option<Finished>, StoreError> {
     let store = around.store;
     // Whoever claimed it: a queued copy of a task that is over may have been claimed.
-    let found = store.look_abandoned(id, lock)?;
     let claim = seen(&found);
     if claim.standing != Standing::Running || action(claim) != Action::Unclaim {
         return recover(store, id, found, &[]);
@@ -95,10 +108,10 @@ fn end(
             .in_lane(&LaneName::user(&task.user))
             .with(json!({ "status": status, "ran_ms": ran_ms })),
     );
-    let conductor = close_outside(store, &ending.task);
+    let closed = close_outside(store, &ending.task);
     // The pass that our caller makes then gives it up.
     store.take_turn();
-    give_back(store, &ending, conductor, lock)
+    give_back(store, &ending, closed.as_ref(), lock)
 }
 
 /// Makes the outward directory, records the start durably, and launches the command.
@@ -129,7 +142,7 @@ fn launch(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Result<Box
     Ok(match begun {
         Ok(child) => {
             let lane = LaneName::user(&task.user);
-            let data = json!({ "command_pid": child.identity().pid, "start": task.starts, "attempt": task.attempt() });
+            let data = json!({ "command_pid": child.pid(), "start": task.starts, "attempt": task.attempt() });
             store.note(&Event::of("started", task).in_lane(&lane).with(data));
             Ok(child)
         }
@@ -205,7 +218,7 @@ fn stop_tree(
     let happened = match stop {
         Stop::Exited(exit) => {
             drop(child);
-            end_tree(store, task.id, STRAGGLER_GRACE_MS, spared)?;
+            end_tree(store, task.id, Some(&store.identity()), STRAGGLER_GRACE_MS, spared)?;
             return Ok(match exit {
                 Exit::Code(code) => Happened::Exited(code),
                 Exit::Signal(signal) => Happened::Killed(signal),
@@ -219,12 +232,12 @@ fn stop_tree(
         Stop::Interrupted => (Happened::Interrupted("its supervisor was told to end".to_owned()), task.grace_ms),
     };
     let (happened, mut grace_ms) = happened;
-    let _ = child.signal_group(Signal::Term);
+    let _ = child.signal(Signal::Term);
     let begin = store.boot_ms();
     loop {
         let left = grace_ms.saturating_sub(store.boot_ms().saturating_sub(begin));
         if left == 0 {
-            let _ = child.signal_group(Signal::Kill);
+            let _ = child.signal(Signal::Kill);
             break;
         }
         match child.wait(Some(Duration::from_millis(left))) {
@@ -238,6 +251,6 @@ fn stop_tree(
     }
     let left = grace_ms.saturating_sub(store.boot_ms().saturating_sub(begin));
     drop(child);
-    end_tree(store, task.id, left, spared)?;
+    end_tree(store, task.id, Some(&store.identity()), left, spared)?;
     Ok(happened)
 }

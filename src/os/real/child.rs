@@ -4,10 +4,9 @@
 //! neither as a pid nor as the number of its group, so that a signal to the group can never reach strangers, even
 //! when only grandchildren are left in it.
 
-use super::process::{identity_of, number};
+use super::process::number;
 use super::signals;
 use super::waiting::{deadline, poll_until};
-use crate::model::Identity;
 use crate::os::{Child, Exit, Signal, Woken};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, retry_on_intr};
@@ -35,7 +34,6 @@ pub(super) enum Reach {
 /// A child process.
 #[derive(Debug)]
 pub(super) struct RealChild {
-    identity: Identity,
     pid: Pid,
     /// Missing on kernels before 5.3; SIGCHLD tells of the end as well.
     pidfd: Option<OwnedFd>,
@@ -49,13 +47,7 @@ impl RealChild {
         let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let pid = raw.ok_or_else(|| io::Error::other("a child without a pid"))?;
         watched().insert(pid.as_raw_nonzero().get());
-        Ok(Self {
-            identity: identity_of(pid),
-            pid,
-            pidfd: retry_on_intr(|| pidfd_open(pid, PidfdFlags::empty())).ok(),
-            reach,
-            ended: None,
-        })
+        Ok(Self { pid, pidfd: retry_on_intr(|| pidfd_open(pid, PidfdFlags::empty())).ok(), reach, ended: None })
     }
 
     /// Looks whether it is over, and leaves it to be waited for.
@@ -85,8 +77,8 @@ impl RealChild {
 }
 
 impl Child for RealChild {
-    fn identity(&self) -> &Identity {
-        &self.identity
+    fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
     fn wait(&mut self, time: Option<Duration>) -> io::Result<Woken> {
@@ -112,7 +104,7 @@ impl Child for RealChild {
         }
     }
 
-    fn signal_group(&mut self, signal: Signal) -> io::Result<()> {
+    fn signal(&mut self, signal: Signal) -> io::Result<()> {
         // An error here means that the number is not reserved any more, and nothing may be signalled by it.
         self.look()?;
         let sent = match self.reach {

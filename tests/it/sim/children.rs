@@ -130,8 +130,8 @@ impl Kid {
 }
 
 impl Child for Kid {
-    fn identity(&self) -> &Identity {
-        &self.identity
+    fn pid(&self) -> u32 {
+        self.identity.pid
     }
 
     fn wait(&mut self, time: Option<Duration>) -> io::Result<Woken> {
@@ -145,7 +145,7 @@ impl Child for Kid {
         }
     }
 
-    fn signal_group(&mut self, signal: Signal) -> io::Result<()> {
+    fn signal(&mut self, signal: Signal) -> io::Result<()> {
         self.ctx.op(
             || format!("signal {signal:?} to the group of pid {}", self.identity.pid),
             &[],

@@ -119,7 +119,7 @@ fn dead_children_are_reaped_but_for_those_that_are_watched() {
         let dir = tempfile::tempdir().unwrap();
         let watched = RealProcesses.start(&sh("exit 7"), streams(dir.path()), None);
         let mut watched = watched.unwrap();
-        let pid = watched.identity().pid;
+        let pid = watched.pid();
         eventually("the watched one is dead", || RealProcesses.probe(pid) == Probe::Zombie);
         let others: Vec<u32> = (0..3).map(|_| std::process::Command::new("true").spawn().unwrap().id()).collect();
         eventually("the others are gone", || {

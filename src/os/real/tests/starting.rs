@@ -153,9 +153,9 @@ fn a_signal_reaches_the_whole_group_even_after_its_leader() {
             panic!("the second member lives");
         };
         let zombie = crate::model::process::Probe::Zombie;
-        let leader = RealProcesses.probe(child.identity().pid);
+        let leader = RealProcesses.probe(child.pid());
         assert_eq!(leader, zombie, "not waited for: its number is the group's");
-        child.signal_group(Signal::Term).unwrap();
+        child.signal(Signal::Term).unwrap();
         eventually("the second member is dead", || RealProcesses.probe(left).proves_death_of(start));
         assert_eq!(end_of(child.as_mut()), Exit::Code(0), "and its end is still known");
     });
@@ -169,7 +169,7 @@ fn a_wait_ends_with_its_time() {
         let mut child = child.unwrap();
         assert_eq!(child.wait(Some(Duration::ZERO)).unwrap(), Woken::TimeUp);
         assert_eq!(child.wait(Some(Duration::from_millis(30))).unwrap(), Woken::TimeUp);
-        child.signal_group(Signal::Kill).unwrap();
+        child.signal(Signal::Kill).unwrap();
         assert_eq!(child.wait(Some(Duration::MAX)).unwrap(), Woken::Exited(Exit::Signal(9)));
     });
 }
@@ -230,7 +230,7 @@ fn a_command_in_place_is_left_to_the_keyboard_and_termination_is_told() {
         }
         assert_eq!(child.wait(Some(SOON)).unwrap(), Woken::Terminate);
         // It has no group of its own: a signal to "its group" must not hit us.
-        child.signal_group(Signal::Int).unwrap();
+        child.signal(Signal::Int).unwrap();
         assert_eq!(end_of(child.as_mut()), Exit::Signal(2));
     });
 }

@@ -112,7 +112,7 @@ fn a_supervisor_is_told_of_its_signals_one_by_one() {
             assert!(sender.wait().unwrap().success());
         }
         assert_eq!(child.wait(Some(Duration::ZERO)).unwrap(), Woken::TimeUp);
-        child.signal_group(Signal::Kill).unwrap();
+        child.signal(Signal::Kill).unwrap();
         assert_eq!(end_of(child.as_mut()), Exit::Signal(9));
     });
 }

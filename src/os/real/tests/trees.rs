@@ -99,7 +99,7 @@ fn a_subreaper_finds_every_descendant_but_the_spared_and_theirs() {
         let orphan = leave(&sh("(env -i setsid sleep 1000 >/dev/null & echo $!)"), None);
         let start = |script: &str| RealProcesses.start(&sh(script), streams(dir.path()), None).unwrap();
         let nested = start("sh -c 'sleep 1000; :'; :");
-        let nested = nested.identity().pid;
+        let nested = nested.pid();
         eventually("four processes", || found(&mark, &[]).len() == 4);
         let all = found(&mark, &[]);
         assert!(all.contains(&orphan) && all.contains(&nested));
@@ -125,7 +125,7 @@ fn a_supervisor_that_was_inherited_is_no_member_and_what_it_runs_is_none_either(
         let other = here.join("77/lock");
         let supervisor =
             leave(&sh(&format!("(sh -c 'sleep 1000 & wait' <{} >/dev/null & echo $!)", other.display())), None);
-        let own = start(&format!("exec sleep 1000 <{}", here.join("7/lock").display())).identity().pid;
+        let own = start(&format!("exec sleep 1000 <{}", here.join("7/lock").display())).pid();
         eventually("only what is ours", || input(supervisor) == other && found(&mark, &[]) == BTreeSet::from([own]));
         std::fs::remove_file(&other).unwrap();
         assert_eq!(found(&mark, &[]), BTreeSet::from([own]), "and after it removed its lock");

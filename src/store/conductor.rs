@@ -29,6 +29,9 @@ pub const STDOUT_LOG: &str = "stdout.log";
 /// Where a command's standard error goes.
 pub const STDERR_LOG: &str = "stderr.log";
 
+/// What stands in a `meta.json`.
+pub type Members = Map<String, Value>;
+
 /// One conductor directory, open.
 pub struct Conductor {
     files: Arc<dyn Vfs>,
@@ -56,7 +59,7 @@ pub struct ClaimedMeta {
     /// The owner of the file.
     pub uid: u32,
     /// Everything in it.
-    pub members: Map<String, Value>,
+    pub members: Members,
 }
 
 impl Store {
@@ -65,8 +68,9 @@ impl Store {
         let files = self.vfs.open_root(path, create).map_err(StoreError::io("open the conductor directory", path))?;
         let Some(files) = files else { return Ok(None) };
         if create {
-            for folder in ["active", "done"] {
-                files.make_dir(folder, 0o750).map_err(StoreError::io("make the folder", folder))?;
+            let make = |folder| files.make_dir(folder, 0o750).map_err(StoreError::io("make the folder", folder));
+            if make("active")? {
+                make("done")?;
             }
         }
         Ok(Some(Conductor { files }))
@@ -92,7 +96,8 @@ impl Conductor {
     pub fn open_task(&self, task: &Task) -> Result<()> {
         self.bring_back(task);
         self.make_dir(&dir("active", task.id))?;
-        self.write_state("active", task, false)
+        let old = self.members_in("active", task.id)?;
+        self.write_meta("active", task, old, false)
     }
 
     /// Brings back the directory of a task that was over once and is retried, with the logs of its earlier attempts. One
@@ -139,8 +144,8 @@ impl Conductor {
         if task.outcome.is_none() {
             self.bring_back(task);
         }
-        let Some(place) = self.place_of(task.id)? else { return Ok(None) };
-        self.write_state(place, task, false)?;
+        let Some((place, old)) = self.find(task.id)? else { return Ok(None) };
+        self.write_meta(place, task, old, false)?;
         if place == "active" && task.outcome.is_some() {
             self.move_to_done(task.id)?;
             return Ok(Some("done"));
@@ -170,18 +175,11 @@ impl Conductor {
 
     /// Notes in `meta.json` that the task's lanes are released. `place` is where its directory stands, when that is known.
     pub fn mark_released(&self, task: &Task, place: Option<&'static str>) -> Result<()> {
-        let place = match place {
-            Some(place) => Some(place),
-            None => self.place_of(task.id)?,
+        let found = match place {
+            Some(place) => Some((place, self.members_in(place, task.id)?)),
+            None => self.find(task.id)?,
         };
-        place.map_or(Ok(()), |place| self.write_state(place, task, true))
-    }
-
-    /// Writes `meta.json` with a task's last start.
-    fn write_state(&self, place: &str, task: &Task, is_released: bool) -> Result<()> {
-        let start = task.last_start.as_ref();
-        let (lock_id, fence) = (start.map(|start| start.lock_id.as_str()), start.map(|start| start.fence));
-        self.write_meta(place, task, lock_id, fence, is_released)
+        found.map_or(Ok(()), |(place, old)| self.write_meta(place, task, old, true))
     }
 
     /// The tasks that have a directory below `active/`.
@@ -191,37 +189,37 @@ impl Conductor {
         Ok(entries.iter().filter(|entry| entry.kind == FileKind::Dir).filter_map(|entry| id(&entry.name)).collect())
     }
 
-    fn place_of(&self, id: TaskId) -> Result<Option<&'static str>> {
+    /// Where the directory of a task stands, and what its `meta.json` says, if it reads.
+    fn find(&self, id: TaskId) -> Result<Option<(&'static str, Option<Members>)>> {
         for place in ["active", "done"] {
+            let members = self.members_in(place, id)?;
             let path = dir(place, id);
-            if self.files.meta(&path).map_err(StoreError::io("look at", &path))?.is_some() {
-                return Ok(Some(place));
+            let is_here = || self.files.meta(&path).map_err(StoreError::io("look at", &path));
+            if members.is_some() || is_here()?.is_some() {
+                return Ok(Some((place, members)));
             }
         }
         Ok(None)
     }
 
-    fn write_meta(
-        &self,
-        place: &str,
-        task: &Task,
-        lock_id: Option<&str>,
-        fence: Option<u64>,
-        released: bool,
-    ) -> Result<()> {
-        let folder = dir(place, task.id);
-        let old = self.read_members(&format!("{folder}/meta.json"))?.map(|(members, _)| members);
+    fn members_in(&self, place: &str, id: TaskId) -> Result<Option<Members>> {
+        Ok(self.read_members(&format!("{}/meta.json", dir(place, id)))?.map(|(members, _)| members))
+    }
+
+    /// Writes `meta.json` with a task's last start; what others wrote in the `old` one stays.
+    fn write_meta(&self, place: &str, task: &Task, old: Option<Members>, released: bool) -> Result<()> {
         let mut members = old.unwrap_or_default();
         // Of an earlier attempt.
         members.retain(|name, _| !OF_AN_END.contains(&name.as_str()));
-        let known = meta_of(task, lock_id, fence, released);
-        if let Value::Object(known) = known {
+        let start = task.last_start.as_ref();
+        let (lock_id, fence) = (start.map(|start| start.lock_id.as_str()), start.map(|start| start.fence));
+        if let Value::Object(known) = meta_of(task, lock_id, fence, released) {
             members.extend(known);
         }
-        self.replace_meta(&folder, &members)
+        self.replace_meta(&dir(place, task.id), &members)
     }
 
-    fn replace_meta(&self, folder: &str, members: &Map<String, Value>) -> Result<()> {
+    fn replace_meta(&self, folder: &str, members: &Members) -> Result<()> {
         let (tmp, path) = (format!("{folder}/.meta.json.tmp"), format!("{folder}/meta.json"));
         let mut bytes =
             serde_json::to_vec_pretty(members).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
@@ -239,7 +237,7 @@ impl Conductor {
     }
 
     /// The members and the owner of a `meta.json`; `None` when it does not exist or is nothing to read.
-    fn read_members(&self, path: &str) -> Result<Option<(Map<String, Value>, u32)>> {
+    fn read_members(&self, path: &str) -> Result<Option<(Members, u32)>> {
         let mut handle = match self.files.open(path, Open::ReadOnly) {
             Ok(Some(handle)) => handle,
             Ok(None) => return Ok(None),
@@ -297,12 +295,12 @@ fn dir(place: &str, id: TaskId) -> String {
 }
 
 /// The members of a `meta.json`; `None` when it is no JSON object.
-pub(crate) fn decode_members(bytes: &[u8]) -> Option<Map<String, Value>> {
+pub(crate) fn decode_members(bytes: &[u8]) -> Option<Members> {
     serde_json::from_slice(bytes).ok()
 }
 
 /// What the members of a `meta.json` claim; a member of the wrong type claims nothing.
-pub(crate) fn claim_of(dir: String, place: &'static str, members: Map<String, Value>, uid: u32) -> ClaimedMeta {
+pub(crate) fn claim_of(dir: String, place: &'static str, members: Members, uid: u32) -> ClaimedMeta {
     let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
     ClaimedMeta {
         id: text("id"),

@@ -4,17 +4,14 @@
 use super::error::Result;
 use super::{FORMAT_VERSION, Store, layout};
 use crate::model::{LaneName, TaskId, Timestamp};
-use crate::os::{Handle, Open};
-use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::os::Open;
+use serde::Serialize;
+use serde_json::Value;
 
 /// How much of a day's events is read at once.
 const PART_BYTES: u64 = 256 * 1024;
 /// By how much an event may stand behind a later one: their writers took the time before they wrote.
 const OUT_OF_ORDER_MS: i64 = 60_000;
-
-/// The file to which this process wrote last, by its path, kept open.
-pub(crate) type Journal = Arc<Mutex<Option<(String, Box<dyn Handle>)>>>;
 
 /// One event, with what is known of it.
 #[derive(Clone, PartialEq, Debug)]
@@ -81,17 +78,14 @@ impl Store {
     /// Appends events in one piece.
     pub fn note_all(&self, events: impl Iterator<Item = Event>) {
         let now = self.clock.now();
-        let lines: String = events.map(|event| encode(&event, now, self.clock.boot_ms(), self.me.pid)).collect();
+        let boot_ms = self.clock.boot_ms();
+        let lines = events.filter_map(|event| encode(&event, now, boot_ms, self.me.pid).ok());
+        let lines: String = lines.collect();
         let path = layout::events(&now.day());
-        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that was removed meanwhile has no name.
-        let is_in_use = |file: &dyn Handle| file.meta().is_ok_and(|meta| meta.links > 0);
-        if !journal.as_ref().is_some_and(|(open, file)| *open == path && is_in_use(&**file)) {
-            let file = self.vfs.open(&path, Open::Append(0o600)).ok().flatten();
-            *journal = file.map(|file| (path, file));
-        }
-        if let Some((_, file)) = &mut *journal {
+        let file = self.take_kept(&path);
+        if let Some(mut file) = file.or_else(|| self.vfs.open(&path, Open::Append(0o600)).ok().flatten()) {
             let _ = file.write_all(lines.as_bytes());
+            self.keep(path, file);
         }
     }
 
@@ -143,23 +137,41 @@ impl Store {
     }
 }
 
+#[derive(Serialize)]
+struct Line<'a> {
+    v: u64,
+    at: String,
+    boot_ms: u64,
+    event: &'a str,
+    pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lane: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    data: &'a Value,
+}
+
 /// The line of an event.
-pub(crate) fn encode(event: &Event, now: Timestamp, boot_ms: u64, pid: u32) -> String {
-    let mut line =
-        json!({ "v": FORMAT_VERSION, "at": now.to_string(), "boot_ms": boot_ms, "event": event.name, "pid": pid });
-    if let Some(members) = line.as_object_mut() {
-        let mut set = |name: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                members.insert(name.into(), value);
-            }
-        };
-        set("task", event.task.map(|task| task.to_string().into()));
-        set("user", event.user.clone().map(Value::from));
-        set("lane", event.lane.as_ref().map(|lane| lane.to_string().into()));
-        set("message", event.message.clone().map(Value::from));
-        set("data", (!event.data.is_null()).then(|| event.data.clone()));
-    }
-    format!("{line}\n")
+pub(crate) fn encode(event: &Event, now: Timestamp, boot_ms: u64, pid: u32) -> serde_json::Result<String> {
+    let mut line = serde_json::to_string(&Line {
+        v: FORMAT_VERSION,
+        at: now.to_string(),
+        boot_ms,
+        event: event.name,
+        pid,
+        task: event.task.map(|task| task.to_string()),
+        user: event.user.as_deref(),
+        lane: event.lane.as_ref().map(LaneName::to_string),
+        message: event.message.as_deref(),
+        data: &event.data,
+    })?;
+    line.push('\n');
+    Ok(line)
 }
 
 /// Reads the line of an event, without its end; `None` for what is none.

@@ -17,6 +17,8 @@ const PAUSE_MOST_US: u64 = 3000;
 pub struct Guards<'a> {
     store: &'a Store,
     held: Vec<(u8, Box<dyn Handle>)>,
+    /// Whether one could not be written, and may claim later that it was.
+    is_spoilt: bool,
 }
 
 /// The guard of a lane: a hash of its name, so that it never changes.
@@ -49,7 +51,7 @@ impl Store {
         buckets.dedup();
         // Also when there is none to enter: leaving lets them through again.
         self.procs.hold_stop_signals(true);
-        let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()) };
+        let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()), is_spoilt: false };
         for bucket in buckets {
             match self.try_guard(bucket)? {
                 Some(handle) => guards.held.push((bucket, handle)),
@@ -73,7 +75,10 @@ impl Store {
     fn try_guard(&self, bucket: u8) -> Result<Option<Box<dyn Handle>>> {
         let path = layout::guard(bucket);
         loop {
-            let mut handle = self.open_or_make(&path)?;
+            let mut handle = match self.take_kept(&path) {
+                Some(handle) => handle,
+                None => self.open_or_make(&path)?,
+            };
             if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
                 return Ok(None);
             }
@@ -112,17 +117,20 @@ impl Guards<'_> {
         let micros = u64::try_from(store.clock.now().0).unwrap_or(0).saturating_mul(1000);
         let fallback = |_: &CounterFile| Ok(store.highest_fence(&lane.stem())?.max(micros).max(seen));
         let settle = || store.sync_dir(layout::GUARDS);
-        counter::take(handle.as_mut(), &path, &store.clock.boot_id(), 1, fallback, settle).map(Fence)
+        let taken = counter::take(handle.as_mut(), &path, &store.clock.boot_id(), 1, fallback, settle);
+        self.is_spoilt |= taken.is_err();
+        taken.map(Fence)
     }
 }
 
 impl Drop for Guards<'_> {
     fn drop(&mut self) {
         // An explicit unlock first: a child forked meanwhile may share the description, and closing would not be enough.
-        for (_, handle) in self.held.iter_mut().rev() {
-            let _ = handle.unlock();
+        for (bucket, mut handle) in std::mem::take(&mut self.held).into_iter().rev() {
+            if handle.unlock().is_ok() && !self.is_spoilt {
+                self.store.keep(layout::guard(bucket), handle);
+            }
         }
-        self.held.clear();
         self.store.procs.hold_stop_signals(false);
     }
 }

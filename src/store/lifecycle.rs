@@ -262,9 +262,13 @@ impl Store {
         let dependents = match &task.outcome {
             Some(outcome) => {
                 let day = outcome.completed_at.day();
-                self.make_dir(&layout::done_day(&day))?;
                 self.leave_parked(task.id)?;
-                self.rename(&result, &layout::done(&day, task.id))?;
+                let done = layout::done(&day, task.id);
+                if !self.rename(&result, &done)? {
+                    // The first one of its day, or one that has moved already.
+                    self.make_dir(&layout::done_day(&day))?;
+                    self.rename(&result, &done)?;
+                }
                 self.leave_pending(task)?;
                 self.drop_key(task)?;
                 self.drop_hints(task)?;
@@ -297,8 +301,9 @@ impl Store {
     fn leave_parked(&self, id: TaskId) -> Result<()> {
         if self.unlink(&layout::parked(id))? {
             self.sync_parked(id)?;
+            self.sweep_parked(id)?;
         }
-        self.sweep_parked(id)
+        Ok(())
     }
 
     pub(crate) fn drop_hints(&self, task: &Task) -> Result<()> {

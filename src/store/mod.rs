@@ -10,6 +10,7 @@ mod error;
 pub(crate) mod events;
 mod guard;
 mod inspect;
+mod kept;
 mod layout;
 mod lifecycle;
 mod locks;
@@ -66,7 +67,7 @@ pub struct Store {
     pub(crate) me: Identity,
     pub(crate) uid: u32,
     pub(crate) turn: turn::Turn,
-    pub(crate) journal: events::Journal,
+    pub(crate) kept: kept::Kept,
     /// How many records the folder of a lane holds.
     pub(crate) lane_holds: usize,
 }
@@ -82,7 +83,7 @@ impl Store {
             me,
             uid,
             turn: turn::Turn::default(),
-            journal: events::Journal::default(),
+            kept: kept::Kept::default(),
             lane_holds: pending::LANE_HOLDS,
         }
     }

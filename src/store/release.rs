@@ -96,6 +96,26 @@ impl Store {
         Ok(true)
     }
 
+    /// Releases what a task was granted, in the reverse of the order given, by its supervisor, which knows in which slots
+    /// that is. Where something else is found there, by a look at the whole lane. The caller holds the task's
+    /// `supervisor.lock`, and the task's tree is dead. Idempotent.
+    pub fn release_grants(&self, task: TaskId, grants: &[Grant]) -> Result<Vec<Break>> {
+        let mut released = Vec::new();
+        for grant in grants.iter().rev() {
+            let stem = grant.lane.stem();
+            let guards = self.enter_patiently(&grant.lane)?;
+            let sidecar = self.read_sidecar(&layout::sidecar(&stem, grant.slot))?;
+            if sidecar.record().and_then(|record| record.lock_id.as_ref()) == Some(&grant.lock_id.0) {
+                self.remove_lock(&stem, grant.slot)?;
+                released.push(given_back(task, &grant.lane, grant.slot, grant.lock_id.0.clone()));
+                continue;
+            }
+            drop(guards);
+            released.extend(self.release_task(task, std::slice::from_ref(&grant.lane))?);
+        }
+        Ok(released)
+    }
+
     /// Releases every lock that a task holds in `lanes`, in the reverse of the order given. The caller holds the task's
     /// `supervisor.lock`, and the task's tree is dead. Idempotent.
     pub fn release_task(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Break>> {
@@ -105,14 +125,7 @@ impl Store {
             let mut guards = None;
             for (slot, lock_id) in self.slots_of(task, lane, &locks, &mut guards)? {
                 self.remove_lock(&lane.stem(), slot)?;
-                released.push(Break {
-                    lane: lane.clone(),
-                    slot,
-                    lock_id: Some(lock_id),
-                    holder: Some(task.to_string()),
-                    why: None,
-                    age_ms: 0,
-                });
+                released.push(given_back(task, lane, slot, lock_id));
             }
         }
         Ok(released)
@@ -144,8 +157,17 @@ impl Store {
         Ok(grants)
     }
 
-    /// The slots of `lane` that a task holds, with their lock ids; the guard stays entered in `guards`. A supervisor
-    /// never gives up on a busy guard. The listing of all locks may be older than that: nobody but the caller, who holds
+    /// Enters the guard of a lane. A supervisor never gives up on one that is busy.
+    fn enter_patiently(&self, lane: &LaneName) -> Result<Guards<'_>> {
+        loop {
+            match self.enter_guards(&[lane]) {
+                Err(StoreError::GuardBusy { .. }) => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// The slots of `lane` that a task holds, with their lock ids; the guard stays entered in `guards`. The listing of all locks may be older than that: nobody but the caller, who holds
     /// the task's `supervisor.lock`, takes locks for it.
     fn slots_of<'a>(
         &'a self,
@@ -154,13 +176,7 @@ impl Store {
         locks: &[Entry],
         guards: &mut Option<Guards<'a>>,
     ) -> Result<Vec<(u32, String)>> {
-        *guards = Some(loop {
-            match self.enter_guards(&[lane]) {
-                Ok(guards) => break guards,
-                Err(StoreError::GuardBusy { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        });
+        *guards = Some(self.enter_patiently(lane)?);
         let stem = lane.stem();
         let name = task.to_string();
         let mut found = Vec::new();
@@ -258,4 +274,9 @@ fn is_meant(view: &LockView, which: &Release) -> bool {
         Release::LockId(id) => view.lock_id() == Some(id),
         Release::Holder(name) => view.record().is_some_and(|record| record.is_held_by(name)),
     }
+}
+
+/// A lock as what its task gave back.
+fn given_back(task: TaskId, lane: &LaneName, slot: u32, lock_id: String) -> Break {
+    Break { lane: lane.clone(), slot, lock_id: Some(lock_id), holder: Some(task.to_string()), why: None, age_ms: 0 }
 }

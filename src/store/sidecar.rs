@@ -3,7 +3,8 @@
 use super::FORMAT_VERSION;
 use crate::model::judgement::Sidecar;
 use crate::model::{Fence, LaneName, LockKind, LockRecord, Timestamp};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// The largest sidecar read, in bytes.
 pub const MAX_SIDECAR_BYTES: u64 = 64 * 1024;
@@ -30,38 +31,58 @@ const KNOWN: [&str; 19] = [
     "borrowers",
 ];
 
+#[derive(Serialize)]
+struct SidecarFile<'a> {
+    v: u64,
+    user: Option<&'a str>,
+    lane: String,
+    lock_id: Option<&'a str>,
+    task_id: Option<&'a str>,
+    fence: Option<u64>,
+    acquired_at: Option<String>,
+    refreshed_at: Option<String>,
+    expires_at: Option<String>,
+    refreshed_boot_ms: Option<u64>,
+    ttl_ms: Option<u64>,
+    acquired_by_pid: Option<u32>,
+    pid_start: Option<u64>,
+    boot_id: Option<&'a str>,
+    host: Option<&'a str>,
+    pid_namespace: Option<u64>,
+    pid_watched: bool,
+    kind: &'a str,
+    borrowers: [(); 0],
+    #[serde(flatten)]
+    extra: Option<Map<String, Value>>,
+}
+
 /// The sidecar of a lock, one line.
-pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
+pub fn encode(lane: &LaneName, record: &LockRecord) -> serde_json::Result<Vec<u8>> {
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
-    let mut members: Map<String, Value> =
-        record.extra.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    let known = json!({
-        "v": FORMAT_VERSION,
-        "user": lane.is_user().then(|| lane.key().as_str()),
-        "lane": lane.to_string(),
-        "lock_id": record.lock_id,
-        "task_id": record.task_id,
-        "fence": record.fence.map(|fence| fence.0),
-        "acquired_at": time(record.acquired_at),
-        "refreshed_at": time(record.refreshed_at),
-        "expires_at": time(record.expires_at),
-        "refreshed_boot_ms": record.refreshed_boot_ms,
-        "ttl_ms": record.ttl_ms,
-        "acquired_by_pid": record.pid,
-        "pid_start": record.pid_start,
-        "boot_id": record.boot_id,
-        "host": record.host,
-        "pid_namespace": record.pid_namespace,
-        "pid_watched": record.pid_watched,
-        "kind": record.kind.word(),
-        "borrowers": [],
-    });
-    if let Value::Object(known) = known {
-        members.extend(known);
-    }
-    let mut bytes = Value::Object(members).to_string().into_bytes();
+    let mut bytes = serde_json::to_vec(&SidecarFile {
+        v: FORMAT_VERSION,
+        user: lane.is_user().then(|| lane.key().as_str()),
+        lane: lane.to_string(),
+        lock_id: record.lock_id.as_deref(),
+        task_id: record.task_id.as_deref(),
+        fence: record.fence.map(|fence| fence.0),
+        acquired_at: time(record.acquired_at),
+        refreshed_at: time(record.refreshed_at),
+        expires_at: time(record.expires_at),
+        refreshed_boot_ms: record.refreshed_boot_ms,
+        ttl_ms: record.ttl_ms,
+        acquired_by_pid: record.pid,
+        pid_start: record.pid_start,
+        boot_id: record.boot_id.as_deref(),
+        host: record.host.as_deref(),
+        pid_namespace: record.pid_namespace,
+        pid_watched: record.pid_watched,
+        kind: record.kind.word(),
+        borrowers: [],
+        extra: record.extra.as_deref().and_then(|text| serde_json::from_str(text).ok()),
+    })?;
     bytes.push(b'\n');
-    bytes
+    Ok(bytes)
 }
 
 /// Reads a sidecar. A record of one of luzia's kinds without its essential members is corrupt; in a record of another
@@ -157,7 +178,8 @@ mod tests {
     #[test]
     fn a_sidecar_reads_back() {
         let lane = LaneName::parse("user:alice").expect("a lane");
-        assert_eq!(decode(&encode(&lane, &record())), Sidecar::Whole(Box::new(record())));
+        let bytes = encode(&lane, &record()).expect("it is written");
+        assert_eq!(decode(&bytes), Sidecar::Whole(Box::new(record())));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The end of a run, in the order of `supervision.md`: result, `meta.json`, lanes (the user's last), record. Each step
 //! is idempotent; whoever comes next after a crash does the rest. The tree is dead before any of it begins.
 
+use crate::model::lock::Grant;
 use crate::model::{LaneName, Name, Task, TaskId};
 use crate::os::Handle;
 use crate::store::{Conductor, Ending, Event, Next, Store, StoreError};
@@ -26,7 +27,7 @@ pub struct Closed {
 /// Brings a recorded end to its end: outward record, lanes, place. The lock goes last.
 pub fn finish(store: &Store, ending: &Ending, lock: Box<dyn Handle>) -> Result<Finished, StoreError> {
     let closed = close_outside(store, &ending.task);
-    give_back(store, ending, closed.as_ref(), lock)
+    give_back(store, ending, closed.as_ref(), None, lock)
 }
 
 /// Closes the outward record. Its directory belongs to people and other programs: whatever is wrong there never holds a
@@ -40,15 +41,19 @@ pub fn close_outside(store: &Store, task: &Task) -> Option<Closed> {
     Some(Closed { conductor, place })
 }
 
-/// Gives the lanes back and puts the record where it belongs.
+/// Gives the lanes back, those of `grants` where they are known, and puts the record where it belongs.
 pub fn give_back(
     store: &Store,
     ending: &Ending,
     closed: Option<&Closed>,
+    grants: Option<&[Grant]>,
     lock: Box<dyn Handle>,
 ) -> Result<Finished, StoreError> {
     let task = &ending.task;
-    let released = store.release_task(task.id, &task.all_lanes())?;
+    let released = match grants {
+        Some(grants) => store.release_grants(task.id, grants)?,
+        None => store.release_task(task.id, &task.all_lanes())?,
+    };
     let threads = released.iter().filter(|lock| lock.lane.kind() == "thread").count();
     let lanes: Vec<String> = released.iter().map(|lock| lock.lane.to_string()).collect();
     let mut event = Event::of("released", task).with(json!({ "lanes": lanes, "threads": threads }));

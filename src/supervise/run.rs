@@ -60,10 +60,10 @@ fn run_found(
         None => store.adopt(id, &lanes)?,
     };
     if lanes.iter().any(|lane| grants.iter().all(|grant| grant.lane != *lane)) {
-        return end(store, &task, &Happened::NeverLaunched, None, found.lock).map(Some);
+        return end(store, &task, &Happened::NeverLaunched, None, None, found.lock).map(Some);
     }
     if let Some(request) = store.cancel_request(id)? {
-        return end(store, &task, &cancelled(request), None, found.lock).map(Some);
+        return end(store, &task, &cancelled(request), None, Some(&grants), found.lock).map(Some);
     }
     let mut spared = Vec::new();
     let (happened, ran_ms) = match launch(store, &mut task, &grants)? {
@@ -75,7 +75,7 @@ fn run_found(
         }
         Err(happened) => (happened, None),
     };
-    end(store, &task, &happened, ran_ms, found.lock).map(Some)
+    end(store, &task, &happened, ran_ms, Some(&grants), found.lock).map(Some)
 }
 
 fn cancelled(request: CancelRequest) -> Happened {
@@ -89,6 +89,7 @@ fn end(
     task: &Task,
     happened: &Happened,
     ran_ms: Option<u64>,
+    grants: Option<&[Grant]>,
     lock: Box<dyn Handle>,
 ) -> Result<Finished, StoreError> {
     let ending = Ending { task: conclude(task, happened, store.now(), ran_ms) };
@@ -111,7 +112,7 @@ fn end(
     let closed = close_outside(store, &ending.task);
     // The pass that our caller makes then gives it up.
     store.take_turn();
-    give_back(store, &ending, closed.as_ref(), lock)
+    give_back(store, &ending, closed.as_ref(), grants, lock)
 }
 
 /// Makes the outward directory, records the start durably, and launches the command.

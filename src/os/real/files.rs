@@ -13,6 +13,7 @@ use rustix::fs::{
 use rustix::io::{Errno, retry_on_intr};
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -229,10 +230,16 @@ impl Vfs for RealFiles {
 
     fn make_dir(&self, path: &str, mode: u32) -> io::Result<bool> {
         check(path)?;
-        let made = self.beneath.on_name(path, |dir, name| mkdirat(dir, name, bits(mode)));
-        match made {
+        let made = self.beneath.on_name(path, |dir, name| {
+            mkdirat(dir, name, bits(mode))?;
+            Ok(statat(dir, name, AtFlags::SYMLINK_NOFOLLOW))
+        });
+        let seen = match made {
             Err(Errno::EXIST) => return Ok(false),
             other => other.map_err(|error| fault(path, error))?,
+        };
+        if seen.is_ok_and(|stat| has_mode(&stat, mode)) {
+            return Ok(true);
         }
         match self.set_mode(path, mode) {
             // Somebody has removed it again for being empty; it was made all the same, and the caller finds out.
@@ -368,8 +375,9 @@ fn has_mode(stat: &Stat, mode: u32) -> bool {
 }
 
 fn entries(dir: BorrowedFd<'_>) -> io::Result<Option<Vec<Entry>>> {
-    let mut buffer = Vec::with_capacity(32 * 1024);
-    let mut reader = RawDir::new(dir, buffer.spare_capacity_mut());
+    // Not from the heap: to give so much back makes the C library tidy all of it up, each time.
+    let mut buffer = [const { MaybeUninit::uninit() }; 8 * 1024];
+    let mut reader = RawDir::new(dir, &mut buffer);
     let mut found = Vec::new();
     while let Some(next) = reader.next() {
         let entry = match next {

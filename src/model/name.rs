@@ -52,7 +52,7 @@ impl Name {
         encode(&self.0)
     }
 
-    /// The name an encoded form stands for; see [`decode`].
+    /// The name an encoded form stands for; `None` for a hashed form and for every spelling that [`encode`] does not make.
     pub fn decoded(encoded: &str) -> Option<Self> {
         // Most names are their own encoding.
         if !encoded.is_empty() && encoded.len() <= MAX_ENCODED_BYTES && is_plain(encoded) {
@@ -104,11 +104,6 @@ pub fn encode(name: &str) -> String {
     hashed
 }
 
-/// The name an encoded form stands for; `None` for a hashed form and for every spelling that [`encode`] does not make.
-pub fn decode(encoded: &str) -> Option<String> {
-    Name::decoded(encoded).map(|name| name.0)
-}
-
 /// Whether an encoded form is a hash, so that the name itself must be read from the record beside it.
 pub fn is_hashed(encoded: &str) -> bool {
     encoded.len() == 66
@@ -138,7 +133,7 @@ mod tests {
 
     fn check(name: &str, encoded: &str) {
         assert_eq!(encode(name), encoded);
-        assert_eq!(decode(encoded).as_deref(), Some(name));
+        assert_eq!(Name::decoded(encoded).as_ref().map(Name::as_str), Some(name));
     }
 
     #[test]
@@ -156,7 +151,7 @@ mod tests {
     #[test]
     fn other_spellings_of_a_name_are_not_decoded() {
         for wrong in ["=61", "=2E.", ".", "-x", "=3", "=", "=zz", "=h00", "a/b", ""] {
-            assert_eq!(decode(wrong), None, "{wrong}");
+            assert_eq!(Name::decoded(wrong), None, "{wrong}");
         }
     }
 
@@ -165,7 +160,7 @@ mod tests {
         let (a, b) = ("😀".repeat(64), "😀".repeat(65));
         assert!(is_hashed(&encode(&a)));
         assert_ne!(encode(&a), encode(&b));
-        assert_eq!(decode(&encode(&a)), None);
+        assert_eq!(Name::decoded(&encode(&a)), None);
         assert_eq!(encode(&"x".repeat(160)).len(), 160);
         assert!(is_hashed(&encode(&"x".repeat(161))));
     }
@@ -187,8 +182,8 @@ mod tests {
             prop_assert!(encoded.len() <= MAX_ENCODED_BYTES);
             prop_assert!(!encoded.starts_with(['.', '-']));
             prop_assert!(encoded.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-=".contains(&b)));
-            if !is_hashed(&encoded) && Name::new(&name).is_ok() {
-                prop_assert_eq!(decode(&encoded), Some(name));
+            if let (false, Ok(name)) = (is_hashed(&encoded), Name::new(&name)) {
+                prop_assert_eq!(Name::decoded(&encoded), Some(name));
             }
         }
     }

@@ -4,14 +4,18 @@
 use super::error::Result;
 use super::{FORMAT_VERSION, Store, layout};
 use crate::model::{LaneName, TaskId, Timestamp};
-use crate::os::Open;
+use crate::os::{Handle, Open};
 use serde::Serialize;
 use serde_json::Value;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How much of a day's events is read at once.
 const PART_BYTES: u64 = 256 * 1024;
 /// By how much an event may stand behind a later one: their writers took the time before they wrote.
 const OUT_OF_ORDER_MS: i64 = 60_000;
+
+/// The file to which this process wrote last, by its path, kept open.
+pub(crate) type Journal = Arc<Mutex<Option<(String, Box<dyn Handle>)>>>;
 
 /// One event, with what is known of it.
 #[derive(Clone, PartialEq, Debug)]
@@ -82,10 +86,15 @@ impl Store {
         let lines = events.filter_map(|event| encode(&event, now, boot_ms, self.me.pid).ok());
         let lines: String = lines.collect();
         let path = layout::events(&now.day());
-        let file = self.take_kept(&path);
-        if let Some(mut file) = file.or_else(|| self.vfs.open(&path, Open::Append(0o600)).ok().flatten()) {
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that was removed meanwhile has no name.
+        let is_in_use = |file: &dyn Handle| file.meta().is_ok_and(|meta| meta.links > 0);
+        if !journal.as_ref().is_some_and(|(open, file)| *open == path && is_in_use(&**file)) {
+            let file = self.vfs.open(&path, Open::Append(0o600)).ok().flatten();
+            *journal = file.map(|file| (path, file));
+        }
+        if let Some((_, file)) = &mut *journal {
             let _ = file.write_all(lines.as_bytes());
-            self.keep(path, file);
         }
     }
 

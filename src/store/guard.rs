@@ -17,13 +17,16 @@ const PAUSE_MOST_US: u64 = 3000;
 pub struct Guards<'a> {
     store: &'a Store,
     held: Vec<(u8, Box<dyn Handle>)>,
-    /// Whether one could not be written, and may claim later that it was.
-    is_spoilt: bool,
 }
 
 /// The guard of a lane: a hash of its name, so that it never changes.
 pub fn bucket(lane: &LaneName) -> u8 {
-    let [first, ..] = crc32fast::hash(lane.stem().as_bytes()).to_be_bytes();
+    bucket_of_stem(&lane.stem())
+}
+
+/// The same by the stem of its lock files.
+pub(crate) fn bucket_of_stem(lane_stem: &str) -> u8 {
+    let [first, ..] = crc32fast::hash(lane_stem.as_bytes()).to_be_bytes();
     first
 }
 
@@ -51,7 +54,7 @@ impl Store {
         buckets.dedup();
         // Also when there is none to enter: leaving lets them through again.
         self.procs.hold_stop_signals(true);
-        let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()), is_spoilt: false };
+        let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()) };
         for bucket in buckets {
             match self.try_guard(bucket)? {
                 Some(handle) => guards.held.push((bucket, handle)),
@@ -75,10 +78,7 @@ impl Store {
     fn try_guard(&self, bucket: u8) -> Result<Option<Box<dyn Handle>>> {
         let path = layout::guard(bucket);
         loop {
-            let mut handle = match self.take_kept(&path) {
-                Some(handle) => handle,
-                None => self.open_or_make(&path)?,
-            };
+            let mut handle = self.open_or_make(&path)?;
             if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
                 return Ok(None);
             }
@@ -103,8 +103,8 @@ impl Guards<'_> {
         self.held.is_empty()
     }
 
-    /// Takes the next fence of a lane. A guard that is new, or damaged, goes on past the clock, past every fence of the
-    /// lane that is to be seen, and past `seen`, of locks that were removed just now.
+    /// Takes the next fence of a lane. A guard that is new, or damaged, goes on past the clock, past every fence of its
+    /// lanes that is to be seen, and past `seen`, of locks that were removed just now.
     pub(crate) fn next_fence(&mut self, lane: &LaneName, seen: u64) -> Result<Fence> {
         let wanted = bucket(lane);
         let store = self.store;
@@ -115,22 +115,19 @@ impl Guards<'_> {
             .expect("the guard of the lane was entered");
         let path = layout::guard(wanted);
         let micros = u64::try_from(store.clock.now().0).unwrap_or(0).saturating_mul(1000);
-        let fallback = |_: &CounterFile| Ok(store.highest_fence(&lane.stem())?.max(micros).max(seen));
+        let fallback = |_: &CounterFile| Ok(store.highest_fence(wanted)?.max(micros).max(seen));
         let settle = || store.sync_dir(layout::GUARDS);
-        let taken = counter::take(handle.as_mut(), &path, &store.clock.boot_id(), 1, fallback, settle);
-        self.is_spoilt |= taken.is_err();
-        taken.map(Fence)
+        counter::take(handle.as_mut(), &path, &store.clock.boot_id(), 1, fallback, settle).map(Fence)
     }
 }
 
 impl Drop for Guards<'_> {
     fn drop(&mut self) {
         // An explicit unlock first: a child forked meanwhile may share the description, and closing would not be enough.
-        for (bucket, mut handle) in std::mem::take(&mut self.held).into_iter().rev() {
-            if handle.unlock().is_ok() && !self.is_spoilt {
-                self.store.keep(layout::guard(bucket), handle);
-            }
+        for (_, handle) in self.held.iter_mut().rev() {
+            let _ = handle.unlock();
         }
+        self.held.clear();
         self.store.procs.hold_stop_signals(false);
     }
 }

@@ -101,8 +101,8 @@ impl Store {
         request: &dyn Fn(&Task) -> Request,
         judge: Judge,
     ) -> Result<Claim> {
-        let Some(taken) = self.make_or_take_supervisor_lock(head.id)? else { return Ok(Claim::Lost) };
-        match self.claim_locked(head, taken, admit, request, judge)? {
+        let Some(lock) = self.take_supervisor_lock(head.id)? else { return Ok(Claim::Lost) };
+        match self.claim_locked(head, lock, admit, request, judge)? {
             (claim, None) => Ok(claim),
             (claim, Some(lock)) => {
                 // Nothing was claimed: the run folder goes again, so that an idle task leaves nothing behind.
@@ -116,7 +116,7 @@ impl Store {
     fn claim_locked(
         &self,
         head: &Head,
-        (lock, is_new): (Box<dyn Handle>, bool),
+        lock: Box<dyn Handle>,
         admit: &dyn Fn(&Task) -> bool,
         request: &dyn Fn(&Task) -> Request,
         judge: Judge,
@@ -138,10 +138,6 @@ impl Store {
         }
         if !admit(&task) {
             return Ok((Claim::Refused(Box::new(task)), Some(lock)));
-        }
-        if !is_new {
-            // A dead claim may have left locks in lanes that have room, where nobody would meet them.
-            self.release_task(id, &task.all_lanes())?;
         }
         let (grants, broken) = match self.acquire(&request(&task), judge)? {
             Acquired::Granted { grants, broken, .. } => (grants, broken),

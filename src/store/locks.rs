@@ -178,13 +178,17 @@ impl Store {
     }
 
     /// Decides under the guard what to do in one lane: take a free slot, break stale ones, refresh one's own, or give up.
-    /// Where there is room, only a lease looks at who is there, for it may be its own holder's.
     fn choose_slot(&self, need: &LaneNeed, locks: &[Entry], request: &Request, judge: Judge) -> Result<Chosen> {
         let stem = need.lane.stem();
         let occupied = slots_in(locks, &stem);
         let has_room = u32::try_from(occupied.len()).unwrap_or(u32::MAX) < need.limit;
         let mut choice = Choice { slot: free_slot(&occupied), breaks: Vec::new(), fence_seen: 0 };
-        if has_room && request.kind != LockKind::Lease {
+        let need_not_look = match request.kind {
+            LockKind::Process => has_room,
+            LockKind::Task => has_room && self.holds_other_tasks_only(&stem, &occupied, &request.holder),
+            _ => false,
+        };
+        if need_not_look {
             return Ok(Chosen::Take(choice));
         }
         let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };
@@ -214,6 +218,15 @@ impl Store {
             choice.slot = first.slot;
         }
         Ok(Chosen::Take(choice))
+    }
+
+    /// Whether all slots are held by other tasks than a holder, as their lock files say: then nothing is left there of a dead
+    /// claim of its own, and whichever of the tasks is dead, a pass meets it without its lock.
+    fn holds_other_tasks_only(&self, stem: &str, slots: &[u32], holder: &str) -> bool {
+        slots.iter().all(|slot| {
+            let named = self.task_in_lock_file(&layout::lock_file(stem, *slot));
+            matches!(named, Ok(Some(task)) if task.to_string() != holder)
+        })
     }
 
     /// How an existing lock stands towards a request.

@@ -2,7 +2,7 @@
 //! Changes nothing.
 
 use super::error::{Result, StoreError};
-use super::guard::{Guards, bucket};
+use super::guard::{Guards, bucket, bucket_of_stem};
 use super::{Store, layout, sidecar};
 use crate::model::judgement::{Evidence, Judge, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::lane::split_slot_stem;
@@ -96,11 +96,11 @@ impl Store {
         Ok(slots_in(&self.list(layout::LOCKS)?, lane_stem))
     }
 
-    /// The highest fence among the locks of a lane; 0 where there is none. The caller is in the guard.
-    pub(crate) fn highest_fence(&self, lane_stem: &str) -> Result<u64> {
+    /// The highest fence among the locks of all lanes of a guard; 0 where there is none. The caller is in the guard.
+    pub(crate) fn highest_fence(&self, guard: u8) -> Result<u64> {
         let mut highest = 0;
-        for slot in self.occupied_slots(lane_stem)? {
-            let sidecar = self.read_sidecar(&layout::sidecar(lane_stem, slot))?;
+        for (stem, slot) in self.lock_stems()?.into_iter().filter(|(stem, _)| bucket_of_stem(stem) == guard) {
+            let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
             highest = highest.max(sidecar.record().and_then(|record| record.fence).map_or(0, |fence| fence.0));
         }
         Ok(highest)

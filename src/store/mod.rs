@@ -10,7 +10,6 @@ mod error;
 pub(crate) mod events;
 mod guard;
 mod inspect;
-mod kept;
 mod layout;
 mod lifecycle;
 mod locks;
@@ -67,7 +66,7 @@ pub struct Store {
     pub(crate) me: Identity,
     pub(crate) uid: u32,
     pub(crate) turn: turn::Turn,
-    pub(crate) kept: kept::Kept,
+    pub(crate) journal: events::Journal,
     /// How many records the folder of a lane holds.
     pub(crate) lane_holds: usize,
 }
@@ -83,7 +82,7 @@ impl Store {
             me,
             uid,
             turn: turn::Turn::default(),
-            kept: kept::Kept::default(),
+            journal: events::Journal::default(),
             lane_holds: pending::LANE_HOLDS,
         }
     }

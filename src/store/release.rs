@@ -9,7 +9,7 @@ use super::{Store, layout};
 use crate::model::judgement::{Judge, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
-use crate::model::{Fence, LaneName, LockId, LockKind, TaskId};
+use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, TaskId};
 use crate::os::{Entry, Handle};
 
 /// What a clean-up did, or would do.
@@ -105,7 +105,12 @@ impl Store {
             let stem = grant.lane.stem();
             let guards = self.enter_patiently(&grant.lane)?;
             let sidecar = self.read_sidecar(&layout::sidecar(&stem, grant.slot))?;
-            if sidecar.record().and_then(|record| record.lock_id.as_ref()) == Some(&grant.lock_id.0) {
+            let is_ours = |record: &LockRecord| {
+                record.kind == LockKind::Task
+                    && record.lock_id.as_ref() == Some(&grant.lock_id.0)
+                    && record.fence == Some(grant.fence)
+            };
+            if sidecar.record().is_some_and(is_ours) {
                 self.remove_lock(&stem, grant.slot)?;
                 released.push(given_back(task, &grant.lane, grant.slot, grant.lock_id.0.clone()));
                 continue;

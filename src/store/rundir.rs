@@ -90,27 +90,26 @@ pub(crate) fn decode_cancel(bytes: &[u8]) -> CancelRequest {
 impl Store {
     /// Takes the right to act for a task: its `supervisor.lock`. `None` while somebody else has it.
     pub fn take_supervisor_lock(&self, id: TaskId) -> Result<Option<Box<dyn Handle>>> {
-        Ok(self.make_or_take_supervisor_lock(id)?.map(|(handle, _)| handle))
-    }
-
-    /// The same, and whether it was made: then nobody acted for the task before, as far as this folder can tell.
-    pub(crate) fn make_or_take_supervisor_lock(&self, id: TaskId) -> Result<Option<(Box<dyn Handle>, bool)>> {
         let path = layout::run_file(id, SUPERVISOR_LOCK);
         loop {
             let opened = match self.vfs.open(&path, Open::Existing) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
                 other => other.map_err(StoreError::io("open", &path))?,
             };
-            let is_new = opened.is_none();
-            let made = if is_new { self.create_supervisor_lock(id, &path)? } else { None };
-            let Some(mut handle) = opened.or(made) else { continue };
+            let mut handle = match opened {
+                Some(handle) => handle,
+                None => match self.create_supervisor_lock(id, &path)? {
+                    Some(handle) => handle,
+                    None => continue,
+                },
+            };
             if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
                 return Ok(None);
             }
             // Its last holder removes the file while it holds the lock; a lock on a removed file is worth nothing.
             let mine = handle.meta().map_err(StoreError::io("look at", &path))?;
             if mine.links > 0 && self.meta(&path)?.is_some_and(|meta| meta.ident == mine.ident) {
-                return Ok(Some((handle, is_new)));
+                return Ok(Some(handle));
             }
         }
     }

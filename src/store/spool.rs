@@ -137,10 +137,8 @@ impl Store {
 
     /// Tells whoever watches that there is something to do. Never relied on.
     pub fn ring(&self) {
-        let wake = self.take_kept(layout::WAKE);
-        if let Some(mut wake) = wake.or_else(|| self.vfs.open(layout::WAKE, Open::Existing).ok().flatten()) {
+        if let Ok(Some(mut wake)) = self.vfs.open(layout::WAKE, Open::Existing) {
             let _ = wake.write_at_start(b"\n");
-            self.keep(layout::WAKE.to_owned(), wake);
         }
     }
 

@@ -29,15 +29,12 @@ impl Store {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut turn) = turn {
             // In words, because a process that was started meanwhile may have a copy of the descriptor for an instant.
-            if turn.unlock().is_ok() {
-                self.keep(layout::TURN.to_owned(), turn);
-            }
+            let _ = turn.unlock();
         }
     }
 
     fn wait_for_turn(&self) -> Option<Box<dyn Handle>> {
-        let kept = self.take_kept(layout::TURN);
-        let mut turn = kept.or_else(|| self.open_or_make(layout::TURN).ok())?;
+        let mut turn = self.open_or_make(layout::TURN).ok()?;
         let begin = self.clock.boot_ms();
         let mut pause_us = PAUSE_FIRST_US;
         while !turn.try_lock(false).ok()? {

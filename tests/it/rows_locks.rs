@@ -7,4 +7,5 @@ mod foreign;
 mod leases;
 mod listed;
 mod names;
+mod room;
 mod stale;

@@ -26,7 +26,7 @@ pub struct RealProcesses;
 impl Processes for RealProcesses {
     fn me(&self) -> Identity {
         static ME: OnceLock<Identity> = OnceLock::new();
-        ME.get_or_init(|| identity_of(getpid())).clone()
+        ME.get_or_init(own_identity).clone()
     }
 
     fn uid(&self) -> u32 {
@@ -127,10 +127,10 @@ pub(super) fn number(signal: Signal) -> Number {
     }
 }
 
-/// Who a process is that cannot have gone yet: this one, or a child that was not waited for. Where /proc shows nothing
-/// the start time is 0; nothing can be probed there either, so it is never compared.
-pub(super) fn identity_of(pid: Pid) -> Identity {
-    let pid = pid.as_raw_nonzero().get().unsigned_abs();
+/// Who this process is. Where /proc shows nothing the start time is 0; nothing can be probed there either, so it is never
+/// compared.
+fn own_identity() -> Identity {
+    let pid = getpid().as_raw_nonzero().get().unsigned_abs();
     Identity { pid, start: procfs::stat(pid).map_or(0, |stat| stat.start), boot_id: procfs::boot_id().to_owned() }
 }
 

@@ -1,6 +1,7 @@
 //! The JSON beside a lock file. Reads what other programs write with patience; writes the fields of the contract.
 
 use super::FORMAT_VERSION;
+use super::object::Members;
 use crate::model::judgement::Sidecar;
 use crate::model::{Fence, LaneName, LockKind, LockRecord, Timestamp};
 use serde::Serialize;
@@ -88,32 +89,30 @@ pub fn encode(lane: &LaneName, record: &LockRecord) -> serde_json::Result<Vec<u8
 /// Reads a sidecar. A record of one of luzia's kinds without its essential members is corrupt; in a record of another
 /// program, a member of the wrong type counts as absent.
 pub fn decode(bytes: &[u8]) -> Sidecar {
-    let Ok(Value::Object(mut members)) = serde_json::from_slice::<Value>(bytes) else {
+    let Ok(mut members) = Members::read(bytes) else {
         return Sidecar::Corrupt;
     };
-    if members.get("v").and_then(Value::as_u64).is_some_and(|version| version > FORMAT_VERSION) {
+    let found = &mut members;
+    if number(found, "v").is_some_and(|version| version > FORMAT_VERSION) {
         return Sidecar::Newer;
     }
-    let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
-    let number = |name: &str| members.get(name).and_then(Value::as_u64);
-    let moment = |name: &str| members.get(name).and_then(time);
-    let kind = text("kind").map_or(LockKind::Foreign, |word| LockKind::parse(&word));
+    let kind = text(found, "kind").map_or(LockKind::Foreign, |word| LockKind::parse(&word));
     let mut record = LockRecord {
-        lane: text("lane").and_then(|lane| LaneName::parse(&lane).ok()),
-        lock_id: text("lock_id"),
-        task_id: text("task_id"),
-        fence: number("fence").map(Fence),
-        acquired_at: moment("acquired_at"),
-        refreshed_at: moment("refreshed_at"),
-        expires_at: moment("expires_at"),
-        refreshed_boot_ms: number("refreshed_boot_ms"),
-        ttl_ms: number("ttl_ms"),
-        pid: number("acquired_by_pid").and_then(plausible_pid),
-        pid_start: number("pid_start"),
-        boot_id: text("boot_id"),
-        host: text("host"),
-        pid_namespace: number("pid_namespace"),
-        pid_watched: members.get("pid_watched").and_then(Value::as_bool).unwrap_or(false),
+        lane: text(found, "lane").and_then(|lane| LaneName::parse(&lane).ok()),
+        lock_id: text(found, "lock_id"),
+        task_id: text(found, "task_id"),
+        fence: number(found, "fence").map(Fence),
+        acquired_at: moment(found, "acquired_at"),
+        refreshed_at: moment(found, "refreshed_at"),
+        expires_at: moment(found, "expires_at"),
+        refreshed_boot_ms: number(found, "refreshed_boot_ms"),
+        ttl_ms: number(found, "ttl_ms"),
+        pid: number(found, "acquired_by_pid").and_then(plausible_pid),
+        pid_start: number(found, "pid_start"),
+        boot_id: text(found, "boot_id"),
+        host: text(found, "host"),
+        pid_namespace: number(found, "pid_namespace"),
+        pid_watched: found.take("pid_watched").and_then(|value| value.as_bool()).unwrap_or(false),
         kind,
         extra: None,
     };
@@ -122,9 +121,23 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
     if kind != LockKind::Foreign && !is_whole {
         return Sidecar::Corrupt;
     }
-    members.retain(|name, _| !KNOWN.contains(&name.as_str()));
-    record.extra = (!members.is_empty()).then(|| Value::Object(members).to_string());
+    record.extra = members.rest(&KNOWN);
     Sidecar::Whole(Box::new(record))
+}
+
+fn text(members: &mut Members, name: &str) -> Option<String> {
+    match members.take(name) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn number(members: &mut Members, name: &str) -> Option<u64> {
+    members.take(name)?.as_u64()
+}
+
+fn moment(members: &mut Members, name: &str) -> Option<Timestamp> {
+    time(&members.take(name)?)
 }
 
 /// A pid that may belong to a process; 0, 1 and what no kernel gives are nobody's.
@@ -191,6 +204,15 @@ mod tests {
         assert_eq!((read.kind, read.pid), (LockKind::Foreign, None));
         assert_eq!(read.acquired_at, Timestamp::parse("2024-01-09T15:30:45.123Z"));
         assert_eq!(read.expires_at, Some(Timestamp(1_704_817_845_500)));
+    }
+
+    #[test]
+    fn of_two_members_with_one_name_the_last_counts() {
+        let twice = br#"{"x":1,"lock_id":"a","pid_start":5,"y":2,"lock_id":"b","pid_start":"no","x":3,"task_id":7}"#;
+        let sidecar = decode(twice);
+        let read = sidecar.record().expect("it reads");
+        assert_eq!((read.lock_id.as_deref(), read.pid_start, read.task_id.as_deref()), (Some("b"), None, None));
+        assert_eq!(read.extra.as_deref(), Some(r#"{"x":3,"y":2}"#));
     }
 
     #[test]

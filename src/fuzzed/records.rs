@@ -80,7 +80,7 @@ pub fn sidecar(bytes: &[u8]) {
     let lane = record.lane.clone().unwrap_or_else(LaneName::global);
     let mut same = record;
     same.lane = Some(lane.clone());
-    let written = store::sidecar::encode(&lane, &same).expect("it is written");
+    let written = store::sidecar::encode(&lane, &same);
     assert_eq!(store::sidecar::decode(&written), Sidecar::Whole(same), "{}", text(&written));
 }
 
@@ -127,7 +127,7 @@ pub fn event(bytes: &[u8]) {
     let said = text(bytes);
     let at = Timestamp(i64::try_from(bytes.len()).expect("a length").saturating_mul(997_003)).min(Timestamp::LAST);
     let event = Event { task: Some(TaskId(7)), user: Some(said.clone()), ..Event::new("test") };
-    let line = events::encode(&event.saying(said.clone()).with(said.clone().into()), at, 5, 6).expect("it is written");
+    let line = events::encode(&event.saying(said.clone()).with(said.clone().into()), at, 5, 6);
     assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "one line");
     let read = events::decode(line.trim_end().as_bytes()).expect("it reads");
     assert_eq!((read.at, &read.line["user"], &read.line["message"]), (at, &said.clone().into(), &said.clone().into()));

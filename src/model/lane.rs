@@ -2,7 +2,6 @@
 
 use super::name::{Name, NameError};
 use super::task::TaskId;
-use std::borrow::Cow;
 use std::fmt;
 
 /// Lanes that exist without configuration; as a bare word they mean the lane, not a user (contract, section 4).
@@ -13,7 +12,7 @@ pub const MAX_KIND_BYTES: usize = 64;
 /// The name of a lane: a kind of `[a-z][a-z0-9-]*` and a key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LaneName {
-    kind: Cow<'static, str>,
+    kind: String,
     key: Name,
 }
 
@@ -34,7 +33,7 @@ impl LaneName {
         let head = kind.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
         let tail = kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         if head && tail && kind.len() <= MAX_KIND_BYTES {
-            Ok(Self { kind: if kind == "user" { "user".into() } else { kind.to_owned().into() }, key })
+            Ok(Self { kind: kind.to_owned(), key })
         } else {
             Err(LaneError::Kind(kind.chars().take(80).collect()))
         }
@@ -90,12 +89,12 @@ impl LaneName {
 
     /// Whether tasks are ordered by this lane: users, threads and sessions keep the order in which work was given.
     pub fn is_key_lane(&self) -> bool {
-        matches!(&*self.kind, "user" | "thread" | "session")
+        matches!(self.kind.as_str(), "user" | "thread" | "session")
     }
 
     /// The lane as part of a file name: `<kind>_<encoded key>`. The first `_` ends the kind.
     pub fn stem(&self) -> String {
-        [&*self.kind, "_", &self.key.encoded()].concat()
+        [self.kind.as_str(), "_", &self.key.encoded()].concat()
     }
 
     /// The lane a stem stands for; `None` when the key is hashed or the stem is not one of ours.

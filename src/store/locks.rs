@@ -385,7 +385,7 @@ impl Store {
     pub(crate) fn write_sidecar(&self, lane: &LaneName, slot: u32, record: &LockRecord, durable: bool) -> Result<()> {
         let stem = lane.stem();
         let tmp = layout::sidecar_tmp(&stem, slot);
-        let bytes = sidecar::encode(lane, record).map_err(|error| StoreError::corrupt(&tmp, error.to_string()))?;
+        let bytes = sidecar::encode(lane, record);
         let mut file = self.write_whole(&tmp, Open::Truncate(0o644), &bytes)?;
         if durable {
             file.sync_data().map_err(StoreError::io("sync", &tmp))?;

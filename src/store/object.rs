@@ -2,7 +2,6 @@
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
-use serde_json::{Map, Value};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -43,51 +42,4 @@ pub(super) fn text(bytes: &[u8]) -> serde_json::Result<&str> {
 /// Reads a member that is an object, or null.
 pub(super) fn member<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Option::<Object<T>>::deserialize(from).map(|member| member.map(|object| object.0))
-}
-
-/// The members of an object of few members: to look at each of them is cheaper than a table of them. Of members with one
-/// name the last counts.
-pub(super) struct Members(Vec<(String, Value)>);
-
-impl Members {
-    /// Reads a document that is one object.
-    pub fn read(bytes: &[u8]) -> serde_json::Result<Self> {
-        serde_json::from_slice(bytes)
-    }
-
-    /// Takes a member out.
-    pub fn take(&mut self, name: &str) -> Option<Value> {
-        let at = self.0.iter().rposition(|(known, _)| known == name)?;
-        Some(self.0.remove(at).1)
-    }
-
-    /// What is left, but for some names; as text, if there is anything.
-    pub fn rest(self, but: &[&str]) -> Option<String> {
-        let rest: Map<String, Value> = self.0.into_iter().filter(|(name, _)| !but.contains(&name.as_str())).collect();
-        (!rest.is_empty()).then(|| Value::Object(rest).to_string())
-    }
-}
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(MembersVisitor)
-    }
-}
-
-struct MembersVisitor;
-
-impl<'de> Visitor<'de> for MembersVisitor {
-    type Value = Members;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-        let mut members = Vec::with_capacity(24);
-        while let Some(member) = map.next_entry()? {
-            members.push(member);
-        }
-        Ok(Members(members))
-    }
 }

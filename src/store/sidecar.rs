@@ -1,36 +1,17 @@
 //! The JSON beside a lock file. Reads what other programs write with patience; writes the fields of the contract.
 
 use super::FORMAT_VERSION;
-use super::object::Members;
 use crate::model::judgement::Sidecar;
 use crate::model::{Fence, LaneName, LockKind, LockRecord, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// The largest sidecar read, in bytes.
 pub const MAX_SIDECAR_BYTES: u64 = 64 * 1024;
 
-const KNOWN: [&str; 19] = [
-    "v",
-    "user",
-    "lane",
-    "lock_id",
-    "task_id",
-    "fence",
-    "acquired_at",
-    "refreshed_at",
-    "expires_at",
-    "refreshed_boot_ms",
-    "ttl_ms",
-    "acquired_by_pid",
-    "pid_start",
-    "boot_id",
-    "host",
-    "pid_namespace",
-    "pid_watched",
-    "kind",
-    "borrowers",
-];
+/// What a sidecar holds, while it is read. Of members with one name the last counts.
+type Members = BTreeMap<String, Value>;
 
 #[derive(Serialize)]
 struct SidecarFile<'a> {
@@ -58,7 +39,7 @@ struct SidecarFile<'a> {
 }
 
 /// The sidecar of a lock, one line.
-pub fn encode(lane: &LaneName, record: &LockRecord) -> serde_json::Result<Vec<u8>> {
+pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
     let mut bytes = serde_json::to_vec(&SidecarFile {
         v: FORMAT_VERSION,
@@ -81,15 +62,16 @@ pub fn encode(lane: &LaneName, record: &LockRecord) -> serde_json::Result<Vec<u8
         kind: record.kind.word(),
         borrowers: [],
         extra: record.extra.as_deref().and_then(|text| serde_json::from_str(text).ok()),
-    })?;
+    })
+    .expect("text keys and plain values make JSON");
     bytes.push(b'\n');
-    Ok(bytes)
+    bytes
 }
 
 /// Reads a sidecar. A record of one of luzia's kinds without its essential members is corrupt; in a record of another
 /// program, a member of the wrong type counts as absent.
 pub fn decode(bytes: &[u8]) -> Sidecar {
-    let Ok(mut members) = Members::read(bytes) else {
+    let Ok(mut members) = serde_json::from_slice::<Members>(bytes) else {
         return Sidecar::Corrupt;
     };
     let found = &mut members;
@@ -112,7 +94,7 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
         boot_id: text(found, "boot_id"),
         host: text(found, "host"),
         pid_namespace: number(found, "pid_namespace"),
-        pid_watched: found.take("pid_watched").and_then(|value| value.as_bool()).unwrap_or(false),
+        pid_watched: found.remove("pid_watched").and_then(|value| value.as_bool()).unwrap_or(false),
         kind,
         extra: None,
     };
@@ -121,23 +103,25 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
     if kind != LockKind::Foreign && !is_whole {
         return Sidecar::Corrupt;
     }
-    record.extra = members.rest(&KNOWN);
+    // Those that say what others say, or nothing yet.
+    members.retain(|name, _| !matches!(name.as_str(), "user" | "borrowers"));
+    record.extra = (!members.is_empty()).then(|| Value::from_iter(members).to_string());
     Sidecar::Whole(Box::new(record))
 }
 
 fn text(members: &mut Members, name: &str) -> Option<String> {
-    match members.take(name) {
+    match members.remove(name) {
         Some(Value::String(text)) => Some(text),
         _ => None,
     }
 }
 
 fn number(members: &mut Members, name: &str) -> Option<u64> {
-    members.take(name)?.as_u64()
+    members.remove(name)?.as_u64()
 }
 
 fn moment(members: &mut Members, name: &str) -> Option<Timestamp> {
-    time(&members.take(name)?)
+    time(&members.remove(name)?)
 }
 
 /// A pid that may belong to a process; 0, 1 and what no kernel gives are nobody's.
@@ -191,7 +175,7 @@ mod tests {
     #[test]
     fn a_sidecar_reads_back() {
         let lane = LaneName::parse("user:alice").expect("a lane");
-        let bytes = encode(&lane, &record()).expect("it is written");
+        let bytes = encode(&lane, &record());
         assert_eq!(decode(&bytes), Sidecar::Whole(Box::new(record())));
     }
 

@@ -148,7 +148,7 @@ impl Store {
         match self.rename(&path, &layout::running(id)) {
             Ok(true) => {}
             lost => {
-                self.release_task(id, &task.all_lanes())?;
+                self.release_task(id, &task.all_lanes(), &grants)?;
                 lost?;
                 return Ok((Claim::Lost, Some(lock)));
             }
@@ -178,7 +178,7 @@ impl Store {
     /// Gives a claim up: releases the lanes and puts the record back in its old place.
     pub fn unclaim(&self, claimed: Claimed) -> Result<()> {
         let task = &claimed.task;
-        self.release_task(task.id, &task.all_lanes())?;
+        self.release_task(task.id, &task.all_lanes(), &claimed.grants)?;
         self.mark_order(task)?;
         self.publish_pending(&layout::running(task.id), task)?;
         self.remove_run_dir(task.id)?;

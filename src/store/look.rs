@@ -307,13 +307,17 @@ impl Store {
 
     /// The task that the content of a lock file, `<lock_id> <fence>`, names.
     pub(crate) fn task_in_lock_file(&self, lock_path: &str) -> Result<Option<TaskId>> {
+        Ok(self.named_in_lock_file(lock_path)?.map(|(task, _)| task))
+    }
+
+    /// The same with the lock id.
+    pub(crate) fn named_in_lock_file(&self, lock_path: &str) -> Result<Option<(TaskId, String)>> {
         let Some(mut handle) = self.open(lock_path, Open::ReadOnly)? else { return Ok(None) };
         let bytes = handle.read_all(4096).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let lock_id = text.split(' ').next().unwrap_or_default();
-        Ok(lock_id
-            .rsplit_once('_')
-            .and_then(|(task, _)| task.starts_with("task_").then(|| TaskId::parse(task)).flatten()))
+        let holder = lock_id.rsplit_once('_').map(|(holder, _)| holder).filter(|holder| holder.starts_with("task_"));
+        Ok(holder.and_then(TaskId::parse).map(|task| (task, lock_id.to_owned())))
     }
 
     /// Whether somebody holds a kernel lock on a file. Taken for an instant, shared, so that two lookers do not disturb

@@ -4,13 +4,13 @@
 use super::error::{Result, StoreError};
 use super::guard::Guards;
 use super::locks::{Break, Release, Released, broken};
-use super::look::{Limits, LockView, slots_in};
+use super::look::{Limits, LockView};
 use super::{Store, layout};
 use crate::model::judgement::{Judge, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, TaskId};
-use crate::os::{Entry, Handle};
+use crate::os::Handle;
 
 /// What a clean-up did, or would do.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -96,41 +96,17 @@ impl Store {
         Ok(true)
     }
 
-    /// Releases what a task was granted, in the reverse of the order given, by its supervisor, which knows in which slots
-    /// that is. Where something else is found there, by a look at the whole lane. The caller holds the task's
-    /// `supervisor.lock`, and the task's tree is dead. Idempotent.
-    pub fn release_grants(&self, task: TaskId, grants: &[Grant]) -> Result<Vec<Break>> {
+    /// Releases every lock that a task holds in `lanes`, in the reverse of the order given. `known` is what its claim was
+    /// granted, as far as the caller knows it: a lane in which that still stands is looked at no further. The caller holds
+    /// the task's `supervisor.lock`, and the task's tree is dead. Idempotent.
+    pub fn release_task(&self, task: TaskId, lanes: &[LaneName], known: &[Grant]) -> Result<Vec<Break>> {
         let mut released = Vec::new();
-        for grant in grants.iter().rev() {
-            let stem = grant.lane.stem();
-            let guards = self.enter_patiently(&grant.lane)?;
-            let sidecar = self.read_sidecar(&layout::sidecar(&stem, grant.slot))?;
-            let is_ours = |record: &LockRecord| {
-                record.kind == LockKind::Task
-                    && record.lock_id.as_ref() == Some(&grant.lock_id.0)
-                    && record.fence == Some(grant.fence)
-            };
-            if sidecar.record().is_some_and(is_ours) {
-                self.remove_lock(&stem, grant.slot)?;
-                released.push(given_back(task, &grant.lane, grant.slot, grant.lock_id.0.clone()));
-                continue;
-            }
-            drop(guards);
-            released.extend(self.release_task(task, std::slice::from_ref(&grant.lane))?);
-        }
-        Ok(released)
-    }
-
-    /// Releases every lock that a task holds in `lanes`, in the reverse of the order given. The caller holds the task's
-    /// `supervisor.lock`, and the task's tree is dead. Idempotent.
-    pub fn release_task(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Break>> {
-        let mut released = Vec::new();
-        let locks = self.list(layout::LOCKS)?;
         for lane in lanes.iter().rev() {
-            let mut guards = None;
-            for (slot, lock_id) in self.slots_of(task, lane, &locks, &mut guards)? {
+            let _guards = self.enter_patiently(lane)?;
+            for (slot, lock_id) in self.slots_of(task, lane, known)? {
                 self.remove_lock(&lane.stem(), slot)?;
-                released.push(given_back(task, lane, slot, lock_id));
+                let (lane, holder) = (lane.clone(), Some(task.to_string()));
+                released.push(Break { lane, slot, lock_id: Some(lock_id), holder, why: None, age_ms: 0 });
             }
         }
         Ok(released)
@@ -139,10 +115,9 @@ impl Store {
     /// Writes this process into every sidecar of a task, and gives the task's grants. The caller holds `supervisor.lock`.
     pub fn adopt(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>> {
         let mut grants = Vec::with_capacity(lanes.len());
-        let locks = self.list(layout::LOCKS)?;
         for lane in lanes {
-            let mut guards = None;
-            for (slot, _) in self.slots_of(task, lane, &locks, &mut guards)? {
+            let _guards = self.enter_patiently(lane)?;
+            for (slot, _) in self.slots_of(task, lane, &[])? {
                 let path = layout::sidecar(&lane.stem(), slot);
                 let sidecar = self.read_sidecar(&path)?;
                 let Some(record) = sidecar.record() else { continue };
@@ -172,43 +147,38 @@ impl Store {
         }
     }
 
-    /// The slots of `lane` that a task holds, with their lock ids; the guard stays entered in `guards`. The listing of all locks may be older than that: nobody but the caller, who holds
-    /// the task's `supervisor.lock`, takes locks for it.
-    fn slots_of<'a>(
-        &'a self,
-        task: TaskId,
-        lane: &LaneName,
-        locks: &[Entry],
-        guards: &mut Option<Guards<'a>>,
-    ) -> Result<Vec<(u32, String)>> {
-        *guards = Some(self.enter_patiently(lane)?);
+    /// The slots of `lane` that a task holds, with their lock ids: that of a `known` grant alone where it still stands. The
+    /// caller is in the lane's guard.
+    fn slots_of(&self, task: TaskId, lane: &LaneName, known: &[Grant]) -> Result<Vec<(u32, String)>> {
         let stem = lane.stem();
-        let name = task.to_string();
-        let mut found = Vec::new();
-        for slot in slots_in(locks, &stem) {
-            let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
-            let of_task = sidecar
-                .record()
-                .filter(|record| record.kind == LockKind::Task && record.task_id.as_deref() == Some(name.as_str()));
-            match (of_task, self.names_task(&stem, slot, task, sidecar.record().is_none())?) {
-                (Some(record), _) => found.push((slot, record.lock_id.clone().unwrap_or_default())),
-                (None, Some(lock_id)) => found.push((slot, lock_id)),
-                (None, None) => {}
+        let sidecar_of = |slot| self.read_sidecar(&layout::sidecar(&stem, slot));
+        for Grant { slot, lock_id, fence, .. } in known.iter().filter(|grant| grant.lane == *lane) {
+            let is_it = |record: &LockRecord| {
+                record.kind == LockKind::Task
+                    && record.lock_id.as_ref() == Some(&lock_id.0)
+                    && record.fence == Some(*fence)
+            };
+            if sidecar_of(*slot)?.record().is_some_and(is_it) {
+                return Ok(vec![(*slot, lock_id.0.clone())]);
             }
         }
-        Ok(found)
-    }
-
-    /// The lock id in a lock file whose sidecar does not read, when it is the task's.
-    fn names_task(&self, stem: &str, slot: u32, task: TaskId, sidecar_is_lost: bool) -> Result<Option<String>> {
-        if !sidecar_is_lost {
-            return Ok(None);
+        let name = task.to_string();
+        let mut found = Vec::new();
+        for slot in self.occupied_slots(&stem)? {
+            let lock_id = match sidecar_of(slot)?.record() {
+                Some(record) if record.kind == LockKind::Task && record.task_id.as_ref() == Some(&name) => {
+                    Some(record.lock_id.clone().unwrap_or_default())
+                }
+                Some(_) => None,
+                // A sidecar that does not read: the lock file itself names the grant.
+                None => {
+                    let named = self.named_in_lock_file(&layout::lock_file(&stem, slot)).ok().flatten();
+                    named.filter(|(holder, _)| *holder == task).map(|(_, lock_id)| lock_id)
+                }
+            };
+            found.extend(lock_id.map(|lock_id| (slot, lock_id)));
         }
-        let bytes = self.read(&layout::lock_file(stem, slot)).unwrap_or_default().unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        let lock_id = text.split(' ').next().unwrap_or_default();
-        let holder = lock_id.rsplit_once('_').map(|(holder, _)| holder);
-        Ok((holder == Some(task.to_string().as_str())).then(|| lock_id.to_owned()))
+        Ok(found)
     }
 
     /// Removes every lock that is proven stale, and what lies about without a lock. With `dry_run`, only tells.
@@ -279,9 +249,4 @@ fn is_meant(view: &LockView, which: &Release) -> bool {
         Release::LockId(id) => view.lock_id() == Some(id),
         Release::Holder(name) => view.record().is_some_and(|record| record.is_held_by(name)),
     }
-}
-
-/// A lock as what its task gave back.
-fn given_back(task: TaskId, lane: &LaneName, slot: u32, lock_id: String) -> Break {
-    Break { lane: lane.clone(), slot, lock_id: Some(lock_id), holder: Some(task.to_string()), why: None, age_ms: 0 }
 }

@@ -27,7 +27,7 @@ pub struct Closed {
 /// Brings a recorded end to its end: outward record, lanes, place. The lock goes last.
 pub fn finish(store: &Store, ending: &Ending, lock: Box<dyn Handle>) -> Result<Finished, StoreError> {
     let closed = close_outside(store, &ending.task);
-    give_back(store, ending, closed.as_ref(), None, lock)
+    give_back(store, ending, closed.as_ref(), &[], lock)
 }
 
 /// Closes the outward record. Its directory belongs to people and other programs: whatever is wrong there never holds a
@@ -41,19 +41,16 @@ pub fn close_outside(store: &Store, task: &Task) -> Option<Closed> {
     Some(Closed { conductor, place })
 }
 
-/// Gives the lanes back, those of `grants` where they are known, and puts the record where it belongs.
+/// Gives the lanes back, in which `known` are the grants of the claim as far as they are known, and puts the record where it belongs.
 pub fn give_back(
     store: &Store,
     ending: &Ending,
     closed: Option<&Closed>,
-    grants: Option<&[Grant]>,
+    known: &[Grant],
     lock: Box<dyn Handle>,
 ) -> Result<Finished, StoreError> {
     let task = &ending.task;
-    let released = match grants {
-        Some(grants) => store.release_grants(task.id, grants)?,
-        None => store.release_task(task.id, &task.all_lanes())?,
-    };
+    let released = store.release_task(task.id, &task.all_lanes(), known)?;
     let threads = released.iter().filter(|lock| lock.lane.kind() == "thread").count();
     let lanes: Vec<String> = released.iter().map(|lock| lock.lane.to_string()).collect();
     let mut event = Event::of("released", task).with(json!({ "lanes": lanes, "threads": threads }));

@@ -62,7 +62,7 @@ pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Resul
         (Action::StayWaiting, ..) => return Ok(None),
         (_, _, task) => {
             if let Some(task) = &task {
-                store.release_task(id, &task.all_lanes())?;
+                store.release_task(id, &task.all_lanes(), &[])?;
             }
             store.discard_leftovers(id, task.as_ref(), found.lock)?;
             return Ok(None);

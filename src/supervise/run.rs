@@ -59,23 +59,31 @@ fn run_found(
         Some(grants) => grants,
         None => store.adopt(id, &lanes)?,
     };
-    if lanes.iter().any(|lane| grants.iter().all(|grant| grant.lane != *lane)) {
-        return end(store, &task, &Happened::NeverLaunched, None, None, found.lock).map(Some);
+    let has_all = lanes.iter().all(|lane| grants.iter().any(|grant| grant.lane == *lane));
+    let (happened, ran_ms) =
+        if has_all { attempt(around, &mut task, &grants)? } else { (Happened::NeverLaunched, None) };
+    end(store, &task, &happened, ran_ms, &grants, found.lock).map(Some)
+}
+
+/// Runs the command of a task whose lanes are held, unless it is cancelled; gives what happened and for how long it ran.
+fn attempt(
+    around: &mut Surroundings,
+    task: &mut Task,
+    grants: &[Grant],
+) -> Result<(Happened, Option<u64>), StoreError> {
+    let store = around.store;
+    if let Some(request) = store.cancel_request(task.id)? {
+        return Ok((cancelled(request), None));
     }
-    if let Some(request) = store.cancel_request(id)? {
-        return end(store, &task, &cancelled(request), None, Some(&grants), found.lock).map(Some);
-    }
-    let mut spared = Vec::new();
-    let (happened, ran_ms) = match launch(store, &mut task, &grants)? {
-        Ok(mut child) => {
-            let stop = watch(around, &task, child.as_mut(), &mut spared)?;
-            let now = store.now();
-            let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now));
-            (stop_tree(store, &task, child, stop, &spared)?, ran_ms)
-        }
-        Err(happened) => (happened, None),
+    let mut child = match launch(store, task, grants)? {
+        Ok(child) => child,
+        Err(happened) => return Ok((happened, None)),
     };
-    end(store, &task, &happened, ran_ms, Some(&grants), found.lock).map(Some)
+    let mut spared = Vec::new();
+    let stop = watch(around, task, child.as_mut(), &mut spared)?;
+    let now = store.now();
+    let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now));
+    Ok((stop_tree(store, task, child, stop, &spared)?, ran_ms))
 }
 
 fn cancelled(request: CancelRequest) -> Happened {
@@ -89,7 +97,7 @@ fn end(
     task: &Task,
     happened: &Happened,
     ran_ms: Option<u64>,
-    grants: Option<&[Grant]>,
+    grants: &[Grant],
     lock: Box<dyn Handle>,
 ) -> Result<Finished, StoreError> {
     let ending = Ending { task: conclude(task, happened, store.now(), ran_ms) };

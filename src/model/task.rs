@@ -25,6 +25,18 @@ impl fmt::Display for TaskId {
     }
 }
 
+/// The environment variables that tell a command of its task. Nothing else that luzia starts has them.
+pub const TASK_VARIABLES: [&str; 8] = [
+    "LUZIA_TASK_ID",
+    "LUZIA_USER",
+    "LUZIA_PROJECT",
+    "LUZIA_LANES",
+    "LUZIA_LOCK_ID",
+    "LUZIA_FENCE",
+    "LUZIA_ATTEMPT",
+    "LUZIA_CONDUCTOR_DIR",
+];
+
 /// The seven states (S1.1). "Stale", "orphan", "overdue" and "stuck" are derived when asked, never stored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Status {

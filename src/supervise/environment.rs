@@ -3,23 +3,8 @@
 use crate::model::lock::Grant;
 use crate::model::{LaneName, Task};
 
-/// The variables that luzia sets, and so never takes from outside.
-pub const OWN_VARIABLES: [&str; 9] = [
-    "LUZIA_STATE_DIR",
-    "LUZIA_TASK_ID",
-    "LUZIA_USER",
-    "LUZIA_PROJECT",
-    "LUZIA_LANES",
-    "LUZIA_LOCK_ID",
-    "LUZIA_FENCE",
-    "LUZIA_ATTEMPT",
-    "LUZIA_CONDUCTOR_DIR",
-];
-
 /// The whole environment of a task's command.
 pub fn environment(task: &Task, state_dir: &str, task_dir: &str, grants: &[Grant]) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let is_own = |key: &[u8]| OWN_VARIABLES.iter().any(|own| own.as_bytes() == key);
-    let mut env: Vec<(Vec<u8>, Vec<u8>)> = task.env.iter().filter(|(key, _)| !is_own(key)).cloned().collect();
     let user_grant = grants.iter().find(|grant| grant.lane.is_user());
     let lanes: Vec<String> = task.all_lanes().iter().map(LaneName::to_string).collect();
     let own = [
@@ -33,6 +18,8 @@ pub fn environment(task: &Task, state_dir: &str, task_dir: &str, grants: &[Grant
         ("LUZIA_ATTEMPT", task.attempt().to_string()),
         ("LUZIA_CONDUCTOR_DIR", task_dir.to_owned()),
     ];
+    let is_own = |key: &[u8]| own.iter().any(|(own, _)| own.as_bytes() == key);
+    let mut env: Vec<(Vec<u8>, Vec<u8>)> = task.env.iter().filter(|(key, _)| !is_own(key)).cloned().collect();
     env.extend(own.into_iter().map(|(key, value)| (key.as_bytes().to_vec(), value.into_bytes())));
     env
 }
@@ -40,6 +27,7 @@ pub fn environment(task: &Task, state_dir: &str, task_dir: &str, grants: &[Grant
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::task::TASK_VARIABLES;
     use crate::store::tests_support::task;
 
     #[test]
@@ -50,6 +38,10 @@ mod tests {
         let ids: Vec<_> = env.iter().filter(|(key, _)| key == b"LUZIA_TASK_ID").collect();
         assert_eq!(ids, [&(b"LUZIA_TASK_ID".to_vec(), b"task_3".to_vec())]);
         assert!(env.contains(&(b"LUZIA_ATTEMPT".to_vec(), b"2".to_vec())));
+        for name in TASK_VARIABLES {
+            assert!(env.iter().any(|(key, _)| key == name.as_bytes()), "{name}");
+        }
+        assert_eq!(env.len(), TASK_VARIABLES.len() + 1, "and LUZIA_STATE_DIR");
         assert!(env.contains(&(b"LUZIA_LANES".to_vec(), b"user:alice thread:7 global".to_vec())));
     }
 }

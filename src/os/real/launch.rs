@@ -5,6 +5,7 @@ use super::child::{Reach, RealChild};
 use super::procfs;
 use super::program::{check_cwd, check_format, find, lookup, start_error};
 use super::signals::{self, Caught};
+use crate::model::task::TASK_VARIABLES;
 use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
@@ -19,18 +20,6 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command as StdCommand, Stdio};
 use std::sync::OnceLock;
-
-/// Variables of a task. What a supervisor starts has its own or none.
-const OF_A_TASK: [&str; 8] = [
-    "LUZIA_TASK_ID",
-    "LUZIA_USER",
-    "LUZIA_PROJECT",
-    "LUZIA_LANES",
-    "LUZIA_LOCK_ID",
-    "LUZIA_FENCE",
-    "LUZIA_ATTEMPT",
-    "LUZIA_CONDUCTOR_DIR",
-];
 
 const SELF: &str = "/proc/self/exe";
 
@@ -50,7 +39,7 @@ pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::R
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .current_dir("/");
-    for name in OF_A_TASK {
+    for name in TASK_VARIABLES {
         command.env_remove(name);
     }
     // It is not waited for here: it outlives us, or `reap` meets it.
@@ -135,7 +124,7 @@ pub fn output(argv: &[String], env: &[(String, String)]) -> io::Result<Output> {
     let mut command = StdCommand::new(program);
     fork_and_exec(&mut command);
     command.args(args).stdin(Stdio::null());
-    for name in OF_A_TASK {
+    for name in TASK_VARIABLES {
         command.env_remove(name);
     }
     command.envs(env.iter().map(|(key, value)| (key, value)));

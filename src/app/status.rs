@@ -26,8 +26,10 @@ pub struct Overview {
     pub counts: Counts,
     /// The slots.
     pub capacity: Capacity,
-    /// The locks of users.
+    /// The locks of users that were looked at.
     pub user_locks: Vec<LockView>,
+    /// How many more there are.
+    pub unseen_locks: usize,
     /// The tasks that run or wait for an event.
     pub active: Vec<Task>,
     /// How many records were set aside.
@@ -66,16 +68,16 @@ impl App {
         Ok((capacity, active))
     }
 
-    /// Everything at a glance.
-    pub fn overview(&self) -> Result<Overview, AppError> {
+    /// Everything at a glance, with a look at `most_locks` locks of users at most.
+    pub fn overview(&self, most_locks: usize) -> Result<Overview, AppError> {
         let has_layout = self.store.has_layout()?;
         let (capacity, active) = self.capacity_and_active()?;
-        let is_user =
-            |view: &LockView| view.lane.as_ref().is_some_and(LaneName::is_user) || view.stem.starts_with("user_");
+        let (user_locks, unseen_locks) = self.user_locks(most_locks)?;
         Ok(Overview {
             counts: if has_layout { self.store.counts()? } else { Counts::default() },
             capacity,
-            user_locks: self.locks()?.into_iter().filter(is_user).collect(),
+            user_locks,
+            unseen_locks,
             active,
             set_aside: if has_layout { self.store.set_aside_records()?.len() } else { 0 },
             has_dispatcher: has_layout && self.has_dispatcher()?,

@@ -119,6 +119,11 @@ impl fmt::Display for LaneName {
     }
 }
 
+/// Whether a stem is that of a user's lane.
+pub fn is_user_stem(stem: &str) -> bool {
+    stem.starts_with("user_")
+}
+
 /// The name of one slot's lock file without its ending: slot 0 is the lane's stem, further slots add `@<n>`.
 pub fn slot_stem(lane_stem: &str, slot: u32) -> String {
     if slot == 0 { lane_stem.to_owned() } else { format!("{lane_stem}@{slot}") }

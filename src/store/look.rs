@@ -5,7 +5,7 @@ use super::error::{Result, StoreError};
 use super::guard::{Guards, bucket, bucket_of_stem};
 use super::{Store, layout, sidecar};
 use crate::model::judgement::{Evidence, Judge, KernelLock, Reason, Sidecar, Verdict};
-use crate::model::lane::split_slot_stem;
+use crate::model::lane::{is_user_stem, split_slot_stem};
 use crate::model::{LaneName, LockKind, LockRecord, TaskId};
 use crate::os::{Entry, FileKind, Open};
 use std::collections::HashMap;
@@ -213,10 +213,35 @@ impl Store {
         Ok(views)
     }
 
-    /// Every lock there is, each judged under its lane's guard, ordered by the time of its last refresh (S0.27).
+    /// Every lock there is, ordered by the time of its last refresh (S0.27).
     pub fn all_locks(&self, timeout_ms: impl Fn(&LaneName) -> u64, judge: Judge) -> Result<Vec<LockView>> {
+        self.judge_each(self.lock_stems()?, timeout_ms, judge)
+    }
+
+    /// The locks of users, `most` of them at most, the first by name, in the same order; and how many there are that
+    /// nobody looked at.
+    pub fn user_locks(
+        &self,
+        most: usize,
+        timeout_ms: impl Fn(&LaneName) -> u64,
+        judge: Judge,
+    ) -> Result<(Vec<LockView>, usize)> {
+        let mut stems = self.lock_stems()?;
+        stems.retain(|(stem, _)| is_user_stem(stem));
+        let unseen = stems.len().saturating_sub(most);
+        stems.truncate(most);
+        Ok((self.judge_each(stems, timeout_ms, judge)?, unseen))
+    }
+
+    /// Locks by their stems and slots, each judged under its lane's guard, ordered by the time of their last refresh.
+    fn judge_each(
+        &self,
+        stems: Vec<(String, u32)>,
+        timeout_ms: impl Fn(&LaneName) -> u64,
+        judge: Judge,
+    ) -> Result<Vec<LockView>> {
         let (mut views, mut known) = (Vec::new(), Vec::new());
-        for (stem, slot) in self.lock_stems()? {
+        for (stem, slot) in stems {
             match self.lane_of_stem(&stem, slot)? {
                 Some(lane) => known.push((bucket(&lane), lane, slot)),
                 None => views.push(LockView {

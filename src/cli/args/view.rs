@@ -146,6 +146,10 @@ Examples:
   luzia status
   luzia status --capacity --json
 
+Locks:
+  The table looks at 50 locks of users, the first by name, and counts the
+  others; --json has all of them.
+
 Exit codes:
   0    shown
   2    usage

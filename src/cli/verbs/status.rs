@@ -10,17 +10,19 @@ use crate::cli::json;
 use crate::cli::table::{Column, Table};
 use serde_json::{Value, json};
 
+/// How many locks of users the table shows. Each is judged by proof, and nobody reads a thousand at a glance.
+const MOST_LOCKS: usize = 50;
+
 /// `luzia status`.
 pub fn status(args: &StatusArgs, app: &App, rule: &str, console: &mut Console) -> Answer {
     if args.capacity {
         capacity(&app.capacity()?, console)?;
         return Ok(Exit::Done.code());
     }
-    let overview = app.overview()?;
     if console.is_json() {
-        console.document(&document(app, &overview, rule)?)?;
+        console.document(&document(app, &app.overview(usize::MAX)?, rule)?)?;
     } else {
-        text(app, &overview, rule, console)?;
+        text(app, &app.overview(MOST_LOCKS)?, rule, console)?;
     }
     Ok(Exit::Done.code())
 }
@@ -99,6 +101,10 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> Re
         let state = crate::app::lock_state(&view.verdict);
         let holder = view.holder().unwrap_or("unknown");
         lines.row([format!("lock {}", view.lane_name()), format!("{state}, {holder}")]);
+    }
+    if overview.unseen_locks > 0 {
+        let more = format!("{} not looked at here; luzia list-locks looks at all", overview.unseen_locks);
+        lines.row(["more locks".to_owned(), more]);
     }
     if overview.set_aside > 0 {
         lines.row(["set aside".to_owned(), format!("{} damaged records; luzia doctor names them", overview.set_aside)]);

@@ -79,6 +79,30 @@ fn status_has_the_shape_of_the_contract() {
 }
 
 #[test]
+fn the_table_of_status_looks_at_fifty_locks_and_counts_the_others() {
+    let place = Place::new();
+    let shown = |held: usize| {
+        let table = place.ok(&["status"]).out;
+        let locks = table.lines().filter(|line| line.starts_with("lock user:")).count();
+        let more = table.lines().find(|line| line.starts_with("more locks")).map(str::to_owned);
+        let all = place.json(&["status"])["user_locks"].clone();
+        assert_eq!((&all["active"], all["details"].as_array().unwrap().len()), (&json!(held), held));
+        (locks, more)
+    };
+    // Locks of other lanes, and sidecars, do not count.
+    place.ok(&["acquire", "thread:1", "--task", "t"]);
+    for user in 1..=50 {
+        place.ok(&["acquire", &format!("u{user}"), "--task", "t"]);
+    }
+    assert_eq!(shown(50), (50, None));
+    place.ok(&["acquire", "u51", "--task", "t"]);
+    place.ok(&["acquire", "u52", "--task", "t"]);
+    let (locks, more) = shown(52);
+    assert_eq!(locks, 50);
+    assert!(more.is_some_and(|more| more.contains(" 2 not looked at here; luzia list-locks looks at all")));
+}
+
+#[test]
 fn acquiring_does_not_look_at_the_queue() {
     // S3.37, S3.38, without a stopwatch: a lane can be had and given back while hundreds wait
     let place = Place::new();

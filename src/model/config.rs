@@ -110,9 +110,6 @@ impl Config {
 
     /// The first value set for a lane: its own name first, then patterns ending in `*`, longest first.
     fn rule<T>(&self, lane: &LaneName, member: impl Fn(&LaneRule) -> Option<T>) -> Option<T> {
-        if self.lanes.is_empty() {
-            return None;
-        }
         let name = lane.to_string();
         let exact = self.lanes.get(&name).and_then(&member);
         exact.or_else(|| {

@@ -253,3 +253,197 @@ fn link_or(error: Errno, dir: BorrowedFd<'_>, name: &str) -> Errno {
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
     if is_link { Errno::LOOP } else { error }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::RealFiles;
+    use super::super::tests::trapped::trapped;
+    use super::*;
+    use crate::os::{Open, Published, Vfs};
+    use std::io::ErrorKind;
+    use std::path::Path;
+
+    const TRAPS: &str = "every trap can be laid";
+    /// Of an answer that the trait promises.
+    const NO_ERROR: &str = "an answer and no error";
+
+    /// The root below a directory, in both ways of walking.
+    fn both_ways(dir: &Path) -> [RealFiles; 2] {
+        let root = dir.join("root");
+        [Way::Kernel, Way::Steps].map(|way| {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let fd = rustix::fs::open(&root, flags, Mode::empty()).expect("the root is there");
+            RealFiles::by(root.to_str().expect("a name in UTF-8"), Beneath::by(fd, way))
+        })
+    }
+
+    #[test]
+    fn nothing_but_a_regular_file_is_opened_and_nothing_blocks() {
+        let dir = trapped().expect(TRAPS);
+        for files in both_ways(dir.path()) {
+            for place in ["", "locks/", "deep/"] {
+                for name in ["link", "dangling", "fifo", "socket", "dir"] {
+                    for how in [Open::Existing, Open::ReadOnly, Open::Truncate(0o600), Open::Append(0o600)] {
+                        let path = format!("{place}{name}");
+                        let refused = files.open(&path, how).err().map(|error| error.kind());
+                        assert_eq!(refused, Some(ErrorKind::InvalidInput), "{path} {how:?}");
+                    }
+                }
+            }
+        }
+        let secret = std::fs::read_to_string(dir.path().join("outside/secret")).expect("the secret is there");
+        assert_eq!(secret, "secret");
+        assert!(!dir.path().join("root/nowhere").exists());
+    }
+
+    #[test]
+    fn no_operation_follows_a_symbolic_link_in_the_middle_of_a_path() {
+        let dir = trapped().expect(TRAPS);
+        for files in both_ways(dir.path()) {
+            for way in ["way-out", "absolute"] {
+                let secret = format!("{way}/secret");
+                let new = format!("{way}/new");
+                let kinds = [
+                    files.open(&secret, Open::ReadOnly).err(),
+                    files.open(&new, Open::CreateNew(0o600)).err(),
+                    files.meta(&secret).err(),
+                    files.list(way).err(),
+                    files.make_dir(&new, 0o700).err(),
+                    files.remove_dir(&secret).err(),
+                    files.rename("file", &new).err(),
+                    files.rename(&secret, "taken").err(),
+                    files.publish("file", &new).err(),
+                    files.unlink(&secret).err(),
+                    files.sync_dir(way).err(),
+                    files.set_mode(&secret, 0o777).err(),
+                    files.watch(&[way]).err(),
+                ];
+                for (number, error) in kinds.into_iter().enumerate() {
+                    let kind = error.map(|error| error.kind());
+                    assert_eq!(kind, Some(ErrorKind::InvalidInput), "{way}, number {number}");
+                }
+            }
+            assert_eq!(
+                files.open("inner/file", Open::ReadOnly).err().map(|error| error.kind()),
+                Some(ErrorKind::InvalidInput)
+            );
+        }
+        let names = std::fs::read_dir(dir.path().join("outside")).expect("the outside is there").count();
+        assert_eq!(names, 1);
+    }
+
+    #[test]
+    fn a_path_that_could_lead_elsewhere_is_refused() {
+        let dir = trapped().expect(TRAPS);
+        for files in both_ways(dir.path()) {
+            for path in [
+                "..",
+                "../outside/secret",
+                "deep/../../outside/secret",
+                "/etc/passwd",
+                "deep//file",
+                "./file",
+                "deep/.",
+                "deep/",
+                "a\0b",
+            ] {
+                for error in [
+                    files.open(path, Open::ReadOnly).err(),
+                    files.meta(path).err(),
+                    files.list(path).err(),
+                    files.unlink(path).err(),
+                    files.rename("file", path).err(),
+                    files.rename(path, "file").err(),
+                ] {
+                    let kind = error.map(|error| error.kind());
+                    assert_eq!(kind, Some(ErrorKind::InvalidInput), "{path:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_an_answer_where_the_trait_says_so() {
+        let dir = trapped().expect(TRAPS);
+        for files in both_ways(dir.path()) {
+            for gone in ["gone", "gone/deeper", "locks/gone", "run/gone"] {
+                assert!(files.open(gone, Open::Existing).expect(NO_ERROR).is_none());
+                assert!(files.open(gone, Open::ReadOnly).expect(NO_ERROR).is_none());
+                assert_eq!(files.meta(gone).expect(NO_ERROR), None);
+                assert_eq!(files.list(gone).expect(NO_ERROR), None);
+                assert!(!files.unlink(gone).expect(NO_ERROR));
+                assert!(!files.remove_dir(gone).expect(NO_ERROR));
+                assert!(!files.rename(gone, "x").expect(NO_ERROR));
+                assert!(files.sync_dir(gone).is_err());
+            }
+            assert!(!files.rename("file", "gone/x").expect(NO_ERROR));
+            assert!(!files.remove_dir("deep").expect(NO_ERROR));
+            for how in [Open::CreateNew(0o600), Open::Append(0o600), Open::Truncate(0o600)] {
+                let kind = files.open("gone/x", how).err().map(|error| error.kind());
+                assert_eq!(kind, Some(ErrorKind::NotFound), "{how:?}");
+            }
+            assert!(files.open("file", Open::CreateNew(0o600)).expect(NO_ERROR).is_none());
+            assert!(files.open("link", Open::CreateNew(0o600)).expect(NO_ERROR).is_none());
+            assert!(!files.make_dir("dir", 0o700).expect(NO_ERROR));
+        }
+    }
+
+    #[test]
+    fn publishing_replaces_nothing_and_says_why_it_did_not() {
+        let dir = trapped().expect(TRAPS);
+        for files in both_ways(dir.path()) {
+            std::fs::write(dir.path().join("root/new"), "new").expect("a file to publish");
+            assert_eq!(files.publish("new", "locks/file").expect(NO_ERROR), Published::Exists);
+            assert_eq!(files.publish("new", "locks/link").expect(NO_ERROR), Published::Exists);
+            assert_eq!(files.publish("new", "spool/tmp/x").expect(NO_ERROR), Published::NoDirectory);
+            assert_eq!(files.publish("new", "gone/x").expect(NO_ERROR), Published::NoDirectory);
+            let kind = files.publish("gone", "x").err().map(|error| error.kind());
+            assert_eq!(kind, Some(ErrorKind::NotFound));
+            assert_eq!(files.publish("new", "locks/x").expect(NO_ERROR), Published::Done);
+            assert!(files.rename("locks/x", "locks/file").expect("what was published has its name"));
+            let text = std::fs::read_to_string(dir.path().join("root/locks/file")).expect("the renamed file");
+            assert_eq!(text, "new");
+        }
+    }
+
+    #[test]
+    fn a_permanent_directory_may_be_removed_and_made_again() {
+        let dir = trapped().expect(TRAPS);
+        let guard = dir.path().join("root/locks/.guard");
+        let remove = || std::fs::remove_dir_all(&guard).expect("the directory can be removed");
+        for files in both_ways(dir.path()) {
+            let make = |name: &str| files.open(name, Open::CreateNew(0o600)).expect("the directory is found").is_some();
+            assert!(make("locks/.guard/00"));
+            remove();
+            assert_eq!(files.meta("locks/.guard/00").expect(NO_ERROR), None);
+            assert!(files.open("locks/.guard/00", Open::CreateNew(0o600)).is_err());
+            assert_eq!(files.publish("file", "locks/.guard/00").expect(NO_ERROR), Published::NoDirectory);
+            assert!(files.make_dir("locks/.guard", 0o700).expect("it is made again"));
+            assert!(make("locks/.guard/00"));
+            assert!(guard.join("00").exists());
+            remove();
+            std::fs::create_dir(&guard).expect("it is made again by somebody else");
+            assert!(make("locks/.guard/01"));
+        }
+    }
+
+    #[test]
+    fn a_folder_that_others_remove_at_once_was_made_all_the_same() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir(dir.path().join("root")).expect("a root");
+        for files in both_ways(dir.path()) {
+            let is_over = std::sync::atomic::AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                        let _ = std::fs::remove_dir(dir.path().join("root/brief"));
+                    }
+                });
+                let failed = (0..2000).find_map(|_| files.make_dir("brief", 0o700).err());
+                is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+                assert!(failed.is_none(), "{failed:?}");
+            });
+            let _ = files.remove_dir("brief");
+        }
+    }
+}

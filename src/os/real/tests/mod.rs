@@ -7,6 +7,7 @@ mod handles;
 mod processes;
 mod starting;
 mod supervising;
+pub(super) mod trapped;
 mod trees;
 
 use super::{RealFiles, RealProcesses};

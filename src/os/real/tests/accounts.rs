@@ -69,8 +69,8 @@ fn the_trampoline_becomes_the_account_for_good_and_never_sees_the_environment_of
             .env("ENV", &env)
             .env("TREE", &tree)
             .env("LUZIA_TEST_TRAMPOLINE", dir.path())
-            .env(super::super::account::ENVIRONMENT_FD, "5")
-            .env(super::super::account::TREE_FD, "6")
+            .env("LUZIA_EXEC_ENVIRONMENT_FD", "5")
+            .env("LUZIA_EXEC_TREE_FD", "6")
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&out.stdout).into_owned();

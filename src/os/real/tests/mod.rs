@@ -10,7 +10,9 @@ mod supervising;
 pub(super) mod trapped;
 mod trees;
 
-use super::{RealFiles, RealProcesses};
+use super::{RealFiles, RealProcesses, output};
+use crate::model::Identity;
+use crate::model::process::Probe;
 use crate::os::{Child, Command, Exit, Handle, Open, Processes, Signal, StartError, Streams, Vfs, Woken};
 use std::fs::File;
 use std::path::Path;
@@ -30,19 +32,15 @@ fn alone(module: &str, name: &str, through: &str, body: impl FnOnce()) {
         return;
     }
     let test = format!("{}::{name}", module.split_once("::").unwrap().1);
-    let mut start = std::process::Command::new("env");
-    super::launch::fork_and_exec(&mut start);
-    let output = start
-        .args(["--default-signal", "/bin/sh", "-c", through, "sh"])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", &test, "--test-threads=1", "--nocapture"])
-        .env(ALONE, name)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let passed = output.status.success() && text.contains("1 passed");
-    assert!(passed, "{test}: {}\n{text}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+    let own = std::env::current_exe().unwrap();
+    let start = ["env", "--default-signal", "/bin/sh", "-c", through, "sh", own.to_str().unwrap()];
+    let start = [&start[..], &["--exact", &test, "--test-threads=1", "--nocapture"]].concat();
+    let start: Vec<String> = start.into_iter().map(str::to_owned).collect();
+    // posix_spawn(3), by which the standard library would start it, leaves two signals ignored.
+    let output = output(&start, &[(ALONE.to_owned(), name.to_owned())]).unwrap();
+    let [text, errors] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let passed = output.exit == Exit::Code(0) && text.contains("1 passed");
+    assert!(passed, "{test}: {:?}\n{text}\n{errors}", output.exit);
 }
 
 /// The shell text of a plain start.
@@ -94,4 +92,31 @@ fn run(command: &Command) -> (Exit, String) {
 
 fn sh(script: &str) -> Command {
     command(&["sh", "-c", script])
+}
+
+/// A living process.
+fn identity(pid: u32) -> Identity {
+    let Probe::Alive { start } = RealProcesses.probe(pid) else {
+        panic!("{pid} lives");
+    };
+    Identity { pid, start, boot_id: RealProcesses.me().boot_id }
+}
+
+/// What /proc says of a process, or of `thread-self`.
+fn status(of: impl std::fmt::Display) -> String {
+    std::fs::read_to_string(format!("/proc/{of}/status")).unwrap()
+}
+
+fn field<'a>(status: &'a str, name: &str) -> &'a str {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.unwrap().trim()
+}
+
+/// A set of signals, the first of which is the lowest bit.
+fn signals(status: &str, name: &str) -> u64 {
+    u64::from_str_radix(field(status, name), 16).unwrap()
+}
+
+fn parent(pid: u32) -> u32 {
+    field(&status(pid), "PPid").parse().unwrap()
 }

@@ -1,8 +1,6 @@
 //! Looking at processes and signalling them.
 
 use super::*;
-use crate::model::Identity;
-use crate::model::process::Probe;
 use std::io::ErrorKind;
 use std::process::Child as StdChild;
 
@@ -21,14 +19,6 @@ fn sleeper() -> Sleeper {
     Sleeper(command.arg("1000").stdout(Stdio::null()).spawn().unwrap())
 }
 
-fn identity(Sleeper(child): &Sleeper) -> Identity {
-    let Probe::Alive { start } = RealProcesses.probe(child.id()) else {
-        panic!("a sleeper lives");
-    };
-    let boot_id = RealProcesses.me().boot_id;
-    Identity { pid: child.id(), start, boot_id }
-}
-
 #[test]
 fn this_process_lives_since_its_start() {
     let me = RealProcesses.me();
@@ -41,7 +31,7 @@ fn this_process_lives_since_its_start() {
 #[test]
 fn the_dead_and_the_zombies_are_told_from_the_living() {
     let mut child = sleeper();
-    let who = identity(&child);
+    let who = identity(child.0.id());
     assert!(!RealProcesses.await_death(&who, Duration::ZERO).unwrap());
     child.0.kill().unwrap();
     eventually("zombie", || RealProcesses.probe(who.pid) == Probe::Zombie);
@@ -68,7 +58,7 @@ fn a_pid_above_the_limit_of_the_kernel_is_gone() {
 #[test]
 fn a_process_is_signalled_only_if_it_is_that_very_process() {
     let mut child = sleeper();
-    let who = identity(&child);
+    let who = identity(child.0.id());
     let other_start = Identity { start: who.start + 1, ..who.clone() };
     let other_boot = Identity { boot_id: "another".to_owned(), ..who.clone() };
     for stranger in [&other_start, &other_boot] {
@@ -99,11 +89,7 @@ fn everybody_init_and_this_process_are_never_signalled() {
 #[test]
 fn stop_signals_wait_while_they_are_held() {
     alone(module_path!(), "stop_signals_wait_while_they_are_held", PLAINLY, || {
-        let blocked = || {
-            let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
-            let line = status.lines().find(|line| line.starts_with("SigBlk:")).unwrap();
-            u64::from_str_radix(line[7..].trim(), 16).unwrap()
-        };
+        let blocked = || signals(&status("thread-self"), "SigBlk");
         let before = blocked();
         RealProcesses.hold_stop_signals(true);
         assert_eq!(blocked() & !before, 0b111 << 19);

@@ -3,16 +3,6 @@
 use super::*;
 use std::os::unix::process::CommandExt;
 
-fn field(status: &str, name: &str) -> u64 {
-    let line = status.lines().find(|line| line.starts_with(name));
-    let hex = line.unwrap().split_once(':').unwrap().1.trim();
-    u64::from_str_radix(hex, 16).unwrap()
-}
-
-fn status() -> String {
-    std::fs::read_to_string("/proc/thread-self/status").unwrap()
-}
-
 /// What a shell has to do so that the test begins with SIGTERM blocked, and SIGHUP, SIGINT and SIGUSR2 ignored.
 const SPOILED: &str =
     r#"exec env --block-signal=TERM --ignore-signal=HUP --ignore-signal=INT --ignore-signal=USR2 "$@""#;
@@ -22,16 +12,16 @@ fn a_command_starts_with_clean_signals_whatever_the_supervisor_inherited() {
     let name = "a_command_starts_with_clean_signals_whatever_the_supervisor_inherited";
     alone(module_path!(), name, SPOILED, || {
         let look = command(&["cat", "/proc/self/status"]);
-        assert_eq!(field(&status(), "SigBlk") & 1 << 14, 1 << 14, "the spoiling worked");
+        assert_eq!(signals(&status("thread-self"), "SigBlk") & 1 << 14, 1 << 14, "the spoiling worked");
         let spoiled = run(&look).1;
-        assert_ne!(field(&spoiled, "SigIgn"), 0, "and is seen by a child");
+        assert_ne!(signals(&spoiled, "SigIgn"), 0, "and is seen by a child");
         RealProcesses.become_supervisor().unwrap();
-        assert_eq!(field(&status(), "SigBlk"), 0, "and blocks none itself");
+        assert_eq!(signals(&status("thread-self"), "SigBlk"), 0, "and blocks none itself");
         let clean = run(&look).1;
         // Whoever started the tests may have left the two signals of the C library ignored; nothing can undo that.
-        let internal = field(&status(), "SigIgn") & 0b11 << 31;
+        let internal = signals(&status("thread-self"), "SigIgn") & 0b11 << 31;
         for (name, left) in [("SigBlk", 0), ("SigIgn", internal), ("SigCgt", 0)] {
-            assert_eq!(field(&clean, name), left, "{name}\n{clean}");
+            assert_eq!(signals(&clean, name), left, "{name}\n{clean}");
         }
     });
 }
@@ -81,12 +71,11 @@ fn a_supervisor_has_its_own_session_and_inherits_orphans() {
         RealProcesses.become_supervisor().unwrap();
         let (_, text) = run(&sh("(sleep 1000 & echo $!)"));
         let orphan: u32 = text.trim().parse().unwrap();
-        let stat = super::super::procfs::stat(orphan).unwrap();
-        assert_eq!(stat.parent, std::process::id());
+        assert_eq!(parent(orphan), std::process::id());
         kill(orphan);
         eventually("the orphan was reaped", || {
             RealProcesses.reap();
-            RealProcesses.probe(orphan) == crate::model::process::Probe::Gone
+            RealProcesses.probe(orphan) == Probe::Gone
         });
     });
 }

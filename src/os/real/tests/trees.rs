@@ -57,7 +57,7 @@ fn an_escapee_with_a_session_of_its_own_is_found_by_its_environment() {
         let elsewhere = TreeMark { state_dir: format!("{}x", mark.state_dir), ..mark.clone() };
         let pid = leave(&marked(escape.clone(), &mark), None);
         eventually("sleeping", || found(&mark, &[]).contains(&pid));
-        assert_ne!(super::super::procfs::stat(pid).unwrap().parent, std::process::id());
+        assert_ne!(parent(pid), std::process::id());
         for stranger in [&other, &elsewhere] {
             assert_eq!(found(stranger, &[]), BTreeSet::new());
         }
@@ -129,10 +129,7 @@ fn a_supervisor_that_was_inherited_is_no_member_and_what_it_runs_is_none_either(
         eventually("only what is ours", || input(supervisor) == other && found(&mark, &[]) == BTreeSet::from([own]));
         std::fs::remove_file(&other).unwrap();
         assert_eq!(found(&mark, &[]), BTreeSet::from([own]), "and after it removed its lock");
-        let stat = super::super::procfs::stat(supervisor).unwrap();
-        let boot_id = super::super::procfs::boot_id().to_owned();
-        let who = crate::model::Identity { pid: supervisor, start: stat.start, boot_id };
-        RealProcesses.signal(&who, Signal::Kill).unwrap();
+        RealProcesses.signal(&identity(supervisor), Signal::Kill).unwrap();
         end(&mark);
     });
 }

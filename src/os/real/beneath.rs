@@ -255,9 +255,13 @@ fn link_or(error: Errno, dir: BorrowedFd<'_>, name: &str) -> Errno {
 }
 
 #[cfg(test)]
+#[path = "../../../tests/os/trapped.rs"]
+mod trapped;
+
+#[cfg(test)]
 mod tests {
     use super::super::RealFiles;
-    use super::super::tests::trapped::trapped;
+    use super::trapped::trapped;
     use super::*;
     use crate::os::{Open, Published, Vfs};
     use std::io::ErrorKind;

@@ -27,9 +27,6 @@ mod tree;
 mod waiting;
 mod watch;
 
-#[cfg(test)]
-mod tests;
-
 pub use account::{RootAccount, account_name, exec_task};
 pub use clock::RealClock;
 pub use files::RealFiles;

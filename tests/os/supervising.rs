@@ -1,6 +1,7 @@
 //! Becoming a supervisor, and being started as one.
 
 use super::*;
+use luzia::os::real::{Caught, catch, take};
 use std::os::unix::process::CommandExt;
 
 /// What a shell has to do so that the test begins with SIGTERM blocked, and SIGHUP, SIGINT and SIGUSR2 ignored.
@@ -109,7 +110,6 @@ fn a_supervisor_is_told_of_its_signals_one_by_one() {
 #[test]
 fn a_caught_signal_ends_the_wait_for_a_directory() {
     alone(module_path!(), "a_caught_signal_ends_the_wait_for_a_directory", PLAINLY, || {
-        use super::super::{Caught, catch, take};
         catch(&[Caught::Terminate, Caught::Interrupt]).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let mut watch = vfs(dir.path()).watch(&[""]).unwrap();

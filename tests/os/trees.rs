@@ -1,7 +1,7 @@
 //! Finding everything that belongs to a task.
 
 use super::*;
-use crate::os::TreeMark;
+use luzia::os::TreeMark;
 use std::collections::BTreeSet;
 
 fn mark(dir: &Path) -> TreeMark {

@@ -2,7 +2,8 @@
 
 use super::trapped::trapped;
 use super::*;
-use crate::os::FileKind;
+use luzia::os::FileKind;
+use luzia::os::real::term::umask;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 #[test]
@@ -79,7 +80,7 @@ fn many_lists_are_those_of_each_in_their_order() {
 #[test]
 fn modes_are_as_asked_whatever_the_umask_is() {
     alone(module_path!(), "modes_are_as_asked_whatever_the_umask_is", "umask 0277; exec \"$@\"", || {
-        assert_eq!(super::super::term::umask(), 0o277);
+        assert_eq!(umask(), 0o277);
         let dir = tempfile::tempdir().unwrap();
         std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o700)).unwrap();
         let files = vfs(dir.path());

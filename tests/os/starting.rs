@@ -1,7 +1,8 @@
 //! Starting the commands of tasks.
 
-use super::super::term::{own_program, umask};
 use super::*;
+use luzia::os::real::prepare_process;
+use luzia::os::real::term::{own_program, umask};
 use std::os::unix::fs::PermissionsExt;
 
 fn script(dir: &Path, name: &str, text: &str, mode: u32) -> String {
@@ -179,7 +180,7 @@ fn the_end_of_a_child_is_known_although_the_caller_ignores_dead_children() {
     let through = r#"exec env --ignore-signal=CHLD "$@""#;
     alone(module_path!(), name, through, || {
         assert_ne!(signals(&status("thread-self"), "SigIgn") & 1 << 16, 0, "SIGCHLD is ignored");
-        super::super::prepare_process().unwrap();
+        prepare_process().unwrap();
         assert_eq!(run(&sh("exit 3")).0, Exit::Code(3));
         let argv = ["sh", "-c", "exit 4"].map(str::to_owned);
         let mut here = RealProcesses.start_here(&argv, &[], None).unwrap();

@@ -1,5 +1,8 @@
 //! What the real operating system does, on this machine. Nothing here pretends.
-#![allow(clippy::unwrap_used)]
+//!
+//! A binary of its own: many a test starts it again, to have a process for itself.
+#![allow(clippy::disallowed_methods, reason = "tests look at real files and processes")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod accounts;
 mod files;
@@ -7,16 +10,15 @@ mod handles;
 mod processes;
 mod starting;
 mod supervising;
-pub(super) mod trapped;
+mod trapped;
 mod trees;
 
-use super::{RealFiles, RealProcesses, output};
-use crate::model::Identity;
-use crate::model::process::Probe;
-use crate::os::{Child, Command, Exit, Handle, Open, Processes, Signal, StartError, Streams, Vfs, Woken};
+use luzia::model::Identity;
+use luzia::model::process::Probe;
+use luzia::os::real::{RealFiles, RealProcesses, output};
+use luzia::os::{Child, Command, Exit, Handle, Open, Processes, Signal, StartError, Streams, Vfs, Woken};
 use std::fs::File;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(20);

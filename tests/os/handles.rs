@@ -1,6 +1,7 @@
 //! One open file.
 
 use super::*;
+use luzia::os::real::prepare_process;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 
@@ -140,7 +141,7 @@ fn the_kernel_names_the_holder_of_a_lock() {
 fn a_file_size_limit_is_an_error_and_not_a_death() {
     let name = "a_file_size_limit_is_an_error_and_not_a_death";
     alone(module_path!(), name, "ulimit -f 0; exec \"$@\" 2>/dev/null | cat", || {
-        super::super::prepare_process().unwrap();
+        prepare_process().unwrap();
         with_nothing(|files| {
             let mut handle = files.open("new", Open::CreateNew(0o600)).unwrap().unwrap();
             let error = handle.write_all(b"x").unwrap_err();

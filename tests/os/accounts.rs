@@ -1,7 +1,7 @@
 //! Taking on an account. Needs root; elsewhere the refusals alone are shown.
 
-use super::super::{RootAccount, account_name, exec_task};
 use super::*;
+use luzia::os::real::{RootAccount, account_name, exec_task};
 
 fn code(error: &StartError) -> i32 {
     match error {

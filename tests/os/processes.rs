@@ -2,7 +2,7 @@
 
 use super::*;
 use std::io::ErrorKind;
-use std::process::Child as StdChild;
+use std::process::{Child as StdChild, Stdio};
 
 /// A process that ends with the test that made it, also when that fails.
 struct Sleeper(StdChild);

@@ -179,8 +179,10 @@ fn the_end_of_a_child_is_known_although_the_caller_ignores_dead_children() {
     // dash cannot ignore SIGCHLD for others, env can.
     let through = r#"exec env --ignore-signal=CHLD "$@""#;
     alone(module_path!(), name, through, || {
-        assert_ne!(signals(&status("thread-self"), "SigIgn") & 1 << 16, 0, "SIGCHLD is ignored");
+        let is_ignored = || signals(&status("thread-self"), "SigIgn") & 1 << 16 != 0;
+        assert!(is_ignored(), "the spoiling worked");
         prepare_process().unwrap();
+        assert!(!is_ignored(), "and was seen");
         assert_eq!(run(&sh("exit 3")).0, Exit::Code(3));
         let argv = ["sh", "-c", "exit 4"].map(str::to_owned);
         let mut here = RealProcesses.start_here(&argv, &[], None).unwrap();

@@ -37,13 +37,14 @@ fn end(mark: &TreeMark) {
     });
 }
 
-/// Runs a command that leaves something behind and prints its pid.
+/// Runs a command that leaves something behind, which prints its pid, be it after the end of the command.
 fn leave(command: &Command, tree: Option<File>) -> u32 {
     let dir = tempfile::tempdir().unwrap();
     let mut child = RealProcesses.start(command, streams(dir.path()), tree).unwrap();
     assert_eq!(end_of(child.as_mut()), Exit::Code(0));
-    let text = std::fs::read_to_string(dir.path().join("out")).unwrap();
-    text.trim().parse().unwrap()
+    let said = || std::fs::read_to_string(dir.path().join("out")).unwrap();
+    eventually("a pid", || said().ends_with('\n'));
+    said().trim().parse().unwrap()
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn an_escapee_with_a_session_of_its_own_is_found_by_its_environment() {
     alone(module_path!(), name, PLAINLY, || {
         let dir = tempfile::tempdir().unwrap();
         let mark = mark(dir.path());
-        let escape = sh("setsid sh -c 'echo $$; exec sleep 1000 >/dev/null' & wait $! & sleep 0.05; exit 0");
+        let escape = sh("setsid sh -c 'echo $$; exec sleep 1000 >/dev/null' & exit 0");
         let other = TreeMark { task_id: "task_77".to_owned(), ..mark.clone() };
         let elsewhere = TreeMark { state_dir: format!("{}x", mark.state_dir), ..mark.clone() };
         let pid = leave(&marked(escape.clone(), &mark), None);
@@ -73,7 +74,7 @@ fn an_escapee_without_environment_is_found_by_the_tree_lock() {
         let dir = tempfile::tempdir().unwrap();
         let mut mark = mark(dir.path());
         let lock = File::create(dir.path().join("tree.lock")).unwrap();
-        let escape = sh("env -i setsid sh -c 'echo $$; exec sleep 1000 >/dev/null' & sleep 0.05; exit 0");
+        let escape = sh("env -i setsid sh -c 'echo $$; exec sleep 1000 >/dev/null' & exit 0");
         let pid = leave(&marked(escape, &mark), Some(lock.try_clone().unwrap()));
         eventually("away", || {
             let comm = std::fs::read_to_string(format!("/proc/{pid}/comm"));

@@ -130,7 +130,10 @@ fn a_supervisor_that_was_inherited_is_no_member_and_what_it_runs_is_none_either(
         eventually("only what is ours", || input(supervisor) == other && found(&mark, &[]) == BTreeSet::from([own]));
         std::fs::remove_file(&other).unwrap();
         assert_eq!(found(&mark, &[]), BTreeSet::from([own]), "and after it removed its lock");
-        RealProcesses.signal(&identity(supervisor), Signal::Kill).unwrap();
+        let supervisor = identity(supervisor);
+        RealProcesses.signal(&supervisor, Signal::Kill).unwrap();
+        // Only then is what it ran a child of this process, and found.
+        assert!(RealProcesses.await_death(&supervisor, SOON).unwrap());
         end(&mark);
     });
 }

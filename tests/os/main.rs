@@ -8,6 +8,8 @@ mod accounts;
 mod files;
 mod handles;
 mod processes;
+#[path = "../it/support/skip.rs"]
+mod skip;
 mod starting;
 mod supervising;
 mod trapped;

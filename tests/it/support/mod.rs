@@ -3,9 +3,11 @@
 
 mod place;
 mod running;
+mod skip;
 
 pub use place::{LUZIA, Place, processes_in};
 pub use running::{Ran, Running};
+pub use skip::skip;
 
 use serde_json::Value;
 use std::path::Path;
@@ -51,11 +53,4 @@ pub fn signal(pid: u32, signal: rustix::process::Signal) {
 /// Whether the tests run as root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
-}
-
-/// Says that a test cannot be made here; a failure where the variable LUZIA_TEST_SKIPS is `refuse`.
-pub fn skip(test: &str, needs: &str) {
-    let is_refused = std::env::var("LUZIA_TEST_SKIPS").is_ok_and(|word| word == "refuse");
-    assert!(!is_refused, "SKIPPED: {test} needs {needs}, and skips are refused");
-    eprintln!("SKIPPED: {test} needs {needs}");
 }

@@ -176,7 +176,7 @@ impl App {
 
     fn start_tasks(&self, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
         let locks = self.store.lock_index()?;
-        let used = u32::try_from(locks.slots(&LaneName::global().stem()).len()).unwrap_or(u32::MAX);
+        let used = u32::try_from(locks.slots(&LaneName::global().stem()).count()).unwrap_or(u32::MAX);
         let lanes = self.store.lanes_with_work()?;
         if lanes.values().all(BTreeMap::is_empty) {
             return Ok(());
@@ -254,7 +254,7 @@ impl App {
         for (tier, lanes) in lanes {
             for (stem, priority) in lanes {
                 let Some(lane) = self.store.pending_lane_name(stem)? else { continue };
-                let holders = u32::try_from(locks.slots(stem).len()).unwrap_or(u32::MAX);
+                let holders = u32::try_from(locks.slots(stem).count()).unwrap_or(u32::MAX);
                 let is_locked = holders >= self.config.limit(&lane);
                 let is_looked_up = total <= FEW_LANES && !is_locked && !ledger.knows(lane.key());
                 let head = if is_looked_up { self.store.head_from(*priority, stem)? } else { None };

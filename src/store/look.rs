@@ -8,7 +8,6 @@ use crate::model::judgement::{Evidence, Judge, KernelLock, Reason, Sidecar, Verd
 use crate::model::lane::{is_user_stem, split_slot_stem};
 use crate::model::{LaneName, LockKind, LockRecord, TaskId};
 use crate::os::{Entry, FileKind, Open};
-use std::collections::HashMap;
 
 /// One lock as it was found, with the verdict on its holder.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,14 +70,15 @@ pub(crate) struct Limits {
 }
 
 /// Which slots of which lanes were occupied at one moment: for whoever looks at many lanes, because each look by itself
-/// lists all locks.
+/// lists all locks. In order.
 #[derive(Debug, Default)]
-pub struct LockIndex(HashMap<String, Vec<u32>>);
+pub struct LockIndex(Vec<(String, u32)>);
 
 impl LockIndex {
     /// The occupied slots of a lane, in order.
-    pub fn slots(&self, lane_stem: &str) -> &[u32] {
-        self.0.get(lane_stem).map_or(&[], Vec::as_slice)
+    pub fn slots(&self, lane_stem: &str) -> impl Iterator<Item = u32> {
+        let first = self.0.partition_point(|(stem, _)| stem.as_str() < lane_stem);
+        self.0[first..].iter().take_while(move |(stem, _)| stem == lane_stem).map(|(_, slot)| *slot)
     }
 }
 
@@ -177,7 +177,7 @@ impl Store {
         timeout_ms: u64,
         judge: Judge,
     ) -> Result<Vec<LockView>> {
-        let slots = index.slots(&lane.stem()).to_vec();
+        let slots: Vec<u32> = index.slots(&lane.stem()).collect();
         if slots.is_empty() {
             return Ok(Vec::new());
         }
@@ -187,11 +187,7 @@ impl Store {
 
     /// Which slots are occupied right now, in all lanes, by one listing.
     pub fn lock_index(&self) -> Result<LockIndex> {
-        let mut index = LockIndex::default();
-        for (stem, slot) in self.lock_stems()? {
-            index.0.entry(stem).or_default().push(slot);
-        }
-        Ok(index)
+        self.lock_stems().map(LockIndex)
     }
 
     fn views(
@@ -269,7 +265,7 @@ impl Store {
         Ok(views)
     }
 
-    /// The lane stems and slots of every lock file.
+    /// The lane stems and slots of every lock file, in order.
     pub(crate) fn lock_stems(&self) -> Result<Vec<(String, u32)>> {
         let mut stems: Vec<(String, u32)> = self
             .list(layout::LOCKS)?

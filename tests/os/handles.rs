@@ -67,13 +67,16 @@ fn a_file_without_write_permission_can_be_read() {
         with_file("text", |files, path| {
             std::fs::set_permissions(path, PermissionsExt::from_mode(0o444)).unwrap();
             std::fs::set_permissions(path.parent().unwrap(), PermissionsExt::from_mode(0o755)).unwrap();
-            if nix::unistd::Uid::effective().is_root() {
+            let before = nix::unistd::geteuid();
+            if before.is_root() {
                 // Root may write everything, so another account must show it.
-                nix::unistd::setuid(nix::unistd::Uid::from_raw(65534)).unwrap();
+                nix::unistd::seteuid(nix::unistd::Uid::from_raw(65534)).unwrap();
             }
             assert_eq!(open(files, Open::ReadOnly).read_all(9).unwrap(), b"text");
             let kind = files.open("file", Open::Existing).err().map(|error| error.kind());
             assert_eq!(kind, Some(ErrorKind::PermissionDenied));
+            // The directory is root's to remove.
+            nix::unistd::seteuid(before).unwrap();
         });
     });
 }

@@ -135,5 +135,6 @@ fn a_supervisor_that_was_inherited_is_no_member_and_what_it_runs_is_none_either(
         // Only then is what it ran a child of this process, and found.
         assert!(RealProcesses.await_death(&supervisor, SOON).unwrap());
         end(&mark);
+        std::fs::remove_dir_all(here).unwrap();
     });
 }

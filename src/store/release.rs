@@ -9,7 +9,7 @@ use super::{Store, layout};
 use crate::model::judgement::{Judge, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
-use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, TaskId};
+use crate::model::{Fence, LaneName, LockId, LockKind, TaskId};
 use crate::os::Handle;
 
 /// What a clean-up did, or would do.
@@ -147,38 +147,33 @@ impl Store {
         }
     }
 
-    /// The slots of `lane` that a task holds, with their lock ids: that of a `known` grant alone where it still stands. The
-    /// caller is in the lane's guard.
+    /// The slots of `lane` that a task holds, with their lock ids: that of a `known` grant alone where the task still holds
+    /// it. The caller is in the lane's guard.
     fn slots_of(&self, task: TaskId, lane: &LaneName, known: &[Grant]) -> Result<Vec<(u32, String)>> {
         let stem = lane.stem();
-        let sidecar_of = |slot| self.read_sidecar(&layout::sidecar(&stem, slot));
-        for Grant { slot, lock_id, fence, .. } in known.iter().filter(|grant| grant.lane == *lane) {
-            let is_it = |record: &LockRecord| {
-                record.kind == LockKind::Task
-                    && record.lock_id.as_ref() == Some(&lock_id.0)
-                    && record.fence == Some(*fence)
-            };
-            if sidecar_of(*slot)?.record().is_some_and(is_it) {
-                return Ok(vec![(*slot, lock_id.0.clone())]);
+        for grant in known.iter().filter(|grant| grant.lane == *lane) {
+            if let Some(lock_id) = self.lock_id_of(task, &stem, grant.slot)? {
+                return Ok(vec![(grant.slot, lock_id)]);
             }
         }
-        let name = task.to_string();
         let mut found = Vec::new();
         for slot in self.occupied_slots(&stem)? {
-            let lock_id = match sidecar_of(slot)?.record() {
-                Some(record) if record.kind == LockKind::Task && record.task_id.as_ref() == Some(&name) => {
-                    Some(record.lock_id.clone().unwrap_or_default())
-                }
-                Some(_) => None,
-                // A sidecar that does not read: the lock file itself names the grant.
-                None => {
-                    let named = self.named_in_lock_file(&layout::lock_file(&stem, slot)).ok().flatten();
-                    named.filter(|(holder, _)| *holder == task).map(|(_, lock_id)| lock_id)
-                }
-            };
-            found.extend(lock_id.map(|lock_id| (slot, lock_id)));
+            found.extend(self.lock_id_of(task, &stem, slot)?.map(|lock_id| (slot, lock_id)));
         }
         Ok(found)
+    }
+
+    /// The lock id in a slot that a task holds; `None` when it does not. Only who holds a task's `supervisor.lock` takes
+    /// locks for it, so whichever lock of the task that is, it is of this claim or of a dead one.
+    fn lock_id_of(&self, task: TaskId, stem: &str, slot: u32) -> Result<Option<String>> {
+        let sidecar = self.read_sidecar(&layout::sidecar(stem, slot))?;
+        let Some(record) = sidecar.record() else {
+            // The lock file itself names the grant.
+            let named = self.named_in_lock_file(&layout::lock_file(stem, slot)).ok().flatten();
+            return Ok(named.filter(|(holder, _)| *holder == task).map(|(_, lock_id)| lock_id));
+        };
+        let is_held = record.kind == LockKind::Task && record.task_id.as_deref() == Some(task.to_string().as_str());
+        Ok(is_held.then(|| record.lock_id.clone().unwrap_or_default()))
     }
 
     /// Removes every lock that is proven stale, and what lies about without a lock. With `dry_run`, only tells.

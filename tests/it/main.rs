@@ -16,6 +16,7 @@ mod power;
 mod power_cut;
 mod real_work;
 mod regressions;
+mod release;
 mod retention;
 mod rows_locks;
 mod rows_queue;

@@ -26,6 +26,7 @@ mod proof_kernel;
 mod proof_locks;
 mod reuse;
 pub mod spool;
+mod start;
 mod turn;
 mod world;
 

@@ -1,0 +1,121 @@
+//! What a task's release takes and what it leaves, whether or not the caller knows what the task was granted.
+
+use luzia::model::lock::Grant;
+use luzia::model::{Fence, LaneName, LockId, LockKind, TaskId};
+use luzia::os::Processes;
+use luzia::os::real::{RealClock, RealFiles, RealProcesses};
+use luzia::policy::staleness::judge;
+use luzia::store::{Acquired, LaneNeed, Request, Store};
+use std::path::Path;
+use std::sync::Arc;
+
+const OURS: TaskId = TaskId(7);
+
+fn lanes() -> Vec<LaneName> {
+    ["user:alice", "thread:1"].map(|lane| LaneName::parse(lane).unwrap()).to_vec()
+}
+
+fn take(store: &Store, lanes: Vec<LaneName>, holder: &str, kind: LockKind) -> Vec<Grant> {
+    let needs = lanes.into_iter().map(|lane| LaneNeed { lane, limit: 4, timeout_ms: 60_000 }).collect();
+    let process = RealProcesses.me();
+    let holder = holder.to_owned();
+    let request = Request { needs, holder, kind, ttl_ms: None, process, pid_watched: false, durable: false };
+    match store.acquire(&request, judge).unwrap() {
+        Acquired::Granted { grants, .. } => grants,
+        _ => panic!("the lanes have room"),
+    }
+}
+
+/// Task 8 holds the first slot of the thread, then task 7 the user's lane and the second slot; `change` is made to the
+/// locks and to what the caller knows. Gives the lanes that were released, in order, and the lock files that are left.
+fn released(change: impl FnOnce(&Path, &mut Vec<Grant>)) -> (Vec<String>, Vec<String>) {
+    let dir = tempfile::tempdir().unwrap();
+    let files = RealFiles::open_at(dir.path().to_str().unwrap(), false).unwrap().unwrap();
+    let store = Store::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
+    store.prepare().unwrap();
+    take(&store, lanes()[1..].to_vec(), "task_8", LockKind::Task);
+    let mut known = take(&store, lanes(), "task_7", LockKind::Task);
+    assert_eq!(known.iter().map(|grant| grant.slot).collect::<Vec<_>>(), [0, 1]);
+    let locks = dir.path().join("locks");
+    change(&locks, &mut known);
+    let released = store.release_task(OURS, &lanes(), &known).unwrap();
+    for lock in &released {
+        assert_eq!(lock.holder.as_deref(), Some("task_7"));
+        assert!(lock.lock_id.as_deref().is_some_and(|id| id.starts_with("task_7_")), "{lock:?}");
+    }
+    assert_eq!(store.release_task(OURS, &lanes(), &known).unwrap(), [], "a second time finds nothing");
+    let left = std::fs::read_dir(locks).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut left: Vec<String> = left.filter(|name| name.ends_with(".lock")).collect();
+    left.sort();
+    (released.iter().map(|lock| format!("{}@{}", lock.lane, lock.slot)).collect(), left)
+}
+
+/// Once with what the claim was granted, and once without.
+fn check(change: impl Fn(&Path), expected: &[&str], left: &[&str]) {
+    for is_known in [true, false] {
+        let found = released(|locks, known| {
+            change(locks);
+            if !is_known {
+                known.clear();
+            }
+        });
+        assert_eq!(found.0, expected, "known: {is_known}");
+        assert_eq!(found.1, left, "known: {is_known}");
+    }
+}
+
+const BOTH: [&str; 2] = ["thread:1@1", "user:alice@0"];
+const OTHER: &str = "thread_1.lock";
+
+fn write(locks: &Path, name: &str, text: &str) {
+    std::fs::write(locks.join(name), text).unwrap();
+}
+
+#[test]
+fn a_task_gives_back_its_own_locks_the_last_lane_first() {
+    check(|_| {}, &BOTH, &[OTHER]);
+}
+
+#[test]
+fn a_lock_whose_sidecar_does_not_read_is_known_by_its_lock_file() {
+    check(|locks| std::fs::remove_file(locks.join("thread_1@1.json")).unwrap(), &BOTH, &[OTHER]);
+    check(|locks| write(locks, "user_alice.json", "{"), &BOTH, &[OTHER]);
+    // The other's as well.
+    check(|locks| write(locks, "thread_1.json", "{"), &BOTH, &[OTHER]);
+    let foreign = |locks: &Path| {
+        std::fs::remove_file(locks.join("thread_1@1.json")).unwrap();
+        write(locks, "thread_1@1.lock", "task_77_1795349616 5\n");
+    };
+    check(foreign, &["user:alice@0"], &[OTHER, "thread_1@1.lock"]);
+}
+
+#[test]
+fn what_became_somebody_elses_is_left() {
+    let of = |locks: &Path, from: &str, to: &str| {
+        let text = std::fs::read_to_string(locks.join("thread_1@1.json")).unwrap();
+        assert!(text.contains(from));
+        write(locks, "thread_1@1.json", &text.replace(from, to));
+    };
+    let left = ["user:alice@0"];
+    check(|locks| of(locks, "\"task_id\":\"task_7\"", "\"task_id\":\"task_70\""), &left, &[OTHER, "thread_1@1.lock"]);
+    check(|locks| of(locks, "\"kind\":\"task\"", "\"kind\":\"lease\""), &left, &[OTHER, "thread_1@1.lock"]);
+}
+
+#[test]
+fn what_stands_where_a_lock_would_be_and_is_none_stops_nobody() {
+    let link = |locks: &Path| std::os::unix::fs::symlink("/nowhere", locks.join("thread_1@2.lock")).unwrap();
+    check(link, &BOTH, &[OTHER, "thread_1@2.lock"]);
+}
+
+#[test]
+fn a_lane_in_which_the_known_grant_is_not_found_is_looked_through() {
+    // In another slot than the caller believes.
+    let found = released(|_, known| known[1].slot = 0);
+    assert_eq!(found, (BOTH.map(str::to_owned).to_vec(), vec![OTHER.to_owned()]));
+    // A grant of another lane tells nothing of this one.
+    let found = released(|_, known| {
+        let lane = known[0].lane.clone();
+        *known = vec![Grant { lane, slot: 1, lock_id: LockId("task_7_1".into()), fence: Fence(1) }];
+    });
+    assert_eq!(found, (BOTH.map(str::to_owned).to_vec(), vec![OTHER.to_owned()]));
+}

@@ -94,12 +94,4 @@ impl App {
         }
         Ok(self.store.all_locks(|lane| self.config.lock_timeout_ms(lane), judge)?)
     }
-
-    /// The locks of users, `most` of them at most, and how many there are that nobody looked at.
-    pub fn user_locks(&self, most: usize) -> Result<(Vec<LockView>, usize), AppError> {
-        if !self.store.has_layout()? {
-            return Ok((Vec::new(), 0));
-        }
-        Ok(self.store.user_locks(most, |lane| self.config.lock_timeout_ms(lane), judge)?)
-    }
 }

@@ -3,6 +3,7 @@
 use super::{App, AppError};
 use crate::model::judgement::Verdict;
 use crate::model::{LaneName, Task};
+use crate::policy::staleness::judge;
 use crate::store::{Counts, LockView};
 use std::collections::BTreeMap;
 
@@ -72,7 +73,9 @@ impl App {
     pub fn overview(&self, most_locks: usize) -> Result<Overview, AppError> {
         let has_layout = self.store.has_layout()?;
         let (capacity, active) = self.capacity_and_active()?;
-        let (user_locks, unseen_locks) = self.user_locks(most_locks)?;
+        let timeout_ms = |lane: &LaneName| self.config.lock_timeout_ms(lane);
+        let (user_locks, unseen_locks) =
+            if has_layout { self.store.user_locks(most_locks, timeout_ms, judge)? } else { (Vec::new(), 0) };
         Ok(Overview {
             counts: if has_layout { self.store.counts()? } else { Counts::default() },
             capacity,

@@ -25,7 +25,7 @@ impl fmt::Display for TaskId {
     }
 }
 
-/// The environment variables that tell a command of its task. Nothing else that luzia starts has them.
+/// The environment variables that tell a command of its task. Supervisors and hooks are started without them.
 pub const TASK_VARIABLES: [&str; 8] = [
     "LUZIA_TASK_ID",
     "LUZIA_USER",

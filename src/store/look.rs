@@ -334,7 +334,7 @@ impl Store {
     /// The same with the lock id.
     pub(crate) fn named_in_lock_file(&self, lock_path: &str) -> Result<Option<(TaskId, String)>> {
         let Some(mut handle) = self.open(lock_path, Open::ReadOnly)? else { return Ok(None) };
-        let bytes = handle.read_all(4096).unwrap_or_default();
+        let bytes = handle.read_part(0, 4096).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let lock_id = text.split(' ').next().unwrap_or_default();
         let holder = lock_id.rsplit_once('_').map(|(holder, _)| holder).filter(|holder| holder.starts_with("task_"));

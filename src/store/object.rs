@@ -1,4 +1,4 @@
-//! JSON objects, for every file that must be one. Knows no file.
+//! JSON objects, for records and the configuration. Knows no file.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};

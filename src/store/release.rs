@@ -4,13 +4,13 @@
 use super::error::{Result, StoreError};
 use super::guard::Guards;
 use super::locks::{Break, Release, Released, broken};
-use super::look::{Limits, LockView};
+use super::look::{Limits, LockView, slots_in};
 use super::{Store, layout};
 use crate::model::judgement::{Judge, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
 use crate::model::{Fence, LaneName, LockId, LockKind, TaskId};
-use crate::os::Handle;
+use crate::os::{Entry, Handle};
 
 /// What a clean-up did, or would do.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -97,13 +97,13 @@ impl Store {
     }
 
     /// Releases every lock that a task holds in `lanes`, in the reverse of the order given. `known` is what its claim was
-    /// granted, as far as the caller knows it: a lane in which that still stands is looked at no further. The caller holds
+    /// granted, as far as the caller knows it: a lane in which all of that still stands is looked at no further. The caller holds
     /// the task's `supervisor.lock`, and the task's tree is dead. Idempotent.
     pub fn release_task(&self, task: TaskId, lanes: &[LaneName], known: &[Grant]) -> Result<Vec<Break>> {
-        let mut released = Vec::new();
+        let (mut released, mut locks) = (Vec::new(), None);
         for lane in lanes.iter().rev() {
             let _guards = self.enter_patiently(lane)?;
-            for (slot, lock_id) in self.slots_of(task, lane, known)? {
+            for (slot, lock_id) in self.slots_of(task, lane, known, &mut locks)? {
                 self.remove_lock(&lane.stem(), slot)?;
                 let (lane, holder) = (lane.clone(), Some(task.to_string()));
                 released.push(Break { lane, slot, lock_id: Some(lock_id), holder, why: None, age_ms: 0 });
@@ -114,10 +114,10 @@ impl Store {
 
     /// Writes this process into every sidecar of a task, and gives the task's grants. The caller holds `supervisor.lock`.
     pub fn adopt(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>> {
-        let mut grants = Vec::with_capacity(lanes.len());
+        let (mut grants, mut locks) = (Vec::with_capacity(lanes.len()), None);
         for lane in lanes {
             let _guards = self.enter_patiently(lane)?;
-            for (slot, _) in self.slots_of(task, lane, &[])? {
+            for (slot, _) in self.slots_of(task, lane, &[], &mut locks)? {
                 let path = layout::sidecar(&lane.stem(), slot);
                 let sidecar = self.read_sidecar(&path)?;
                 let Some(record) = sidecar.record() else { continue };
@@ -147,20 +147,35 @@ impl Store {
         }
     }
 
-    /// The slots of `lane` that a task holds, with their lock ids: that of a `known` grant alone where the task still holds
-    /// it. The caller is in the lane's guard.
-    fn slots_of(&self, task: TaskId, lane: &LaneName, known: &[Grant]) -> Result<Vec<(u32, String)>> {
+    /// The slots of `lane` that a task holds, with their lock ids: those of the `known` grants where the task still holds
+    /// them all, else those that a listing of all `locks` has, which is made when it is wanted first. It may be older than
+    /// the guard, in which the caller is: nobody else takes locks for the task.
+    fn slots_of(
+        &self,
+        task: TaskId,
+        lane: &LaneName,
+        known: &[Grant],
+        locks: &mut Option<Vec<Entry>>,
+    ) -> Result<Vec<(u32, String)>> {
         let stem = lane.stem();
-        for grant in known.iter().filter(|grant| grant.lane == *lane) {
-            if let Some(lock_id) = self.lock_id_of(task, &stem, grant.slot)? {
-                return Ok(vec![(grant.slot, lock_id)]);
-            }
+        let granted: Vec<u32> = known.iter().filter(|grant| grant.lane == *lane).map(|grant| grant.slot).collect();
+        let held = self.held_among(task, &stem, &granted)?;
+        if !held.is_empty() && held.len() == granted.len() {
+            return Ok(held);
         }
-        let mut found = Vec::new();
-        for slot in self.occupied_slots(&stem)? {
-            found.extend(self.lock_id_of(task, &stem, slot)?.map(|lock_id| (slot, lock_id)));
+        let locks = match locks {
+            Some(locks) => locks,
+            None => locks.insert(self.list(layout::LOCKS)?),
+        };
+        self.held_among(task, &stem, &slots_in(locks, &stem))
+    }
+
+    fn held_among(&self, task: TaskId, stem: &str, slots: &[u32]) -> Result<Vec<(u32, String)>> {
+        let mut held = Vec::with_capacity(slots.len());
+        for slot in slots {
+            held.extend(self.lock_id_of(task, stem, *slot)?.map(|lock_id| (*slot, lock_id)));
         }
-        Ok(found)
+        Ok(held)
     }
 
     /// The lock id in a slot that a task holds; `None` when it does not. Only who holds a task's `supervisor.lock` takes

@@ -41,7 +41,7 @@ pub fn close_outside(store: &Store, task: &Task) -> Option<Closed> {
     Some(Closed { conductor, place })
 }
 
-/// Gives the lanes back, in which `known` are the grants of the claim as far as they are known, and puts the record where it belongs.
+/// Gives the lanes back and puts the record where it belongs. `known` are the grants of the claim, as far as they are.
 pub fn give_back(
     store: &Store,
     ending: &Ending,

@@ -80,6 +80,12 @@ fn a_task_gives_back_its_own_locks_the_last_lane_first() {
 fn a_lock_whose_sidecar_does_not_read_is_known_by_its_lock_file() {
     check(|locks| std::fs::remove_file(locks.join("thread_1@1.json")).unwrap(), &BOTH, &[OTHER]);
     check(|locks| write(locks, "user_alice.json", "{"), &BOTH, &[OTHER]);
+    let long = format!("task_7_1795349616 5\n{}", "x".repeat(5000));
+    let unread = |locks: &Path| {
+        std::fs::remove_file(locks.join("thread_1@1.json")).unwrap();
+        write(locks, "thread_1@1.lock", &long);
+    };
+    check(unread, &BOTH, &[OTHER]);
     // The other's as well.
     check(|locks| write(locks, "thread_1.json", "{"), &BOTH, &[OTHER]);
     let foreign = |locks: &Path| {
@@ -118,4 +124,27 @@ fn a_lane_in_which_the_known_grant_is_not_found_is_looked_through() {
         *known = vec![Grant { lane, slot: 1, lock_id: LockId("task_7_1".into()), fence: Fence(1) }];
     });
     assert_eq!(found, (BOTH.map(str::to_owned).to_vec(), vec![OTHER.to_owned()]));
+}
+
+/// What a dead claim of the task left in a further slot.
+fn leave_debris(locks: &Path) {
+    for end in ["json", "lock"] {
+        std::fs::copy(locks.join(format!("thread_1@1.{end}")), locks.join(format!("thread_1@2.{end}"))).unwrap();
+    }
+}
+
+#[test]
+fn of_several_slots_in_a_lane_all_are_given_back_that_are_known() {
+    let all = ["thread:1@1", "thread:1@2", "user:alice@0"].map(str::to_owned).to_vec();
+    let found = released(|locks, known| {
+        leave_debris(locks);
+        known.push(Grant { slot: 2, ..known[1].clone() });
+    });
+    assert_eq!(found, (all.clone(), vec![OTHER.to_owned()]));
+    // One of them has gone: the lane is looked through.
+    let found = released(|locks, known| {
+        leave_debris(locks);
+        known.push(Grant { slot: 3, ..known[1].clone() });
+    });
+    assert_eq!(found, (all, vec![OTHER.to_owned()]));
 }

@@ -84,6 +84,8 @@ fn the_table_of_status_looks_at_fifty_locks_and_counts_the_others() {
     let shown = |held: usize| {
         let table = place.ok(&["status"]).out;
         let locks = table.lines().filter(|line| line.starts_with("lock user:")).count();
+        // By name "u9" is the last.
+        assert_eq!(table.contains("lock user:u9 "), held <= 50);
         let more = table.lines().find(|line| line.starts_with("more locks")).map(str::to_owned);
         let all = place.json(&["status"])["user_locks"].clone();
         assert_eq!((&all["active"], all["details"].as_array().unwrap().len()), (&json!(held), held));

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 /// The largest sidecar read, in bytes.
 pub const MAX_SIDECAR_BYTES: u64 = 64 * 1024;
 
-/// What a sidecar holds, while it is read. Of members with one name the last counts.
-type Members = BTreeMap<String, Value>;
+/// What of a sidecar nobody has read yet. Of members with one name the last counts.
+type Unread = BTreeMap<String, Value>;
 
 #[derive(Serialize)]
 struct SidecarFile<'a> {
@@ -71,7 +71,7 @@ pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
 /// Reads a sidecar. A record of one of luzia's kinds without its essential members is corrupt; in a record of another
 /// program, a member of the wrong type counts as absent.
 pub fn decode(bytes: &[u8]) -> Sidecar {
-    let Ok(mut members) = serde_json::from_slice::<Members>(bytes) else {
+    let Ok(mut members) = serde_json::from_slice::<Unread>(bytes) else {
         return Sidecar::Corrupt;
     };
     let found = &mut members;
@@ -109,18 +109,18 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
     Sidecar::Whole(Box::new(record))
 }
 
-fn text(members: &mut Members, name: &str) -> Option<String> {
+fn text(members: &mut Unread, name: &str) -> Option<String> {
     match members.remove(name) {
         Some(Value::String(text)) => Some(text),
         _ => None,
     }
 }
 
-fn number(members: &mut Members, name: &str) -> Option<u64> {
+fn number(members: &mut Unread, name: &str) -> Option<u64> {
     members.remove(name)?.as_u64()
 }
 
-fn moment(members: &mut Members, name: &str) -> Option<Timestamp> {
+fn moment(members: &mut Unread, name: &str) -> Option<Timestamp> {
     time(&members.remove(name)?)
 }
 

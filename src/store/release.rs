@@ -97,8 +97,8 @@ impl Store {
     }
 
     /// Releases every lock that a task holds in `lanes`, in the reverse of the order given. `known` is what its claim was
-    /// granted, as far as the caller knows it: a lane in which all of that still stands is looked at no further. The caller holds
-    /// the task's `supervisor.lock`, and the task's tree is dead. Idempotent.
+    /// granted, as far as the caller knows it: a lane in which all of that still stands is looked at no further. The
+    /// caller holds the task's `supervisor.lock`, and the task's tree is dead. Idempotent.
     pub fn release_task(&self, task: TaskId, lanes: &[LaneName], known: &[Grant]) -> Result<Vec<Break>> {
         let (mut released, mut locks) = (Vec::new(), None);
         for lane in lanes.iter().rev() {

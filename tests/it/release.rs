@@ -15,11 +15,17 @@ fn lanes() -> Vec<LaneName> {
     ["user:alice", "thread:1"].map(|lane| LaneName::parse(lane).unwrap()).to_vec()
 }
 
-fn take(store: &Store, lanes: Vec<LaneName>, holder: &str, kind: LockKind) -> Vec<Grant> {
+fn take(store: &Store, lanes: Vec<LaneName>, holder: &str) -> Vec<Grant> {
     let needs = lanes.into_iter().map(|lane| LaneNeed { lane, limit: 4, timeout_ms: 60_000 }).collect();
-    let process = RealProcesses.me();
-    let holder = holder.to_owned();
-    let request = Request { needs, holder, kind, ttl_ms: None, process, pid_watched: false, durable: false };
+    let request = Request {
+        needs,
+        holder: holder.to_owned(),
+        kind: LockKind::Task,
+        ttl_ms: None,
+        process: RealProcesses.me(),
+        pid_watched: false,
+        durable: false,
+    };
     match store.acquire(&request, judge).unwrap() {
         Acquired::Granted { grants, .. } => grants,
         _ => panic!("the lanes have room"),
@@ -33,8 +39,8 @@ fn released(change: impl FnOnce(&Path, &mut Vec<Grant>)) -> (Vec<String>, Vec<St
     let files = RealFiles::open_at(dir.path().to_str().unwrap(), false).unwrap().unwrap();
     let store = Store::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
     store.prepare().unwrap();
-    take(&store, lanes()[1..].to_vec(), "task_8", LockKind::Task);
-    let mut known = take(&store, lanes(), "task_7", LockKind::Task);
+    take(&store, lanes()[1..].to_vec(), "task_8");
+    let mut known = take(&store, lanes(), "task_7");
     assert_eq!(known.iter().map(|grant| grant.slot).collect::<Vec<_>>(), [0, 1]);
     let locks = dir.path().join("locks");
     change(&locks, &mut known);

@@ -94,6 +94,13 @@ fn run(command: &Command) -> (Exit, String) {
     (exit, read("out") + &read("err"))
 }
 
+/// The pid that a command in a directory has written, be it after its end.
+fn pid_said_in(dir: &Path) -> u32 {
+    let said = || std::fs::read_to_string(dir.join("out")).unwrap();
+    eventually("a pid", || said().ends_with('\n'));
+    said().trim().parse().unwrap()
+}
+
 fn sh(script: &str) -> Command {
     command(&["sh", "-c", script])
 }

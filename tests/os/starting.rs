@@ -149,9 +149,7 @@ fn a_signal_reaches_the_whole_group_even_after_its_leader() {
         let leader = sh("sleep 1000 & echo $!");
         let mut child = RealProcesses.start(&leader, streams(dir.path()), None).unwrap();
         assert_eq!(end_of(child.as_mut()), Exit::Code(0));
-        let text = std::fs::read_to_string(dir.path().join("out")).unwrap();
-        let left: u32 = text.trim().parse().unwrap();
-        let left = identity(left);
+        let left = identity(pid_said_in(dir.path()));
         let leader = RealProcesses.probe(child.pid());
         assert_eq!(leader, Probe::Zombie, "not waited for: its number is the group's");
         child.signal(Signal::Term).unwrap();

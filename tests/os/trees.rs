@@ -42,9 +42,7 @@ fn leave(command: &Command, tree: Option<File>) -> u32 {
     let dir = tempfile::tempdir().unwrap();
     let mut child = RealProcesses.start(command, streams(dir.path()), tree).unwrap();
     assert_eq!(end_of(child.as_mut()), Exit::Code(0));
-    let said = || std::fs::read_to_string(dir.path().join("out")).unwrap();
-    eventually("a pid", || said().ends_with('\n'));
-    said().trim().parse().unwrap()
+    pid_said_in(dir.path())
 }
 
 #[test]

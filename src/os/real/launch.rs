@@ -39,9 +39,7 @@ pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::R
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .current_dir("/");
-    for name in TASK_VARIABLES {
-        command.env_remove(name);
-    }
+    leave_the_task(&mut command);
     // It is not waited for here: it outlives us, or `reap` meets it.
     Ok(command.spawn()?.id())
 }
@@ -105,6 +103,13 @@ pub(super) fn start_here(
     adopt(spawned, command.get_program(), cwd, Reach::Alone)
 }
 
+/// Takes away what would tell a process that it belongs to the task in which we run.
+fn leave_the_task(command: &mut StdCommand) {
+    for name in TASK_VARIABLES {
+        command.env_remove(name);
+    }
+}
+
 /// Makes the standard library start a child by fork(2) and not by posix_spawn(3), with which the C library leaves its
 /// two internal signals ignored in the child and in all that comes of it. To ask for the group that we have already is
 /// what decides it; where that cannot be set (a user namespace that does not map it), posix_spawn(3) has to do.
@@ -124,9 +129,7 @@ pub fn output(argv: &[String], env: &[(String, String)]) -> io::Result<Output> {
     let mut command = StdCommand::new(program);
     fork_and_exec(&mut command);
     command.args(args).stdin(Stdio::null());
-    for name in TASK_VARIABLES {
-        command.env_remove(name);
-    }
+    leave_the_task(&mut command);
     command.envs(env.iter().map(|(key, value)| (key, value)));
     let done = command.output()?;
     let exit = match (done.status.code(), done.status.signal()) {

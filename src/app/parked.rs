@@ -124,7 +124,7 @@ impl App {
         happened: &Happened,
     ) -> Result<Task, AppError> {
         let ending = Ending { task: conclude(task, happened, self.store.now(), None) };
-        if let Err(error) = self.store.record_ending(&ending) {
+        if let Err(error) = self.store.record_ending(&ending, None) {
             let _ = self.store.withdraw_ending(task.id, lock);
             return Err(error.into());
         }

@@ -36,7 +36,7 @@ impl App {
         let key = again.key.as_deref().map(|key| self.store.enter_key(key)).transpose()?;
         let _key = key.map(|slot| take_again(slot, id)).transpose()?;
         let ending = Ending { task: again };
-        if let Err(error) = self.store.record_ending(&ending) {
+        if let Err(error) = self.store.record_ending(&ending, None) {
             // Nothing may begin again after an answer that says it could not be asked for.
             let _ = self.store.withdraw_ending(id, lock);
             return Err(error.into());

@@ -107,11 +107,6 @@ pub(crate) fn result(id: TaskId) -> String {
     format!("{RUNNING}/{}.result.json", id.0)
 }
 
-/// A result that is being written.
-pub(crate) fn result_tmp(id: TaskId) -> String {
-    format!("{RUNNING}/{}.result.tmp", id.0)
-}
-
 pub(crate) fn waiting(id: TaskId) -> String {
     record_in(WAITING, id)
 }
@@ -190,7 +185,7 @@ pub(crate) fn is_record(path: &str) -> bool {
 /// The task to which a name in `running` belongs: its record, its start or its result.
 pub(crate) fn id_in_flight(file_name: &str) -> Option<TaskId> {
     let number = |what| file_name.strip_suffix(what).and_then(spelling::task);
-    [".json", ".started.json", ".result.json", ".result.tmp"].into_iter().find_map(number)
+    [".json", ".started.json", ".result.json"].into_iter().find_map(number)
 }
 
 /// The id in the name of a record, in its one spelling.

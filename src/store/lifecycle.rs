@@ -9,7 +9,7 @@ use super::{Place, Store, decode_task, encode_task, layout, rundir, spelling};
 use crate::model::judgement::Judge;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, Status, Task, TaskId};
-use crate::os::Handle;
+use crate::os::{Handle, Open};
 
 /// A task that this process may start.
 pub struct Claimed {
@@ -128,9 +128,9 @@ impl Store {
             Ok(None) => return Ok((Claim::Lost, self.if_unused(id, lock)?)),
             Err(error @ StoreError::Corrupt { .. }) => {
                 self.set_aside(&path, &error)?;
-                return Ok((Claim::SetAside(error), Some(lock)));
+                return Ok((Claim::SetAside(error), self.if_unused(id, lock)?));
             }
-            Err(error @ StoreError::Newer { .. }) => return Ok((Claim::Newer(error), Some(lock))),
+            Err(error @ StoreError::Newer { .. }) => return Ok((Claim::Newer(error), self.if_unused(id, lock)?)),
             Err(error) => return Err(error),
         };
         if self.read_result(id)?.is_some() || self.started(id)?.is_some() {
@@ -218,18 +218,28 @@ impl Store {
         }
     }
 
-    /// Records how a run ended. Commit point: the sync of `running`; what follows is finished by whoever comes next.
-    pub fn record_ending(&self, ending: &Ending) -> Result<()> {
-        let id = ending.task.id;
+    /// Records how a run ended; what follows is finished by whoever comes next. `file` is the one that the start made for
+    /// it: its name is durable, so the commit point is the sync of its content. Without it, a synced file gets the name,
+    /// and the commit point is the sync of `running`.
+    pub fn record_ending(&self, ending: &Ending, file: Option<Box<dyn Handle>>) -> Result<()> {
+        let path = layout::result(ending.task.id);
         let bytes = encode_task(&ending.task)?;
-        self.replace(&layout::result_tmp(id), &layout::result(id), layout::RUNNING, &bytes, true)
+        let Some(mut file) = file else {
+            let staged = self.stage(ending.task.id, &bytes)?;
+            self.replace_by(&staged, &path)?;
+            return self.sync_dir(layout::RUNNING);
+        };
+        file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(|error| {
+            // Nobody may take it for a result: the next one who looks would, and a power cut could make it less.
+            let _ = self.vfs.unlink(&path);
+            StoreError::io("write", &path)(error)
+        })
     }
 
     /// Takes back what a failed `record_ending` may have left, for a verb that answers with the error: what was asked for
     /// must not happen later. A supervisor does not do this, because its result is true.
     pub fn withdraw_ending(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
         self.unlink(&layout::result(id))?;
-        self.unlink(&layout::result_tmp(id))?;
         // What else is there belongs to recovery.
         let is_bare = self.list(&layout::run_dir(id))?.iter().all(|entry| entry.name == rundir::SUPERVISOR_LOCK);
         if is_bare && self.started(id)?.is_none() {
@@ -239,7 +249,7 @@ impl Store {
         Ok(())
     }
 
-    fn read_result(&self, id: TaskId) -> Result<Option<Ending>> {
+    pub(crate) fn read_result(&self, id: TaskId) -> Result<Option<Ending>> {
         let path = layout::result(id);
         let read = self.read(&path).and_then(|bytes| bytes.map(|bytes| decode_task(&path, &bytes, None)).transpose());
         match read {
@@ -247,6 +257,19 @@ impl Store {
             Err(StoreError::Corrupt { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The same for whoever goes on from it: whoever wrote it may have been killed before it was synced.
+    fn durable_result(&self, id: TaskId) -> Result<Option<Ending>> {
+        let ending = self.read_result(id)?;
+        let path = layout::result(id);
+        if ending.is_some()
+            && let Some(mut file) = self.open(&path, Open::Existing)?
+        {
+            file.sync_data().map_err(StoreError::io("sync", &path))?;
+            self.sync_dir(layout::RUNNING)?;
+        }
+        Ok(ending)
     }
 
     /// Moves the record of an ended run to where it belongs, after its lanes were released: `done`, or back to its old
@@ -320,7 +343,7 @@ impl Store {
 
     /// The same with a lock that was handed over.
     pub fn look_abandoned(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<Found> {
-        let ending = self.read_result(id)?;
+        let ending = self.durable_result(id)?;
         let (place, task) = match self.find_for_recovery(id)? {
             Some((place, task)) => (Some(place), task),
             None => (None, ending.as_ref().map(|ending| ending.task.clone())),
@@ -431,7 +454,7 @@ impl Store {
         let _guards = self.enter_guards(&[&LaneName::global()])?;
         if let Some(new) = change(self.ledger()?.as_deref()) {
             let tmp = format!("{}.tmp", layout::FAIR);
-            self.replace(&tmp, layout::FAIR, layout::SPOOL, new.as_bytes(), false)?;
+            self.replace(&tmp, layout::FAIR, new.as_bytes())?;
         }
         Ok(())
     }

@@ -197,17 +197,15 @@ impl Store {
         }
     }
 
-    /// Replaces a file by a complete new one; with `durable`, synced before and after.
-    pub(crate) fn replace(&self, tmp: &str, to: &str, folder: &str, bytes: &[u8], durable: bool) -> Result<()> {
-        let mut handle = self.write_whole(tmp, Open::Truncate(0o600), bytes)?;
-        if durable {
-            handle.sync_data().map_err(StoreError::io("sync", tmp))?;
-        }
-        drop(handle);
-        if !self.rename(tmp, to)? {
-            return Err(StoreError::io("rename", tmp)(ErrorKind::NotFound.into()));
-        }
-        if durable { self.sync_dir(folder) } else { Ok(()) }
+    /// Replaces a file by a complete new one. Nothing is synced.
+    pub(crate) fn replace(&self, tmp: &str, to: &str, bytes: &[u8]) -> Result<()> {
+        drop(self.write_whole(tmp, Open::Truncate(0o600), bytes)?);
+        self.replace_by(tmp, to)
+    }
+
+    /// Replaces a file by one that stands under a name of its own, which must be there.
+    pub(crate) fn replace_by(&self, tmp: &str, to: &str) -> Result<()> {
+        if self.rename(tmp, to)? { Ok(()) } else { Err(StoreError::io("rename", tmp)(ErrorKind::NotFound.into())) }
     }
 }
 

@@ -155,19 +155,21 @@ impl Store {
         Err(busy())
     }
 
-    /// Records a start durably (P3). Commit point: the sync of `running`; the file's existence alone already means
-    /// "started". The same sync covers the record's move to there: a file system that journals folders apart could bring
-    /// the record back to its old place, and the task would start again as if it never had.
-    pub fn record_start(&self, id: TaskId, started: &Started) -> Result<()> {
+    /// Records a start durably (P3), and makes the empty file of its result, which is given. Commit point: the sync of
+    /// `running`; that the file exists already means "started", so what it says is not synced: it tells of processes that
+    /// no power cut spares. The same sync covers the record's move to there: a file system that journals folders apart
+    /// could bring the record back to its old place, and the task would start again as if it never had.
+    pub fn record_start(&self, id: TaskId, started: &Started) -> Result<Box<dyn Handle>> {
         let path = layout::started(id);
         let bytes = encode_started(started).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
-        let mut handle = self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
-        handle.sync_data().map_err(StoreError::io("sync", &path))?;
-        drop(handle);
-        self.sync_dir(layout::RUNNING)
+        let result = self.write_whole(&layout::result(id), Open::Truncate(0o600), b"")?;
+        self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
+        self.sync_dir(layout::RUNNING)?;
+        Ok(result)
     }
 
-    /// The recorded start of a task; `Some(None)` when it was being recorded at the moment of a crash.
+    /// The recorded start of a task; `Some(None)` when it was being recorded at the moment of a crash, or what it said is
+    /// lost by a power cut.
     pub fn started(&self, id: TaskId) -> Result<Option<Option<Started>>> {
         let path = layout::started(id);
         let bytes = match self.read(&path) {
@@ -206,11 +208,11 @@ impl Store {
         }
     }
 
-    /// Removes the recorded start, a result that was not written whole, and `run/<id>/` with everything in it. The caller
-    /// holds its `supervisor.lock`, which goes last.
+    /// Removes the recorded start, a result that was not written, and `run/<id>/` with everything in it. The caller holds
+    /// its `supervisor.lock`, which goes last.
     pub(crate) fn remove_run_dir(&self, id: TaskId) -> Result<()> {
         self.unlink(&layout::started(id))?;
-        self.unlink(&layout::result_tmp(id))?;
+        self.unlink(&layout::result(id))?;
         for entry in self.list(&layout::run_dir(id))? {
             if entry.name != SUPERVISOR_LOCK {
                 self.unlink(&layout::run_file(id, &entry.name))?;

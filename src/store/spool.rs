@@ -5,7 +5,8 @@ use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
 use super::pending::Spot;
 use super::publish::Publication;
-use super::{Event, Store, decode_task, encode_task, layout};
+use super::{Event, Started, Store, decode_task, encode_task, layout};
+use crate::model::task::Start;
 use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
 use crate::os::{Open, Published};
 
@@ -186,8 +187,7 @@ impl Store {
         if let Some(path) = self.find_done(id)? {
             return Ok(Some((Place::Done, path)));
         }
-        let result = layout::result(id);
-        Ok(exists(&result)?.then_some((Place::Running, result)))
+        Ok(self.read_result(id)?.map(|_| (Place::Running, layout::result(id))))
     }
 
     /// In which folder a task's record stands; `None` when there is no such task.
@@ -242,19 +242,27 @@ impl Store {
             Place::Running => {
                 task.status = Status::Running;
                 task.outcome = None;
-                if let Some(Some(started)) = self.started(id)? {
-                    task.starts = started.start;
-                    task.last_start = Some(crate::model::task::Start {
-                        at: started.at,
-                        lock_id: started.lock_id,
-                        fence: started.fence,
-                    });
-                }
+                self.count_start(&mut task)?;
             }
             Place::Done if task.outcome.is_some() => {}
             Place::Done => return Err(StoreError::corrupt(path, "it is not over")),
         }
         Ok(task)
+    }
+
+    /// Adds the recorded start to a task whose record is older. Of one whose content is lost by a power cut, its existence
+    /// counts, and when it was made.
+    fn count_start(&self, task: &mut Task) -> Result<()> {
+        let Some(started) = self.started(task.id)? else { return Ok(()) };
+        let Some(Started { start, at, lock_id, fence, .. }) = started else {
+            let Some(made) = self.meta(&layout::started(task.id))? else { return Ok(()) };
+            task.starts = task.starts.saturating_add(1);
+            task.last_start = Some(Start { at: made.modified, lock_id: String::new(), fence: 0 });
+            return Ok(());
+        };
+        task.starts = start;
+        task.last_start = Some(Start { at, lock_id, fence });
+        Ok(())
     }
 
     /// Calls `visit` for every task's number and place; by names only.

@@ -119,7 +119,7 @@ impl Store {
             return Ok(());
         }
         let tmp = layout::tally_tmp(self.me.pid);
-        self.replace(&tmp, layout::TALLY, ".", tally.to_text().as_bytes(), false)
+        self.replace(&tmp, layout::TALLY, tally.to_text().as_bytes())
     }
 
     /// The tally as it was written last; an empty one where it does not read, because it is a hint.

@@ -75,6 +75,6 @@ fn record(store: &Store, task: &Task, happened: &Happened) -> Result<Ending, Sto
     let now = store.now();
     let ran_ms = task.last_start.as_ref().map(|start| super::elapsed_ms(start.at, now));
     let ending = Ending { task: conclude(task, happened, now, ran_ms) };
-    store.record_ending(&ending)?;
+    store.record_ending(&ending, None)?;
     Ok(ending)
 }

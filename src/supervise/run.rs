@@ -26,6 +26,28 @@ enum Stop {
     Interrupted,
 }
 
+/// A command that was launched.
+struct Launched {
+    child: Box<dyn Child>,
+    /// The file for its result.
+    result: Box<dyn Handle>,
+}
+
+/// What came of an attempt.
+struct Attempted {
+    happened: Happened,
+    /// For how long the command ran.
+    ran_ms: Option<u64>,
+    /// The file for the result, of a command that was launched.
+    result: Option<Box<dyn Handle>>,
+}
+
+impl Attempted {
+    fn not_launched(happened: Happened) -> Self {
+        Self { happened, ran_ms: None, result: None }
+    }
+}
+
 /// Supervises one claimed task from its claim to its durable end. `lock` is its `supervisor.lock`, handed over by the
 /// dispatcher. `None`: the task was recovered into the queue, was over already, or belongs to somebody else.
 pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Result<Option<Finished>, StoreError> {
@@ -60,30 +82,26 @@ fn run_found(
         None => store.adopt(id, &lanes)?,
     };
     let has_all = lanes.iter().all(|lane| grants.iter().any(|grant| grant.lane == *lane));
-    let (happened, ran_ms) =
-        if has_all { attempt(around, &mut task, &grants)? } else { (Happened::NeverLaunched, None) };
-    end(store, &task, &happened, ran_ms, &grants, found.lock).map(Some)
+    let attempted =
+        if has_all { attempt(around, &mut task, &grants)? } else { Attempted::not_launched(Happened::NeverLaunched) };
+    end(store, &task, attempted, &grants, found.lock).map(Some)
 }
 
-/// Runs the command of a task whose lanes are held, unless it is cancelled; gives what happened and for how long it ran.
-fn attempt(
-    around: &mut Surroundings,
-    task: &mut Task,
-    grants: &[Grant],
-) -> Result<(Happened, Option<u64>), StoreError> {
+/// Runs the command of a task whose lanes are held, unless it is cancelled.
+fn attempt(around: &mut Surroundings, task: &mut Task, grants: &[Grant]) -> Result<Attempted, StoreError> {
     let store = around.store;
     if let Some(request) = store.cancel_request(task.id)? {
-        return Ok((cancelled(request), None));
+        return Ok(Attempted::not_launched(cancelled(request)));
     }
-    let mut child = match launch(store, task, grants)? {
-        Ok(child) => child,
-        Err(happened) => return Ok((happened, None)),
+    let Launched { mut child, result } = match launch(store, task, grants)? {
+        Ok(launched) => launched,
+        Err(happened) => return Ok(Attempted::not_launched(happened)),
     };
     let mut spared = Vec::new();
     let stop = watch(around, task, child.as_mut(), &mut spared)?;
     let now = store.now();
     let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now));
-    Ok((stop_tree(store, task, child, stop, &spared)?, ran_ms))
+    Ok(Attempted { happened: stop_tree(store, task, child, stop, &spared)?, ran_ms, result: Some(result) })
 }
 
 fn cancelled(request: CancelRequest) -> Happened {
@@ -95,14 +113,14 @@ fn cancelled(request: CancelRequest) -> Happened {
 fn end(
     store: &Store,
     task: &Task,
-    happened: &Happened,
-    ran_ms: Option<u64>,
+    attempted: Attempted,
     grants: &[Grant],
     lock: Box<dyn Handle>,
 ) -> Result<Finished, StoreError> {
-    let ending = Ending { task: conclude(task, happened, store.now(), ran_ms) };
+    let Attempted { happened, ran_ms, mut result } = attempted;
+    let ending = Ending { task: conclude(task, &happened, store.now(), ran_ms) };
     let mut pause = Duration::from_millis(50);
-    while let Err(error) = store.record_ending(&ending) {
+    while let Err(error) = store.record_ending(&ending, result.take()) {
         if !store.is_still_there().unwrap_or(true) {
             // The state directory was removed: there is nothing left in which the result could be written.
             return Err(error);
@@ -124,8 +142,7 @@ fn end(
 }
 
 /// Makes the outward directory, records the start durably, and launches the command.
-#[allow(clippy::type_complexity, reason = "a start that failed is an answer, and no error of the store")]
-fn launch(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Result<Box<dyn Child>, Happened>, StoreError> {
+fn launch(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Result<Launched, Happened>, StoreError> {
     let id = task.id;
     let user_grant = grants.iter().find(|grant| grant.lane.is_user());
     let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
@@ -136,7 +153,7 @@ fn launch(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Result<Box
         Err(error) => return Ok(Err(Happened::NotStarted(125, error.to_string()))),
     };
     let tree = store.lock_tree(id)?;
-    store.record_start(id, &Started { start, at, supervisor: store.identity(), lock_id, fence })?;
+    let result = store.record_start(id, &Started { start, at, supervisor: store.identity(), lock_id, fence })?;
     *task = begun;
     let command = Command {
         argv: task.command.clone(),
@@ -153,7 +170,7 @@ fn launch(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Result<Box
             let lane = LaneName::user(&task.user);
             let data = json!({ "command_pid": child.pid(), "start": task.starts, "attempt": task.attempt() });
             store.note(&Event::of("started", task).in_lane(&lane).with(data));
-            Ok(child)
+            Ok(Launched { child, result })
         }
         Err(StartError::NotFound(error)) => Err(Happened::NotStarted(127, error.to_string())),
         Err(StartError::NotExecutable(error)) => Err(Happened::NotStarted(126, error.to_string())),

@@ -26,7 +26,7 @@ struct Walked {
     copies: Vec<&'static str>,
     /// Whether a lock file was left.
     is_locked: bool,
-    /// Whether `run/<id>/` was left.
+    /// Whether `run/<id>/` was left, or a start or a result.
     has_run_dir: bool,
     /// Whether a process of its tree lived.
     has_tree: bool,

@@ -271,15 +271,21 @@ impl Disk {
         entries.into_iter().map(|entry| entry.name).collect()
     }
 
-    /// Whether a power cut can take neither the name nor the bytes of a file.
-    pub fn is_safe(&self, path: &str) -> bool {
+    /// Whether a power cut cannot take the bytes of a file.
+    pub fn has_safe_bytes(&self, path: &str) -> bool {
+        let node = self.find(ROOT, path).ok().flatten().map(|ino| &self.nodes[ino].body);
+        matches!(node, Some(Body::File(content)) if content.safe == content.now)
+    }
+
+    /// Whether a power cut cannot take the name of a file. Its bytes it may.
+    pub fn has_safe_name(&self, path: &str) -> bool {
         let mut at = ROOT;
         for part in parts(path) {
             let Body::Dir { safe, .. } = &self.nodes[at].body else { return false };
             let Some(ino) = safe.get(part) else { return false };
             at = *ino;
         }
-        matches!(&self.nodes[at].body, Body::File(content) if content.safe == content.now)
+        matches!(&self.nodes[at].body, Body::File(_))
     }
 
     /// Takes one name away, gives one, or both at once.

@@ -290,8 +290,9 @@ fn tasks_live_through_operations_that_fail_and_clocks_that_jump() {
 fn a_kill_or_a_cut_at_any_operation_of_a_short_life_is_survived() {
     let by_kill = Limits::bounded(0, 1);
     let by_cut = Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) };
-    for (deed, limits) in [(Deed::Slip, by_kill), (Deed::Work, by_cut)] {
-        let wishes = vec![vec![Wish { has_thread: true, deed, ..PLAIN }]];
+    for (deed, retries, limits) in [(Deed::Slip, 0, by_kill), (Deed::Work, 0, by_cut.clone()), (Deed::Work, 1, by_cut)]
+    {
+        let wishes = vec![vec![Wish { has_thread: true, deed, retries, ..PLAIN }]];
         complete(&Cast { wishes, dispatchers: 1, cancels: Vec::new(), ..few(deed) }, &limits);
     }
 }

@@ -56,6 +56,8 @@ impl Book {
         let ours = book.clone();
         sim.always("every accepted task is somewhere", move |world| know(&ours).look(world));
         let ours = book.clone();
+        sim.always("what is over was synced", move |world| know(&ours).look_at_records(world));
+        let ours = book.clone();
         sim.always("fences grow", move |world| know(&ours).look_at_fences(world));
         let ours = book.clone();
         sim.at_start(move |world, command| {
@@ -73,6 +75,16 @@ impl Book {
             }
             if done(world, id) == 1 {
                 self.over.insert(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever puts a record among the finished ones has made sure of its bytes: from then on nobody has another copy.
+    fn look_at_records(&self, world: &World) -> Result<(), String> {
+        for id in &self.accepted {
+            if let Some(path) = paths_of_done(world, *id).find(|path| !world.disk.has_safe_bytes(path)) {
+                return Err(format!("a power cut can empty {path}"));
             }
         }
         Ok(())
@@ -105,8 +117,10 @@ impl Book {
         let path = format!("/s/spool/running/{id}.started.json");
         let record: serde_json::Value = serde_json::from_slice(world.peek(&path).ok_or("its start is not recorded")?)
             .map_err(|error| format!("its start: {error}"))?;
-        if !world.disk.is_safe(&path) {
-            return Err("its start is recorded, but not durably".into());
+        for path in [&path, &format!("/s/spool/running/{id}.json"), &format!("/s/spool/running/{id}.result.json")] {
+            if !world.disk.has_safe_name(path) {
+                return Err(format!("it starts, and a power cut can take {path}"));
+            }
         }
         let number = record["start"].as_u64().unwrap_or(0);
         let (last, count) = self.starts.entry(id).or_default();
@@ -159,10 +173,15 @@ impl Book {
     }
 }
 
-/// How often a task stands among the finished.
-fn done(world: &World, id: u64) -> usize {
+/// Where a task stands among the finished.
+fn paths_of_done(world: &World, id: u64) -> impl Iterator<Item = String> {
     let days = world.peek_names("/s/spool/done").into_iter();
-    days.filter(|day| world.peek(&format!("/s/spool/done/{day}/{id}.json")).is_some()).count()
+    days.map(move |day| format!("/s/spool/done/{day}/{id}.json")).filter(|path| world.peek(path).is_some())
+}
+
+/// How often it stands there.
+fn done(world: &World, id: u64) -> usize {
+    paths_of_done(world, id).count()
 }
 
 fn is_somewhere(world: &World, task: &Task) -> bool {

@@ -217,7 +217,9 @@ impl Combination {
         if self.is_started {
             let started = serde_json::json!({ "v": 1, "start": 1, "at": "2026-01-09T23:00:00.000Z", "pid": 4, "pid_start": 1,
                 "boot_id": "other", "lock_id": "task_1_1767999000", "fence": 1 });
-            write(&files, &format!("spool/running/{ID}.started.json"), started.to_string().as_bytes());
+            // A power cut leaves it empty; that is as good.
+            let text = if self.lock == Lock::SidecarOnly { String::new() } else { started.to_string() };
+            write(&files, &format!("spool/running/{ID}.started.json"), text.as_bytes());
         }
         if self.tree != Tree::Absent {
             write(&files, &run("tree.lock"), b"");
@@ -225,6 +227,8 @@ impl Combination {
         let result = format!("spool/running/{ID}.result.json");
         match self.result {
             Outcome::None => {}
+            // As the start makes it, or in the middle of the end.
+            Outcome::Torn if self.is_cancelled => write(&files, &result, b""),
             Outcome::Torn => write(&files, &result, &encode_task(&over()).unwrap()[..40]),
             Outcome::Over => write(&files, &result, &encode_task(&over()).unwrap()),
             Outcome::Again => write(&files, &result, &encode_task(&task()).unwrap()),
@@ -331,6 +335,11 @@ pub fn let_go(env: &Env) {
     write(&env.vfs("/c"), END, b"");
 }
 
+/// Whether a name in `running` is that of the record itself, and not of its start or result.
+fn is_record(name: &str) -> bool {
+    name == format!("{ID}.json")
+}
+
 /// What lies there now.
 pub fn look(world: &World, walked: &mut Walked) {
     let is_done = || {
@@ -344,6 +353,7 @@ pub fn look(world: &World, walked: &mut Walked) {
     walked.copies = PLACES.into_iter().filter(|place| stands(place)).collect();
     let locks = world.peek_names("/s/locks");
     walked.is_locked = locks.iter().any(|name| name.starts_with("user_") && name.ends_with(".lock"));
-    walked.has_run_dir = !world.peek_names("/s/run").is_empty();
+    let in_running = world.peek_names("/s/spool/running");
+    walked.has_run_dir = !world.peek_names("/s/run").is_empty() || in_running.iter().any(|name| !is_record(name));
     walked.has_tree = world.procs.iter().any(|proc| proc.name == "tree" && world.living(proc.pid).is_some());
 }

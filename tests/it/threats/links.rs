@@ -21,7 +21,7 @@ const NAMES: [&str; 15] = [
     "state/spool/running/2.json",
     "state/run/2/supervisor.lock",
     "state/spool/running/2.started.json",
-    "state/spool/running/2.result.tmp",
+    "state/spool/running/2.result.json",
     "state/dispatchers.lock",
     "state/conductor/_/active/task_2/.meta.json.tmp",
     "state/conductor/_/active/task_2/stdout.log",

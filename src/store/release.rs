@@ -6,10 +6,10 @@ use super::guard::Guards;
 use super::locks::{Break, Release, Released, broken};
 use super::look::{Limits, LockView, slots_in};
 use super::{Store, layout};
-use crate::model::judgement::{Judge, Verdict};
+use crate::model::judgement::{Judge, Sidecar, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
-use crate::model::{Fence, LaneName, LockId, LockKind, TaskId};
+use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, TaskId};
 use crate::os::{Entry, Handle};
 
 /// What a clean-up did, or would do.
@@ -23,6 +23,14 @@ pub struct Cleanup {
     pub debris: Vec<String>,
     /// Locks whose guard was busy.
     pub skipped: Vec<String>,
+}
+
+/// A slot that a task holds.
+struct Held {
+    slot: u32,
+    lock_id: String,
+    /// What its sidecar says, when it reads.
+    record: Option<Box<LockRecord>>,
 }
 
 /// Who asks for a release.
@@ -103,7 +111,7 @@ impl Store {
         let (mut released, mut locks) = (Vec::new(), None);
         for lane in lanes.iter().rev() {
             let _guards = self.enter_patiently(lane)?;
-            for (slot, lock_id) in self.slots_of(task, lane, known, &mut locks)? {
+            for Held { slot, lock_id, .. } in self.slots_of(task, lane, known, &mut locks)? {
                 self.remove_lock(&lane.stem(), slot)?;
                 let (lane, holder) = (lane.clone(), Some(task.to_string()));
                 released.push(Break { lane, slot, lock_id: Some(lock_id), holder, why: None, age_ms: 0 });
@@ -117,11 +125,8 @@ impl Store {
         let (mut grants, mut locks) = (Vec::with_capacity(lanes.len()), None);
         for lane in lanes {
             let _guards = self.enter_patiently(lane)?;
-            for (slot, _) in self.slots_of(task, lane, &[], &mut locks)? {
-                let path = layout::sidecar(&lane.stem(), slot);
-                let sidecar = self.read_sidecar(&path)?;
-                let Some(record) = sidecar.record() else { continue };
-                let mut record = record.clone();
+            for Held { slot, lock_id, record } in self.slots_of(task, lane, &[], &mut locks)? {
+                let Some(mut record) = record else { continue };
                 (record.pid, record.pid_start) = (Some(self.me.pid), Some(self.me.start));
                 record.boot_id = Some(self.clock.boot_id());
                 record.pid_namespace = Some(self.procs.pid_namespace());
@@ -129,7 +134,7 @@ impl Store {
                 grants.push(Grant {
                     lane: lane.clone(),
                     slot,
-                    lock_id: LockId(record.lock_id.unwrap_or_default()),
+                    lock_id: LockId(lock_id),
                     fence: record.fence.unwrap_or(Fence(0)),
                 });
             }
@@ -147,16 +152,16 @@ impl Store {
         }
     }
 
-    /// The slots of `lane` that a task holds, with their lock ids: those of the `known` grants where the task still holds
-    /// them all, else those that a listing of all `locks` has, which is made when it is wanted first. It may be older than
-    /// the guard, in which the caller is: nobody else takes locks for the task.
+    /// The slots of `lane` that a task holds: those of the `known` grants where the task still holds them all, else those
+    /// that a listing of all `locks` has, which is made when it is wanted first. It may be older than the guard, in which
+    /// the caller is: nobody else takes locks for the task.
     fn slots_of(
         &self,
         task: TaskId,
         lane: &LaneName,
         known: &[Grant],
         locks: &mut Option<Vec<Entry>>,
-    ) -> Result<Vec<(u32, String)>> {
+    ) -> Result<Vec<Held>> {
         let stem = lane.stem();
         let granted: Vec<u32> = known.iter().filter(|grant| grant.lane == *lane).map(|grant| grant.slot).collect();
         let held = self.held_among(task, &stem, &granted)?;
@@ -170,25 +175,26 @@ impl Store {
         self.held_among(task, &stem, &slots_in(locks, &stem))
     }
 
-    fn held_among(&self, task: TaskId, stem: &str, slots: &[u32]) -> Result<Vec<(u32, String)>> {
+    fn held_among(&self, task: TaskId, stem: &str, slots: &[u32]) -> Result<Vec<Held>> {
         let mut held = Vec::with_capacity(slots.len());
         for slot in slots {
-            held.extend(self.lock_id_of(task, stem, *slot)?.map(|lock_id| (*slot, lock_id)));
+            held.extend(self.held_in(task, stem, *slot)?);
         }
         Ok(held)
     }
 
-    /// The lock id in a slot that a task holds; `None` when it does not. Only who holds a task's `supervisor.lock` takes
-    /// locks for it, so whichever lock of the task that is, it is of this claim or of a dead one.
-    fn lock_id_of(&self, task: TaskId, stem: &str, slot: u32) -> Result<Option<String>> {
-        let sidecar = self.read_sidecar(&layout::sidecar(stem, slot))?;
-        let Some(record) = sidecar.record() else {
+    /// A slot, when a task holds it. Only who holds a task's `supervisor.lock` takes locks for it, so whichever lock of the
+    /// task that is, it is of this claim or of a dead one.
+    fn held_in(&self, task: TaskId, stem: &str, slot: u32) -> Result<Option<Held>> {
+        let Sidecar::Whole(record) = self.read_sidecar(&layout::sidecar(stem, slot))? else {
             // The lock file itself names the grant.
             let named = self.named_in_lock_file(&layout::lock_file(stem, slot)).ok().flatten();
-            return Ok(named.filter(|(holder, _)| *holder == task).map(|(_, lock_id)| lock_id));
+            let named = named.filter(|(holder, _)| *holder == task);
+            return Ok(named.map(|(_, lock_id)| Held { slot, lock_id, record: None }));
         };
         let is_held = record.kind == LockKind::Task && record.task_id.as_deref() == Some(task.to_string().as_str());
-        Ok(is_held.then(|| record.lock_id.clone().unwrap_or_default()))
+        let lock_id = record.lock_id.clone().unwrap_or_default();
+        Ok(is_held.then_some(Held { slot, lock_id, record: Some(record) }))
     }
 
     /// Removes every lock that is proven stale, and what lies about without a lock. With `dry_run`, only tells.

@@ -6,6 +6,7 @@
 use crate::model::Identity;
 use crate::model::Timestamp;
 use crate::model::process::Probe;
+use smol_str::SmolStr;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -40,8 +41,8 @@ pub enum FileKind {
 /// One name in a directory. Names that are not UTF-8 come with U+FFFD in them, and match nothing of ours.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// The name.
-    pub name: String,
+    /// The name; one of at most 23 bytes, as nearly all are, takes no heap.
+    pub name: SmolStr,
     /// What it is.
     pub kind: FileKind,
 }

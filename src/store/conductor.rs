@@ -262,7 +262,7 @@ impl Conductor {
                 claims.push(Err(path));
                 continue;
             };
-            claims.push(Ok(claim_of(entry.name, "active", members, uid)));
+            claims.push(Ok(claim_of(entry.name.into(), "active", members, uid)));
         }
         Ok(claims)
     }

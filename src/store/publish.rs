@@ -108,7 +108,7 @@ impl Store {
     /// The names of the folders in a folder. Whatever else lies there is not luzia's, and is left out.
     pub(crate) fn folders(&self, path: &str) -> Result<Vec<String>> {
         let is_folder = |entry: &Entry| entry.kind == FileKind::Dir;
-        Ok(self.list(path)?.into_iter().filter(is_folder).map(|entry| entry.name).collect())
+        Ok(self.list(path)?.into_iter().filter(is_folder).map(|entry| entry.name.into()).collect())
     }
 
     /// The folders in a folder whose names are numbers, in their order.

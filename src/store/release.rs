@@ -252,7 +252,7 @@ impl Store {
             }
             let path = format!("{}/{}", layout::LOCKS, entry.name);
             if dry_run || self.unlink(&path)? {
-                done.debris.push(entry.name);
+                done.debris.push(entry.name.into());
             }
         }
         Ok(())

@@ -397,7 +397,7 @@ fn entries(dir: BorrowedFd<'_>) -> io::Result<Option<Vec<Entry>>> {
             },
             known => known,
         };
-        found.push(Entry { name: name.to_string_lossy().into_owned(), kind: kind_of(kind) });
+        found.push(Entry { name: name.to_string_lossy().into(), kind: kind_of(kind) });
     }
     Ok(Some(found))
 }

@@ -152,7 +152,7 @@ impl Disk {
         let Body::Dir { now, .. } = &self.nodes[ino].body else {
             return Err(errno(ENOTDIR));
         };
-        let entry = |(name, ino): (&String, &Ino)| Entry { name: name.clone(), kind: self.meta(*ino).kind };
+        let entry = |(name, ino): (&String, &Ino)| Entry { name: name.into(), kind: self.meta(*ino).kind };
         Ok(Some(now.iter().map(entry).collect()))
     }
 
@@ -268,7 +268,7 @@ impl Disk {
     /// Looks at a whole path without being a program: the names of a directory.
     pub fn peek_names(&self, path: &str) -> Vec<String> {
         let entries = self.list(ROOT, path).ok().flatten().unwrap_or_default();
-        entries.into_iter().map(|entry| entry.name).collect()
+        entries.into_iter().map(|entry| entry.name.into()).collect()
     }
 
     /// Whether a power cut cannot take the bytes of a file.

@@ -13,6 +13,7 @@
 mod children;
 mod choice;
 mod disk;
+mod ending;
 mod explore;
 mod files;
 mod host;

@@ -160,6 +160,11 @@ pub(crate) fn tmp(id: TaskId, pid: u32) -> String {
     format!("{TMP}/{}.{pid}", id.0)
 }
 
+/// What whoever has a task's `supervisor.lock` is writing as its result.
+pub(crate) fn result_tmp(id: TaskId) -> String {
+    format!("{TMP}/{}.result", id.0)
+}
+
 /// A tally that is being written.
 pub(crate) fn tally_tmp(pid: u32) -> String {
     format!("{TMP}/tally.{pid}")

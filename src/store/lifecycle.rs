@@ -9,7 +9,7 @@ use super::{Place, Store, decode_task, encode_task, layout, rundir, spelling};
 use crate::model::judgement::Judge;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, Status, Task, TaskId};
-use crate::os::{Handle, Open};
+use crate::os::Handle;
 
 /// A task that this process may start.
 pub struct Claimed {
@@ -219,21 +219,25 @@ impl Store {
     }
 
     /// Records how a run ended; what follows is finished by whoever comes next. `file` is the one that the start made for
-    /// it: its name is durable, so the commit point is the sync of its content. Without it, a synced file gets the name,
-    /// and the commit point is the sync of `running`.
+    /// it: its name is durable, so the commit point is the sync of its content. Without it, or where somebody took its name
+    /// away, a synced file gets the name, and the commit point is the sync of `running`.
     pub fn record_ending(&self, ending: &Ending, file: Option<Box<dyn Handle>>) -> Result<()> {
-        let path = layout::result(ending.task.id);
+        let (id, path) = (ending.task.id, layout::result(ending.task.id));
         let bytes = encode_task(&ending.task)?;
-        let Some(mut file) = file else {
-            let staged = self.stage(ending.task.id, &bytes)?;
-            self.replace_by(&staged, &path)?;
-            return self.sync_dir(layout::RUNNING);
-        };
-        file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(|error| {
-            // Nobody may take it for a result: the next one who looks would, and a power cut could make it less.
-            let _ = self.vfs.unlink(&path);
-            StoreError::io("write", &path)(error)
-        })
+        if let Some(file) = file {
+            let written = write_durably(file, &bytes).map_err(|error| {
+                // Nobody may take it for a result: a later sync could succeed without the bytes.
+                let _ = self.vfs.unlink(&path);
+                StoreError::io("write", &path)(error)
+            });
+            if written? {
+                return Ok(());
+            }
+        }
+        let staged = layout::result_tmp(id);
+        self.stage(&staged, &bytes)?;
+        self.replace_by(&staged, &path)?;
+        self.sync_dir(layout::RUNNING)
     }
 
     /// Takes back what a failed `record_ending` may have left, for a verb that answers with the error: what was asked for
@@ -259,15 +263,12 @@ impl Store {
         }
     }
 
-    /// The same for whoever goes on from it: whoever wrote it may have been killed before it was synced.
+    /// The same for whoever goes on from it: written anew, because whoever wrote it may have been killed before it was
+    /// synced, or after that failed.
     fn durable_result(&self, id: TaskId) -> Result<Option<Ending>> {
         let ending = self.read_result(id)?;
-        let path = layout::result(id);
-        if ending.is_some()
-            && let Some(mut file) = self.open(&path, Open::Existing)?
-        {
-            file.sync_data().map_err(StoreError::io("sync", &path))?;
-            self.sync_dir(layout::RUNNING)?;
+        if let Some(ending) = &ending {
+            self.record_ending(ending, None)?;
         }
         Ok(ending)
     }
@@ -286,7 +287,10 @@ impl Store {
                 if !self.rename(&result, &done)? {
                     // The first one of its day, or one that has moved already.
                     self.make_dir(&layout::done_day(&day))?;
-                    self.rename(&result, &done)?;
+                    if !self.rename(&result, &done)? && self.find_done(task.id)?.is_none() {
+                        // Somebody took it away: what is left of the record stays for recovery.
+                        return Err(StoreError::io("move", &result)(std::io::ErrorKind::NotFound.into()));
+                    }
                 }
                 self.leave_pending(task)?;
                 self.drop_key(task)?;
@@ -458,4 +462,11 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Writes and syncs a file that is open; false when it has no name any more.
+fn write_durably(mut file: Box<dyn Handle>, bytes: &[u8]) -> std::io::Result<bool> {
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    Ok(file.meta()?.links > 0)
 }

@@ -159,18 +159,17 @@ impl Store {
         Ok(handle)
     }
 
-    /// Writes a record durably under a temporary name that only this process uses, and gives that name.
-    pub(crate) fn stage(&self, id: TaskId, bytes: &[u8]) -> Result<String> {
-        let tmp = layout::tmp(id, self.me.pid);
-        let mut handle = self.write_whole(&tmp, Open::Truncate(0o600), bytes)?;
+    /// Writes a record durably under a temporary name that nobody else uses now.
+    pub(crate) fn stage(&self, tmp: &str, bytes: &[u8]) -> Result<()> {
+        let mut handle = self.write_whole(tmp, Open::Truncate(0o600), bytes)?;
         if mutant!("mutant-no-file-sync") {
-            return Ok(tmp);
+            return Ok(());
         }
         if let Err(error) = handle.sync_data() {
-            let _ = self.vfs.unlink(&tmp);
-            return Err(StoreError::io("sync", &tmp)(error));
+            let _ = self.vfs.unlink(tmp);
+            return Err(StoreError::io("sync", tmp)(error));
         }
-        Ok(tmp)
+        Ok(())
     }
 
     /// Gives a staged record its name without replacing anything; folders on the way are made again as long as others

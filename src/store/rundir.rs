@@ -156,20 +156,20 @@ impl Store {
     }
 
     /// Records a start durably (P3), and makes the empty file of its result, which is given. Commit point: the sync of
-    /// `running`; that the file exists already means "started", so what it says is not synced: it tells of processes that
-    /// no power cut spares. The same sync covers the record's move to there: a file system that journals folders apart
-    /// could bring the record back to its old place, and the task would start again as if it never had.
+    /// `running`; the file's existence alone already means "started". The same sync covers the name of the other file, and
+    /// the record's move to there: a file system that journals folders apart could bring the record back to its old place,
+    /// and the task would start again as if it never had.
     pub fn record_start(&self, id: TaskId, started: &Started) -> Result<Box<dyn Handle>> {
         let path = layout::started(id);
         let bytes = encode_started(started).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
         let result = self.write_whole(&layout::result(id), Open::Truncate(0o600), b"")?;
-        self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
+        let mut handle = self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
+        handle.sync_data().map_err(StoreError::io("sync", &path))?;
         self.sync_dir(layout::RUNNING)?;
         Ok(result)
     }
 
-    /// The recorded start of a task; `Some(None)` when it was being recorded at the moment of a crash, or what it said is
-    /// lost by a power cut.
+    /// The recorded start of a task; `Some(None)` when it was being recorded at the moment of a crash.
     pub fn started(&self, id: TaskId) -> Result<Option<Option<Started>>> {
         let path = layout::started(id);
         let bytes = match self.read(&path) {
@@ -186,7 +186,8 @@ impl Store {
         }
         let path = layout::run_file(id, CANCEL);
         let bytes = serde_json::to_vec(request).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
-        let tmp = self.stage(id, &bytes)?;
+        let tmp = layout::tmp(id, self.me.pid);
+        self.stage(&tmp, &bytes)?;
         if !self.rename(&tmp, &path)? {
             self.unlink(&tmp)?;
             return Ok(false);

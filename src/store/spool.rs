@@ -61,7 +61,8 @@ impl Store {
     }
 
     fn accept_one(&self, task: &Task) -> Result<()> {
-        let staged = self.stage(task.id, &encode_task(task)?)?;
+        let staged = layout::tmp(task.id, self.me.pid);
+        self.stage(&staged, &encode_task(task)?)?;
         let placed = self.place(task, &staged, true);
         if placed.is_err() {
             self.withdraw(task, &staged);
@@ -242,27 +243,15 @@ impl Store {
             Place::Running => {
                 task.status = Status::Running;
                 task.outcome = None;
-                self.count_start(&mut task)?;
+                if let Some(Some(Started { start, at, lock_id, fence, .. })) = self.started(id)? {
+                    task.starts = start;
+                    task.last_start = Some(Start { at, lock_id, fence });
+                }
             }
             Place::Done if task.outcome.is_some() => {}
             Place::Done => return Err(StoreError::corrupt(path, "it is not over")),
         }
         Ok(task)
-    }
-
-    /// Adds the recorded start to a task whose record is older. Of one whose content is lost by a power cut, its existence
-    /// counts, and when it was made.
-    fn count_start(&self, task: &mut Task) -> Result<()> {
-        let Some(started) = self.started(task.id)? else { return Ok(()) };
-        let Some(Started { start, at, lock_id, fence, .. }) = started else {
-            let Some(made) = self.meta(&layout::started(task.id))? else { return Ok(()) };
-            task.starts = task.starts.saturating_add(1);
-            task.last_start = Some(Start { at: made.modified, lock_id: String::new(), fence: 0 });
-            return Ok(());
-        };
-        task.starts = start;
-        task.last_start = Some(Start { at, lock_id, fence });
-        Ok(())
     }
 
     /// Calls `visit` for every task's number and place; by names only.

@@ -324,3 +324,13 @@ fn the_outward_record_of_a_start_is_that_of_the_start() {
     fs::write(place.path("go"), "").unwrap();
     place.until_status("1", "completed");
 }
+
+#[test]
+fn a_command_that_removes_empty_files_does_not_lose_its_own_record() {
+    let place = Place::new();
+    let script = format!("find {} -type f -empty -delete", place.state().join("spool/running").display());
+    let id = place.enqueue(&["-u", "a", "--shell", &script]);
+    place.drain();
+    assert_eq!(place.status(&id), "completed");
+    assert_eq!(fs::read_dir(place.state().join("spool/running")).unwrap().count(), 0);
+}

@@ -215,7 +215,7 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
             let life = if alive { "alive (supervisor.lock is held)" } else { "dead; the next pass recovers the task" };
             text += &format!("{} is {status}; its supervisor, process {pid}, is {life}\n", task.id);
         }
-        (status, None, None) => text += &format!("{} is {status}; its command is about to start\n", task.id),
+        (status, None, None) => text += &format!("{} is {status}; its command has not started\n", task.id),
     }
     for obstacle in &why.obstacles {
         let (reason, next) = words::obstacle_text(obstacle, task, now);

@@ -1,9 +1,12 @@
-//! The end of a run at the store: either it is recorded, or nothing is there that could be taken for it.
+//! The end of a run at the store: it is recorded durably, or nothing is there that could be taken for it.
 
 use super::locks::{prepared, store};
 use super::{Env, Sim, spool};
-use luzia::model::TaskId;
-use luzia::store::{Ending, Started};
+use luzia::model::{Task, TaskId};
+use luzia::os::Open;
+use luzia::policy::ending::{Happened, conclude};
+use luzia::store::{Ending, Started, encode_task};
+use luzia::supervise::recover;
 use std::sync::{Arc, Mutex};
 
 const ID: TaskId = TaskId(1);
@@ -41,4 +44,71 @@ fn an_end_that_could_not_be_recorded_leaves_no_result() {
     let failed = outcomes.iter().filter(|is_recorded| !**is_recorded).count();
     assert_eq!(failed, 2, "to write and to sync it can fail: {outcomes:?}");
     assert!(outcomes.contains(&true), "{outcomes:?}");
+}
+
+/// The record of the task when it is over.
+fn over(env: &Env) -> Ending {
+    Ending { task: conclude(&spool::task(ID), &Happened::Exited(0), store(env).now(), Some(1)) }
+}
+
+/// Where it stands then, and whether a power cut can take its bytes.
+fn done(env: &Env, task: &Task) -> Option<bool> {
+    let day = task.outcome.as_ref()?.completed_at.day();
+    let path = format!("/s/spool/done/{day}/1.json");
+    env.look(|world| world.peek(&path).map(|_| world.disk.has_safe_bytes(&path)))?
+}
+
+fn with_running_record(sim: &mut Sim) {
+    prepared(sim);
+    let record = encode_task(&spool::task(ID)).expect("a record");
+    sim.file("/s/spool/running/1.json", &record).dir("/s/run/1").file("/s/run/1/supervisor.lock", b"");
+}
+
+/// A later sync would succeed without the bytes.
+#[test]
+fn a_result_of_which_a_sync_failed_is_written_anew_by_whoever_finds_it() {
+    let found = Arc::new(Mutex::new(Vec::new()));
+    for operation in 1..=4 {
+        let mut sim = Sim::replay(&[]);
+        with_running_record(&mut sim);
+        sim.fail_at(operation, EIO);
+        let ours = found.clone();
+        sim.spawn("both", move |env| {
+            let ending = over(&env);
+            let file = env.vfs("/s").open("spool/running/1.result.json", Open::Truncate(0o600));
+            let Ok(Some(mut file)) = file else { return };
+            let bytes = encode_task(&ending.task).expect("a record");
+            if file.write_all(&bytes).is_err() || file.sync_data().is_ok() {
+                return;
+            }
+            drop(file);
+            let store = store(&env);
+            let abandoned = store.find_abandoned(ID).expect("it reads").expect("nobody has it");
+            recover(&store, ID, abandoned, &[]).expect("it ends");
+            ours.lock().unwrap().push(done(&env, &ending.task));
+        });
+        let report = sim.run();
+        assert!(report.violations.is_empty(), "operation {operation} fails: {report}");
+    }
+    assert_eq!(*found.lock().unwrap(), [Some(true)]);
+}
+
+#[test]
+fn the_last_copy_of_a_record_stays_when_somebody_took_its_result_away() {
+    let left = Arc::new(Mutex::new(None));
+    let mut sim = Sim::replay(&[]);
+    with_running_record(&mut sim);
+    let ours = left.clone();
+    sim.spawn("supervisor", move |env| {
+        let (store, ending) = (store(&env), over(&env));
+        let lock = store.take_supervisor_lock(ID).expect("it reads").expect("nobody has it");
+        store.record_ending(&ending, None).expect("it is recorded");
+        assert!(env.vfs("/s").unlink("spool/running/1.result.json").expect("it is removed"));
+        let settled = store.settle(&ending, lock).is_ok();
+        let has_record = env.look(|world| world.peek("/s/spool/running/1.json").is_some());
+        *ours.lock().unwrap() = Some((settled, has_record, done(&env, &ending.task)));
+    });
+    let report = sim.run();
+    assert!(report.violations.is_empty(), "{report}");
+    assert_eq!(*left.lock().unwrap(), Some((false, Some(true), None)));
 }

@@ -118,7 +118,7 @@ impl Book {
         let record: serde_json::Value = serde_json::from_slice(world.peek(&path).ok_or("its start is not recorded")?)
             .map_err(|error| format!("its start: {error}"))?;
         for path in [&path, &format!("/s/spool/running/{id}.json"), &format!("/s/spool/running/{id}.result.json")] {
-            if !world.disk.has_safe_name(path) {
+            if !world.disk.has_safe_name(path) || !world.disk.has_safe_bytes(path) {
                 return Err(format!("it starts, and a power cut can take {path}"));
             }
         }

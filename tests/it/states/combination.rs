@@ -217,7 +217,7 @@ impl Combination {
         if self.is_started {
             let started = serde_json::json!({ "v": 1, "start": 1, "at": "2026-01-09T23:00:00.000Z", "pid": 4, "pid_start": 1,
                 "boot_id": "other", "lock_id": "task_1_1767999000", "fence": 1 });
-            // A power cut leaves it empty; that is as good.
+            // A kill can leave it empty; that is as good.
             let text = if self.lock == Lock::SidecarOnly { String::new() } else { started.to_string() };
             write(&files, &format!("spool/running/{ID}.started.json"), text.as_bytes());
         }

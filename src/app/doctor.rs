@@ -107,6 +107,7 @@ pub fn look(around: &Around) -> Vec<Finding> {
     if !place::format(app, &mut findings) {
         return findings;
     }
+    place::folders(app, &mut findings);
     place::modes(app, &mut findings);
     work::all(app, &mut findings);
     findings

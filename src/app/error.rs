@@ -141,6 +141,9 @@ fn of_io(action: &str, source: &io::Error, message: String) -> AppError {
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists if action.contains("folder") => {
             AppError::new(Kind::CannotCreate, "CANNOT_CREATE", message)
         }
+        io::ErrorKind::NotFound => AppError::new(Kind::Io, "IO", message)
+            .hint("the old state is intact; `luzia doctor` tells whether a folder of the state directory is missing")
+            .next("luzia doctor"),
         _ => AppError::new(Kind::Io, "IO", message).hint("the old state is intact"),
     }
 }

@@ -204,10 +204,7 @@ impl Store {
         if self.has_layout()? {
             return Ok(());
         }
-        for folder in FOLDERS {
-            let mode = if folder == LOCKS { 0o755 } else { 0o700 };
-            self.vfs.make_dir(folder, mode).map_err(StoreError::io("make the folder", folder))?;
-        }
+        self.make_folders()?;
         if let Some(mut wake) = self.open(WAKE, Open::Append(0o600))? {
             wake.write_all(b"").map_err(StoreError::io("write", WAKE))?;
         }
@@ -217,12 +214,35 @@ impl Store {
         // Without this a power cut can leave the name with an empty file, which no later start would accept.
         file.sync_data().map_err(StoreError::io("sync", &tmp))?;
         drop(file);
-        // The folders first: nobody makes them again once the name stands.
+        // The folders first: nobody but `doctor` makes them again once the name stands.
         for folder in [SPOOL, LOCKS, "."] {
             self.sync_dir(folder)?;
         }
         self.rename(&tmp, FORMAT)?;
         self.sync_dir(".")
+    }
+
+    /// Makes the folders that every state directory has, and gives those that were missing.
+    pub fn make_folders(&self) -> Result<Vec<&'static str>> {
+        let mut made = Vec::new();
+        for folder in FOLDERS {
+            let mode = if folder == LOCKS { 0o755 } else { 0o700 };
+            if self.vfs.make_dir(folder, mode).map_err(StoreError::io("make the folder", folder))? {
+                made.push(folder);
+            }
+        }
+        Ok(made)
+    }
+
+    /// The folders that every state directory has, and this one has not.
+    pub fn missing_folders(&self) -> Result<Vec<&'static str>> {
+        let mut missing = Vec::new();
+        for folder in FOLDERS {
+            if self.meta(folder)?.is_none() {
+                missing.push(folder);
+            }
+        }
+        Ok(missing)
     }
 
     /// Whether the state directory has its folders. A newer format is an error, so that nothing of it is rewritten.

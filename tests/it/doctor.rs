@@ -165,6 +165,24 @@ fn modes_are_found_and_set_right() {
     check_mended("modes", "warn", |place| chmod(&place.path("locks"), 0o700));
 }
 
+/// As somebody does who tidies up, or a copy that leaves out what is empty.
+#[test]
+fn folders_that_are_missing_are_found_and_made_again() {
+    check_mended("folders", "problem", |place| fs::remove_dir(place.path("spool/tmp")).unwrap());
+    let place = Place::new();
+    place.done(&["enqueue", "-u", "alice", "--", "true"]);
+    let state = place.state();
+    let tidied = Command::new("find").arg(&state).args(["-type", "d", "-empty", "-delete"]).status().unwrap();
+    assert!(tidied.success() && !place.path("run").exists());
+    let refused = place.luzia(&["dispatch", "--drain"]);
+    assert_eq!(refused.status.code(), Some(74));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("luzia doctor"), "{refused:?}");
+    let (_, document) = place.doctor(&["--fix", "-y"]);
+    assert_eq!(of_check(&document, "folders")[0].0, "ok", "{document:#}");
+    place.done(&["dispatch", "--drain"]);
+    assert!(place.path("locks/.guard").is_dir() && record_below(&place.path("spool/done")).is_file());
+}
+
 #[test]
 fn locks_and_what_lies_beside_them_are_found_and_removed() {
     check_mended("locks", "problem", |place| foreign_lock(place, "user_zed"));

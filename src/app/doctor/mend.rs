@@ -1,6 +1,5 @@
-//! The repairs that are safe at any time: modes, recovery, stale locks, debris, lost hints. Changes
-//! the content of no record, and removes no record, no set-aside file, no lock that may be alive, and nothing that luzia
-//! did not make.
+//! The repairs that are safe at any time: folders, modes, recovery, stale locks, debris, lost hints. Changes the content
+//! of no record, and removes no record, no set-aside file, no lock that may be alive, and nothing that luzia did not make.
 
 use super::place::wrong_modes;
 use super::work::{Waker, unwoken};
@@ -40,6 +39,8 @@ impl App {
         if mended.keep(safe).is_none() || !self.store.has_layout().unwrap_or(false) {
             return mended;
         }
+        let made = mended.keep(self.store.make_folders().map_err(AppError::from)).unwrap_or_default();
+        mended.done.extend(made.iter().map(|folder| format!("\"{folder}\" was made again")));
         self.mend_locks(&mut mended);
         let result = self.mend_parked(&mut mended);
         mended.keep(result);

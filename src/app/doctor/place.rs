@@ -128,6 +128,18 @@ pub(super) fn format(app: &App, findings: &mut Vec<Finding>) -> bool {
     }
 }
 
+/// Whether all folders are there. Who tidies up, or copies, may leave out the empty ones.
+pub(super) fn folders(app: &App, findings: &mut Vec<Finding>) {
+    findings.push(match app.store.missing_folders() {
+        Ok(missing) if missing.is_empty() => Finding::ok("folders", "all are there"),
+        Ok(missing) => {
+            let hint = "`luzia doctor --fix` makes them again; without them some verbs fail";
+            Finding::problem("folders", format!("missing: {}", missing.join(", ")), hint)
+        }
+        Err(error) => Finding::error("folders", &error.into()),
+    });
+}
+
 pub(super) fn modes(app: &App, findings: &mut Vec<Finding>) {
     let all = match app.store.modes() {
         Ok(all) => all,

@@ -204,7 +204,7 @@ impl Store {
         if self.has_layout()? {
             return Ok(());
         }
-        self.make_folders()?;
+        self.make_missing()?;
         if let Some(mut wake) = self.open(WAKE, Open::Append(0o600))? {
             wake.write_all(b"").map_err(StoreError::io("write", WAKE))?;
         }
@@ -215,15 +215,21 @@ impl Store {
         file.sync_data().map_err(StoreError::io("sync", &tmp))?;
         drop(file);
         // The folders first: nobody but `doctor` makes them again once the name stands.
-        for folder in [SPOOL, LOCKS, "."] {
-            self.sync_dir(folder)?;
-        }
+        self.sync_folders()?;
         self.rename(&tmp, FORMAT)?;
         self.sync_dir(".")
     }
 
-    /// Makes the folders that every state directory has, and gives those that were missing.
+    /// Makes again, durably, what is missing of the folders that every state directory has, and gives them.
     pub fn make_folders(&self) -> Result<Vec<&'static str>> {
+        let made = self.make_missing()?;
+        if !made.is_empty() {
+            self.sync_folders()?;
+        }
+        Ok(made)
+    }
+
+    fn make_missing(&self) -> Result<Vec<&'static str>> {
         let mut made = Vec::new();
         for folder in FOLDERS {
             let mode = if folder == LOCKS { 0o755 } else { 0o700 };
@@ -232,6 +238,11 @@ impl Store {
             }
         }
         Ok(made)
+    }
+
+    /// Makes the names of these folders durable.
+    fn sync_folders(&self) -> Result<()> {
+        [SPOOL, LOCKS, "."].into_iter().try_for_each(|folder| self.sync_dir(folder))
     }
 
     /// The folders that every state directory has, and this one has not.

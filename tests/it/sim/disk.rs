@@ -277,7 +277,7 @@ impl Disk {
         matches!(node, Some(Body::File(content)) if content.safe == content.now)
     }
 
-    /// Whether a power cut cannot take the name of a file. Its bytes it may.
+    /// Whether a power cut cannot take the name of a file or folder. Its bytes it may.
     pub fn has_safe_name(&self, path: &str) -> bool {
         let mut at = ROOT;
         for part in parts(path) {
@@ -285,7 +285,7 @@ impl Disk {
             let Some(ino) = safe.get(part) else { return false };
             at = *ino;
         }
-        matches!(&self.nodes[at].body, Body::File(_))
+        true
     }
 
     /// Takes one name away, gives one, or both at once.

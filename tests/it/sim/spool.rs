@@ -158,3 +158,21 @@ fn a_state_directory_that_is_cut_off_while_it_is_made_can_be_used() {
     let limits = Limits { kills: 1, cuts: 2, ..Limits::default() };
     storm(empty, &limits, 1_500);
 }
+
+#[test]
+fn a_folder_that_is_made_again_survives_a_power_cut() {
+    let found = Arc::new(Mutex::new(None));
+    let ours = found.clone();
+    let mut sim = Sim::replay(&[]);
+    prepared(&mut sim);
+    sim.spawn("doctor", move |env| {
+        assert!(env.vfs("/s").remove_dir("spool/parked").expect("it is removed"));
+        let made = store(&env).make_folders().expect("it is made");
+        *ours.lock().unwrap() = env.look(|world| (made, world.disk.has_safe_name("/s/spool/parked")));
+    });
+    let report = sim.run();
+    assert!(report.violations.is_empty(), "{report}");
+    let found = found.lock().unwrap();
+    let (made, is_durable) = found.as_ref().expect("it came to that");
+    assert!(made.contains(&"spool/parked") && *is_durable, "{found:?}");
+}

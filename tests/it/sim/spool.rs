@@ -167,6 +167,7 @@ fn a_folder_that_is_made_again_survives_a_power_cut() {
     prepared(&mut sim);
     sim.spawn("doctor", move |env| {
         assert!(env.vfs("/s").remove_dir("spool/parked").expect("it is removed"));
+        env.vfs("/s").sync_dir("spool").expect("it stays so");
         let made = store(&env).make_folders().expect("it is made");
         *ours.lock().unwrap() = env.look(|world| (made, world.disk.has_safe_name("/s/spool/parked")));
     });

@@ -225,13 +225,14 @@ impl Store {
         let (id, path) = (ending.task.id, layout::result(ending.task.id));
         let bytes = encode_task(&ending.task)?;
         if let Some(file) = file {
-            let written = write_durably(file, &bytes).map_err(|error| {
-                // Nobody may take it for a result: a later sync could succeed without the bytes.
-                let _ = self.vfs.unlink(&path);
-                StoreError::io("write", &path)(error)
-            });
-            if written? {
-                return Ok(());
+            match write_durably(file, &bytes) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(error) => {
+                    // Nobody may take it for a result: a later sync could succeed without the bytes.
+                    let _ = self.vfs.unlink(&path);
+                    return Err(StoreError::io("write", &path)(error));
+                }
             }
         }
         let staged = layout::result_tmp(id);

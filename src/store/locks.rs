@@ -391,10 +391,7 @@ impl Store {
             file.sync_data().map_err(StoreError::io("sync", &tmp))?;
         }
         drop(file);
-        if self.rename(&tmp, &layout::sidecar(&stem, slot))? {
-            return Ok(());
-        }
-        Err(StoreError::io("rename", &tmp)(std::io::ErrorKind::NotFound.into()))
+        self.replace_by(&tmp, &layout::sidecar(&stem, slot))
     }
 
     /// Removes a lock and then its sidecar. The caller is in the guard and has judged it.

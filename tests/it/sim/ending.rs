@@ -28,19 +28,25 @@ fn start_and_end(env: &Env) -> Option<bool> {
     Some(is_recorded)
 }
 
-#[test]
-fn an_end_that_could_not_be_recorded_leaves_no_result() {
-    let outcomes = Arc::new(Mutex::new(Vec::new()));
-    for operation in 1..=12 {
+/// Lets a process with a running record do something, again and again, while the first, the second … of its operations
+/// fails; gives what it told.
+fn while_each_fails<T: Send + 'static>(operations: u64, program: fn(&Env) -> Option<T>) -> Vec<T> {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    for operation in 1..=operations {
         let mut sim = Sim::replay(&[]);
-        prepared(&mut sim);
+        with_running_record(&mut sim);
         sim.fail_at(operation, EIO);
-        let ours = outcomes.clone();
-        sim.spawn("supervisor", move |env| ours.lock().unwrap().extend(start_and_end(&env)));
+        let ours = told.clone();
+        sim.spawn("supervisor", move |env| ours.lock().unwrap().extend(program(&env)));
         let report = sim.run();
         assert!(report.violations.is_empty(), "operation {operation} fails: {report}");
     }
-    let outcomes = outcomes.lock().unwrap();
+    std::mem::take(&mut told.lock().unwrap())
+}
+
+#[test]
+fn an_end_that_could_not_be_recorded_leaves_no_result() {
+    let outcomes = while_each_fails(12, start_and_end);
     let failed = outcomes.iter().filter(|is_recorded| !**is_recorded).count();
     assert_eq!(failed, 2, "to write and to sync it can fail: {outcomes:?}");
     assert!(outcomes.contains(&true), "{outcomes:?}");
@@ -64,33 +70,25 @@ fn with_running_record(sim: &mut Sim) {
     sim.file("/s/spool/running/1.json", &record).dir("/s/run/1").file("/s/run/1/supervisor.lock", b"");
 }
 
+/// Writes a result and goes away when its sync fails, without a word; then recovers the task. Tells where the record is.
+fn write_and_recover(env: &Env) -> Option<Option<bool>> {
+    let ending = over(env);
+    let mut file = env.vfs("/s").open("spool/running/1.result.json", Open::Truncate(0o600)).ok()??;
+    let bytes = encode_task(&ending.task).expect("a record");
+    if file.write_all(&bytes).is_err() || file.sync_data().is_ok() {
+        return None;
+    }
+    drop(file);
+    let store = store(env);
+    let abandoned = store.find_abandoned(ID).expect("it reads").expect("nobody has it");
+    recover(&store, ID, abandoned, &[]).expect("it ends");
+    Some(done(env, &ending.task))
+}
+
 /// A later sync would succeed without the bytes.
 #[test]
 fn a_result_of_which_a_sync_failed_is_written_anew_by_whoever_finds_it() {
-    let found = Arc::new(Mutex::new(Vec::new()));
-    for operation in 1..=4 {
-        let mut sim = Sim::replay(&[]);
-        with_running_record(&mut sim);
-        sim.fail_at(operation, EIO);
-        let ours = found.clone();
-        sim.spawn("both", move |env| {
-            let ending = over(&env);
-            let file = env.vfs("/s").open("spool/running/1.result.json", Open::Truncate(0o600));
-            let Ok(Some(mut file)) = file else { return };
-            let bytes = encode_task(&ending.task).expect("a record");
-            if file.write_all(&bytes).is_err() || file.sync_data().is_ok() {
-                return;
-            }
-            drop(file);
-            let store = store(&env);
-            let abandoned = store.find_abandoned(ID).expect("it reads").expect("nobody has it");
-            recover(&store, ID, abandoned, &[]).expect("it ends");
-            ours.lock().unwrap().push(done(&env, &ending.task));
-        });
-        let report = sim.run();
-        assert!(report.violations.is_empty(), "operation {operation} fails: {report}");
-    }
-    assert_eq!(*found.lock().unwrap(), [Some(true)]);
+    assert_eq!(while_each_fails(4, write_and_recover), [Some(true)]);
 }
 
 #[test]

@@ -39,8 +39,8 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
         let locks = env.vfs("/s").list("locks").expect("it lists").unwrap_or_default();
         let mut left = at_end.lock().unwrap();
         left.record = record;
-        let names = locks.into_iter().map(|entry| entry.name.into());
-        left.locks = names.filter(|name: &String| name != ".guard").collect();
+        let locks = locks.into_iter().filter(|entry| entry.name != ".guard");
+        left.locks = locks.map(|entry| entry.name.into()).collect();
     });
     sim.on_command(move |_| at_command.lock().unwrap().ran += 1);
     sim.at_start(|_, _| Ok(Vec::new()));

@@ -216,7 +216,7 @@ impl App {
     pub fn check(&self, lane: &LaneName) -> Result<Checked, AppError> {
         let holders = self.holders(lane)?;
         let living = holders.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. })).count();
-        let is_free = u32::try_from(living).unwrap_or(u32::MAX) < self.config.limit(lane);
+        let is_free = u32::try_from(living).unwrap_or(u32::MAX) < self.config().limit(lane);
         Ok(Checked { lane: lane.clone(), is_free, holders })
     }
 }

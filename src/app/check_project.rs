@@ -26,7 +26,8 @@ pub struct Checked {
 impl App {
     /// Checks every claim of a project, in order.
     pub fn check_project(&self, project: &str, dry_run: bool) -> Result<Vec<Checked>, AppError> {
-        let settings = self.config.projects.get(project);
+        let config = self.config();
+        let settings = config.projects.get(project);
         let user = settings.and_then(|settings| settings.user.clone());
         let path = match settings.and_then(|settings| settings.conductor_dir.as_deref()) {
             Some(template) => conductor_path(template, project, user.as_ref().map_or("", |user| user.as_str())),
@@ -92,7 +93,8 @@ impl App {
 
     /// A project needs no configuration, but then there must be tasks of it.
     fn no_project(&self, project: &str) -> AppError {
-        let known: Vec<&str> = self.config.projects.keys().map(String::as_str).collect();
+        let config = self.config();
+        let known: Vec<&str> = config.projects.keys().map(String::as_str).collect();
         let hint = match known.as_slice() {
             [] => "no project is configured, and no task was ever started for this one".to_owned(),
             known => format!("configured: {}", known.join(", ")),
@@ -163,7 +165,7 @@ impl App {
         }
         // By lock id, never by name: whatever took the lane since then has another one.
         let which = Release::LockId(lock_id.clone());
-        match self.store.release(&lane, &which, By::Anybody, self.config.lock_timeout_ms(&lane), judge)? {
+        match self.store.release(&lane, &which, By::Anybody, self.config().lock_timeout_ms(&lane), judge)? {
             Released::Removed(lock) => {
                 conductor.acknowledge(claim)?;
                 let data = json!({ "lock_id": lock.lock_id, "holder": lock.holder, "by": "meta.json" });

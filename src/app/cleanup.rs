@@ -63,7 +63,7 @@ impl App {
             self.await_recovery(&cleaned.recovered)?;
         }
         cleaned.closed = self.close_outward(dry_run)?;
-        let timeout = |lane: &crate::model::LaneName| self.config.lock_timeout_ms(lane);
+        let timeout = |lane: &crate::model::LaneName| self.config().lock_timeout_ms(lane);
         cleaned.locks = self.store.clean_locks(timeout, max_age_ms, dry_run, judge)?;
         cleaned.locks.debris.extend(self.store.clean_spool(dry_run)?);
         if !dry_run {
@@ -71,7 +71,7 @@ impl App {
                 self.store.note(&broken_event(lock));
             }
         }
-        for project in self.config.projects.keys() {
+        for project in self.config().projects.keys() {
             cleaned.projects.extend(self.check_project(project, dry_run)?);
         }
         Ok(cleaned)

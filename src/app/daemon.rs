@@ -8,6 +8,9 @@ use std::time::Duration;
 
 /// How long a dispatcher that drains sleeps at most between two looks.
 const DRAIN_PAUSE: Duration = Duration::from_millis(250);
+/// How long a dispatcher rests when it fails, or when supervisors that it started do: what is wrong with the host is not
+/// mended by haste, and each try is written to disk.
+const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// For how long changes are let come together while tasks run, in milliseconds: at least, and at most.
 const TOGETHER_MS: (u64, u64) = (5, 80);
 /// How many times longer than a pass that found nothing the pause after it is, while tasks run.
@@ -98,11 +101,22 @@ impl App {
         while !log.is_ended() {
             let pass = self.pass()?;
             log.pass(&pass);
+            self.rest_if_failed(&pass, &mut |error| log.failed(error))?;
             if pass.is_quiet() && self.is_drained(&pass)? {
                 return Ok(());
             }
             let pause = until(pass.next_due, self.store.now(), DRAIN_PAUSE);
             rhythm.wait(&self.store, pause, pass.is_quiet());
+        }
+        Ok(())
+    }
+
+    /// Tells of supervisors that have failed, and rests. Those of a state directory that is gone will never come up.
+    pub(super) fn rest_if_failed(&self, pass: &Pass, tell: &mut dyn FnMut(&AppError)) -> Result<(), AppError> {
+        if pass.failed > 0 {
+            must(self.store.is_at_its_path()?)?;
+            tell(&supervisors_failed());
+            self.store.sleep(REST_AFTER_FAILURE);
         }
         Ok(())
     }
@@ -119,8 +133,9 @@ impl App {
         Ok(self.store.is_queue_empty()? || !self.store.has_more_waiting_than(blocked)?)
     }
 
-    /// Dispatches for ever: at every change, when something is due, and every `poll` in case a change was not seen.
-    pub fn daemon(&self, poll: Duration, log: &mut dyn Log) -> Result<(), AppError> {
+    /// Dispatches for ever: at every change, when something is due, and every `poll` (or as configured) in case a change was
+    /// not seen.
+    pub fn daemon(&self, poll: Option<Duration>, log: &mut dyn Log) -> Result<(), AppError> {
         if self.inside.is_some() {
             return Err(AppError::usage("a daemon cannot run inside a task: it would end with it"));
         }
@@ -129,31 +144,41 @@ impl App {
         let mut rhythm = Rhythm::new(&self.store);
         let mut keeping = Keeping::default();
         while !log.is_ended() {
-            if !self.store.is_still_there()? {
-                return Err(AppError::new(
-                    super::Kind::Unavailable,
-                    "STATE_DIR_GONE",
-                    "the state directory was removed",
-                ));
-            }
+            must(self.store.is_still_there()?)?;
             let pass = match self.pass() {
                 Ok(pass) => {
                     log.pass(&pass);
+                    self.rest_if_failed(&pass, &mut |error| log.failed(error))?;
                     pass
                 }
                 Err(error) => {
                     log.failed(&error);
+                    self.store.sleep(REST_AFTER_FAILURE);
                     Pass::default()
                 }
             };
             if pass.is_quiet() {
                 rhythm.leave_out(keeping.keep(&self.store));
             }
+            let poll = poll.unwrap_or_else(|| Duration::from_millis(self.config().poll_interval_ms));
             let pause = until(pass.next_due, self.store.now(), poll);
             rhythm.wait(&self.store, pause, pass.is_quiet());
         }
         Ok(())
     }
+}
+
+/// An error unless the state directory is there.
+fn must(is_there: bool) -> Result<(), AppError> {
+    let gone = || AppError::new(super::Kind::Unavailable, "STATE_DIR_GONE", "the state directory was removed or moved");
+    is_there.then_some(()).ok_or_else(gone)
+}
+
+/// What there is to say when supervisors exit with an error. They have nobody to tell it to themselves.
+fn supervisors_failed() -> AppError {
+    AppError::new(super::Kind::Unavailable, "SUPERVISOR_FAILED", "a supervisor ended with an error")
+        .hint("its task is queued again if it was not started; `luzia doctor` looks what is wrong with the host")
+        .next("luzia doctor")
 }
 
 /// The pause until a moment, at most `longest`.

@@ -39,6 +39,8 @@ pub struct Pass {
     pub set_aside: Vec<String>,
     /// Records of a newer luzia, which it left alone.
     pub left: Vec<Left>,
+    /// How many children of this process have exited with an error since its last pass. Those of a dispatcher are supervisors.
+    pub failed: u32,
     /// When the next parked task is due.
     pub next_due: Option<Timestamp>,
 }
@@ -123,13 +125,14 @@ impl App {
         let pass = self.look_and_start(hand);
         self.store.end_turn();
         self.prune_some();
-        self.store.reap();
-        pass
+        let failed = self.store.reap();
+        pass.map(|pass| Pass { failed, ..pass })
     }
 
     fn look_and_start(&self, hand: &mut Hand) -> Result<Pass, AppError> {
         let mut pass = Pass::default();
         self.recover_dead(&mut pass)?;
+        self.follow_config()?;
         pass.next_due = self.wake_parked(&mut pass)?;
         self.start_tasks(&mut pass, hand)?;
         // Whoever has supervisors for children cannot tell by having none that the tree of its own task is dead.
@@ -181,12 +184,12 @@ impl App {
         if lanes.values().all(BTreeMap::is_empty) {
             return Ok(());
         }
-        let mut slots = self.config.slots_max.saturating_sub(used);
+        let mut slots = self.config().slots_max.saturating_sub(used);
         if slots == 0 {
             if !self.has_stale_holder(&locks, &LaneName::global())? {
                 return Ok(());
             }
-            slots = self.config.slots_max;
+            slots = self.config().slots_max;
         }
         let before = self.store.ledger()?;
         let ledger = before.as_deref().and_then(Ledger::from_text).unwrap_or_default();
@@ -255,7 +258,7 @@ impl App {
             for (stem, priority) in lanes {
                 let Some(lane) = self.store.pending_lane_name(stem)? else { continue };
                 let holders = u32::try_from(locks.slots(stem).count()).unwrap_or(u32::MAX);
-                let is_locked = holders >= self.config.limit(&lane);
+                let is_locked = holders >= self.config().limit(&lane);
                 let is_looked_up = total <= FEW_LANES && !is_locked && !ledger.knows(lane.key());
                 let head = if is_looked_up { self.store.head_from(*priority, stem)? } else { None };
                 let entry = LaneHead {
@@ -282,17 +285,17 @@ impl App {
         pass: &mut Pass,
         hand: &mut Hand,
     ) -> Result<bool, AppError> {
-        let mut round = Round::new(&mut tally.ledger, self.config.tier_shares, heads, tally.now);
+        let mut round = Round::new(&mut tally.ledger, self.config().tier_shares, heads, tally.now);
         while let Some(candidate) = round.next() {
             match self.try_lane(&candidate, &tally.seen, pass, hand)? {
                 Tried::Blocked => {}
                 Tried::NoSlot => return Ok(false),
                 Tried::Started => {
                     tally.slots = tally.slots.saturating_sub(1);
-                    let weight = self.config.weight(&candidate.user);
+                    let weight = self.config().weight(&candidate.user);
                     tally.grants.push((candidate.clone(), weight));
                     round.started(candidate.clone(), weight);
-                    if self.config.limit(&LaneName::user(&candidate.user)) > 1 {
+                    if self.config().limit(&LaneName::user(&candidate.user)) > 1 {
                         round.offer(head_of(&candidate));
                     }
                     if tally.slots == 0 {

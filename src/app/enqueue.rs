@@ -187,7 +187,8 @@ impl App {
     pub(super) fn task_of(&self, new: &NewTask, caller: &Caller) -> Result<Task, AppError> {
         let project =
             new.project.as_deref().or(self.inside_project(new)).map(|text| name("project", text)).transpose()?;
-        let settings = project.as_ref().and_then(|project| self.config.projects.get(project.as_str()));
+        let config = self.config();
+        let settings = project.as_ref().and_then(|project| config.projects.get(project.as_str()));
         let conductor = settings.and_then(|settings| settings.conductor_dir.clone());
         let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.account)?;
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
@@ -237,7 +238,7 @@ impl App {
         let wrong = |why: String| AppError::new(super::Kind::Config, "RUN_AS", why);
         match self.store.account_id(name) {
             None => Err(wrong(format!("there is no account \"{name}\" to run as"))),
-            Some(0) if !self.config.allow_root => Err(wrong("a task may not run as root".to_owned())
+            Some(0) if !self.config().allow_root => Err(wrong("a task may not run as root".to_owned())
                 .hint("\"allow_root\": true in the configuration permits it")),
             Some(_) => Ok(()),
         }
@@ -287,7 +288,7 @@ impl App {
             if key.starts_with("LUZIA_") {
                 return Err(bad_env(pair, "luzia sets the variables that begin with LUZIA_ itself"));
             }
-            if LOADER_VARIABLES.contains(&key) && !self.config.allow_loader_env {
+            if LOADER_VARIABLES.contains(&key) && !self.config().allow_loader_env {
                 return Err(bad_env(pair, "this variable changes how programs load")
                     .hint("\"allow_loader_env\": true in the configuration permits it"));
             }

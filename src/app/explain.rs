@@ -108,7 +108,7 @@ impl Reasons<'_> {
         }
         let views = self.app.holders_in(&self.locks, lane)?;
         let holders = views.iter().map(holder_of).collect();
-        let now = LaneNow { lane: lane.clone(), limit: self.app.config.limit(lane), holders };
+        let now = LaneNow { lane: lane.clone(), limit: self.app.config().limit(lane), holders };
         self.lanes.insert(lane.clone(), now.clone());
         Ok(now)
     }

@@ -23,6 +23,7 @@ mod prune;
 pub mod release;
 pub mod retry;
 pub mod run;
+mod settings;
 pub mod status;
 pub mod supervise;
 pub mod wait;
@@ -31,6 +32,7 @@ pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, LockView, Started, lock_state};
 pub use error::{AppError, Kind, Refusal, shell_word};
 pub use keyed::OnConflict;
+pub use settings::{Look, Settings};
 
 use crate::model::lock::canonical_holder;
 use crate::model::{Config, LaneName, Target, Task, TaskId};
@@ -55,7 +57,7 @@ pub struct App {
     /// The state directory.
     pub store: Store,
     /// The configuration.
-    pub config: Config,
+    pub settings: Settings,
     /// Arguments that make another process of luzia use the same state directory and configuration.
     pub same_place: Vec<String>,
     /// Set when this process runs inside a task of this very state directory.
@@ -75,7 +77,7 @@ impl App {
 
     /// Reads a `USER|LANE` argument.
     pub fn lane(&self, text: &str) -> Result<LaneName, AppError> {
-        Target::lane(text, |word| self.config.names_lane(word)).map_err(|error| {
+        Target::lane(text, |word| self.config().names_lane(word)).map_err(|error| {
             AppError::usage(format!("\"{text}\" is not a user or a lane: {error}"))
                 .hint("write a user's name, or a lane as kind:key, such as thread:7")
         })
@@ -86,7 +88,7 @@ impl App {
         if text == "self" {
             return self.task_id(text).map(Target::Task);
         }
-        Target::any(text, |word| self.config.names_lane(word))
+        Target::any(text, |word| self.config().names_lane(word))
             .map_err(|error| AppError::usage(format!("\"{text}\" is not a task, a user or a lane: {error}")))
     }
 
@@ -129,16 +131,20 @@ impl App {
 
     /// A lane with its limits.
     pub fn need(&self, lane: &LaneName) -> LaneNeed {
-        LaneNeed { lane: lane.clone(), limit: self.config.limit(lane), timeout_ms: self.config.lock_timeout_ms(lane) }
+        LaneNeed {
+            lane: lane.clone(),
+            limit: self.config().limit(lane),
+            timeout_ms: self.config().lock_timeout_ms(lane),
+        }
     }
 
     /// Every holder of a lane.
     pub fn holders(&self, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
-        Ok(self.store.holders(lane, self.config.lock_timeout_ms(lane), judge)?)
+        Ok(self.store.holders(lane, self.config().lock_timeout_ms(lane), judge)?)
     }
 
     /// Those among them that an index of the locks knows.
     fn holders_in(&self, locks: &LockIndex, lane: &LaneName) -> Result<Vec<LockView>, AppError> {
-        Ok(self.store.holders_in(locks, lane, self.config.lock_timeout_ms(lane), judge)?)
+        Ok(self.store.holders_in(locks, lane, self.config().lock_timeout_ms(lane), judge)?)
     }
 }

@@ -10,7 +10,7 @@ impl App {
     /// holds nothing up when a task ends, so that it is tried again here; one that cannot be used is passed by.
     pub(super) fn close_outward(&self, dry_run: bool) -> Result<Vec<TaskId>, AppError> {
         let mut paths = self.store.default_conductors()?;
-        for (project, settings) in &self.config.projects {
+        for (project, settings) in &self.config().projects {
             let user = settings.user.as_ref().map_or("", Name::as_str);
             paths
                 .extend(settings.conductor_dir.iter().map(|template| conductor_path(template, project.as_str(), user)));

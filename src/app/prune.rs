@@ -32,7 +32,7 @@ impl App {
         // Said first, so that others who pass meanwhile do not look as well.
         self.store.set_prune_due(now.plus_ms(PAUSE_MS))?;
         let days = self.store.done_days()?.into_iter().map(|(name, tasks)| Day { name, tasks }).collect();
-        let cuts = surplus(days, &self.config, now, MOST);
+        let cuts = surplus(days, &self.config(), now, MOST);
         let (mut gone, mut whole) = (0, Vec::new());
         for cut in cuts {
             let removed = self.store.prune_day(&cut.day, cut.tasks)?;
@@ -41,7 +41,7 @@ impl App {
                 whole.push(cut.day);
             }
         }
-        self.store.prune_events(&first_kept(&self.config, now), &whole)?;
+        self.store.prune_events(&first_kept(&self.config(), now), &whole)?;
         if gone > 0 {
             self.store.note(&Event::new("pruned").with(json!({ "tasks": gone })));
             self.store.set_prune_due(now.plus_ms(SHORT_PAUSE_MS))?;

@@ -24,6 +24,8 @@ pub trait Audience {
     fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool;
     /// The task changed its state, or waits for another reason than before.
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>);
+    /// Something failed that is tried again.
+    fn failed(&mut self, error: &AppError);
     /// What the user wants.
     fn wish(&mut self) -> Wish;
 }
@@ -37,7 +39,7 @@ impl App {
         for lane in task.all_lanes() {
             let holders = self.holders(&lane)?;
             let is_ours = holders.iter().any(|view| view.holder() == Some(own.as_str()));
-            if is_ours && self.config.limit(&lane) <= 1 {
+            if is_ours && self.config().limit(&lane) <= 1 {
                 let message = format!("{own} holds lane \"{lane}\", and would wait for a task that needs it");
                 return Err(AppError::new(Kind::No, "DEADLOCK", message)
                     .hint("queue it without waiting for it, or run the command directly")
@@ -86,13 +88,13 @@ impl App {
             let mut task = self.existing(id)?;
             if task.status == Status::Pending {
                 // A pass at once, and again whenever something may have changed.
-                self.pass()?;
+                self.rest_if_failed(&self.pass()?, &mut |error| audience.failed(error))?;
                 task = self.existing(id)?;
-            } else if self.store.boot_ms().saturating_sub(looked_ms) >= self.config.poll_interval_ms {
+            } else if self.store.boot_ms().saturating_sub(looked_ms) >= self.config().poll_interval_ms {
                 looked_ms = self.store.boot_ms();
                 // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
                 if !task.status.is_final() && !self.store.is_supervised(id)? {
-                    self.pass()?;
+                    self.rest_if_failed(&self.pass()?, &mut |error| audience.failed(error))?;
                     task = self.existing(id)?;
                 }
             }
@@ -110,7 +112,7 @@ impl App {
             if task.status.is_final() {
                 return Ok(task);
             }
-            let pause = if task.status == Status::Pending { self.config.poll_interval_ms } else { 20 };
+            let pause = if task.status == Status::Pending { self.config().poll_interval_ms } else { 20 };
             let pause = Duration::from_millis(pause.clamp(1, 1000));
             changes.wait(pause);
         }

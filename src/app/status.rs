@@ -46,7 +46,7 @@ impl App {
     }
 
     fn capacity_and_active(&self) -> Result<(Capacity, Vec<Task>), AppError> {
-        let mut capacity = Capacity { max: self.config.slots_max, ..Capacity::default() };
+        let mut capacity = Capacity { max: self.config().slots_max, ..Capacity::default() };
         let mut active = Vec::new();
         if !self.store.has_layout()? {
             return Ok((capacity, active));
@@ -73,7 +73,7 @@ impl App {
     pub fn overview(&self, most_locks: usize) -> Result<Overview, AppError> {
         let has_layout = self.store.has_layout()?;
         let (capacity, active) = self.capacity_and_active()?;
-        let timeout_ms = |lane: &LaneName| self.config.lock_timeout_ms(lane);
+        let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
         let (user_locks, unseen_locks) =
             if has_layout { self.store.user_locks(most_locks, timeout_ms, judge)? } else { (Vec::new(), 0) };
         Ok(Overview {

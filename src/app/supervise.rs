@@ -29,7 +29,7 @@ impl App {
     /// says whether somebody wants this process to end.
     pub fn supervise(
         &self,
-        id: TaskId,
+        mut id: TaskId,
         is_recovery: bool,
         is_told_to_end: &mut dyn FnMut() -> bool,
     ) -> Result<(), AppError> {
@@ -42,7 +42,9 @@ impl App {
         let has_supervisors = Cell::new(false);
         let mut work = if is_recovery { Work::Recover(id, lock) } else { Work::Run(id, lock) };
         loop {
-            let may_go_on = self.see_to(work, &has_supervisors)?;
+            let may_go_on = self.see_to(work, &has_supervisors, is_told_to_end).inspect_err(|error| {
+                self.store.note(&Event { task: Some(id), ..Event::new("supervisor_failed").saying(error.to_string()) });
+            })?;
             let is_young = self.store.boot_ms().saturating_sub(birth) < YOUNG_MS;
             let is_free = may_go_on && is_young && !has_supervisors.get() && !is_told_to_end();
             let mut hand = Hand { is_free, claimed: None };
@@ -52,19 +54,25 @@ impl App {
             }
             let Some(claimed) = hand.claimed else { return Ok(()) };
             self.store.go_on_to(&claimed)?;
-            work = Work::GoOn(claimed);
+            (id, work) = (claimed.task.id, Work::GoOn(claimed));
         }
     }
 
     /// Brings one task to its end, as far as it is this process's to do so; true when it did and was not told to end.
-    fn see_to(&self, work: Work, has_supervisors: &Cell<bool>) -> Result<bool, AppError> {
+    fn see_to(
+        &self,
+        work: Work,
+        has_supervisors: &Cell<bool>,
+        is_told_to_end: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, AppError> {
         let begin = self.store.boot_ms();
         let mut pass = || {
             let supervisors = self.pass().map(|pass| pass.supervisors).unwrap_or_default();
             has_supervisors.set(has_supervisors.get() || !supervisors.is_empty());
             supervisors
         };
-        let mut around = Surroundings { store: &self.store, pass: &mut pass, is_told_to_end: false };
+        let mut around =
+            Surroundings { store: &self.store, pass: &mut pass, told_to_end: is_told_to_end, is_told_to_end: false };
         let ended = match work {
             Work::Run(id, lock) => run(&mut around, id, lock)?,
             Work::GoOn(claimed) => run_claimed(&mut around, *claimed)?,
@@ -81,7 +89,7 @@ impl App {
         if !Ledger::charges_end(ran_ms) {
             return Ok(());
         }
-        let (weight, now) = (self.config.weight(user), self.store.now());
+        let (weight, now) = (self.config().weight(user), self.store.now());
         self.store.update_ledger(&mut |text| {
             let mut ledger = text.and_then(Ledger::from_text).unwrap_or_default();
             ledger.charge_end(user, ran_ms, weight, now);

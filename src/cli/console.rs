@@ -78,6 +78,8 @@ pub struct Console<'a> {
     pub verbose: bool,
     /// The moment at which the answer is given, for ages.
     pub now: Timestamp,
+    /// The failure that was told last and lasts still.
+    trouble: Option<String>,
 }
 
 impl<'a> Console<'a> {
@@ -88,7 +90,8 @@ impl<'a> Console<'a> {
         now: Timestamp,
         write: &'a mut dyn FnMut(Channel, &[u8]) -> Wrote,
     ) -> Self {
-        Self { write, streams, format: globals.format(), quiet: globals.quiet, verbose: globals.verbose > 0, now }
+        let (quiet, verbose) = (globals.quiet, globals.verbose > 0);
+        Self { write, streams, format: globals.format(), quiet, verbose, now, trouble: None }
     }
 
     /// Whether answers are JSON.
@@ -185,5 +188,19 @@ impl<'a> Console<'a> {
         let text = report.render(self.is_json(), self.streams.err_style);
         self.err_bytes(text.as_bytes());
         report.exit
+    }
+
+    /// Reports a failure of what is tried again, but not the same one again as long as it lasts.
+    pub fn trouble(&mut self, report: &Report) {
+        let text = report.render(self.is_json(), self.streams.err_style);
+        if self.trouble.as_ref() != Some(&text) {
+            self.err_bytes(text.as_bytes());
+            self.trouble = Some(text);
+        }
+    }
+
+    /// What failed succeeds again.
+    pub fn all_is_well(&mut self) {
+        self.trouble = None;
     }
 }

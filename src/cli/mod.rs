@@ -1,8 +1,9 @@
-//! WORDS: arguments in, tables and JSON out. This file alone wires the real operating system and the store to the use
-//! cases; the others hold no rule of the domain and touch neither.
+//! WORDS: arguments in, tables and JSON out. This file and `configuration` alone wire the real operating system and the
+//! store to the use cases; the others hold no rule of the domain and touch neither.
 
 pub mod args;
 pub mod completions;
+mod configuration;
 mod console;
 pub(crate) mod door;
 pub mod escape;
@@ -16,13 +17,14 @@ mod verbs;
 mod words;
 
 use crate::app::enqueue::Caller;
-use crate::app::{App, AppError, Inside, Kind};
+use crate::app::{App, AppError, Inside, Kind, Settings};
 use crate::model::{Config, TaskId};
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
 use crate::os::{Clock, Processes, Vfs};
 use crate::store::Store;
 use crate::store::statedir::{self, Found, Inputs};
 use args::{Cli, Globals, ParseStop, Verb};
+use configuration::{Loaded, config_of, followed};
 use console::{Answer, Channel, Console, Stop, Streams, Wrote};
 use exit::Exit;
 use report::Report;
@@ -31,8 +33,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use style::{ColorHints, Style};
 
-/// The largest configuration read, in bytes.
-const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 /// The largest file of task lines read, in bytes.
 const MAX_INPUT_BYTES: u64 = 256 * 1024 * 1024;
 
@@ -148,12 +148,16 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
         }
         Verb::Demo(args) => demo(args, &cli.globals, console),
         verb => {
-            let loaded = config_of(&cli.globals)?;
-            for warning in &loaded.warnings {
+            let mut loaded = config_of(&cli.globals);
+            // What was claimed is run by the rules of its claim; only to start more needs rules that read.
+            if !matches!(verb, Verb::Supervise(_)) {
+                loaded = Ok(loaded?);
+            }
+            for warning in loaded.iter().flat_map(|loaded| &loaded.warnings) {
                 console.say(&format!("warning: {warning}"));
             }
             let found = state_dir(&cli.globals)?;
-            let app = app_of(&cli.globals, loaded.config, &found, verb)?;
+            let app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, verb)?;
             carry_out(verb, &app, console, &found)
         }
     }
@@ -202,62 +206,6 @@ fn variable(name: &str) -> Result<Option<String>, AppError> {
     }
 }
 
-/// A configuration and where it came from.
-pub(crate) struct Loaded {
-    /// The values.
-    pub config: Config,
-    /// Its file; `None` for the built-in defaults.
-    pub path: Option<String>,
-    /// Which rule applied.
-    pub rule: &'static str,
-    /// Keys that have no effect.
-    pub warnings: Vec<String>,
-}
-
-fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
-    let cwd = term::working_directory().ok();
-    let flag = globals.config.as_deref();
-    let variable = variable("LUZIA_CONFIG")?;
-    let places =
-        statedir::config_candidates(flag, variable.as_deref(), statedir::home_config().as_deref(), cwd.as_deref())
-            .map_err(of_state_dir)?;
-    for place in places {
-        let Some(bytes) = read_config(&place.path)? else {
-            if place.must_exist {
-                let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
-                let hint = "name another, or none: then the usual places are looked through";
-                return Err(AppError::new(Kind::Config, "CONFIG_ABSENT", message).hint(hint));
-            }
-            continue;
-        };
-        let parsed = crate::store::config::parse(&bytes).map_err(|error| {
-            let message = format!("\"{}\" line {} column {}: {}", place.path, error.line, error.column, error.message);
-            AppError::new(Kind::Config, "CONFIG", message).hint("nothing was done").next("luzia config check")
-        })?;
-        let warnings = parsed.warnings.iter().map(|warning| format!("\"{}\": {warning}", place.path)).collect();
-        return Ok(Loaded { config: parsed.config, path: Some(place.path), rule: place.rule, warnings });
-    }
-    Ok(Loaded { config: Config::default(), path: None, rule: "built-in defaults", warnings: Vec::new() })
-}
-
-fn read_config(path: &str) -> Result<Option<Vec<u8>>, AppError> {
-    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
-    let failed = |error: std::io::Error| {
-        AppError::new(Kind::Config, "CONFIG_UNREADABLE", format!("cannot read the configuration \"{path}\": {error}"))
-            .hint("it must be a file of this account or root, of at most 1 MiB; nothing was done")
-    };
-    let folder = if folder.is_empty() { "/" } else { folder };
-    let Some(files) = RealFiles::open_at(folder, false).map_err(failed)? else { return Ok(None) };
-    let Some(mut file) = files.open(name, crate::os::Open::ReadOnly).map_err(failed)? else { return Ok(None) };
-    let meta = file.meta().map_err(failed)?;
-    let (uid, _) = term::account();
-    if meta.mode & 0o022 != 0 || (meta.uid != uid && meta.uid != 0) {
-        let message = format!("the configuration \"{path}\" can be changed by other accounts");
-        return Err(AppError::new(Kind::Config, "CONFIG_UNSAFE", message).hint(format!("chmod go-w {path}")));
-    }
-    file.read_all(MAX_CONFIG_BYTES).map(Some).map_err(failed)
-}
-
 fn inputs(globals: &Globals) -> Result<Inputs, AppError> {
     Ok(Inputs {
         flag: globals.state_dir.clone(),
@@ -293,7 +241,7 @@ fn state_dir(globals: &Globals) -> Result<Found, AppError> {
 }
 
 /// The use cases in the state directory that was found. It is made by the verbs that keep something in it.
-fn app_of(globals: &Globals, config: Config, found: &Found, verb: &Verb) -> Result<App, AppError> {
+fn app_of(globals: &Globals, settings: Settings, found: &Found, verb: &Verb) -> Result<App, AppError> {
     let creates = matches!(verb, Verb::Enqueue(_) | Verb::Run(_) | Verb::Lock(_) | Verb::Acquire(_) | Verb::Daemon(_));
     let files = open_state(found, creates)?;
     let processes: Arc<dyn Processes> = Arc::new(RealProcesses);
@@ -308,7 +256,7 @@ fn app_of(globals: &Globals, config: Config, found: &Found, verb: &Verb) -> Resu
         same_place.extend(["--config".to_owned(), if path.starts_with('/') { path } else { format!("{here}/{path}") }]);
     }
     let inside = inside(store.state_dir())?;
-    Ok(App { store, config, same_place, inside })
+    Ok(App { store, settings, same_place, inside })
 }
 
 fn open_state(found: &Found, create: bool) -> Result<Arc<dyn Vfs>, AppError> {
@@ -402,7 +350,7 @@ fn demo(args: &args::DemoArgs, globals: &Globals, console: &mut Console) -> Answ
         variables.push(("LUZIA_CONFIG".to_owned(), format!("{}/config.json", dir.path())));
     }
     let store = Store::new(files, Arc::new(RealClock), Arc::new(RealProcesses));
-    let app = App { store, config: Config::default(), same_place: Vec::new(), inside: None };
+    let app = App { store, settings: Settings::fixed(Config::default()), same_place: Vec::new(), inside: None };
     let program = term::own_program();
     let luzia = |words: &[String]| {
         let argv: Vec<String> = std::iter::once(&program).chain(words).cloned().collect();
@@ -430,7 +378,7 @@ fn surroundings(globals: &Globals) -> verbs::tend::Surroundings {
     let config = loaded.as_ref().map(|loaded| loaded.config.clone()).unwrap_or_default();
     let probe = Verb::Doctor(args::DoctorArgs { fix: false });
     verbs::tend::Surroundings {
-        app: found.as_ref().map_err(again).and_then(|found| app_of(globals, config, found, &probe)),
+        app: found.as_ref().map_err(again).and_then(|found| app_of(globals, Settings::fixed(config), found, &probe)),
         state_dir: found.ok().map(|found| (found.path, found.rule.text())),
         others,
         config: loaded,

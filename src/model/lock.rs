@@ -96,6 +96,8 @@ pub struct LockRecord {
     pub pid_namespace: Option<u64>,
     /// Whether a lease ends when its process does (`acquire --pid`).
     pub pid_watched: bool,
+    /// Whether a supervisor took the lock of a task over from whoever claimed it.
+    pub is_supervised: bool,
     /// The kind of holder.
     pub kind: LockKind,
     /// Members that this version does not know, kept as JSON text.
@@ -177,6 +179,7 @@ mod tests {
             host: None,
             pid_namespace: None,
             pid_watched: false,
+            is_supervised: false,
             kind: LockKind::Foreign,
             extra: None,
         }

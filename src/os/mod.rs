@@ -6,6 +6,7 @@
 use crate::model::Identity;
 use crate::model::Timestamp;
 use crate::model::process::Probe;
+use rustix::io::Errno;
 use smol_str::SmolStr;
 use std::fs::File;
 use std::io;
@@ -253,6 +254,12 @@ pub enum StartError {
     Other(io::Error),
 }
 
+/// Whether an error says that the host is short of something that may come back: space, processes, memory, open files.
+pub fn is_shortage(error: &io::Error) -> bool {
+    const SHORT: [Errno; 5] = [Errno::NOSPC, Errno::DQUOT, Errno::AGAIN, Errno::NOMEM, Errno::NFILE];
+    Errno::from_io_error(error).is_some_and(|errno| SHORT.contains(&errno))
+}
+
 /// What woke a process that watches a child.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Woken {
@@ -318,8 +325,15 @@ pub trait Processes: Send + Sync {
     /// Becomes a supervisor: own session, subreaper, no stray descriptor, default dispositions and an empty mask for
     /// what it starts, SIGTERM and SIGUSR1 caught.
     fn become_supervisor(&self) -> io::Result<()>;
-    /// Starts the command of a task in a process group of its own, with the descriptors 0, 1, 2 and `tree` only.
-    fn start(&self, command: &Command, streams: Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError>;
+    /// Starts the command of a task in a process group of its own, with the descriptors 0, 1, 2 and `tree` only. Where the
+    /// host is short of processes or memory, `may_try_again` says after a pause of its own whether to try once more.
+    fn start(
+        &self,
+        command: &Command,
+        streams: Streams,
+        tree: Option<File>,
+        may_try_again: &mut dyn FnMut(&io::Error) -> bool,
+    ) -> Result<Box<dyn Child>, StartError>;
     /// Starts a command in this session and group, with this process's own streams and environment plus `env`;
     /// it inherits `held`. SIGINT and SIGQUIT reach it from the terminal, SIGTERM is passed on by the caller.
     fn start_here(
@@ -331,8 +345,9 @@ pub trait Processes: Send + Sync {
     /// The living processes of a task's tree: children that a subreaper inherited, and those found by their environment
     /// or an open `tree.lock`; without `spared` and this process itself.
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>;
-    /// Waits for dead children that nobody else waits for, so that no zombie stays.
-    fn reap(&self);
+    /// Waits for dead children that nobody else waits for, so that no zombie stays. Gives how many of them exited with
+    /// another code than 0.
+    fn reap(&self) -> u32;
     /// The pid of a process that holds a kernel lock on a file, as far as `/proc/locks` tells.
     fn lock_holder(&self, file: (u64, u64)) -> Option<u32>;
     /// Keeps stop signals (SIGTSTP, SIGTTIN, SIGTTOU) from this process, or lets them through again.

@@ -4,7 +4,8 @@ use super::lifecycle::{self, Trigger};
 use crate::model::task::Outcome;
 use crate::model::{Status, Task, Timestamp};
 
-/// How many claims may come to nothing before a task is given up.
+/// How many times a task may be taken over and not launched before it is given up. To be claimed and not taken over does
+/// not count: where no supervisor comes up (a damaged program, a full table of processes) it is not the task's doing.
 pub const MOST_CLAIMS: u32 = 5;
 /// The longest pause between two attempts, in seconds (X19).
 pub const LONGEST_BACKOFF_S: u64 = 3600;
@@ -31,8 +32,10 @@ pub enum Happened {
     Interrupted(String),
     /// The command could not be started; the code a shell would give (125, 126, 127), and why.
     NotStarted(i32, String),
-    /// It was claimed, but no launch was recorded.
+    /// It was claimed and taken over by a supervisor, but no launch was recorded.
     NeverLaunched,
+    /// It was claimed, but no supervisor came to take it over, which says nothing about the task.
+    GivenBack,
     /// A task it had to come after did not complete.
     DependencyFailed(String),
 }
@@ -44,12 +47,14 @@ pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option
     let trigger = trigger_of(task, happened);
     match trigger {
         Trigger::Requeue => {
-            if matches!(happened, Happened::NeverLaunched) {
-                after.claims = after.claims.saturating_add(1);
-            } else {
-                after.failures = after.failures.saturating_add(1);
-                after.claims = 0;
-                after.due_at = Some(now.plus_ms(backoff_ms(after.failures)));
+            match happened {
+                Happened::GivenBack => {}
+                Happened::NeverLaunched => after.claims = after.claims.saturating_add(1),
+                _ => {
+                    after.failures = after.failures.saturating_add(1);
+                    after.claims = 0;
+                    after.due_at = Some(now.plus_ms(backoff_ms(after.failures)));
+                }
             }
             after.status = Status::Pending;
             after.outcome = None;
@@ -78,6 +83,7 @@ fn trigger_of(task: &Task, happened: &Happened) -> Trigger {
         Happened::Exited(_) | Happened::Killed(_) | Happened::Interrupted(_) | Happened::NotStarted(..) if again => {
             Trigger::Requeue
         }
+        Happened::GivenBack => Trigger::Requeue,
         Happened::NeverLaunched if task.claims.saturating_add(1) < MOST_CLAIMS => Trigger::Requeue,
         Happened::Exited(_)
         | Happened::Killed(_)
@@ -100,6 +106,7 @@ fn outcome(status: Status, happened: &Happened, now: Timestamp, ran_ms: Option<u
         Happened::Cancelled { by, reason: Some(reason) } => (format!("cancelled by {by}: {reason}"), None, None),
         Happened::Interrupted(why) => (format!("interrupted: {why}"), None, None),
         Happened::NotStarted(code, why) => (format!("the command could not be started: {why}"), Some(*code), None),
+        Happened::GivenBack => ("claimed without a supervisor".to_owned(), None, None),
         Happened::NeverLaunched => (format!("claimed {MOST_CLAIMS} times without a launch"), None, None),
         Happened::DependencyFailed(task) => (format!("{task}, which it comes after, did not complete"), None, None),
     };
@@ -148,6 +155,7 @@ mod tests {
             task = check(&task, &Happened::NeverLaunched, Status::Pending, 0);
         }
         check(&task, &Happened::NeverLaunched, Status::Failed, 1);
+        check(&task, &Happened::GivenBack, Status::Pending, 0);
     }
 
     #[test]

@@ -185,6 +185,7 @@ mod tests {
             host: None,
             pid_namespace: None,
             pid_watched: false,
+            is_supervised: false,
             kind,
             extra: None,
         }

@@ -68,6 +68,11 @@ impl StoreError {
         move |source| Self::Io { action, path, source }
     }
 
+    /// Whether the host is short of something, as space or processes, so that another try may succeed.
+    pub fn is_shortage(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if crate::os::is_shortage(source))
+    }
+
     pub(crate) fn corrupt(path: &str, why: impl Into<String>) -> Self {
         Self::Corrupt { path: path.to_owned(), why: why.into() }
     }

@@ -377,6 +377,7 @@ impl Store {
             host: Some(self.procs.host()),
             pid_namespace: Some(self.procs.pid_namespace()),
             pid_watched: request.pid_watched,
+            is_supervised: false,
             kind: request.kind,
             extra: None,
         }

@@ -114,19 +114,20 @@ impl Store {
         self.procs.await_death(who, time).unwrap_or(false)
     }
 
-    /// Takes note of dead children.
-    pub fn reap(&self) {
-        self.procs.reap();
+    /// Takes note of dead children. Gives how many of them had failed.
+    pub fn reap(&self) -> u32 {
+        self.procs.reap()
     }
 
-    /// Starts the command of a task.
+    /// Starts the command of a task. Where the host is short of processes, `may_try_again` is asked.
     pub fn start(
         &self,
         command: &Command,
         streams: Streams,
         tree: Option<File>,
+        may_try_again: &mut dyn FnMut(&std::io::Error) -> bool,
     ) -> std::result::Result<Box<dyn Child>, StartError> {
-        self.procs.start(command, streams, tree)
+        self.procs.start(command, streams, tree, may_try_again)
     }
 
     /// Tells people that the supervisor of a task is at work: the file's content is the boot clock and the boot.

@@ -9,7 +9,7 @@ use super::{Store, layout};
 use crate::model::judgement::{Judge, Sidecar, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
-use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, TaskId};
+use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Task, TaskId};
 use crate::os::{Entry, Handle};
 
 /// What a clean-up did, or would do.
@@ -130,6 +130,7 @@ impl Store {
                 (record.pid, record.pid_start) = (Some(self.me.pid), Some(self.me.start));
                 record.boot_id = Some(self.clock.boot_id());
                 record.pid_namespace = Some(self.procs.pid_namespace());
+                record.is_supervised = true;
                 self.write_sidecar(lane, slot, &record, false)?;
                 grants.push(Grant {
                     lane: lane.clone(),
@@ -140,6 +141,18 @@ impl Store {
             }
         }
         Ok(grants)
+    }
+
+    /// Whether a supervisor took over any lock of a task that was claimed. The caller holds `supervisor.lock`.
+    pub fn was_adopted(&self, task: &Task) -> Result<bool> {
+        let mut locks = None;
+        for lane in task.all_lanes() {
+            let held = self.slots_of(task.id, &lane, &[], &mut locks)?;
+            if held.iter().any(|held| held.record.as_ref().is_some_and(|record| record.is_supervised)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Enters the guard of a lane. A supervisor never gives up on one that is busy.

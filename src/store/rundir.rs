@@ -163,10 +163,20 @@ impl Store {
         let path = layout::started(id);
         let bytes = encode_started(started).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
         let result = self.write_whole(&layout::result(id), Open::Truncate(0o600), b"")?;
-        let mut handle = self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
-        handle.sync_data().map_err(StoreError::io("sync", &path))?;
-        self.sync_dir(layout::RUNNING)?;
-        Ok(result)
+        let write = || {
+            let mut handle = self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
+            handle.sync_data().map_err(StoreError::io("sync", &path))?;
+            self.sync_dir(layout::RUNNING)
+        };
+        match write() {
+            Ok(()) => Ok(result),
+            Err(error @ StoreError::Io { action: "create", .. }) => Err(error),
+            Err(error) => {
+                // Nothing was launched, so it is no start. Where it stays, it counts as one.
+                let _ = self.unlink(&path);
+                Err(error)
+            }
+        }
     }
 
     /// The recorded start of a task; `Some(None)` when it was being recorded at the moment of a crash.

@@ -32,6 +32,7 @@ struct SidecarFile<'a> {
     host: Option<&'a str>,
     pid_namespace: Option<u64>,
     pid_watched: bool,
+    supervised: bool,
     kind: &'a str,
     borrowers: [(); 0],
     #[serde(flatten)]
@@ -59,6 +60,7 @@ pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
         host: record.host.as_deref(),
         pid_namespace: record.pid_namespace,
         pid_watched: record.pid_watched,
+        supervised: record.is_supervised,
         kind: record.kind.word(),
         borrowers: [],
         extra: record.extra.as_deref().and_then(|text| serde_json::from_str(text).ok()),
@@ -94,7 +96,8 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
         boot_id: text(found, "boot_id"),
         host: text(found, "host"),
         pid_namespace: number(found, "pid_namespace"),
-        pid_watched: found.remove("pid_watched").and_then(|value| value.as_bool()).unwrap_or(false),
+        pid_watched: yes(found, "pid_watched"),
+        is_supervised: yes(found, "supervised"),
         kind,
         extra: None,
     };
@@ -118,6 +121,10 @@ fn text(members: &mut Unread, name: &str) -> Option<String> {
 
 fn number(members: &mut Unread, name: &str) -> Option<u64> {
     members.remove(name)?.as_u64()
+}
+
+fn yes(members: &mut Unread, name: &str) -> bool {
+    members.remove(name).and_then(|value| value.as_bool()).unwrap_or(false)
 }
 
 fn moment(members: &mut Unread, name: &str) -> Option<Timestamp> {
@@ -167,6 +174,7 @@ mod tests {
             host: Some("h".into()),
             pid_namespace: Some(1),
             pid_watched: false,
+            is_supervised: true,
             kind: LockKind::Task,
             extra: Some("{\"x\":1}".into()),
         }

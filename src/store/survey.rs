@@ -218,9 +218,20 @@ impl Store {
         Ok(!has_work && self.folders(layout::PARKED)?.is_empty())
     }
 
-    /// Whether the state directory still stands under its name.
+    /// Whether the state directory has not been removed; it may have been moved.
     pub fn is_still_there(&self) -> Result<bool> {
         Ok(self.meta(layout::FORMAT)?.is_some())
+    }
+
+    /// Whether its path leads to the state directory still, so that another process would find it.
+    pub fn is_at_its_path(&self) -> Result<bool> {
+        let path = self.state_dir();
+        let Some(found) = self.vfs.open_root(path, false).map_err(StoreError::io("open", path))? else {
+            return Ok(false);
+        };
+        let found = found.meta(layout::FORMAT).map_err(StoreError::io("look at", layout::FORMAT))?;
+        let ours = self.meta(layout::FORMAT)?;
+        Ok(found.is_some() && found.map(|meta| meta.ident) == ours.map(|meta| meta.ident))
     }
 
     /// The records that were set aside.

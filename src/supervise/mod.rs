@@ -4,6 +4,7 @@
 mod environment;
 mod finish;
 mod kill;
+mod launch;
 mod recover;
 mod run;
 
@@ -27,7 +28,9 @@ pub struct Surroundings<'a> {
     /// Called when somebody inside the task asked for a scheduling pass; gives the pids of the supervisors it started,
     /// which are this process's children and none of the task's.
     pub pass: &'a mut dyn FnMut() -> Vec<u32>,
-    /// Set when this process was told to end (SIGTERM), which interrupted its task.
+    /// Asks whether this process was told to end (SIGTERM), where no child is waited for; a yes is given once.
+    pub told_to_end: &'a mut dyn FnMut() -> bool,
+    /// Set when this process was told to end, which interrupted its task.
     pub is_told_to_end: bool,
 }
 

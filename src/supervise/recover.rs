@@ -58,7 +58,14 @@ pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Resul
             let happened = cancelled.unwrap_or_else(|| Happened::Interrupted(why.to_owned()));
             record(store, &task, &happened)?
         }
-        (Action::Unclaim, _, Some(task)) => record(store, &task, &cancelled.unwrap_or(Happened::NeverLaunched))?,
+        (Action::Unclaim, _, Some(task)) => {
+            let happened = match cancelled {
+                Some(cancelled) => cancelled,
+                None if store.was_adopted(&task)? => Happened::NeverLaunched,
+                None => Happened::GivenBack,
+            };
+            record(store, &task, &happened)?
+        }
         (Action::StayWaiting, ..) => return Ok(None),
         (_, _, task) => {
             if let Some(task) = &task {

@@ -1,22 +1,21 @@
-//! One run of a task: verify the claim, record the start, launch, watch, kill, record the result, end.
+//! One run of a task: verify the claim, launch, watch, kill, record the result, end.
 
-use super::environment::environment;
 use super::finish::{Finished, close_outside, give_back};
 use super::kill::{end_tree, shorter_grace};
+use super::launch::{Launched, launch};
 use super::recover::{recover, seen};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
 use crate::model::lock::Grant;
-use crate::model::task::Start;
 use crate::model::{LaneName, Task, TaskId};
-use crate::os::{Child, Command, Exit, Handle, Signal, StartError, Streams, Woken};
+use crate::os::{Child, Exit, Handle, Signal, Woken};
 use crate::policy::ending::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
-use crate::store::{
-    CancelRequest, Claimed, Conductor, Ending, Event, Found, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError,
-};
+use crate::store::{CancelRequest, Claimed, Ending, Event, Found, Store, StoreError};
 use serde_json::json;
-use std::fs::File;
 use std::time::Duration;
+
+/// Why a run was interrupted by SIGTERM to its supervisor.
+pub(super) const TOLD_TO_END: &str = "its supervisor was told to end";
 
 /// Why a watched run stopped.
 enum Stop {
@@ -24,13 +23,6 @@ enum Stop {
     TimedOut,
     Cancelled(CancelRequest),
     Interrupted,
-}
-
-/// A command that was launched.
-struct Launched {
-    child: Box<dyn Child>,
-    /// The file for its result.
-    result: Box<dyn Handle>,
 }
 
 /// What came of an attempt.
@@ -90,10 +82,7 @@ fn run_found(
 /// Runs the command of a task whose lanes are held, unless it is cancelled.
 fn attempt(around: &mut Surroundings, task: &mut Task, grants: &[Grant]) -> Result<Attempted, StoreError> {
     let store = around.store;
-    if let Some(request) = store.cancel_request(task.id)? {
-        return Ok(Attempted::not_launched(cancelled(request)));
-    }
-    let Launched { mut child, result } = match launch(store, task, grants)? {
+    let Launched { mut child, result } = match launch(around, task, grants)? {
         Ok(launched) => launched,
         Err(happened) => return Ok(Attempted::not_launched(happened)),
     };
@@ -104,7 +93,7 @@ fn attempt(around: &mut Surroundings, task: &mut Task, grants: &[Grant]) -> Resu
     Ok(Attempted { happened: stop_tree(store, task, child, stop, &spared)?, ran_ms, result: Some(result) })
 }
 
-fn cancelled(request: CancelRequest) -> Happened {
+pub(super) fn cancelled(request: CancelRequest) -> Happened {
     Happened::Cancelled { by: request.by, reason: request.reason }
 }
 
@@ -139,59 +128,6 @@ fn end(
     // The pass that our caller makes then gives it up.
     store.take_turn();
     give_back(store, &ending, closed.as_ref(), grants, lock)
-}
-
-/// Makes the outward directory, records the start durably, and launches the command.
-fn launch(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Result<Launched, Happened>, StoreError> {
-    let id = task.id;
-    let user_grant = grants.iter().find(|grant| grant.lane.is_user());
-    let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
-    let (start, at) = (task.starts.saturating_add(1), store.now());
-    let begun = Task { starts: start, last_start: Some(Start { at, lock_id: lock_id.clone(), fence }), ..task.clone() };
-    let (task_dir, streams) = match prepare(store, &begun) {
-        Ok(prepared) => prepared,
-        Err(error) => return Ok(Err(Happened::NotStarted(125, error.to_string()))),
-    };
-    let tree = store.lock_tree(id)?;
-    let result = store.record_start(id, &Started { start, at, supervisor: store.identity(), lock_id, fence })?;
-    *task = begun;
-    let command = Command {
-        argv: task.command.clone(),
-        env: environment(task, store.state_dir(), &task_dir, grants),
-        cwd: task.cwd.clone(),
-        umask: task.umask,
-        run_as: task.run_as.clone(),
-    };
-    let begun = store.start(&command, streams, tree.share());
-    // Only the command and its children keep the tree's lock from here on.
-    drop(tree);
-    Ok(match begun {
-        Ok(child) => {
-            let lane = LaneName::user(&task.user);
-            let data = json!({ "command_pid": child.pid(), "start": task.starts, "attempt": task.attempt() });
-            store.note(&Event::of("started", task).in_lane(&lane).with(data));
-            Ok(Launched { child, result })
-        }
-        Err(StartError::NotFound(error)) => Err(Happened::NotStarted(127, error.to_string())),
-        Err(StartError::NotExecutable(error)) => Err(Happened::NotStarted(126, error.to_string())),
-        Err(StartError::Other(error)) => Err(Happened::NotStarted(125, error.to_string())),
-    })
-}
-
-fn prepare(store: &Store, task: &Task) -> Result<(String, Streams), StoreError> {
-    let conductor = store
-        .conductor(&task.conductor_dir, true)?
-        .ok_or_else(|| StoreError::Absent { path: task.conductor_dir.clone() })?;
-    conductor.open_task(task)?;
-    let stdin = task.stdin.as_deref().map(|text| store.stdin_file(task.id, text)).transpose()?.flatten();
-    let streams =
-        Streams { stdin, stdout: log(&conductor, task.id, STDOUT_LOG)?, stderr: log(&conductor, task.id, STDERR_LOG)? };
-    store.note(&Event::of("dispatched", task).in_lane(&LaneName::user(&task.user)));
-    Ok((conductor.task_dir(task.id), streams))
-}
-
-fn log(conductor: &Conductor, id: TaskId, name: &str) -> Result<File, StoreError> {
-    conductor.open_log(id, name)?.into_file().ok_or_else(|| StoreError::Absent { path: name.to_owned() })
 }
 
 /// Watches the command until it ends, its time is over, or somebody wants it to end.
@@ -255,7 +191,7 @@ fn stop_tree(
             let grace_ms = request.grace_ms.unwrap_or(task.grace_ms);
             (cancelled(request), grace_ms)
         }
-        Stop::Interrupted => (Happened::Interrupted("its supervisor was told to end".to_owned()), task.grace_ms),
+        Stop::Interrupted => (Happened::Interrupted(TOLD_TO_END.to_owned()), task.grace_ms),
     };
     let (happened, mut grace_ms) = happened;
     let _ = child.signal(Signal::Term);

@@ -8,7 +8,7 @@ mod table;
 use crate::sim::{Env, Sim};
 use crate::support::Place;
 use combination::{Combination, Copies, ID, Lock, Outcome, Tree};
-use luzia::app::App;
+use luzia::app::{App, Settings};
 use luzia::model::{Config, TaskId};
 use luzia::policy::recovery::{Action, action};
 use luzia::store::Store;
@@ -39,7 +39,7 @@ fn store(env: &Env) -> Store {
 }
 
 fn app(env: &Env) -> App {
-    App { store: store(env), config: Config::default(), same_place: Vec::new(), inside: None }
+    App { store: store(env), settings: Settings::fixed(Config::default()), same_place: Vec::new(), inside: None }
 }
 
 /// A machine with an empty state directory and the combination in it. The processes that hold what is held are there,

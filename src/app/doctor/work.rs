@@ -91,7 +91,7 @@ fn lock(view: &LockView) -> Option<Finding> {
 }
 
 fn debris(app: &App) -> Result<Vec<Finding>, AppError> {
-    let timeout = |lane: &LaneName| app.config.lock_timeout_ms(lane);
+    let timeout = |lane: &LaneName| app.config().lock_timeout_ms(lane);
     let seen = app.store.clean_locks(timeout, None, true, judge)?;
     let tell = |name: &String| Finding::warn("lock-debris", format!("\"locks/{name}\" has no lock"), FIX);
     Ok(seen.debris.iter().map(tell).collect())
@@ -212,7 +212,8 @@ fn clock(read: &Read, views: &[LockView], now: Timestamp, moved_ms: Option<i64>)
 }
 
 fn users(app: &App, read: &Read) -> Vec<Finding> {
-    let configured = app.config.projects.values().filter_map(|project| project.user.as_ref());
+    let config = app.config();
+    let configured = config.projects.values().filter_map(|project| project.user.as_ref());
     let names = read.users.iter().map(String::as_str).chain(configured.map(crate::model::Name::as_str)).collect();
     let tell = |group: Vec<&str>| {
         let names: Vec<String> = group.iter().map(|name| format!("\"{}\"", spelled(name))).collect();

@@ -39,7 +39,9 @@ Exit codes:
 #[command(
     long_about = "Start tasks whenever their turn comes, until SIGTERM or Ctrl-C. Running tasks are not touched when it \
                   stops, and another daemon or any `luzia dispatch` goes on from there. While tasks of very many users \
-                  wait, it keeps a tally of them, which makes `luzia status` quicker.",
+                  wait, it keeps a tally of them, which makes `luzia status` quicker. A change of the configuration holds \
+                  from its next pass. What fails, such as a pass on a full disk or a supervisor that does not come up, is \
+                  said on standard error and tried again after a second; no task is failed for it.",
     after_help = DAEMON_HELP
 )]
 pub struct DaemonArgs {
@@ -61,6 +63,8 @@ Exit codes:
 /// `luzia config`.
 #[derive(Args, Clone, Debug)]
 #[command(
+    long_about = "Show, locate or check the configuration. Daemons and supervisors read a changed one before they start \
+                  anything else. While it has a mistake they start nothing; what runs comes to its end.",
     subcommand_required = true,
     subcommand_value_name = "VERB",
     after_help = CONFIG_HELP

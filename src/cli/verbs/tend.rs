@@ -4,8 +4,8 @@ use crate::app::daemon::Log;
 use crate::app::dispatch::Pass;
 use crate::app::doctor::{Around, ConfigSeen, Finding, Level, Mended, is_well, look};
 use crate::app::{App, AppError};
-use crate::cli::Loaded;
 use crate::cli::args::{ConfigVerb, DaemonArgs, DispatchArgs, DoctorArgs, OutputFormat};
+use crate::cli::configuration::Loaded;
 use crate::cli::console::{Answer, Console, Stop};
 use crate::cli::exit::Exit;
 use crate::cli::style::Tone;
@@ -92,6 +92,9 @@ struct Talk<'a, 'b> {
 
 impl Log for Talk<'_, '_> {
     fn pass(&mut self, pass: &Pass) {
+        if pass.failed == 0 {
+            self.console.all_is_well();
+        }
         for id in &pass.started {
             self.console.log(&format!("started {id}"));
         }
@@ -105,7 +108,7 @@ impl Log for Talk<'_, '_> {
     }
 
     fn failed(&mut self, error: &AppError) {
-        self.console.report(&words::report_of(error));
+        self.console.trouble(&words::report_of(error));
     }
 
     fn is_ended(&mut self) -> bool {
@@ -115,13 +118,13 @@ impl Log for Talk<'_, '_> {
 
 /// `luzia daemon`.
 pub fn daemon(args: &DaemonArgs, app: &App, ended: &mut dyn FnMut() -> bool, console: &mut Console) -> Answer {
-    let poll_ms = door::duration("poll", args.poll.as_deref())?.unwrap_or(app.config.poll_interval_ms);
-    if poll_ms == 0 {
+    let poll_ms = door::duration("poll", args.poll.as_deref())?;
+    if poll_ms == Some(0) {
         return Err(AppError::usage("--poll must be longer than 0").into());
     }
     console.log(&format!("luzia daemon in {}", app.store_path()));
     let mut log = Talk { console, ended, total: Pass::default() };
-    app.daemon(Duration::from_millis(poll_ms), &mut log)?;
+    app.daemon(poll_ms.map(Duration::from_millis), &mut log)?;
     Ok(Exit::Done.code())
 }
 

@@ -184,6 +184,10 @@ impl Audience for Room<'_, '_> {
         progress(task, obstacle, self.console);
     }
 
+    fn failed(&mut self, error: &AppError) {
+        self.console.trouble(&words::report_of(error));
+    }
+
     fn wish(&mut self) -> Wish {
         match (self.interrupts)() {
             0 => Wish::GoOn,

@@ -6,7 +6,7 @@ use super::procfs;
 use super::program::{check_cwd, check_format, find, lookup, start_error};
 use super::signals::{self, Caught};
 use crate::model::task::TASK_VARIABLES;
-use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams};
+use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams, is_shortage};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
@@ -45,7 +45,12 @@ pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::R
 }
 
 /// Starts the command of a task in a group of its own.
-pub(super) fn start(command: &Command, streams: Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
+pub(super) fn start(
+    command: &Command,
+    streams: Streams,
+    tree: Option<File>,
+    may_try_again: &mut dyn FnMut(&io::Error) -> bool,
+) -> Result<Box<dyn Child>, StartError> {
     signals::catch_child_deaths().map_err(StartError::Other)?;
     let tree = tree.map(out_of_the_way);
     let cwd = Path::new(&command.cwd);
@@ -66,17 +71,27 @@ pub(super) fn start(command: &Command, streams: Streams, tree: Option<File>) -> 
         .stderr(streams.stderr);
     fork_and_exec(&mut std_command);
     let inherited = inheritable([tree, environment])?;
-    // The standard library hands on mask and umask as they are.
-    let old_umask = umask(Mode::from_raw_mode(command.umask & 0o777));
+    let spawned = loop {
+        match spawn_clean(&mut std_command, command.umask) {
+            Err(error) if is_shortage(&error) && may_try_again(&error) => {}
+            other => break other,
+        }
+    };
+    drop(inherited);
+    adopt(spawned, std_command.get_program(), cwd, Reach::Group)
+}
+
+/// Starts a command with an empty signal mask and a umask of its own: the standard library hands on both as they are.
+fn spawn_clean(command: &mut StdCommand, its_umask: u32) -> io::Result<std::process::Child> {
+    let old_umask = umask(Mode::from_raw_mode(its_umask & 0o777));
     let old_mask = SigSet::empty().thread_swap_mask(SigmaskHow::SIG_SETMASK);
-    let spawned = std_command.spawn();
+    let spawned = command.spawn();
     if let Ok(mask) = old_mask {
         // Setting a mask that the kernel just gave cannot fail.
         let _ = mask.thread_set_mask();
     }
     umask(old_umask);
-    drop(inherited);
-    adopt(spawned, std_command.get_program(), cwd, Reach::Group)
+    spawned
 }
 
 /// Starts a command in place, as `flock(1)` does.

@@ -82,8 +82,14 @@ impl Processes for RealProcesses {
         become_supervisor::become_supervisor()
     }
 
-    fn start(&self, command: &Command, streams: Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
-        launch::start(command, streams, tree)
+    fn start(
+        &self,
+        command: &Command,
+        streams: Streams,
+        tree: Option<File>,
+        may_try_again: &mut dyn FnMut(&io::Error) -> bool,
+    ) -> Result<Box<dyn Child>, StartError> {
+        launch::start(command, streams, tree, may_try_again)
     }
 
     fn start_here(
@@ -99,8 +105,8 @@ impl Processes for RealProcesses {
         tree::tree(mark, spared)
     }
 
-    fn reap(&self) {
-        reap();
+    fn reap(&self) -> u32 {
+        reap()
     }
 
     fn lock_holder(&self, file: (u64, u64)) -> Option<u32> {
@@ -233,15 +239,16 @@ fn await_death(who: &Identity, time: Duration) -> io::Result<bool> {
     }
 }
 
-fn reap() {
+fn reap() -> u32 {
+    let mut failed = 0;
     while let Some(pid) = next_dead_child() {
         if child::is_watched(pid) {
             // The kernel shows one dead child at a time and would show this one again and again.
-            reap_by_list();
-            return;
+            return failed + reap_by_list();
         }
-        wait_for(pid);
+        failed += u32::from(has_failed(pid));
     }
+    failed
 }
 
 /// Looks for a dead child and leaves it to be waited for.
@@ -256,7 +263,8 @@ fn next_dead_child() -> Option<i32> {
     }
 }
 
-fn reap_by_list() {
+fn reap_by_list() -> u32 {
+    let mut failed = 0;
     let me = getpid().as_raw_nonzero().get().unsigned_abs();
     for pid in procfs::pids().unwrap_or_default() {
         let is_mine = procfs::stat(pid).is_some_and(|stat| stat.parent == me && stat.is_dead());
@@ -264,14 +272,16 @@ fn reap_by_list() {
             continue;
         };
         if is_mine && !child::is_watched(pid) {
-            wait_for(pid);
+            failed += u32::from(has_failed(pid));
         }
     }
+    failed
 }
 
-fn wait_for(pid: i32) {
-    if let Some(pid) = Pid::from_raw(pid) {
-        // Without waiting and without a use for the status; a failure means that there is nothing to wait for.
-        let _ = retry_on_intr(|| waitpid(Some(pid), WaitOptions::NOHANG));
-    }
+/// Takes note of a dead child, and tells whether it exited with another code than 0.
+fn has_failed(pid: i32) -> bool {
+    let Some(pid) = Pid::from_raw(pid) else { return false };
+    // Without waiting; a failure means that there is nothing to wait for.
+    let ended = retry_on_intr(|| waitpid(Some(pid), WaitOptions::NOHANG)).ok().flatten();
+    ended.and_then(|(_, status)| status.exit_status()).is_some_and(|code| code != 0)
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 
 const ID: TaskId = TaskId(1);
 const RESULT: &str = "/s/spool/running/1.result.json";
+const STARTED: &str = "/s/spool/running/1.started.json";
 const EIO: i32 = 5;
 
 /// Records a start and an end; tells whether the end was recorded, when it came to that.
@@ -109,4 +110,24 @@ fn the_last_copy_of_a_record_stays_when_somebody_took_its_result_away() {
     let report = sim.run();
     assert!(report.violations.is_empty(), "{report}");
     assert_eq!(*left.lock().unwrap(), Some((false, Some(true), None)));
+}
+
+/// Records a start. Tells whether it succeeded.
+fn start(env: &Env) -> Option<bool> {
+    let store = store(env);
+    let started =
+        Started { start: 1, at: store.now(), supervisor: store.identity(), lock_id: "task_1_1".into(), fence: 1 };
+    let is_recorded = store.record_start(ID, &started).is_ok();
+    let is_there = env.look(|world| world.peek(STARTED).is_some())?;
+    if is_there != is_recorded {
+        env.violation(&format!("recorded: {is_recorded}, there: {is_there}"));
+    }
+    Some(is_recorded)
+}
+
+#[test]
+fn a_start_that_could_not_be_recorded_is_none() {
+    let outcomes = while_each_fails(12, start);
+    let failed = outcomes.iter().filter(|is_recorded| !**is_recorded).count();
+    assert_eq!(failed, 6, "two files made, two written, two syncs: {outcomes:?}");
 }

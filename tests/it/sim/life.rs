@@ -5,7 +5,7 @@
 use super::life_book::{Book, Shared, USERS, know};
 use super::locks::{prepared, store};
 use super::{Env, Explored, Journal, Limits, Sim, explore, seeds};
-use luzia::app::App;
+use luzia::app::{App, Settings};
 use luzia::model::{Config, LaneName, Name, Task, TaskId};
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ fn task_of(wish: &Wish, id: u64) -> Task {
 
 fn app(env: &Env, slots_max: u32) -> App {
     let config = Config { slots_max, ..Config::default() };
-    App { store: store(env), config, same_place: Vec::new(), inside: None }
+    App { store: store(env), settings: Settings::fixed(config), same_place: Vec::new(), inside: None }
 }
 
 fn enqueue(env: &Env, book: &Shared, wishes: &[Wish]) {

@@ -427,6 +427,11 @@ impl Env {
         self.ctx.aside(|world, slot| world.procs[slot].exit = Exit::Code(code));
     }
 
+    /// Lets the n-th operation from here on fail, counting those that can; the 0th is none.
+    pub fn fail_in(&self, n: u64, errno: i32) {
+        self.ctx.aside(|world, _| world.fail_at = Some((world.fallible + n, errno)));
+    }
+
     /// From here on no operation fails any more.
     pub fn calm(&self) {
         self.ctx.aside(|world, _| world.left.errors = 0);

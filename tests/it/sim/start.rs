@@ -3,13 +3,14 @@
 
 use super::locks::{prepared, store};
 use super::{Env, Sim, spool};
-use luzia::app::App;
+use luzia::app::{App, Settings};
 use luzia::model::{Config, Status, Task, TaskId};
 use luzia::store::{CancelRequest, Place};
 use luzia::supervise::{Surroundings, run};
 use std::sync::{Arc, Mutex};
 
 const ID: TaskId = TaskId(1);
+const ENOSPC: i32 = 28;
 
 /// What is left of one run of a task that a pass has claimed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,25 +21,28 @@ struct Left {
     ran: u32,
     /// Lock files.
     locks: Vec<String>,
+    /// Whether the supervisor ended without an error.
+    is_well: bool,
 }
 
 /// Makes a `change` before the supervisor looks at its task, and lets it do its work once, with no pass after it.
 fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
-    let left = Arc::new(Mutex::new(Left { record: None, ran: 0, locks: Vec::new() }));
+    let left = Arc::new(Mutex::new(Left { record: None, ran: 0, locks: Vec::new(), is_well: false }));
     let (at_command, at_end) = (left.clone(), left.clone());
     let mut sim = Sim::replay(&[]);
     prepared(&mut sim);
     sim.on_launch(move |env| {
         change(&env);
         let store = store(&env);
-        let lock = store.take_over(ID).expect("it reads").expect("the lock was handed over");
         let mut pass = Vec::new;
-        let mut around = Surroundings { store: &store, pass: &mut pass, is_told_to_end: false };
-        run(&mut around, ID, lock).expect("it ends");
+        let mut around =
+            Surroundings { store: &store, pass: &mut pass, told_to_end: &mut || false, is_told_to_end: false };
+        let ended = store.take_over(ID).and_then(|lock| run(&mut around, ID, lock.expect("the lock was handed over")));
+        env.fail_in(0, 0);
         let record = store.find(ID).expect("it reads").map(|(place, task)| (place, task.status, task.starts));
         let locks = env.vfs("/s").list("locks").expect("it lists").unwrap_or_default();
         let mut left = at_end.lock().unwrap();
-        left.record = record;
+        (left.record, left.is_well) = (record, ended.is_ok());
         let locks = locks.into_iter().filter(|entry| entry.name != ".guard");
         left.locks = locks.map(|entry| entry.name.into()).collect();
     });
@@ -49,7 +53,7 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
         let id = store.reserve_ids(1).expect("an id");
         let task = Task { conductor_dir: "/s/conductor/_".into(), ..spool::task(id) };
         store.accept(&[task]).expect("it is accepted");
-        let app = App { store, config: Config::default(), same_place: Vec::new(), inside: None };
+        let app = App { store, settings: Settings::fixed(Config::default()), same_place: Vec::new(), inside: None };
         app.pass().expect("a pass");
     });
     let report = sim.run();
@@ -58,7 +62,7 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
 }
 
 fn left(record: (Place, Status, u32), ran: u32) -> Left {
-    Left { record: Some(record), ran, locks: Vec::new() }
+    Left { record: Some(record), ran, locks: Vec::new(), is_well: true }
 }
 
 #[test]
@@ -83,4 +87,22 @@ fn a_task_that_was_cancelled_since_its_claim_is_not_started() {
     let request = CancelRequest { by: "me".into(), reason: None, grace_ms: None };
     let found = supervised(move |env| assert!(store(env).request_cancel(ID, &request).expect("it is written")));
     assert_eq!(found, left((Place::Done, Status::Cancelled, 0), 0));
+}
+
+/// A disk that is full for a moment: whichever operation of the supervisor it strikes, the task is not the worse for it.
+#[test]
+fn a_host_that_is_short_of_space_for_a_moment_costs_no_attempt() {
+    let (mut well, mut ill) = (0, 0);
+    for n in 1..=60 {
+        let Left { record, ran, is_well, .. } = supervised(move |env| env.fail_in(n, ENOSPC));
+        let (place, status, starts) = record.expect("the record is there");
+        match is_well {
+            // It was tried again until there was space.
+            true => assert_eq!((place, status, starts, ran), (Place::Done, Status::Completed, 1, 1), "{n}"),
+            // Before the start it is claimed still, after the end it waits for whoever finishes it.
+            false => assert!(ran == starts && (ran == 1 || place == Place::Running), "{n}: {place:?} {status:?}"),
+        }
+        (well, ill) = (well + u32::from(is_well), ill + u32::from(!is_well));
+    }
+    assert!(well > 20 && ill > 5, "{well} {ill}");
 }

@@ -1,0 +1,125 @@
+//! Finds and reads the configuration, and looks whether its files have changed since.
+
+use super::args::Globals;
+use super::{of_state_dir, variable};
+use crate::app::{AppError, Kind, Settings};
+use crate::model::{Config, Timestamp};
+use crate::os::real::{RealFiles, term};
+use crate::os::{Meta, Open, Vfs};
+use crate::store::config::parse;
+use crate::store::statedir;
+use std::cell::RefCell;
+
+/// The largest configuration read, in bytes.
+const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
+
+/// A configuration and where it came from.
+pub(crate) struct Loaded {
+    /// The values.
+    pub config: Config,
+    /// Its file; `None` for the built-in defaults.
+    pub path: Option<String>,
+    /// Which rule applied.
+    pub rule: &'static str,
+    /// Keys that have no effect.
+    pub warnings: Vec<String>,
+    /// What was found at every place that was looked at: another look that finds the same needs not read.
+    seen: Vec<(String, Option<Stamp>)>,
+}
+
+/// What changes when a file does.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    ident: (u64, u64),
+    size: u64,
+    modified: Timestamp,
+    access: (u32, u32),
+}
+
+impl Stamp {
+    fn of(meta: &Meta) -> Self {
+        Self { ident: meta.ident, size: meta.size, modified: meta.modified, access: (meta.mode, meta.uid) }
+    }
+}
+
+/// Reads the configuration that applies.
+pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
+    let cwd = term::working_directory().ok();
+    let flag = globals.config.as_deref();
+    let variable = variable("LUZIA_CONFIG")?;
+    let places =
+        statedir::config_candidates(flag, variable.as_deref(), statedir::home_config().as_deref(), cwd.as_deref())
+            .map_err(of_state_dir)?;
+    let mut seen = Vec::new();
+    for place in places {
+        let Some((bytes, stamp)) = read_config(&place.path)? else {
+            if place.must_exist {
+                let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
+                let hint = "name another, or none: then the usual places are looked through";
+                return Err(AppError::new(Kind::Config, "CONFIG_ABSENT", message).hint(hint));
+            }
+            seen.push((place.path, None));
+            continue;
+        };
+        seen.push((place.path.clone(), Some(stamp)));
+        let parsed = parse(&bytes).map_err(|error| {
+            let message = format!("\"{}\" line {} column {}: {}", place.path, error.line, error.column, error.message);
+            AppError::new(Kind::Config, "CONFIG", message).hint("nothing was done").next("luzia config check")
+        })?;
+        let warnings = parsed.warnings.iter().map(|warning| format!("\"{}\": {warning}", place.path)).collect();
+        return Ok(Loaded { config: parsed.config, path: Some(place.path), rule: place.rule, warnings, seen });
+    }
+    Ok(Loaded { config: Config::default(), path: None, rule: "built-in defaults", warnings: Vec::new(), seen })
+}
+
+/// The configuration as a process that lives for long needs it. `loaded` is what it read at its start; where that failed,
+/// every look tries again.
+pub(super) fn followed(loaded: Result<Loaded, AppError>, globals: &Globals) -> Settings {
+    let (config, seen) = match loaded {
+        Ok(loaded) => (loaded.config, Some(loaded.seen)),
+        Err(_) => (Config::default(), None),
+    };
+    let (seen, globals) = (RefCell::new(seen), globals.clone());
+    let look = move || {
+        if seen.borrow().as_ref().is_some_and(|seen| seen.iter().all(is_unchanged)) {
+            return Ok(None);
+        }
+        seen.replace(None);
+        let loaded = config_of(&globals)?;
+        seen.replace(Some(loaded.seen));
+        Ok(Some(loaded.config))
+    };
+    Settings::followed(config, Box::new(look))
+}
+
+fn is_unchanged((path, seen): &(String, Option<Stamp>)) -> bool {
+    let (folder, name) = split(path);
+    let found = RealFiles::open_at(folder, false).and_then(|files| files.map_or(Ok(None), |files| files.meta(name)));
+    found.is_ok_and(|found| found.as_ref().map(Stamp::of) == *seen)
+}
+
+fn read_config(path: &str) -> Result<Option<(Vec<u8>, Stamp)>, AppError> {
+    let failed = |error: std::io::Error| {
+        AppError::new(Kind::Config, "CONFIG_UNREADABLE", format!("cannot read the configuration \"{path}\": {error}"))
+            .hint("it must be a file of this account or root, of at most 1 MiB; nothing was done")
+    };
+    let (folder, name) = split(path);
+    let Some(files) = RealFiles::open_at(folder, false).map_err(failed)? else { return Ok(None) };
+    let Some(mut file) = files.open(name, Open::ReadOnly).map_err(failed)? else { return Ok(None) };
+    let meta = file.meta().map_err(failed)?;
+    let (uid, _) = term::account();
+    if meta.mode & 0o022 != 0 || (meta.uid != uid && meta.uid != 0) {
+        let message = format!("the configuration \"{path}\" can be changed by other accounts");
+        return Err(AppError::new(Kind::Config, "CONFIG_UNSAFE", message).hint(format!("chmod go-w {path}")));
+    }
+    Ok(Some((file.read_all(MAX_CONFIG_BYTES).map_err(failed)?, Stamp::of(&meta))))
+}
+
+/// The folder of a path and the name in it.
+fn split(path: &str) -> (&str, &str) {
+    match path.rsplit_once('/') {
+        None => (".", path),
+        Some(("", name)) => ("/", name),
+        Some(parts) => parts,
+    }
+}

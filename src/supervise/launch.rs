@@ -1,0 +1,163 @@
+//! The start of a task: makes the outward directory, records the start durably, launches the command. A host that is short of
+//! something (space, processes, memory) is waited for: that is no fault of the task, and must not cost it an attempt.
+
+use super::Surroundings;
+use super::environment::environment;
+use super::run::{TOLD_TO_END, cancelled};
+use crate::model::lock::Grant;
+use crate::model::task::Start;
+use crate::model::{LaneName, Task, TaskId};
+use crate::os::{Child, Command, Handle, StartError, Streams};
+use crate::policy::ending::Happened;
+use crate::store::{Conductor, Event, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError};
+use serde_json::json;
+use std::fs::File;
+use std::time::Duration;
+
+/// For how long a process is asked for again where the host has none to give, in milliseconds. A limit that is lower than
+/// what runs already never ends, so this does.
+const PROCESS_PATIENCE_MS: u64 = 60_000;
+/// The pauses between two tries: the first, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+
+/// A command that was launched.
+pub(super) struct Launched {
+    pub child: Box<dyn Child>,
+    /// The file for its result.
+    pub result: Box<dyn Handle>,
+}
+
+/// A start that is recorded.
+struct Ready {
+    command: Command,
+    streams: Streams,
+    tree: Box<dyn Handle>,
+    result: Box<dyn Handle>,
+}
+
+/// Waits between two tries of what a host is short of.
+struct Patience {
+    begin_ms: u64,
+    pause: Option<Duration>,
+}
+
+impl Patience {
+    fn new(store: &Store) -> Self {
+        Self { begin_ms: store.boot_ms(), pause: None }
+    }
+
+    fn passed_ms(&self, store: &Store) -> u64 {
+        store.boot_ms().saturating_sub(self.begin_ms)
+    }
+
+    fn wait(&mut self, store: &Store, task: &Task, why: &str) {
+        if self.pause.is_none() {
+            store.note(&Event::of("start_waits", task).saying(why.to_owned()));
+        }
+        let pause = self.pause.map_or(PAUSES.0, |pause| (pause * 2).min(PAUSES.1));
+        self.pause = Some(pause);
+        store.sleep(pause);
+    }
+}
+
+/// Launches the command of a task whose lanes are held, unless it is cancelled.
+pub(super) fn launch(
+    around: &mut Surroundings,
+    task: &mut Task,
+    grants: &[Grant],
+) -> Result<Result<Launched, Happened>, StoreError> {
+    let store = around.store;
+    let mut patience = Patience::new(store);
+    loop {
+        if let Some(request) = store.cancel_request(task.id)? {
+            return Ok(Err(cancelled(request)));
+        }
+        match make_ready(store, task, grants) {
+            Ok(Ok(ready)) => return begin(around, task, ready),
+            Ok(Err(happened)) => return Ok(Err(happened)),
+            Err(error) if error.is_shortage() && store.is_still_there().unwrap_or(true) => {
+                if (around.told_to_end)() {
+                    around.is_told_to_end = true;
+                    return Err(error);
+                }
+                patience.wait(store, task, &error.to_string());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// All that comes before the launch itself. After an error it can be tried again.
+fn make_ready(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Result<Ready, Happened>, StoreError> {
+    let id = task.id;
+    let user_grant = grants.iter().find(|grant| grant.lane.is_user());
+    let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
+    let (start, at) = (task.starts.saturating_add(1), store.now());
+    let begun = Task { starts: start, last_start: Some(Start { at, lock_id: lock_id.clone(), fence }), ..task.clone() };
+    let (task_dir, streams) = match prepare(store, &begun) {
+        Err(error) if !error.is_shortage() => return Ok(Err(Happened::NotStarted(125, error.to_string()))),
+        prepared => prepared?,
+    };
+    let tree = store.lock_tree(id)?;
+    let result = store.record_start(id, &Started { start, at, supervisor: store.identity(), lock_id, fence })?;
+    *task = begun;
+    let command = Command {
+        argv: task.command.clone(),
+        env: environment(task, store.state_dir(), &task_dir, grants),
+        cwd: task.cwd.clone(),
+        umask: task.umask,
+        run_as: task.run_as.clone(),
+    };
+    Ok(Ok(Ready { command, streams, tree, result }))
+}
+
+fn prepare(store: &Store, task: &Task) -> Result<(String, Streams), StoreError> {
+    let conductor = store
+        .conductor(&task.conductor_dir, true)?
+        .ok_or_else(|| StoreError::Absent { path: task.conductor_dir.clone() })?;
+    conductor.open_task(task)?;
+    let stdin = task.stdin.as_deref().map(|text| store.stdin_file(task.id, text)).transpose()?.flatten();
+    let streams =
+        Streams { stdin, stdout: log(&conductor, task.id, STDOUT_LOG)?, stderr: log(&conductor, task.id, STDERR_LOG)? };
+    store.note(&Event::of("dispatched", task).in_lane(&LaneName::user(&task.user)));
+    Ok((conductor.task_dir(task.id), streams))
+}
+
+fn log(conductor: &Conductor, id: TaskId, name: &str) -> Result<File, StoreError> {
+    conductor.open_log(id, name)?.into_file().ok_or_else(|| StoreError::Absent { path: name.to_owned() })
+}
+
+/// The launch. No attempt of a command is made before its start is recorded, and none is recorded twice.
+fn begin(around: &mut Surroundings, task: &Task, ready: Ready) -> Result<Result<Launched, Happened>, StoreError> {
+    let store = around.store;
+    let Ready { command, streams, tree, result } = ready;
+    let (mut patience, mut is_told_to_end) = (Patience::new(store), false);
+    let mut may_try_again = |why: &std::io::Error| {
+        is_told_to_end = is_told_to_end || (around.told_to_end)();
+        let is_wanted = !is_told_to_end && matches!(store.cancel_request(task.id), Ok(None));
+        let is_patient = is_wanted && patience.passed_ms(store) < PROCESS_PATIENCE_MS;
+        if is_patient {
+            patience.wait(store, task, &why.to_string());
+        }
+        is_patient
+    };
+    let begun = store.start(&command, streams, tree.share(), &mut may_try_again);
+    // Only the command and its children keep the tree's lock from here on.
+    drop(tree);
+    around.is_told_to_end = is_told_to_end;
+    Ok(match begun {
+        Ok(child) => {
+            let lane = LaneName::user(&task.user);
+            let data = json!({ "command_pid": child.pid(), "start": task.starts, "attempt": task.attempt() });
+            store.note(&Event::of("started", task).in_lane(&lane).with(data));
+            Ok(Launched { child, result })
+        }
+        Err(StartError::NotFound(error)) => Err(Happened::NotStarted(127, error.to_string())),
+        Err(StartError::NotExecutable(error)) => Err(Happened::NotStarted(126, error.to_string())),
+        Err(StartError::Other(error)) => match store.cancel_request(task.id)? {
+            Some(request) => Err(cancelled(request)),
+            None if is_told_to_end => Err(Happened::Interrupted(TOLD_TO_END.to_owned())),
+            None => Err(Happened::NotStarted(125, error.to_string())),
+        },
+    })
+}

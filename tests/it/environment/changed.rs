@@ -1,0 +1,133 @@
+//! What changes under those who are at work: the configuration, and what keeps supervisors from coming up. The queue waits
+//! for better days, and no task is the worse for it.
+
+use crate::support::{Place, signal, skip, until};
+use rustix::process::Signal;
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+/// How many tasks have a state.
+fn count(place: &Place, state: &str) -> usize {
+    place.json(&["list", "-a", "--state", state])["items"].as_array().unwrap().len()
+}
+
+/// A daemon, and tasks of as many users as there are commands.
+fn daemon(place: &Place, commands: &[&str]) -> crate::support::Running {
+    for (number, command) in commands.iter().enumerate() {
+        place.enqueue(&["-u", &format!("user-{number}"), "--shell", command]);
+    }
+    place.start(&["daemon", "--poll", "50ms"])
+}
+
+fn break_configuration(place: &Place) {
+    std::fs::write(place.path("config.json"), "{\"slots\":{\"max\":").unwrap();
+}
+
+#[test]
+fn a_limit_that_is_raised_holds_from_the_next_pass_of_a_daemon() {
+    let place = Place::configured(&json!({ "slots": { "max": 1 } }));
+    let _daemon = daemon(&place, &["sleep 60", "sleep 60", "sleep 60"]);
+    place.until_status("1", "running");
+    assert_eq!(count(&place, "running"), 1);
+    place.configure(&json!({ "slots": { "max": 20 } }));
+    until("all run", || (count(&place, "running") == 3).then_some(()));
+    place.ok(&["cancel", "1", "2", "3"]);
+}
+
+#[test]
+fn a_limit_that_is_lowered_holds_for_supervisors_that_began_before() {
+    let place = Place::configured(&json!({ "slots": { "max": 20 } }));
+    let gate = place.gate("gate");
+    place.enqueue(&["-u", "alice", "--shell", &format!("cat {gate}")]);
+    place.ok(&["dispatch"]);
+    place.until_status("1", "running");
+    for user in ["bob", "carol", "dave"] {
+        place.enqueue(&["-u", user, "--", "sleep", "60"]);
+    }
+    place.configure(&json!({ "slots": { "max": 2 } }));
+    place.open_gate("gate");
+    until("two run", || (count(&place, "running") == 2).then_some(()));
+    place.until_status("1", "completed");
+    // Whoever ends makes a pass, and every one goes by the new rule.
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!((count(&place, "running"), count(&place, "pending")), (2, 1));
+    place.ok(&["cancel", "2", "3", "4"]);
+}
+
+#[test]
+fn a_configuration_that_breaks_under_a_daemon_stops_starts_and_nothing_else() {
+    let place = Place::configured(&json!({ "slots": { "max": 2 } }));
+    let gate = place.gate("gate");
+    let daemon =
+        daemon(&place, &[&format!("cat {gate}"), "sleep 61", "echo ran >> $PLACE/ran", "echo ran >> $PLACE/ran"]);
+    let killed = place.supervisor("2");
+    place.until_status("1", "running");
+    break_configuration(&place);
+    // What runs comes to its end, and who dies is recovered.
+    place.open_gate("gate");
+    signal(killed, Signal::KILL);
+    let done = place.state().join("spool/done");
+    let is_done = |id: u32| {
+        let days = std::fs::read_dir(&done).into_iter().flatten().flatten();
+        days.map(|day| day.path().join(format!("{id}.json"))).find_map(|path| std::fs::read_to_string(path).ok())
+    };
+    assert!(until("the first is over", || is_done(1)).contains("\"completed\""));
+    assert!(until("the second is over", || is_done(2)).contains("\"failed\""));
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(!place.path("ran").exists() && is_done(3).is_none() && is_done(4).is_none());
+    place.luzia(&["status"]).coded(78);
+    place.configure(&json!({ "slots": { "max": 2 } }));
+    place.until_status("3", "completed");
+    place.until_status("4", "completed");
+    assert_eq!((place.show("3")["starts"].clone(), place.show("4")["starts"].clone()), (json!(1), json!(1)));
+    daemon.signal(Signal::TERM);
+    let told = daemon.end().coded(0).err;
+    assert_eq!(told.matches("config.json\" line 1 column").count(), 1, "once, though it lasted: {told}");
+}
+
+#[test]
+fn supervisors_that_do_not_come_up_are_tried_again_and_again_and_cost_no_claim() {
+    let place = Place::new();
+    let daemon = daemon(&place, &[]);
+    place.enqueue(&["-u", "alice", "--in", "1s", "--", "sh", "-c", "echo ran >> $PLACE/ran"]);
+    // A supervisor looks at the state directory that it is to use, and refuses this one.
+    let allow = |mode| std::fs::set_permissions(place.state(), PermissionsExt::from_mode(mode)).unwrap();
+    allow(0o770);
+    let recovered = || place.events_named("recovered").len();
+    until("one has not come up", || (recovered() >= 1).then_some(()));
+    let begin = Instant::now();
+    until("three have not come up", || (recovered() >= 3).then_some(()));
+    assert!(begin.elapsed() > Duration::from_millis(800), "without haste");
+    allow(0o700);
+    place.until_status("1", "completed");
+    assert_eq!(crate::support::lines(&place.path("ran")), ["ran"]);
+    daemon.signal(Signal::TERM);
+    let told = daemon.end().coded(0).err;
+    assert!(told.contains("a supervisor ended with an error"), "{told}");
+    let done = place.state().join("spool/done");
+    let day = std::fs::read_dir(done).unwrap().next().unwrap().unwrap().path();
+    let record: serde_json::Value = serde_json::from_slice(&std::fs::read(day.join("1.json")).unwrap()).unwrap();
+    assert!(record["claims"].is_null() || record["claims"] == 0, "{record}");
+}
+
+#[test]
+fn a_host_that_has_no_process_to_spare_for_a_moment_costs_no_attempt() {
+    let test = "a_host_that_has_no_process_to_spare_for_a_moment_costs_no_attempt";
+    if !crate::harness::strace::is_available() {
+        return skip(test, "strace");
+    }
+    let place = Place::new();
+    for _ in 0..3 {
+        place.enqueue(&["-u", "alice", "--shell", "echo ran >> $PLACE/ran"]);
+    }
+    // The second process that the supervisor makes is the command of the second task.
+    let strace = "exec strace -f -qq -o /dev/null -e inject=?fork,?vfork,clone,?clone3:error=EAGAIN:when=2";
+    place.spawn(&mut place.shell(&format!("{strace} \"$LUZIA\" dispatch"))).end().coded(0);
+    for id in ["1", "2", "3"] {
+        place.until_status(id, "completed");
+        assert_eq!((place.show(id)["starts"].clone(), place.show(id)["attempt"].clone()), (json!(1), json!(1)), "{id}");
+    }
+    assert_eq!(crate::support::lines(&place.path("ran")).len(), 3);
+    assert_eq!(place.events_named("start_waits").len(), 1);
+}

@@ -136,9 +136,8 @@ impl App {
         pass.next_due = self.wake_parked(&mut pass)?;
         self.start_tasks(&mut pass, hand)?;
         // Whoever has supervisors for children cannot tell by having none that the tree of its own task is dead.
-        if !pass.supervisors.is_empty()
-            && let Some(claimed) = hand.claimed.take()
-        {
+        let must_pass_on = |_: &mut Box<Claimed>| !pass.supervisors.is_empty() || !self.is_fit_for_more();
+        if let Some(claimed) = hand.claimed.take_if(must_pass_on) {
             self.start_supervisor(&["supervise"], claimed.task.id, claimed.lock, &mut pass)?;
         }
         Ok(pass)

@@ -1,5 +1,5 @@
 //! The hidden verb `supervise`: owns one task to its end, then makes one pass for whoever waited. Where that pass finds one
-//! task to start, a young supervisor goes on to it instead of starting another process.
+//! task to start, this process goes on to it instead of starting another one, as long as that would not do better.
 
 use super::dispatch::Hand;
 use super::{App, AppError};
@@ -10,9 +10,12 @@ use crate::store::{Claimed, Event};
 use crate::supervise::{Finished, Surroundings, recover, run, run_claimed};
 use std::cell::Cell;
 
-/// Up to which age a supervisor goes on to another task, in milliseconds: long enough for many short ones. An older one
-/// ends, so that a program that was replaced is soon out of use, and few processes name another task than they have.
-const YOUNG_MS: u64 = 1000;
+/// After how many tasks a supervisor ends: what a process may use up in all its life, as its CPU time (setrlimit(2)), is
+/// not to end the last of them.
+const MOST_TASKS: u32 = 1000;
+/// With how much memory of its own, in bytes, a supervisor still goes on: a pass over very many lanes leaves more than a new
+/// process has, and a task may run for days.
+const MOST_MEMORY: u64 = 1024 * 1024;
 
 /// What this process has to do for a task whose lock it has.
 enum Work {
@@ -38,15 +41,15 @@ impl App {
                 "supervise is started by luzia itself, with the task's lock as standard input",
             ));
         };
-        let birth = self.store.boot_ms();
+        let mut count = 0;
         let has_supervisors = Cell::new(false);
         let mut work = if is_recovery { Work::Recover(id, lock) } else { Work::Run(id, lock) };
         loop {
             let may_go_on = self.see_to(work, &has_supervisors, is_told_to_end).inspect_err(|error| {
                 self.store.note(&Event { task: Some(id), ..Event::new("supervisor_failed").saying(error.to_string()) });
             })?;
-            let is_young = self.store.boot_ms().saturating_sub(birth) < YOUNG_MS;
-            let is_free = may_go_on && is_young && !has_supervisors.get() && !is_told_to_end();
+            count += 1;
+            let is_free = may_go_on && count < MOST_TASKS && !has_supervisors.get() && !is_told_to_end();
             let mut hand = Hand { is_free, claimed: None };
             if let Err(error) = self.pass_with(&mut hand) {
                 // There is nobody to tell of it but the events.
@@ -83,6 +86,11 @@ impl App {
         self.wake_dependents(&dependents)?;
         self.charge_end(&user, self.store.boot_ms().saturating_sub(begin))?;
         Ok(!is_told_to_end)
+    }
+
+    /// Whether this process is as good a supervisor as a new one would be.
+    pub(super) fn is_fit_for_more(&self) -> bool {
+        !self.store.is_program_replaced() && self.store.own_memory().is_some_and(|bytes| bytes <= MOST_MEMORY)
     }
 
     fn charge_end(&self, user: &Name, ran_ms: u64) -> Result<(), AppError> {

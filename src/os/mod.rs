@@ -345,6 +345,10 @@ pub trait Processes: Send + Sync {
     /// The living processes of a task's tree: children that a subreaper inherited, and those found by their environment
     /// or an open `tree.lock`; without `spared` and this process itself.
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>;
+    /// Whether another process of this program would run the very file that this one runs.
+    fn is_program_current(&self) -> bool;
+    /// The memory of this process that it shares with no other, in bytes; `None` where that cannot be told.
+    fn own_memory(&self) -> Option<u64>;
     /// Waits for dead children that nobody else waits for, so that no zombie stays. Gives how many of them exited with
     /// another code than 0.
     fn reap(&self) -> u32;

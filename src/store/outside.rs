@@ -114,6 +114,16 @@ impl Store {
         self.procs.await_death(who, time).unwrap_or(false)
     }
 
+    /// Whether a new process would run another program than this one, or where that cannot be told.
+    pub fn is_program_replaced(&self) -> bool {
+        !self.procs.is_program_current()
+    }
+
+    /// The memory that this process has for itself, in bytes.
+    pub fn own_memory(&self) -> Option<u64> {
+        self.procs.own_memory()
+    }
+
     /// Takes note of dead children. Gives how many of them had failed.
     pub fn reap(&self) -> u32 {
         self.procs.reap()

@@ -1,5 +1,5 @@
-//! What one supervisor does after the end of its task: a young one goes on to the next task, in its turn, and everything
-//! that names it follows.
+//! What one supervisor does after the end of its task: it goes on to the next task, in its turn, and everything that names
+//! it follows; or it leaves the next one to another, where that is better.
 
 use crate::support::{Place, signal, until};
 use rustix::process::Signal;
@@ -43,13 +43,62 @@ fn a_supervisor_that_went_on_is_known_by_its_new_task_and_is_the_only_one_cancel
 }
 
 #[test]
-fn a_supervisor_that_has_lived_for_long_starts_another_for_the_next_task() {
+fn a_supervisor_that_has_lived_for_long_goes_on_too() {
     let place = Place::new();
     place.enqueue(&["-u", "alice", "--", "sleep", "1.2"]);
     place.enqueue(&["-u", "alice", "--", "true"]);
-    place.drain();
+    place.ok(&["dispatch"]);
+    place.until_status("2", "completed");
     let pids = supervisors(&place);
+    assert!(pids.len() == 2 && pids[0] == pids[1], "{pids:?}");
+}
+
+#[test]
+fn a_supervisor_whose_program_was_replaced_leaves_the_next_task_to_the_new_one() {
+    let place = Place::new();
+    let (gate, program) = (place.gate("gate"), place.open_to_others());
+    place.enqueue(&["-u", "alice", "--shell", &format!("cat {gate}")]);
+    place.enqueue(&["-u", "alice", "--", "sleep", "60"]);
+    place.spawn(&mut place.shell("exec \"$PLACE/program\" dispatch")).end().coded(0);
+    place.until_status("1", "running");
+    std::fs::rename(&program, place.path("old")).unwrap();
+    place.open_to_others();
+    place.open_gate("gate");
+    let pids = until("both have started", || Some(supervisors(&place)).filter(|pids| pids.len() == 2));
     assert!(pids.len() == 2 && pids[0] != pids[1], "{pids:?}");
+    let runs = std::fs::read_link(format!("/proc/{}/exe", pids[1])).unwrap();
+    assert_eq!(runs, program.canonicalize().unwrap());
+    place.ok(&["cancel", "2"]);
+}
+
+#[test]
+fn a_supervisor_whose_pass_has_seen_very_many_lanes_leaves_the_next_task_to_one_that_is_small() {
+    let place = Place::configured(&serde_json::json!({ "slots": { "max": 1 } }));
+    let waiting = (0..12_000).map(|user| format!("{{\"user\":\"user-{user}\",\"command\":[\"sleep\",\"60\"]}}\n"));
+    let first = "{\"user\":\"alice\",\"priority\":1,\"command\":[\"true\"]}\n".to_owned();
+    std::fs::write(place.path("many.jsonl"), waiting.chain([first]).collect::<String>()).unwrap();
+    place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+    place.ok(&["dispatch"]);
+    let pids = until("two have started", || Some(supervisors(&place)).filter(|pids| pids.len() == 2));
+    assert_ne!(pids[0], pids[1]);
+    let rollup = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", pids[1])).unwrap();
+    let own = rollup.lines().find_map(|line| line.strip_prefix("Anonymous:")?.trim().strip_suffix(" kB"));
+    assert!(own.unwrap().parse::<u32>().unwrap() < 1024, "{rollup}");
+    let running = place.json(&["list", "--state", "running"])["items"][0]["id"].as_str().unwrap().to_owned();
+    place.ok(&["cancel", &running]);
+}
+
+#[test]
+fn a_supervisor_ends_after_a_thousand_tasks() {
+    let place = Place::new();
+    let lines = "{\"user\":\"alice\",\"command\":[\"true\"]}\n".repeat(1001);
+    std::fs::write(place.path("many.jsonl"), lines).unwrap();
+    place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+    place.ok(&["dispatch"]);
+    place.until_status("1001", "completed");
+    let pids = supervisors(&place);
+    let changes = pids.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(pids.len() == 1001 && changes == 1 && pids[999] != pids[1000], "{changes} changes in {}", pids.len());
 }
 
 #[test]

@@ -241,11 +241,16 @@ fn a_replaced_program_is_still_found_as_itself() {
     alone(module_path!(), name, through, || {
         let own = std::env::current_exe().unwrap();
         assert_eq!(own_program(), own.to_str().unwrap());
+        assert!(RealProcesses.is_program_current());
         std::fs::remove_file(&own).unwrap();
         let link = "/proc/self/exe";
         assert_eq!(own_program(), link);
         std::fs::write(&own, "another program").unwrap();
         assert_eq!(own_program(), link);
+        assert!(RealProcesses.is_program_current(), "what cannot be executed is no program");
+        std::fs::set_permissions(&own, PermissionsExt::from_mode(0o755)).unwrap();
+        assert_eq!(own_program(), link);
+        assert!(!RealProcesses.is_program_current());
         std::fs::remove_file(&own).unwrap();
     });
 }

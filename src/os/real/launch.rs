@@ -8,14 +8,15 @@ use super::signals::{self, Caught};
 use crate::model::task::TASK_VARIABLES;
 use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams, is_shortage};
 use nix::sys::signal::{SigSet, SigmaskHow};
-use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
+use rustix::fs::{FileType, MemfdFlags, Mode, Stat, memfd_create, stat};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::param::linux_execfn;
 use rustix::process::{getegid, umask};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command as StdCommand, Stdio};
@@ -23,14 +24,26 @@ use std::sync::OnceLock;
 
 const SELF: &str = "/proc/self/exe";
 
-/// Starts this very program as a supervisor, with a lock as its standard input. Our copy of the descriptor is closed
-/// without LOCK_UN, so there is no instant at which nobody holds the lock. From here on this process hands no stray
-/// descriptor on, since a supervisor that holds the pipe of a caller's caller would keep it from ever ending.
+/// Starts this program as a supervisor, with a lock as its standard input; where another file has come into its place, that
+/// one, as after an upgrade. Our copy of the descriptor is closed without LOCK_UN, so there is no instant at which nobody
+/// holds the lock. From here on this process hands no stray descriptor on, since a supervisor that holds the pipe of a
+/// caller's caller would keep it from ever ending.
 pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::Result<u32> {
     let lock = lock.into_file();
     let lock = lock.ok_or_else(|| io::Error::other("the lock of a supervisor is not a real file"))?;
     close_fds::set_fds_cloexec(3, &[]);
-    let mut command = StdCommand::new(own_program());
+    if let Some(newer) = replacement() {
+        let pid = lock.try_clone().and_then(|lock| supervisor(&newer, args, lock));
+        // It may be half written still.
+        if pid.is_ok() {
+            return pid;
+        }
+    }
+    supervisor(&own_program(), args, lock)
+}
+
+fn supervisor(program: &Path, args: &[String], lock: File) -> io::Result<u32> {
+    let mut command = StdCommand::new(program);
     fork_and_exec(&mut command);
     command
         .arg0("luzia")
@@ -154,20 +167,31 @@ pub fn output(argv: &[String], env: &[(String, String)]) -> io::Result<Output> {
     Ok(Output { exit, stdout: done.stdout, stderr: done.stderr })
 }
 
-/// This program as a file to execute. A binary that was replaced or removed meanwhile is reached by the link of the
+/// This very program as a file to execute. A binary that was replaced or removed meanwhile is reached by the link of the
 /// kernel, which would show as `exe` in a list of processes and is therefore not used otherwise.
 pub(super) fn own_program() -> PathBuf {
-    let running = stat(SELF);
-    match std::env::current_exe() {
-        Ok(path)
-            if running.is_ok_and(|running| {
-                stat(&path).is_ok_and(|found| (found.st_dev, found.st_ino) == (running.st_dev, running.st_ino))
-            }) =>
-        {
-            path
-        }
-        _ => PathBuf::from(SELF),
-    }
+    let path = std::env::current_exe().ok().filter(|path| stat(path).is_ok_and(|found| is_running(&found)));
+    path.unwrap_or_else(|| PathBuf::from(SELF))
+}
+
+/// The executable file that stands where this program was started from, if it is another one than runs here.
+pub(super) fn replacement() -> Option<PathBuf> {
+    // The path that was given to execve(2) (getauxval(3): AT_EXECFN) stays the same when the file is moved aside.
+    let given = Path::new(OsStr::from_bytes(linux_execfn().to_bytes()));
+    let path = if given.starts_with("/proc") || given.starts_with("/dev") {
+        let link = std::env::current_exe().ok()?.into_os_string().into_vec();
+        PathBuf::from(OsStr::from_bytes(link.strip_suffix(b" (deleted)").unwrap_or(&link)))
+    } else {
+        std::path::absolute(given).ok()?
+    };
+    let found = stat(&path).ok()?;
+    let is_program = FileType::from_raw_mode(found.st_mode).is_file() && found.st_mode & 0o111 != 0;
+    (is_program && !is_running(&found)).then_some(path)
+}
+
+/// Whether a file is the one that runs here.
+fn is_running(found: &Stat) -> bool {
+    stat(SELF).is_ok_and(|running| (found.st_dev, found.st_ino) == (running.st_dev, running.st_ino))
 }
 
 fn directly(command: &Command, cwd: &Path) -> Result<StdCommand, StartError> {

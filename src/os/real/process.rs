@@ -105,6 +105,14 @@ impl Processes for RealProcesses {
         tree::tree(mark, spared)
     }
 
+    fn is_program_current(&self) -> bool {
+        launch::replacement().is_none()
+    }
+
+    fn own_memory(&self) -> Option<u64> {
+        procfs::own_memory()
+    }
+
     fn reap(&self) -> u32 {
         reap()
     }

@@ -184,7 +184,7 @@ fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> An
         Verb::CleanupStale(args) => verbs::locks::cleanup_stale(args, app, console),
         Verb::CheckProject(args) => verbs::locks::check_project(args, app, console),
         Verb::Dispatch(args) => verbs::tend::dispatch(args, app, &mut ended(), console),
-        Verb::Daemon(args) => verbs::tend::daemon(args, app, &mut ended(), console),
+        Verb::Daemon(args) => verbs::tend::daemon(args, app, &mut daemon_ended(), console),
         Verb::Supervise(args) => {
             let mut is_told_to_end = || real::take(real::Caught::Terminate);
             app.supervise(app.task_id(&args.task)?, args.recover, &mut is_told_to_end)?;
@@ -320,6 +320,20 @@ fn interrupts() -> impl FnMut() -> u32 {
 fn ended() -> impl FnMut() -> bool {
     let mut count = interrupts();
     move || count() > 0
+}
+
+/// The same for a daemon, which has a terminal or not: without one SIGHUP means that the configuration has changed, and only
+/// wakes it.
+fn daemon_ended() -> impl FnMut() -> bool {
+    let has_terminal = term::can_ask() || term::is_terminal(term::Stream::Err);
+    let _ = real::catch(&[real::Caught::Interrupt, real::Caught::Terminate, real::Caught::Hangup]);
+    let mut is_ended = false;
+    move || {
+        let hung_up = real::take(real::Caught::Hangup);
+        is_ended |= real::take(real::Caught::Interrupt) || real::take(real::Caught::Terminate);
+        is_ended |= hung_up && has_terminal;
+        is_ended
+    }
 }
 
 /// Reads a file of task lines, or standard input for `-`.

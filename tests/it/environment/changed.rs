@@ -36,6 +36,25 @@ fn a_limit_that_is_raised_holds_from_the_next_pass_of_a_daemon() {
 }
 
 #[test]
+fn a_hangup_makes_a_daemon_without_a_terminal_look_at_once_and_does_not_end_it() {
+    let place = Place::configured(&json!({ "slots": { "max": 1 } }));
+    for user in ["alice", "bob"] {
+        place.enqueue(&["-u", user, "--", "sleep", "60"]);
+    }
+    let mut daemon = place.start(&["daemon", "--poll", "1h"]);
+    until("one runs", || (count(&place, "running") == 1).then_some(()));
+    // Its start wakes the daemon for some passes more.
+    std::thread::sleep(Duration::from_secs(1));
+    place.configure(&json!({ "slots": { "max": 20 } }));
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(count(&place, "running"), 1, "nothing has told it");
+    daemon.signal(Signal::HUP);
+    until("both run", || (count(&place, "running") == 2).then_some(()));
+    assert!(!daemon.is_over());
+    place.ok(&["cancel", "1", "2"]);
+}
+
+#[test]
 fn a_limit_that_is_lowered_holds_for_supervisors_that_began_before() {
     let place = Place::configured(&json!({ "slots": { "max": 20 } }));
     let gate = place.gate("gate");

@@ -82,10 +82,11 @@ struct Tally {
 
 /// The hand of a supervisor that has finished: it holds one task of its own pass and goes on to it, which saves a process.
 /// It is empty after a pass that started other supervisors.
-#[derive(Default)]
-pub(super) struct Hand {
+pub(super) struct Hand<'a> {
     /// Whether it takes a task.
     pub is_free: bool,
+    /// Whether the supervisor is as good as a new one, asked when it has one.
+    pub is_fit: &'a dyn Fn() -> bool,
     /// The task it took.
     pub claimed: Option<Box<Claimed>>,
 }
@@ -108,7 +109,7 @@ enum Tried {
 impl App {
     /// Makes one pass. Inside a task nothing is started from here: the task's own supervisor is asked to make the pass.
     pub fn pass(&self) -> Result<Pass, AppError> {
-        self.pass_with(&mut Hand::default())
+        self.pass_with(&mut Hand { is_free: false, is_fit: &|| false, claimed: None })
     }
 
     /// The same for a supervisor that may go on to one of the tasks. What is in its hand stays there after an error.
@@ -136,7 +137,7 @@ impl App {
         pass.next_due = self.wake_parked(&mut pass)?;
         self.start_tasks(&mut pass, hand)?;
         // Whoever has supervisors for children cannot tell by having none that the tree of its own task is dead.
-        let must_pass_on = |_: &mut Box<Claimed>| !pass.supervisors.is_empty() || !self.is_fit_for_more();
+        let must_pass_on = |_: &mut Box<Claimed>| !pass.supervisors.is_empty() || !(hand.is_fit)();
         if let Some(claimed) = hand.claimed.take_if(must_pass_on) {
             self.start_supervisor(&["supervise"], claimed.task.id, claimed.lock, &mut pass)?;
         }

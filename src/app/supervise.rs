@@ -13,9 +13,9 @@ use std::cell::Cell;
 /// After how many tasks a supervisor ends: what a process may use up in all its life, as its CPU time (setrlimit(2)), is
 /// not to end the last of them.
 const MOST_TASKS: u32 = 1000;
-/// With how much memory of its own, in bytes, a supervisor still goes on: a pass over very many lanes leaves more than a new
-/// process has, and a task may run for days.
-const MOST_MEMORY: u64 = 1024 * 1024;
+/// By how much, in bytes, the memory of a supervisor may grow before it ends: a pass over very many lanes leaves more than a
+/// new process has, and a task may run for days.
+const MOST_GROWTH: u64 = 192 * 1024;
 
 /// What this process has to do for a task whose lock it has.
 enum Work {
@@ -41,7 +41,7 @@ impl App {
                 "supervise is started by luzia itself, with the task's lock as standard input",
             ));
         };
-        let mut count = 0;
+        let (mut count, at_birth) = (0, self.store.own_memory());
         let has_supervisors = Cell::new(false);
         let mut work = if is_recovery { Work::Recover(id, lock) } else { Work::Run(id, lock) };
         loop {
@@ -50,7 +50,8 @@ impl App {
             })?;
             count += 1;
             let is_free = may_go_on && count < MOST_TASKS && !has_supervisors.get() && !is_told_to_end();
-            let mut hand = Hand { is_free, claimed: None };
+            let is_fit = || self.is_as_good_as_new(at_birth);
+            let mut hand = Hand { is_free, is_fit: &is_fit, claimed: None };
             if let Err(error) = self.pass_with(&mut hand) {
                 // There is nobody to tell of it but the events.
                 self.store.note(&Event::new("pass_failed").saying(error.to_string()));
@@ -89,8 +90,9 @@ impl App {
     }
 
     /// Whether this process is as good a supervisor as a new one would be.
-    pub(super) fn is_fit_for_more(&self) -> bool {
-        !self.store.is_program_replaced() && self.store.own_memory().is_some_and(|bytes| bytes <= MOST_MEMORY)
+    fn is_as_good_as_new(&self, at_birth: Option<u64>) -> bool {
+        let grown = self.store.own_memory().zip(at_birth).map(|(now, then)| now.saturating_sub(then));
+        !self.store.is_program_replaced() && grown.is_some_and(|bytes| bytes <= MOST_GROWTH)
     }
 
     fn charge_end(&self, user: &Name, ran_ms: u64) -> Result<(), AppError> {

@@ -19,8 +19,17 @@ pub struct TaskWhy {
     pub obstacles: Vec<Obstacle>,
     /// Its lanes as they are.
     pub lanes: Vec<LaneNow>,
-    /// For a running task: its supervisor, and whether it lives.
-    pub supervisor: Option<(u32, bool)>,
+    /// For a task that is neither pending nor over.
+    pub supervisor: Option<Supervisor>,
+}
+
+/// Who supervises a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Supervisor {
+    /// Its process, once it has started the command.
+    pub pid: Option<u32>,
+    /// Whether it lives.
+    pub is_alive: bool,
 }
 
 /// The answer for a lane.
@@ -155,11 +164,17 @@ impl App {
     fn explain_task(&self, id: TaskId, reasons: &mut Reasons<'_>) -> Result<TaskWhy, AppError> {
         let task = self.existing(id)?;
         if task.status != Status::Pending {
-            let supervisor = match self.store.started(id)? {
-                Some(Some(started)) => Some((started.supervisor.pid, self.store.is_supervised(id)?)),
-                Some(None) | None => None,
-            };
-            let lanes = if task.status.is_final() { Vec::new() } else { reasons.lanes_now(&task)? };
+            if task.status.is_final() {
+                return Ok(TaskWhy { task, obstacles: Vec::new(), lanes: Vec::new(), supervisor: None });
+            }
+            let pid = self.store.started(id)?.flatten().map(|started| started.supervisor.pid);
+            let is_alive = self.store.is_supervised(id)?;
+            if !is_alive && self.existing(id)?.status != task.status {
+                // It came to its end meanwhile.
+                return self.explain_task(id, reasons);
+            }
+            let supervisor = Some(Supervisor { pid, is_alive });
+            let lanes = reasons.lanes_now(&task)?;
             return Ok(TaskWhy { task, obstacles: Vec::new(), lanes, supervisor });
         }
         let situation = reasons.situation(&task)?;

@@ -1,6 +1,6 @@
 //! `show`, `logs` and `explain`.
 
-use crate::app::explain::{LaneWhy, TaskWhy, Why};
+use crate::app::explain::{LaneWhy, Supervisor, TaskWhy, Why};
 use crate::app::list::Shown;
 use crate::app::logs::Stream;
 use crate::app::{App, AppError, Obstacle};
@@ -194,9 +194,10 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
             let reasons: Vec<Value> = why.obstacles.iter().map(|o| words::obstacle_json(o, task, now)).collect();
             members.insert("reasons".into(), reasons.into());
             members.insert("lanes_now".into(), why.lanes.iter().map(lane_json).collect::<Vec<_>>().into());
-            let supervisor = why.supervisor.map(|(pid, alive)| json!({ "pid": pid, "alive": alive }));
+            let supervisor =
+                why.supervisor.map(|Supervisor { pid, is_alive }| json!({ "pid": pid, "alive": is_alive }));
             members.insert("supervisor".into(), supervisor.unwrap_or_default());
-            if let Some((pid, _)) = why.supervisor {
+            if let Some(pid) = why.supervisor.and_then(|supervisor| supervisor.pid) {
                 members.insert("supervisor_pid".into(), pid.into());
             }
         }
@@ -211,11 +212,8 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
         (_, Some(outcome), _) => {
             text += &format!("{} is over: {} at {}, {}\n", task.id, task.status, outcome.completed_at, outcome.summary);
         }
-        (status, None, Some((pid, alive))) => {
-            let life = if alive { "alive (supervisor.lock is held)" } else { "dead; the next pass recovers the task" };
-            text += &format!("{} is {status}; its supervisor, process {pid}, is {life}\n", task.id);
-        }
-        (status, None, None) => text += &format!("{} is {status}; its command has not started\n", task.id),
+        (status, None, Some(supervisor)) => text += &format!("{} is {status}; {}\n", task.id, supervised(supervisor)),
+        (status, None, None) => text += &format!("{} is {status}\n", task.id),
     }
     for obstacle in &why.obstacles {
         let (reason, next) = words::obstacle_text(obstacle, task, now);
@@ -225,6 +223,17 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
         }
     }
     console.out(&escape_lines(&text))
+}
+
+fn supervised(supervisor: Supervisor) -> String {
+    match (supervisor.pid, supervisor.is_alive) {
+        (Some(pid), true) => format!("its supervisor, process {pid}, is alive (supervisor.lock is held)"),
+        (Some(pid), false) => format!("its supervisor, process {pid}, is dead; the next pass recovers the task"),
+        (None, true) => "its command has not started yet".to_owned(),
+        (None, false) => {
+            "nobody supervises it and its command was not started; the next pass queues it again".to_owned()
+        }
+    }
 }
 
 fn lane_json(lane: &crate::app::LaneNow) -> Value {

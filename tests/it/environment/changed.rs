@@ -150,3 +150,21 @@ fn a_host_that_has_no_process_to_spare_for_a_moment_costs_no_attempt() {
     assert_eq!(crate::support::lines(&place.path("ran")).len(), 3);
     assert_eq!(place.events_named("start_waits").len(), 1);
 }
+
+#[test]
+fn a_claim_that_no_supervisor_could_take_over_is_explained_and_taken_back() {
+    let test = "a_claim_that_no_supervisor_could_take_over_is_explained_and_taken_back";
+    if !crate::harness::strace::is_available() {
+        return skip(test, "strace");
+    }
+    let place = Place::new();
+    let id = place.enqueue(&["-u", "alice", "--", "true"]);
+    let strace = "exec strace -qq -o /dev/null -e inject=?fork,?vfork,clone,?clone3:error=EAGAIN";
+    let refused = place.spawn(&mut place.shell(&format!("{strace} \"$LUZIA\" dispatch"))).end().coded(74);
+    assert!(refused.err.contains("cannot start a supervisor"), "{refused:#?}");
+    let why = place.ok(&["explain", &id]).out;
+    assert!(why.contains("nobody supervises it and its command was not started"), "{why}");
+    assert_eq!(place.json(&["explain", &id])["supervisor"], json!({ "pid": null, "alive": false }));
+    place.drain();
+    assert_eq!((place.status(&id), place.show(&id)["starts"].clone()), ("completed".into(), json!(1)));
+}

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 /// How long a dispatcher that drains sleeps at most between two looks.
 const DRAIN_PAUSE: Duration = Duration::from_millis(250);
-/// How long a dispatcher rests when it fails, or when supervisors that it started do: what is wrong with the host is not
-/// mended by haste, and each try is written to disk.
+/// How long a dispatcher rests when it fails, or when claims come to nothing: what is wrong with the host is not mended by
+/// haste, and each try is written to disk.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// For how long changes are let come together while tasks run, in milliseconds: at least, and at most.
 const TOGETHER_MS: (u64, u64) = (5, 80);
@@ -99,9 +99,8 @@ impl App {
         let _presence = self.store.join_dispatchers()?;
         let mut rhythm = Rhythm::new(&self.store);
         while !log.is_ended() {
-            let pass = self.pass()?;
+            let pass = self.pass_patiently(&mut |error| log.failed(error))?;
             log.pass(&pass);
-            self.rest_if_failed(&pass, &mut |error| log.failed(error))?;
             if pass.is_quiet() && self.is_drained(&pass)? {
                 return Ok(());
             }
@@ -111,11 +110,25 @@ impl App {
         Ok(())
     }
 
-    /// Tells of supervisors that have failed, and rests. Those of a state directory that is gone will never come up.
-    pub(super) fn rest_if_failed(&self, pass: &Pass, tell: &mut dyn FnMut(&AppError)) -> Result<(), AppError> {
-        if pass.failed > 0 {
-            must(self.store.is_at_its_path()?)?;
-            tell(&supervisors_failed());
+    /// One pass of somebody who waits for tasks that others wrote rules for: a configuration with a mistake, or a host on
+    /// which no supervisor comes up, is told of and waited for.
+    pub(super) fn pass_patiently(&self, tell: &mut dyn FnMut(&AppError)) -> Result<Pass, AppError> {
+        match self.pass() {
+            Ok(pass) => self.rest_if_in_vain(&pass, tell).map(|()| pass),
+            Err(error) if error.0.kind == super::Kind::Config => {
+                tell(&error);
+                self.store.sleep(REST_AFTER_FAILURE);
+                Ok(Pass::default())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells of claims that came to nothing, and rests. In a state directory that was moved they always will.
+    fn rest_if_in_vain(&self, pass: &Pass, tell: &mut dyn FnMut(&AppError)) -> Result<(), AppError> {
+        if pass.taken_back > 0 {
+            must(self.store.is_at_its_path().unwrap_or(true))?;
+            tell(&in_vain());
             self.store.sleep(REST_AFTER_FAILURE);
         }
         Ok(())
@@ -148,7 +161,7 @@ impl App {
             let pass = match self.pass() {
                 Ok(pass) => {
                     log.pass(&pass);
-                    self.rest_if_failed(&pass, &mut |error| log.failed(error))?;
+                    self.rest_if_in_vain(&pass, &mut |error| log.failed(error))?;
                     pass
                 }
                 Err(error) => {
@@ -174,10 +187,10 @@ fn must(is_there: bool) -> Result<(), AppError> {
     is_there.then_some(()).ok_or_else(gone)
 }
 
-/// What there is to say when supervisors exit with an error. They have nobody to tell it to themselves.
-fn supervisors_failed() -> AppError {
-    AppError::new(super::Kind::Unavailable, "SUPERVISOR_FAILED", "a supervisor ended with an error")
-        .hint("its task is queued again if it was not started; `luzia doctor` looks what is wrong with the host")
+/// What there is to say of claims that came to nothing. Supervisors have nobody to tell it to themselves.
+fn in_vain() -> AppError {
+    AppError::new(super::Kind::Unavailable, "CLAIMED_IN_VAIN", "a task was claimed, and no supervisor came to start it")
+        .hint("it is queued again; `luzia doctor` looks what is wrong with the host")
         .next("luzia doctor")
 }
 

@@ -9,7 +9,7 @@ use crate::model::{LaneName, LockKind, Priority, Task, TaskId, Tier, Timestamp};
 use crate::os::Handle;
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::fair::Ledger;
-use crate::policy::recovery::needs_supervisor;
+use crate::policy::recovery::{Action, action, needs_supervisor};
 use crate::policy::schedule::{Candidate, LaneHead, Round};
 use crate::policy::staleness::judge;
 use crate::store::{Claim, Claimed, Event, Head, LockIndex, Place, Request, StoreError, lock_state};
@@ -39,8 +39,8 @@ pub struct Pass {
     pub set_aside: Vec<String>,
     /// Records of a newer luzia, which it left alone.
     pub left: Vec<Left>,
-    /// How many children of this process have exited with an error since its last pass. Those of a dispatcher are supervisors.
-    pub failed: u32,
+    /// How many claims it took back because no supervisor had come to the start of their task.
+    pub taken_back: u32,
     /// When the next parked task is due.
     pub next_due: Option<Timestamp>,
 }
@@ -122,18 +122,23 @@ impl App {
             let (_, next_due) = self.store.timers(self.store.now())?;
             return Ok(Pass { next_due, ..Pass::default() });
         }
+        let rules = self.follow_config();
+        let has_rules = rules.is_ok();
         self.store.take_turn();
-        let pass = self.look_and_start(hand);
+        let pass = self.look_and_start(rules, hand);
         self.store.end_turn();
-        self.prune_some();
-        let failed = self.store.reap();
-        pass.map(|pass| Pass { failed, ..pass })
+        if has_rules {
+            self.prune_some();
+        }
+        self.store.reap();
+        pass
     }
 
-    fn look_and_start(&self, hand: &mut Hand) -> Result<Pass, AppError> {
+    /// Without `rules` what died is recovered, and nothing is started.
+    fn look_and_start(&self, rules: Result<(), AppError>, hand: &mut Hand) -> Result<Pass, AppError> {
         let mut pass = Pass::default();
         self.recover_dead(&mut pass)?;
-        self.follow_config()?;
+        rules?;
         pass.next_due = self.wake_parked(&mut pass)?;
         self.start_tasks(&mut pass, hand)?;
         // Whoever has supervisors for children cannot tell by having none that the tree of its own task is dead.
@@ -171,7 +176,9 @@ impl App {
             self.start_supervisor(&["supervise", "--recover"], id, found.lock, pass)?;
             return Ok(true);
         }
+        let is_claim = action(seen(&found)) == Action::Unclaim;
         if let Some(finished) = recover(&self.store, id, found, &[])? {
+            pass.taken_back += u32::from(is_claim);
             self.wake_dependents(&finished.dependents)?;
         }
         Ok(true)

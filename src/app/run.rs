@@ -88,13 +88,13 @@ impl App {
             let mut task = self.existing(id)?;
             if task.status == Status::Pending {
                 // A pass at once, and again whenever something may have changed.
-                self.rest_if_failed(&self.pass()?, &mut |error| audience.failed(error))?;
+                self.pass_patiently(&mut |error| audience.failed(error))?;
                 task = self.existing(id)?;
             } else if self.store.boot_ms().saturating_sub(looked_ms) >= self.config().poll_interval_ms {
                 looked_ms = self.store.boot_ms();
                 // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
                 if !task.status.is_final() && !self.store.is_supervised(id)? {
-                    self.rest_if_failed(&self.pass()?, &mut |error| audience.failed(error))?;
+                    self.pass_patiently(&mut |error| audience.failed(error))?;
                     task = self.existing(id)?;
                 }
             }

@@ -2,8 +2,13 @@
 
 use super::{App, AppError};
 use crate::model::Config;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
+
+/// How many times more a configuration that does not read is looked at, and the pause before each: a second in all.
+const MORE_LOOKS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Gives the configuration when it is another one than at the last look.
 pub type Look = Box<dyn Fn() -> Result<Option<Config>, AppError>>;
@@ -12,6 +17,8 @@ pub type Look = Box<dyn Fn() -> Result<Option<Config>, AppError>>;
 pub struct Settings {
     now: RefCell<Rc<Config>>,
     look: Look,
+    /// Whether the last look has failed for good.
+    is_broken: Cell<bool>,
 }
 
 impl Settings {
@@ -22,7 +29,7 @@ impl Settings {
 
     /// A configuration that `look` follows.
     pub fn followed(config: Config, look: Look) -> Self {
-        Self { now: RefCell::new(Rc::new(config)), look }
+        Self { now: RefCell::new(Rc::new(config)), look, is_broken: Cell::new(false) }
     }
 }
 
@@ -33,11 +40,29 @@ impl App {
     }
 
     /// Takes a changed configuration up. One that cannot be read leaves the old one in force and is an error: nothing is to
-    /// be started by rules that nobody wants any more.
+    /// be started by rules that nobody wants any more. A file that is just being saved is not whole for a moment, so it is
+    /// looked at again before that is said the first time.
     pub(super) fn follow_config(&self) -> Result<(), AppError> {
-        if let Some(config) = (self.settings.look)()? {
-            self.settings.now.replace(Rc::new(config));
+        let Settings { now, look, is_broken } = &self.settings;
+        let mut left = if is_broken.get() { 0 } else { MORE_LOOKS };
+        loop {
+            match look() {
+                Ok(changed) => {
+                    is_broken.set(false);
+                    if let Some(config) = changed {
+                        now.replace(Rc::new(config));
+                    }
+                    return Ok(());
+                }
+                Err(_) if left > 0 => {
+                    left -= 1;
+                    self.store.sleep(PAUSE);
+                }
+                Err(error) => {
+                    is_broken.set(true);
+                    return Err(error);
+                }
+            }
         }
-        Ok(())
     }
 }

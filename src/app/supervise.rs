@@ -99,6 +99,10 @@ impl App {
         if !Ledger::charges_end(ran_ms) {
             return Ok(());
         }
+        // By rules that do not read nobody is charged.
+        if self.follow_config().is_err() {
+            return Ok(());
+        }
         let (weight, now) = (self.config().weight(user), self.store.now());
         self.store.update_ledger(&mut |text| {
             let mut ledger = text.and_then(Ledger::from_text).unwrap_or_default();

@@ -13,6 +13,9 @@ use std::cell::RefCell;
 /// The largest configuration read, in bytes.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
+/// How many looks must not find a configuration that was in force before others count in its stead.
+const ABSENT_LOOKS: u32 = 11;
+
 /// A configuration and where it came from.
 pub(crate) struct Loaded {
     /// The values.
@@ -32,13 +35,13 @@ pub(crate) struct Loaded {
 struct Stamp {
     ident: (u64, u64),
     size: u64,
-    modified: Timestamp,
+    times: (Timestamp, Timestamp),
     access: (u32, u32),
 }
 
 impl Stamp {
     fn of(meta: &Meta) -> Self {
-        Self { ident: meta.ident, size: meta.size, modified: meta.modified, access: (meta.mode, meta.uid) }
+        Self { ident: meta.ident, size: meta.size, times: (meta.modified, meta.changed), access: (meta.mode, meta.uid) }
     }
 }
 
@@ -75,21 +78,54 @@ pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
 /// The configuration as a process that lives for long needs it. `loaded` is what it read at its start; where that failed,
 /// every look tries again.
 pub(super) fn followed(loaded: Result<Loaded, AppError>, globals: &Globals) -> Settings {
-    let (config, seen) = match loaded {
-        Ok(loaded) => (loaded.config, Some(loaded.seen)),
-        Err(_) => (Config::default(), None),
+    let (config, force) = match loaded {
+        Ok(Loaded { config, path, seen, .. }) => (config, InForce { path, seen: Some(seen), absent: 0 }),
+        Err(_) => (Config::default(), InForce::default()),
     };
-    let (seen, globals) = (RefCell::new(seen), globals.clone());
-    let look = move || {
-        if seen.borrow().as_ref().is_some_and(|seen| seen.iter().all(is_unchanged)) {
+    let (force, globals) = (RefCell::new(force), pinned(globals));
+    Settings::followed(config, Box::new(move || force.borrow_mut().look(&globals)))
+}
+
+/// What is known of the configuration in force.
+#[derive(Default)]
+struct InForce {
+    path: Option<String>,
+    /// What was found when it was read; `None` when the last look failed.
+    seen: Option<Vec<(String, Option<Stamp>)>>,
+    /// How many looks have not found it.
+    absent: u32,
+}
+
+impl InForce {
+    fn look(&mut self, globals: &Globals) -> Result<Option<Config>, AppError> {
+        if self.seen.as_ref().is_some_and(|seen| seen.iter().all(is_unchanged)) {
             return Ok(None);
         }
-        seen.replace(None);
-        let loaded = config_of(&globals)?;
-        seen.replace(Some(loaded.seen));
+        self.seen = None;
+        let loaded = config_of(globals)?;
+        if let Some(path) = &self.path
+            && loaded.path.as_ref() != Some(path)
+            && loaded.seen.iter().any(|(place, stamp)| place == path && stamp.is_none())
+            && self.absent < ABSENT_LOOKS
+        {
+            // Whoever saves it may have moved the old one aside. Other rules hold only when it stays away.
+            self.absent += 1;
+            let message = format!("the configuration \"{path}\" is gone");
+            return Err(AppError::new(Kind::Config, "CONFIG_ABSENT", message)
+                .hint("without it the next of the usual places counts, or the built-in defaults"));
+        }
+        *self = Self { path: loaded.path, seen: Some(loaded.seen), absent: 0 };
         Ok(Some(loaded.config))
-    };
-    Settings::followed(config, Box::new(look))
+    }
+}
+
+/// The options with the place of a named configuration as it is now: a working directory may be renamed.
+fn pinned(globals: &Globals) -> Globals {
+    let cwd = term::working_directory().ok();
+    let variable = variable("LUZIA_CONFIG").ok().flatten();
+    let named = statedir::config_candidates(globals.config.as_deref(), variable.as_deref(), None, cwd.as_deref());
+    let named = named.ok().and_then(|places| places.into_iter().find(|place| place.must_exist));
+    Globals { config: named.map(|place| place.path).or_else(|| globals.config.clone()), ..globals.clone() }
 }
 
 fn is_unchanged((path, seen): &(String, Option<Stamp>)) -> bool {

@@ -65,6 +65,8 @@ pub struct Meta {
     pub ident: (u64, u64),
     /// Time of the last change of content.
     pub modified: Timestamp,
+    /// Time of the last change of anything, by the kernel's own clock.
+    pub changed: Timestamp,
 }
 
 /// How a file is opened.
@@ -349,9 +351,8 @@ pub trait Processes: Send + Sync {
     fn is_program_current(&self) -> bool;
     /// The memory of this process that it shares with no other, in bytes; `None` where that cannot be told.
     fn own_memory(&self) -> Option<u64>;
-    /// Waits for dead children that nobody else waits for, so that no zombie stays. Gives how many of them exited with
-    /// another code than 0.
-    fn reap(&self) -> u32;
+    /// Waits for dead children that nobody else waits for, so that no zombie stays.
+    fn reap(&self);
     /// The pid of a process that holds a kernel lock on a file, as far as `/proc/locks` tells.
     fn lock_holder(&self, file: (u64, u64)) -> Option<u32>;
     /// Keeps stop signals (SIGTSTP, SIGTTIN, SIGTTOU) from this process, or lets them through again.

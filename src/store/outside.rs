@@ -114,7 +114,7 @@ impl Store {
         self.procs.await_death(who, time).unwrap_or(false)
     }
 
-    /// Whether a new process would run another program than this one, or where that cannot be told.
+    /// Whether a new process would run another program than this one.
     pub fn is_program_replaced(&self) -> bool {
         !self.procs.is_program_current()
     }
@@ -124,9 +124,9 @@ impl Store {
         self.procs.own_memory()
     }
 
-    /// Takes note of dead children. Gives how many of them had failed.
-    pub fn reap(&self) -> u32 {
-        self.procs.reap()
+    /// Takes note of dead children.
+    pub fn reap(&self) {
+        self.procs.reap();
     }
 
     /// Starts the command of a task. Where the host is short of processes, `may_try_again` is asked.

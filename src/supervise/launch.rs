@@ -14,9 +14,10 @@ use serde_json::json;
 use std::fs::File;
 use std::time::Duration;
 
-/// For how long a process is asked for again where the host has none to give, in milliseconds. A limit that is lower than
-/// what runs already never ends, so this does.
-const PROCESS_PATIENCE_MS: u64 = 60_000;
+/// For how long is waited, in milliseconds, for what only this task may be short of: a process, since a limit that is lower
+/// than what runs already never ends, and space for logs elsewhere than in the state directory. All others wait meanwhile
+/// for its slot.
+const PATIENCE_MS: u64 = 60_000;
 /// The pauses between two tries: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
@@ -46,8 +47,8 @@ impl Patience {
         Self { begin_ms: store.boot_ms(), pause: None }
     }
 
-    fn passed_ms(&self, store: &Store) -> u64 {
-        store.boot_ms().saturating_sub(self.begin_ms)
+    fn is_over(&self, store: &Store) -> bool {
+        store.boot_ms().saturating_sub(self.begin_ms) >= PATIENCE_MS
     }
 
     fn wait(&mut self, store: &Store, task: &Task, why: &str) {
@@ -72,13 +73,13 @@ pub(super) fn launch(
         if let Some(request) = store.cancel_request(task.id)? {
             return Ok(Err(cancelled(request)));
         }
-        match make_ready(store, task, grants) {
+        match make_ready(store, task, grants, &patience) {
             Ok(Ok(ready)) => return begin(around, task, ready),
             Ok(Err(happened)) => return Ok(Err(happened)),
             Err(error) if error.is_shortage() && store.is_still_there().unwrap_or(true) => {
                 if (around.told_to_end)() {
                     around.is_told_to_end = true;
-                    return Err(error);
+                    return Ok(Err(Happened::GivenBack));
                 }
                 patience.wait(store, task, &error.to_string());
             }
@@ -88,15 +89,22 @@ pub(super) fn launch(
 }
 
 /// All that comes before the launch itself. After an error it can be tried again.
-fn make_ready(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Result<Ready, Happened>, StoreError> {
+fn make_ready(
+    store: &Store,
+    task: &mut Task,
+    grants: &[Grant],
+    patience: &Patience,
+) -> Result<Result<Ready, Happened>, StoreError> {
     let id = task.id;
     let user_grant = grants.iter().find(|grant| grant.lane.is_user());
     let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
     let (start, at) = (task.starts.saturating_add(1), store.now());
     let begun = Task { starts: start, last_start: Some(Start { at, lock_id: lock_id.clone(), fence }), ..task.clone() };
+    let is_ours = task.conductor_dir.starts_with(store.state_dir());
     let (task_dir, streams) = match prepare(store, &begun) {
-        Err(error) if !error.is_shortage() => return Ok(Err(Happened::NotStarted(125, error.to_string()))),
-        prepared => prepared?,
+        Err(error) if error.is_shortage() && (is_ours || !patience.is_over(store)) => return Err(error),
+        Err(error) => return Ok(Err(Happened::NotStarted(125, error.to_string()))),
+        Ok(prepared) => prepared,
     };
     let tree = store.lock_tree(id)?;
     let result = store.record_start(id, &Started { start, at, supervisor: store.identity(), lock_id, fence })?;
@@ -119,7 +127,6 @@ fn prepare(store: &Store, task: &Task) -> Result<(String, Streams), StoreError> 
     let stdin = task.stdin.as_deref().map(|text| store.stdin_file(task.id, text)).transpose()?.flatten();
     let streams =
         Streams { stdin, stdout: log(&conductor, task.id, STDOUT_LOG)?, stderr: log(&conductor, task.id, STDERR_LOG)? };
-    store.note(&Event::of("dispatched", task).in_lane(&LaneName::user(&task.user)));
     Ok((conductor.task_dir(task.id), streams))
 }
 
@@ -131,11 +138,13 @@ fn log(conductor: &Conductor, id: TaskId, name: &str) -> Result<File, StoreError
 fn begin(around: &mut Surroundings, task: &Task, ready: Ready) -> Result<Result<Launched, Happened>, StoreError> {
     let store = around.store;
     let Ready { command, streams, tree, result } = ready;
+    let lane = LaneName::user(&task.user);
+    store.note(&Event::of("dispatched", task).in_lane(&lane));
     let (mut patience, mut is_told_to_end) = (Patience::new(store), false);
     let mut may_try_again = |why: &std::io::Error| {
         is_told_to_end = is_told_to_end || (around.told_to_end)();
         let is_wanted = !is_told_to_end && matches!(store.cancel_request(task.id), Ok(None));
-        let is_patient = is_wanted && patience.passed_ms(store) < PROCESS_PATIENCE_MS;
+        let is_patient = is_wanted && !patience.is_over(store);
         if is_patient {
             patience.wait(store, task, &why.to_string());
         }
@@ -147,7 +156,6 @@ fn begin(around: &mut Surroundings, task: &Task, ready: Ready) -> Result<Result<
     around.is_told_to_end = is_told_to_end;
     Ok(match begun {
         Ok(child) => {
-            let lane = LaneName::user(&task.user);
             let data = json!({ "command_pid": child.pid(), "start": task.starts, "attempt": task.attempt() });
             store.note(&Event::of("started", task).in_lane(&lane).with(data));
             Ok(Launched { child, result })

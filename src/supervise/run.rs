@@ -110,8 +110,9 @@ fn end(
     let ending = Ending { task: conclude(task, &happened, store.now(), ran_ms) };
     let mut pause = Duration::from_millis(50);
     while let Err(error) = store.record_ending(&ending, result.take()) {
-        if !store.is_still_there().unwrap_or(true) {
-            // The state directory was removed: there is nothing left in which the result could be written.
+        if !store.is_still_there().unwrap_or(true) || happened == Happened::GivenBack {
+            // The state directory was removed, and there is nothing left in which the result could be written; or there is
+            // none, and whoever comes next takes the claim back.
             return Err(error);
         }
         store.note(&Event::of("result_failed", task).saying(error.to_string()));

@@ -72,6 +72,34 @@ fn a_supervisor_whose_program_was_replaced_leaves_the_next_task_to_the_new_one()
 }
 
 #[test]
+fn a_switched_link_leads_supervisors_to_the_new_program() {
+    let place = Place::new();
+    let gates = [place.gate("first"), place.gate("second")];
+    let switch = |version: &str| {
+        let program = place.open_to_others();
+        std::fs::create_dir(place.path(version)).unwrap();
+        std::fs::rename(program, place.path(&format!("{version}/luzia"))).unwrap();
+        std::os::unix::fs::symlink(format!("{version}/luzia"), place.path("new")).unwrap();
+        std::fs::rename(place.path("new"), place.path("luzia")).unwrap();
+    };
+    switch("v1");
+    // The second is started by a supervisor, and not by who was called by the link.
+    place.enqueue(&["-u", "alice", "--shell", &format!("cat {}", gates[0])]);
+    place.enqueue(&["-u", "alice", "--thread", "7", "--shell", &format!("cat {}", gates[1])]);
+    place.enqueue(&["-u", "alice", "--", "sleep", "60"]);
+    place.spawn(&mut place.shell("exec \"$PLACE/luzia\" dispatch")).end().coded(0);
+    place.until_status("1", "running");
+    let runs = |id| std::fs::read_link(format!("/proc/{}/exe", place.supervisor(id))).unwrap();
+    for (next, version) in [("2", "v2"), ("3", "v3")] {
+        switch(version);
+        place.open_gate(if next == "2" { "first" } else { "second" });
+        place.until_status(next, "running");
+        assert_eq!(runs(next), place.path(&format!("{version}/luzia")).canonicalize().unwrap());
+    }
+    place.ok(&["cancel", "3"]);
+}
+
+#[test]
 fn a_supervisor_whose_pass_has_seen_very_many_lanes_leaves_the_next_task_to_one_that_is_small() {
     let place = Place::configured(&serde_json::json!({ "slots": { "max": 1 } }));
     let waiting = (0..12_000).map(|user| format!("{{\"user\":\"user-{user}\",\"command\":[\"sleep\",\"60\"]}}\n"));
@@ -97,8 +125,8 @@ fn a_supervisor_ends_after_a_thousand_tasks() {
     place.ok(&["dispatch"]);
     place.until_status("1001", "completed");
     let pids = supervisors(&place);
-    let changes = pids.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    assert!(pids.len() == 1001 && changes == 1 && pids[999] != pids[1000], "{changes} changes in {}", pids.len());
+    let longest = pids.chunk_by(|one, next| one == next).map(<[u64]>::len).max();
+    assert!(pids.len() == 1001 && longest <= Some(1000), "{longest:?} of {}", pids.len());
 }
 
 #[test]

@@ -41,7 +41,7 @@ Exit codes:
                   stops, and another daemon or any `luzia dispatch` goes on from there. While tasks of very many users \
                   wait, it keeps a tally of them, which makes `luzia status` quicker. A change of the configuration holds \
                   from its next pass; SIGHUP makes it look at once, and ends it only where it has a terminal. What fails, such as a pass on a full disk or a supervisor that does not come up, is \
-                  said on standard error and tried again after a second; no task is failed for it.",
+                  said on standard error and tried again after a second, without end; no task is failed for it.",
     after_help = DAEMON_HELP
 )]
 pub struct DaemonArgs {

@@ -335,7 +335,7 @@ impl Vfs for RealFiles {
 /// What fstat(2) tells, in the words of the trait.
 #[allow(clippy::unnecessary_cast)] // The widths of these fields differ between architectures.
 pub(super) fn meta_of(stat: &Stat) -> Meta {
-    let seconds = (stat.st_mtime as i64).saturating_mul(1000);
+    let at = |seconds: i64, nanos: i64| Timestamp(seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000));
     Meta {
         kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
         size: u64::try_from(stat.st_size).unwrap_or(0),
@@ -343,7 +343,8 @@ pub(super) fn meta_of(stat: &Stat) -> Meta {
         uid: stat.st_uid,
         links: stat.st_nlink as u64,
         ident: (stat.st_dev as u64, stat.st_ino as u64),
-        modified: Timestamp(seconds.saturating_add(stat.st_mtime_nsec as i64 / 1_000_000)),
+        modified: at(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+        changed: at(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
     }
 }
 

@@ -5,24 +5,22 @@ use super::child::{Reach, RealChild};
 use super::procfs;
 use super::program::{check_cwd, check_format, find, lookup, start_error};
 use super::signals::{self, Caught};
+use super::upgrade::{SELF, given_path, is_running, replacement};
 use crate::model::task::TASK_VARIABLES;
 use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams, is_shortage};
 use nix::sys::signal::{SigSet, SigmaskHow};
-use rustix::fs::{FileType, MemfdFlags, Mode, Stat, memfd_create, stat};
+use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
-use rustix::param::linux_execfn;
 use rustix::process::{getegid, umask};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command as StdCommand, Stdio};
 use std::sync::OnceLock;
-
-const SELF: &str = "/proc/self/exe";
 
 /// Starts this program as a supervisor, with a lock as its standard input; where another file has come into its place, that
 /// one, as after an upgrade. Our copy of the descriptor is closed without LOCK_UN, so there is no instant at which nobody
@@ -34,12 +32,12 @@ pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::R
     close_fds::set_fds_cloexec(3, &[]);
     if let Some(newer) = replacement() {
         let pid = lock.try_clone().and_then(|lock| supervisor(&newer, args, lock));
-        // It may be half written still.
         if pid.is_ok() {
             return pid;
         }
     }
-    supervisor(&own_program(), args, lock)
+    let given = given_path().filter(|path| stat(path).is_ok_and(|found| is_running(&found)));
+    supervisor(&given.unwrap_or_else(own_program), args, lock)
 }
 
 fn supervisor(program: &Path, args: &[String], lock: File) -> io::Result<u32> {
@@ -172,26 +170,6 @@ pub fn output(argv: &[String], env: &[(String, String)]) -> io::Result<Output> {
 pub(super) fn own_program() -> PathBuf {
     let path = std::env::current_exe().ok().filter(|path| stat(path).is_ok_and(|found| is_running(&found)));
     path.unwrap_or_else(|| PathBuf::from(SELF))
-}
-
-/// The executable file that stands where this program was started from, if it is another one than runs here.
-pub(super) fn replacement() -> Option<PathBuf> {
-    // The path that was given to execve(2) (getauxval(3): AT_EXECFN) stays the same when the file is moved aside.
-    let given = Path::new(OsStr::from_bytes(linux_execfn().to_bytes()));
-    let path = if given.starts_with("/proc") || given.starts_with("/dev") {
-        let link = std::env::current_exe().ok()?.into_os_string().into_vec();
-        PathBuf::from(OsStr::from_bytes(link.strip_suffix(b" (deleted)").unwrap_or(&link)))
-    } else {
-        std::path::absolute(given).ok()?
-    };
-    let found = stat(&path).ok()?;
-    let is_program = FileType::from_raw_mode(found.st_mode).is_file() && found.st_mode & 0o111 != 0;
-    (is_program && !is_running(&found)).then_some(path)
-}
-
-/// Whether a file is the one that runs here.
-fn is_running(found: &Stat) -> bool {
-    stat(SELF).is_ok_and(|running| (found.st_dev, found.st_ino) == (running.st_dev, running.st_ino))
 }
 
 fn directly(command: &Command, cwd: &Path) -> Result<StdCommand, StartError> {

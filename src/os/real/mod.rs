@@ -24,6 +24,7 @@ mod signals;
 mod temporary;
 pub mod term;
 mod tree;
+mod upgrade;
 mod waiting;
 mod watch;
 

@@ -1,7 +1,7 @@
 //! Processes of this host: who lives, who is told what. It holds no rule about tasks.
 
 use super::waiting::{deadline, poll_until};
-use super::{become_supervisor, child, launch, procfs, tree};
+use super::{become_supervisor, child, launch, procfs, tree, upgrade};
 use crate::model::Identity;
 use crate::model::process::Probe;
 use crate::os::{Child, Command, Handle, Processes, Signal, StartError, Streams, TreeMark};
@@ -106,15 +106,15 @@ impl Processes for RealProcesses {
     }
 
     fn is_program_current(&self) -> bool {
-        launch::replacement().is_none()
+        upgrade::replacement().is_none()
     }
 
     fn own_memory(&self) -> Option<u64> {
         procfs::own_memory()
     }
 
-    fn reap(&self) -> u32 {
-        reap()
+    fn reap(&self) {
+        reap();
     }
 
     fn lock_holder(&self, file: (u64, u64)) -> Option<u32> {
@@ -247,16 +247,15 @@ fn await_death(who: &Identity, time: Duration) -> io::Result<bool> {
     }
 }
 
-fn reap() -> u32 {
-    let mut failed = 0;
+fn reap() {
     while let Some(pid) = next_dead_child() {
         if child::is_watched(pid) {
             // The kernel shows one dead child at a time and would show this one again and again.
-            return failed + reap_by_list();
+            reap_by_list();
+            return;
         }
-        failed += u32::from(has_failed(pid));
+        wait_for(pid);
     }
-    failed
 }
 
 /// Looks for a dead child and leaves it to be waited for.
@@ -271,8 +270,7 @@ fn next_dead_child() -> Option<i32> {
     }
 }
 
-fn reap_by_list() -> u32 {
-    let mut failed = 0;
+fn reap_by_list() {
     let me = getpid().as_raw_nonzero().get().unsigned_abs();
     for pid in procfs::pids().unwrap_or_default() {
         let is_mine = procfs::stat(pid).is_some_and(|stat| stat.parent == me && stat.is_dead());
@@ -280,16 +278,14 @@ fn reap_by_list() -> u32 {
             continue;
         };
         if is_mine && !child::is_watched(pid) {
-            failed += u32::from(has_failed(pid));
+            wait_for(pid);
         }
     }
-    failed
 }
 
-/// Takes note of a dead child, and tells whether it exited with another code than 0.
-fn has_failed(pid: i32) -> bool {
-    let Some(pid) = Pid::from_raw(pid) else { return false };
-    // Without waiting; a failure means that there is nothing to wait for.
-    let ended = retry_on_intr(|| waitpid(Some(pid), WaitOptions::NOHANG)).ok().flatten();
-    ended.and_then(|(_, status)| status.exit_status()).is_some_and(|code| code != 0)
+fn wait_for(pid: i32) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        // Without waiting and without a use for the status; a failure means that there is nothing to wait for.
+        let _ = retry_on_intr(|| waitpid(Some(pid), WaitOptions::NOHANG));
+    }
 }

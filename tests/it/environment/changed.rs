@@ -105,6 +105,70 @@ fn a_configuration_that_breaks_under_a_daemon_stops_starts_and_nothing_else() {
     assert_eq!(told.matches("config.json\" line 1 column").count(), 1, "once, though it lasted: {told}");
 }
 
+/// Who saves a file without care leaves it half written, or absent, for a moment.
+#[test]
+fn a_configuration_that_is_just_being_saved_stops_nobody() {
+    let place = Place::configured(&json!({ "slots": { "max": 1 } }));
+    let gate = place.gate("gate");
+    place.enqueue(&["-u", "alice", "--shell", &format!("cat {gate}")]);
+    place.ok(&["dispatch"]);
+    place.until_status("1", "running");
+    let run = place.start(&["run", "-u", "alice", "--", "true"]);
+    until("the second is queued", || (count(&place, "pending") == 1).then_some(()));
+    place.enqueue(&["-u", "bob", "--", "true"]);
+    break_configuration(&place);
+    place.open_gate("gate");
+    std::thread::sleep(Duration::from_millis(400));
+    place.configure(&json!({ "slots": { "max": 1 } }));
+    run.end().coded(0);
+    // There is no daemon: who ended meanwhile has waited for the rules before it looked for the next.
+    place.until_status("3", "completed");
+    assert_eq!(place.events_named("pass_failed").len(), 0);
+}
+
+#[test]
+fn a_configuration_that_is_absent_for_a_moment_stays_in_force_and_one_that_stays_away_does_not() {
+    let place = Place::new();
+    let (file, aside) = (place.path("config/luzia/config.json"), place.path("config/aside"));
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, r#"{"slots":{"max":1}}"#).unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    for user in ["alice", "bob", "carol"] {
+        place.enqueue(&["-u", user, "--", "sleep", "60"]);
+    }
+    let script = "export XDG_CONFIG_HOME=$PLACE/config; exec \"$LUZIA\" daemon --poll 20ms";
+    let _daemon = place.spawn(&mut place.shell(script));
+    until("one runs", || (count(&place, "running") == 1).then_some(()));
+    std::fs::rename(&file, &aside).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    std::fs::rename(&aside, &file).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(count(&place, "running"), 1);
+    std::fs::remove_file(&file).unwrap();
+    until("all run by the built-in defaults", || (count(&place, "running") == 3).then_some(()));
+    place.ok(&["cancel", "1", "2", "3"]);
+}
+
+#[test]
+fn nothing_is_pruned_while_the_rules_do_not_read() {
+    let place = Place::configured(&json!({ "retention": { "days": 9999, "tasks": 1_000_000 } }));
+    place.ok(&["run", "-u", "alice", "--", "true"]);
+    let done = place.state().join("spool/done");
+    let day = std::fs::read_dir(&done).unwrap().next().unwrap().unwrap().path();
+    std::fs::rename(day, done.join("2020-01-01")).unwrap();
+    let _daemon = daemon(&place, &["sleep 61"]);
+    let supervisor = place.supervisor("2");
+    break_configuration(&place);
+    // Whoever recovers the task is born without rules, and makes a pass. It is time to prune at every instant until then.
+    signal(supervisor, Signal::KILL);
+    until("it has made its pass", || {
+        std::fs::write(place.state().join("spool/pruned"), "0").unwrap();
+        (!place.events_named("pass_failed").is_empty()).then_some(())
+    });
+    assert!(done.join("2020-01-01/1.json").exists());
+    assert_eq!(place.events_named("pruned").len(), 0);
+}
+
 #[test]
 fn supervisors_that_do_not_come_up_are_tried_again_and_again_and_cost_no_claim() {
     let place = Place::new();
@@ -123,7 +187,7 @@ fn supervisors_that_do_not_come_up_are_tried_again_and_again_and_cost_no_claim()
     assert_eq!(crate::support::lines(&place.path("ran")), ["ran"]);
     daemon.signal(Signal::TERM);
     let told = daemon.end().coded(0).err;
-    assert!(told.contains("a supervisor ended with an error"), "{told}");
+    assert!(told.contains("no supervisor came to start it"), "{told}");
     let done = place.state().join("spool/done");
     let day = std::fs::read_dir(done).unwrap().next().unwrap().unwrap().path();
     let record: serde_json::Value = serde_json::from_slice(&std::fs::read(day.join("1.json")).unwrap()).unwrap();

@@ -1,6 +1,7 @@
 //! A state directory on a small file system of its own: full, without inodes, read-only. Needs the right to mount.
 
-use crate::support::{Place, Ran, skip};
+use crate::support::{Place, Ran, signal, skip, until};
+use rustix::process::Signal;
 use std::process::Command;
 
 /// A place whose state directory is a small tmpfs.
@@ -195,4 +196,52 @@ fn a_file_system_that_becomes_read_only_under_a_daemon_loses_nothing() {
 #[track_caller]
 fn check_read_only(ran: &Ran) {
     assert!([73, 74, 77].contains(&ran.code) && ran.err.to_lowercase().contains("read-only"), "{ran:#?}");
+}
+
+/// The logs of a project may lie on a disk of their own.
+#[test]
+fn whoever_waits_for_space_for_its_logs_can_be_cancelled_and_stopped() {
+    let test = "whoever_waits_for_space_for_its_logs_can_be_cancelled_and_stopped";
+    let place = Place::new();
+    let full = place.path("full");
+    std::fs::create_dir(&full).unwrap();
+    let mount =
+        |options: &str| Command::new("mount").args(["-t", "tmpfs", "-o", options, "luzia-test"]).arg(&full).output();
+    if !mount("nr_inodes=1").is_ok_and(|ran| ran.status.success()) {
+        return skip(test, "the right to mount a tmpfs");
+    }
+    let _mounted = Mounted(full.clone());
+    place.configure(&serde_json::json!({ "projects": { "site": { "conductor_dir": full.join("c") } } }));
+    let waits = |times: usize| {
+        until(&format!("{times} have waited"), || {
+            let events = place.events_named("start_waits");
+            (events.len() == times).then(|| u32::try_from(events[times - 1]["pid"].as_u64().unwrap()).unwrap())
+        })
+    };
+    let first = place.enqueue(&["-u", "alice", "--project", "site", "--", "true"]);
+    place.ok(&["dispatch"]);
+    waits(1);
+    place.ok(&["cancel", &first]);
+    place.until_status(&first, "cancelled");
+    let second = place.enqueue(&["-u", "alice", "--project", "site", "--", "true"]);
+    place.ok(&["dispatch"]);
+    let pid = waits(2);
+    signal(pid, Signal::TERM);
+    assert_ne!(waits(3), pid, "another one has taken over");
+    until("it has ended", || (!crate::support::lives(pid)).then_some(()));
+    let more = Command::new("mount").args(["-o", "remount,nr_inodes=1000"]).arg(&full).status();
+    assert!(more.unwrap().success());
+    place.until_status(&second, "completed");
+    let shown = place.show(&second);
+    assert_eq!((shown["starts"].clone(), shown["attempt"].clone()), (1.into(), 1.into()), "{shown}");
+    assert_eq!(place.events_named("dispatched").len(), 1);
+}
+
+/// A directory that something is mounted on.
+struct Mounted(std::path::PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
 }

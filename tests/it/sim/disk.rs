@@ -141,6 +141,7 @@ impl Disk {
             links: node.links,
             ident: ident(ino),
             modified: node.modified,
+            changed: node.modified,
         }
     }
 

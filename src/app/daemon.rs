@@ -99,7 +99,7 @@ impl App {
         let _presence = self.store.join_dispatchers()?;
         let mut rhythm = Rhythm::new(&self.store);
         while !log.is_ended() {
-            let pass = self.pass_patiently(&mut |error| log.failed(error))?;
+            let Some(pass) = self.pass_patiently(&mut |error| log.failed(error))? else { continue };
             log.pass(&pass);
             if pass.is_quiet() && self.is_drained(&pass)? {
                 return Ok(());
@@ -112,21 +112,21 @@ impl App {
 
     /// One pass of somebody who waits for tasks that others wrote rules for: a configuration with a mistake, or a host on
     /// which no supervisor comes up, is told of and waited for.
-    pub(super) fn pass_patiently(&self, tell: &mut dyn FnMut(&AppError)) -> Result<Pass, AppError> {
+    pub(super) fn pass_patiently(&self, tell: &mut dyn FnMut(&AppError)) -> Result<Option<Pass>, AppError> {
         match self.pass() {
-            Ok(pass) => self.rest_if_in_vain(&pass, tell).map(|()| pass),
+            Ok(pass) => self.rest_if_in_vain(&pass, tell).map(|()| Some(pass)),
             Err(error) if error.0.kind == super::Kind::Config => {
                 tell(&error);
                 self.store.sleep(REST_AFTER_FAILURE);
-                Ok(Pass::default())
+                Ok(None)
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Tells of claims that came to nothing, and rests. In a state directory that was moved they always will.
+    /// Tells of supervisors that did not come up, and rests. In a state directory that was moved they always will.
     fn rest_if_in_vain(&self, pass: &Pass, tell: &mut dyn FnMut(&AppError)) -> Result<(), AppError> {
-        if pass.taken_back > 0 {
+        if pass.in_vain > 0 {
             must(self.store.is_at_its_path().unwrap_or(true))?;
             tell(&in_vain());
             self.store.sleep(REST_AFTER_FAILURE);
@@ -189,8 +189,8 @@ fn must(is_there: bool) -> Result<(), AppError> {
 
 /// What there is to say of claims that came to nothing. Supervisors have nobody to tell it to themselves.
 fn in_vain() -> AppError {
-    AppError::new(super::Kind::Unavailable, "CLAIMED_IN_VAIN", "a task was claimed, and no supervisor came to start it")
-        .hint("it is queued again; `luzia doctor` looks what is wrong with the host")
+    AppError::new(super::Kind::Unavailable, "CLAIMED_IN_VAIN", "a supervisor did not come up, or ended too early")
+        .hint("what it had to do is tried again; `luzia doctor` looks what is wrong with the host")
         .next("luzia doctor")
 }
 

@@ -39,8 +39,8 @@ pub struct Pass {
     pub set_aside: Vec<String>,
     /// Records of a newer luzia, which it left alone.
     pub left: Vec<Left>,
-    /// How many claims it took back because no supervisor had come to the start of their task.
-    pub taken_back: u32,
+    /// How many supervisors it found not to have come to the start of their task, or to its recovery.
+    pub in_vain: u32,
     /// When the next parked task is due.
     pub next_due: Option<Timestamp>,
 }
@@ -158,7 +158,9 @@ impl App {
 
     /// Applies the recovery table to every task in flight that nobody supervises.
     fn recover_dead(&self, pass: &mut Pass) -> Result<(), AppError> {
-        for id in self.store.unsupervised()? {
+        let ids = self.store.unsupervised()?;
+        self.recovering.borrow_mut().retain(|id| ids.contains(id));
+        for id in ids {
             match self.recover_one(id, pass) {
                 Ok(true) => pass.recovered.push(id),
                 Ok(false) => {}
@@ -174,11 +176,13 @@ impl App {
         let Some(found) = self.store.find_abandoned(id)? else { return Ok(false) };
         if needs_supervisor(seen(&found)) {
             self.start_supervisor(&["supervise", "--recover"], id, found.lock, pass)?;
+            // Whom it was started for before has not been recovered by it.
+            pass.in_vain += u32::from(!self.recovering.borrow_mut().insert(id));
             return Ok(true);
         }
         let is_claim = action(seen(&found)) == Action::Unclaim;
         if let Some(finished) = recover(&self.store, id, found, &[])? {
-            pass.taken_back += u32::from(is_claim);
+            pass.in_vain += u32::from(is_claim);
             self.wake_dependents(&finished.dependents)?;
         }
         Ok(true)

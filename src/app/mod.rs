@@ -32,12 +32,14 @@ pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, LockView, Started, lock_state};
 pub use error::{AppError, Kind, Refusal, shell_word};
 pub use keyed::OnConflict;
-pub use settings::{Look, Settings};
+pub use settings::{Look, MORE_LOOKS, Settings};
 
 use crate::model::lock::canonical_holder;
 use crate::model::{Config, LaneName, Target, Task, TaskId};
 use crate::policy::staleness::judge;
 use crate::store::{LaneNeed, LockIndex, Store};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// The task inside which this process runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,6 +64,8 @@ pub struct App {
     pub same_place: Vec<String>,
     /// Set when this process runs inside a task of this very state directory.
     pub inside: Option<Inside>,
+    /// Tasks for whose recovery this process has started a supervisor.
+    pub recovering: RefCell<BTreeSet<TaskId>>,
 }
 
 /// The configuration as the JSON that reads back to it.

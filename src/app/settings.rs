@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// How many times more a configuration that does not read is looked at, and the pause before each: a second in all.
-const MORE_LOOKS: u32 = 10;
+pub const MORE_LOOKS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Gives the configuration when it is another one than at the last look.

@@ -2,7 +2,7 @@
 
 use super::args::Globals;
 use super::{of_state_dir, variable};
-use crate::app::{AppError, Kind, Settings};
+use crate::app::{AppError, Kind, MORE_LOOKS, Settings};
 use crate::model::{Config, Timestamp};
 use crate::os::real::{RealFiles, term};
 use crate::os::{Meta, Open, Vfs};
@@ -12,9 +12,6 @@ use std::cell::RefCell;
 
 /// The largest configuration read, in bytes.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
-
-/// How many looks must not find a configuration that was in force before others count in its stead.
-const ABSENT_LOOKS: u32 = 11;
 
 /// A configuration and where it came from.
 pub(crate) struct Loaded {
@@ -106,7 +103,7 @@ impl InForce {
         if let Some(path) = &self.path
             && loaded.path.as_ref() != Some(path)
             && loaded.seen.iter().any(|(place, stamp)| place == path && stamp.is_none())
-            && self.absent < ABSENT_LOOKS
+            && self.absent < MORE_LOOKS
         {
             // Whoever saves it may have moved the old one aside. Other rules hold only when it stays away.
             self.absent += 1;

@@ -256,7 +256,7 @@ fn app_of(globals: &Globals, settings: Settings, found: &Found, verb: &Verb) -> 
         same_place.extend(["--config".to_owned(), if path.starts_with('/') { path } else { format!("{here}/{path}") }]);
     }
     let inside = inside(store.state_dir())?;
-    Ok(App { store, settings, same_place, inside })
+    Ok(App { store, settings, same_place, inside, recovering: Default::default() })
 }
 
 fn open_state(found: &Found, create: bool) -> Result<Arc<dyn Vfs>, AppError> {
@@ -364,7 +364,13 @@ fn demo(args: &args::DemoArgs, globals: &Globals, console: &mut Console) -> Answ
         variables.push(("LUZIA_CONFIG".to_owned(), format!("{}/config.json", dir.path())));
     }
     let store = Store::new(files, Arc::new(RealClock), Arc::new(RealProcesses));
-    let app = App { store, settings: Settings::fixed(Config::default()), same_place: Vec::new(), inside: None };
+    let app = App {
+        store,
+        settings: Settings::fixed(Config::default()),
+        same_place: Vec::new(),
+        inside: None,
+        recovering: Default::default(),
+    };
     let program = term::own_program();
     let luzia = |words: &[String]| {
         let argv: Vec<String> = std::iter::once(&program).chain(words).cloned().collect();

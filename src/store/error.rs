@@ -73,6 +73,12 @@ impl StoreError {
         matches!(self, Self::Io { source, .. } if crate::os::is_shortage(source))
     }
 
+    /// Whether a file system has no space left.
+    pub fn is_full(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+    }
+
     pub(crate) fn corrupt(path: &str, why: impl Into<String>) -> Self {
         Self::Corrupt { path: path.to_owned(), why: why.into() }
     }

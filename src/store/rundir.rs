@@ -179,6 +179,14 @@ impl Store {
         }
     }
 
+    /// Whether the state directory has space for a small file more.
+    pub fn has_space(&self, id: TaskId) -> bool {
+        const SOME: [u8; 4096] = [0; 4096];
+        let tmp = layout::tmp(id, self.me.pid);
+        let written = self.write_whole(&tmp, Open::Truncate(0o600), &SOME).and_then(|_| self.unlink(&tmp));
+        written.is_ok()
+    }
+
     /// The recorded start of a task; `Some(None)` when it was being recorded at the moment of a crash.
     pub fn started(&self, id: TaskId) -> Result<Option<Option<Started>>> {
         let path = layout::started(id);

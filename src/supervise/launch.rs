@@ -12,6 +12,7 @@ use crate::policy::ending::Happened;
 use crate::store::{Conductor, Event, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError};
 use serde_json::json;
 use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
 /// For how long is waited, in milliseconds, for what only this task may be short of: a process, since a limit that is lower
@@ -36,25 +37,34 @@ struct Ready {
     result: Box<dyn Handle>,
 }
 
+/// How far all that comes before a launch has come.
+enum Made {
+    Ready(Box<Ready>),
+    /// It cannot be launched.
+    Ended(Happened),
+    /// The host is short of something that all need.
+    Short(StoreError),
+    /// There is no space for its logs, which lie elsewhere than the state directory.
+    NoSpaceForLogs(StoreError),
+}
+
 /// Waits between two tries of what a host is short of.
+#[derive(Default)]
 struct Patience {
-    begin_ms: u64,
+    begin_ms: Option<u64>,
     pause: Option<Duration>,
 }
 
 impl Patience {
-    fn new(store: &Store) -> Self {
-        Self { begin_ms: store.boot_ms(), pause: None }
-    }
-
     fn is_over(&self, store: &Store) -> bool {
-        store.boot_ms().saturating_sub(self.begin_ms) >= PATIENCE_MS
+        self.begin_ms.is_some_and(|begin| store.boot_ms().saturating_sub(begin) >= PATIENCE_MS)
     }
 
     fn wait(&mut self, store: &Store, task: &Task, why: &str) {
-        if self.pause.is_none() {
+        if self.begin_ms.is_none() {
             store.note(&Event::of("start_waits", task).saying(why.to_owned()));
         }
+        self.begin_ms.get_or_insert(store.boot_ms());
         let pause = self.pause.map_or(PAUSES.0, |pause| (pause * 2).min(PAUSES.1));
         self.pause = Some(pause);
         store.sleep(pause);
@@ -68,46 +78,49 @@ pub(super) fn launch(
     grants: &[Grant],
 ) -> Result<Result<Launched, Happened>, StoreError> {
     let store = around.store;
-    let mut patience = Patience::new(store);
+    let (mut for_all, mut for_logs) = (Patience::default(), Patience::default());
     loop {
         if let Some(request) = store.cancel_request(task.id)? {
             return Ok(Err(cancelled(request)));
         }
-        match make_ready(store, task, grants, &patience) {
-            Ok(Ok(ready)) => return begin(around, task, ready),
-            Ok(Err(happened)) => return Ok(Err(happened)),
-            Err(error) if error.is_shortage() && store.is_still_there().unwrap_or(true) => {
-                if (around.told_to_end)() {
-                    around.is_told_to_end = true;
-                    return Ok(Err(Happened::GivenBack));
-                }
-                patience.wait(store, task, &error.to_string());
+        let (error, patience) = match make_ready(store, task, grants)? {
+            Made::Ready(ready) => return begin(around, task, *ready),
+            Made::Ended(happened) => return Ok(Err(happened)),
+            Made::NoSpaceForLogs(error) if for_logs.is_over(store) && store.has_space(task.id) => {
+                return Ok(Err(Happened::NotStarted(125, error.to_string())));
             }
-            Err(error) => return Err(error),
+            Made::NoSpaceForLogs(error) => (error, &mut for_logs),
+            Made::Short(error) => (error, &mut for_all),
+        };
+        if !store.is_still_there().unwrap_or(true) {
+            return Err(error);
         }
+        if (around.told_to_end)() {
+            around.is_told_to_end = true;
+            return Ok(Err(Happened::GivenBack));
+        }
+        patience.wait(store, task, &error.to_string());
     }
 }
 
-/// All that comes before the launch itself. After an error it can be tried again.
-fn make_ready(
-    store: &Store,
-    task: &mut Task,
-    grants: &[Grant],
-    patience: &Patience,
-) -> Result<Result<Ready, Happened>, StoreError> {
-    let id = task.id;
+/// All that comes before the launch itself. After a shortage it can be tried again.
+fn make_ready(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Made, StoreError> {
     let user_grant = grants.iter().find(|grant| grant.lane.is_user());
     let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
     let (start, at) = (task.starts.saturating_add(1), store.now());
     let begun = Task { starts: start, last_start: Some(Start { at, lock_id: lock_id.clone(), fence }), ..task.clone() };
-    let is_ours = task.conductor_dir.starts_with(store.state_dir());
-    let (task_dir, streams) = match prepare(store, &begun) {
-        Err(error) if error.is_shortage() && (is_ours || !patience.is_over(store)) => return Err(error),
-        Err(error) => return Ok(Err(Happened::NotStarted(125, error.to_string()))),
-        Ok(prepared) => prepared,
+    let is_elsewhere = !Path::new(&task.conductor_dir).starts_with(store.state_dir());
+    let (task_dir, stdout, stderr) = match make_logs(store, &begun) {
+        Ok(made) => made,
+        Err(error) if error.is_full() && is_elsewhere => return Ok(Made::NoSpaceForLogs(error)),
+        Err(error) if error.is_shortage() => return Ok(Made::Short(error)),
+        Err(error) => return Ok(Made::Ended(Happened::NotStarted(125, error.to_string()))),
     };
-    let tree = store.lock_tree(id)?;
-    let result = store.record_start(id, &Started { start, at, supervisor: store.identity(), lock_id, fence })?;
+    let started = Started { start, at, supervisor: store.identity(), lock_id, fence };
+    let (stdin, tree, result) = match record(store, &begun, &started) {
+        Err(error) if error.is_shortage() => return Ok(Made::Short(error)),
+        recorded => recorded?,
+    };
     *task = begun;
     let command = Command {
         argv: task.command.clone(),
@@ -116,22 +129,32 @@ fn make_ready(
         umask: task.umask,
         run_as: task.run_as.clone(),
     };
-    Ok(Ok(Ready { command, streams, tree, result }))
+    Ok(Made::Ready(Box::new(Ready { command, streams: Streams { stdin, stdout, stderr }, tree, result })))
 }
 
-fn prepare(store: &Store, task: &Task) -> Result<(String, Streams), StoreError> {
+/// Makes the outward directory of a task, and gives its path and the logs in it.
+fn make_logs(store: &Store, task: &Task) -> Result<(String, File, File), StoreError> {
     let conductor = store
         .conductor(&task.conductor_dir, true)?
         .ok_or_else(|| StoreError::Absent { path: task.conductor_dir.clone() })?;
     conductor.open_task(task)?;
-    let stdin = task.stdin.as_deref().map(|text| store.stdin_file(task.id, text)).transpose()?.flatten();
-    let streams =
-        Streams { stdin, stdout: log(&conductor, task.id, STDOUT_LOG)?, stderr: log(&conductor, task.id, STDERR_LOG)? };
-    Ok((conductor.task_dir(task.id), streams))
+    let logs = (log(&conductor, task.id, STDOUT_LOG)?, log(&conductor, task.id, STDERR_LOG)?);
+    Ok((conductor.task_dir(task.id), logs.0, logs.1))
 }
 
 fn log(conductor: &Conductor, id: TaskId, name: &str) -> Result<File, StoreError> {
     conductor.open_log(id, name)?.into_file().ok_or_else(|| StoreError::Absent { path: name.to_owned() })
+}
+
+/// Its input, the lock of its tree, and the file for its result.
+type Recorded = (Option<File>, Box<dyn Handle>, Box<dyn Handle>);
+
+/// Makes what stands in the state directory before a command is launched, its start last.
+fn record(store: &Store, task: &Task, started: &Started) -> Result<Recorded, StoreError> {
+    let stdin = task.stdin.as_deref().map(|text| store.stdin_file(task.id, text)).transpose()?.flatten();
+    let tree = store.lock_tree(task.id)?;
+    let result = store.record_start(task.id, started)?;
+    Ok((stdin, tree, result))
 }
 
 /// The launch. No attempt of a command is made before its start is recorded, and none is recorded twice.
@@ -140,7 +163,7 @@ fn begin(around: &mut Surroundings, task: &Task, ready: Ready) -> Result<Result<
     let Ready { command, streams, tree, result } = ready;
     let lane = LaneName::user(&task.user);
     store.note(&Event::of("dispatched", task).in_lane(&lane));
-    let (mut patience, mut is_told_to_end) = (Patience::new(store), false);
+    let (mut patience, mut is_told_to_end) = (Patience::default(), false);
     let mut may_try_again = |why: &std::io::Error| {
         is_told_to_end = is_told_to_end || (around.told_to_end)();
         let is_wanted = !is_told_to_end && matches!(store.cancel_request(task.id), Ok(None));

@@ -92,7 +92,7 @@ struct Talk<'a, 'b> {
 
 impl Log for Talk<'_, '_> {
     fn pass(&mut self, pass: &Pass) {
-        if pass.taken_back == 0 {
+        if pass.in_vain == 0 {
             self.console.all_is_well();
         }
         for id in &pass.started {

@@ -30,14 +30,15 @@ pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::R
     let lock = lock.into_file();
     let lock = lock.ok_or_else(|| io::Error::other("the lock of a supervisor is not a real file"))?;
     close_fds::set_fds_cloexec(3, &[]);
-    if let Some(newer) = replacement() {
-        let pid = lock.try_clone().and_then(|lock| supervisor(&newer, args, lock));
+    let given = || given_path().filter(|path| stat(path).is_ok_and(|found| is_running(&found)));
+    if let Some(program) = replacement().or_else(given) {
+        let pid = lock.try_clone().and_then(|lock| supervisor(&program, args, lock));
+        // In this very moment it may have been removed.
         if pid.is_ok() {
             return pid;
         }
     }
-    let given = given_path().filter(|path| stat(path).is_ok_and(|found| is_running(&found)));
-    supervisor(&given.unwrap_or_else(own_program), args, lock)
+    supervisor(&own_program(), args, lock)
 }
 
 fn supervisor(program: &Path, args: &[String], lock: File) -> io::Result<u32> {

@@ -1,14 +1,16 @@
 //! Another file in the place of this program, as after an upgrade: whether it may be started in its stead.
 
 use super::files::meta_of;
+use super::launch::fork_and_exec;
 use crate::model::Timestamp;
-use rustix::fs::{FileType, Stat, stat};
+use rustix::fs::{FileType, MemfdFlags, Stat, memfd_create, stat};
 use rustix::param::linux_execfn;
-use rustix::process::geteuid;
+use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -18,11 +20,19 @@ pub(super) const SELF: &str = "/proc/self/exe";
 const MAGIC: &[u8] = b"\x7fELF";
 /// How long a program may take to say what it is.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// After which time it is asked again when it did not.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
+const WORD: &[u8; 6] = b"luzia ";
 
-/// Which state of which file was asked last what it is, and whether it is a luzia.
-type Asked = (((u64, u64), u64, Timestamp), bool);
+/// What is known of a file: its state, whether it is a luzia, and until when that counts; without a time, as long as the
+/// file has that state.
+struct Known {
+    state: ((u64, u64), u64, Timestamp),
+    is_luzia: bool,
+    until: Option<Instant>,
+}
 
-static ASKED: Mutex<Option<Asked>> = Mutex::new(None);
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
 /// The path by which this program was started (getauxval(3): AT_EXECFN). It stays the same when the file is moved aside, and
 /// a link in it can be switched.
@@ -50,14 +60,19 @@ pub(super) fn is_running(found: &Stat) -> bool {
     stat(SELF).is_ok_and(|running| (found.st_dev, found.st_ino) == (running.st_dev, running.st_ino))
 }
 
-/// Asks a program what it is, once for each state of its file.
+/// Asks a program what it is, once for each state of its file. What gave no answer may have been written still, or the host
+/// was busy: it is asked again later.
 fn is_luzia(path: &Path, found: &Stat) -> bool {
     let meta = meta_of(found);
     let state = (meta.ident, meta.size, meta.changed);
-    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
-    match *asked {
-        Some((last, answer)) if last == state => answer,
-        _ => asked.insert((state, has_magic(path) && says_luzia(path).unwrap_or(false))).1,
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*known {
+        Some(it) if it.state == state && it.until.is_none_or(|until| Instant::now() < until) => it.is_luzia,
+        _ => {
+            let answer = if has_magic(path) { says_luzia(path) } else { Some(false) };
+            let until = answer.is_none().then(|| Instant::now() + ASK_AGAIN);
+            known.insert(Known { state, is_luzia: answer.unwrap_or(false), until }).is_luzia
+        }
     }
 }
 
@@ -67,23 +82,27 @@ fn has_magic(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == MAGIC
 }
 
-fn says_luzia(path: &Path) -> std::io::Result<bool> {
+/// What it says goes to a file: whatever it leaves behind may keep that open, and nobody waits for it.
+fn says_luzia(path: &Path) -> Option<bool> {
+    let mut said = File::from(memfd_create("version", MemfdFlags::CLOEXEC).ok()?);
     let mut command = Command::new(path);
-    super::launch::fork_and_exec(&mut command);
-    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn()?;
+    fork_and_exec(&mut command);
+    let out = said.try_clone().ok()?;
+    command.arg("--version").process_group(0).stdin(Stdio::null()).stdout(out).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
     let end = Instant::now() + PATIENCE;
-    let status = loop {
-        match child.try_wait()? {
-            Some(status) => break status,
-            None if Instant::now() >= end => {
-                child.kill()?;
-                break child.wait()?;
-            }
-            None => std::thread::sleep(Duration::from_millis(1)),
+    while Instant::now() < end {
+        if let Some(status) = child.try_wait().ok()? {
+            let mut start = [0; WORD.len()];
+            let is_said = said.rewind().is_ok() && said.read_exact(&mut start).is_ok() && start == *WORD;
+            return Some(status.success() && is_said);
         }
-    };
-    let mut said = [0; 6];
-    let is_said = child.stdout.take().is_some_and(|mut out| out.read_exact(&mut said).is_ok());
-    Ok(status.success() && is_said && said == *b"luzia ")
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // It may have ended in this very moment.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    child.wait().ok()?;
+    None
 }

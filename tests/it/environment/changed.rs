@@ -150,6 +150,55 @@ fn a_configuration_that_is_absent_for_a_moment_stays_in_force_and_one_that_stays
 }
 
 #[test]
+fn a_configuration_that_is_removed_under_the_last_supervisor_strands_nobody() {
+    let place = Place::new();
+    let (gate, file) = (place.gate("gate"), place.path("config/luzia/config.json"));
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, r#"{"slots":{"max":1}}"#).unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    place.enqueue(&["-u", "alice", "--shell", &format!("cat {gate}")]);
+    place.enqueue(&["-u", "bob", "--", "true"]);
+    let script = "export XDG_CONFIG_HOME=$PLACE/config; exec \"$LUZIA\" dispatch";
+    place.spawn(&mut place.shell(script)).end().coded(0);
+    std::fs::remove_file(&file).unwrap();
+    place.open_gate("gate");
+    place.until_status("2", "completed");
+}
+
+#[test]
+fn a_drain_waits_for_rules_that_read_and_tells_once_that_it_does() {
+    let place = Place::configured(&json!({ "slots": { "max": 1 } }));
+    let gate = place.gate("gate");
+    place.enqueue(&["-u", "alice", "--shell", &format!("cat {gate}")]);
+    place.enqueue(&["-u", "bob", "--", "true"]);
+    let drain = place.start(&["dispatch", "--drain"]);
+    place.until_status("1", "running");
+    break_configuration(&place);
+    until("it tells", || drain.err().contains("line 1 column").then_some(()));
+    std::thread::sleep(Duration::from_millis(2500));
+    place.configure(&json!({ "slots": { "max": 1 } }));
+    place.open_gate("gate");
+    let told = drain.end().coded(0).err;
+    assert_eq!(told.matches("line 1 column").count(), 1, "{told}");
+    assert_eq!(count(&place, "completed"), 2);
+}
+
+#[test]
+fn supervisors_that_do_not_come_up_to_recover_a_task_are_told_of() {
+    let place = Place::new();
+    let daemon = daemon(&place, &["sleep 61"]);
+    let supervisor = place.supervisor("1");
+    let allow = |mode| std::fs::set_permissions(place.state(), PermissionsExt::from_mode(mode)).unwrap();
+    allow(0o770);
+    signal(supervisor, Signal::KILL);
+    until("it is told", || daemon.err().contains("a supervisor did not come up").then_some(()));
+    allow(0o700);
+    place.until_status("1", "failed");
+    daemon.signal(Signal::TERM);
+    daemon.end().coded(0);
+}
+
+#[test]
 fn nothing_is_pruned_while_the_rules_do_not_read() {
     let place = Place::configured(&json!({ "retention": { "days": 9999, "tasks": 1_000_000 } }));
     place.ok(&["run", "-u", "alice", "--", "true"]);
@@ -187,7 +236,7 @@ fn supervisors_that_do_not_come_up_are_tried_again_and_again_and_cost_no_claim()
     assert_eq!(crate::support::lines(&place.path("ran")), ["ran"]);
     daemon.signal(Signal::TERM);
     let told = daemon.end().coded(0).err;
-    assert!(told.contains("no supervisor came to start it"), "{told}");
+    assert!(told.contains("a supervisor did not come up"), "{told}");
     let done = place.state().join("spool/done");
     let day = std::fs::read_dir(done).unwrap().next().unwrap().unwrap().path();
     let record: serde_json::Value = serde_json::from_slice(&std::fs::read(day.join("1.json")).unwrap()).unwrap();

@@ -99,7 +99,7 @@ impl App {
         let _presence = self.store.join_dispatchers()?;
         let mut rhythm = Rhythm::new(&self.store);
         while !log.is_ended() {
-            let Some(pass) = self.pass_patiently(&mut |error| log.failed(error))? else { continue };
+            let Some(pass) = self.pass_patiently(is_of_rules, &mut |error| log.failed(error))? else { continue };
             log.pass(&pass);
             if pass.is_quiet() && self.is_drained(&pass)? {
                 return Ok(());
@@ -110,28 +110,28 @@ impl App {
         Ok(())
     }
 
-    /// One pass of somebody who waits for tasks that others wrote rules for: a configuration with a mistake, or a host on
-    /// which no supervisor comes up, is told of and waited for.
-    pub(super) fn pass_patiently(&self, tell: &mut dyn FnMut(&AppError)) -> Result<Option<Pass>, AppError> {
-        match self.pass() {
-            Ok(pass) => self.rest_if_in_vain(&pass, tell).map(|()| Some(pass)),
-            Err(error) if error.0.kind == super::Kind::Config => {
-                tell(&error);
-                self.store.sleep(REST_AFTER_FAILURE);
-                Ok(None)
+    /// One pass of somebody who goes on: errors that pass by are told of and waited for, and so is a host on which no
+    /// supervisor comes up, unless the state directory was moved, where none ever will. `None` when the pass failed.
+    pub(super) fn pass_patiently(
+        &self,
+        passes_by: fn(&AppError) -> bool,
+        tell: &mut dyn FnMut(&AppError),
+    ) -> Result<Option<Pass>, AppError> {
+        let pass = match self.pass() {
+            Ok(pass) if pass.in_vain == 0 => return Ok(Some(pass)),
+            Ok(pass) => {
+                must(self.store.is_at_its_path().unwrap_or(true))?;
+                tell(&in_vain());
+                Some(pass)
             }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Tells of supervisors that did not come up, and rests. In a state directory that was moved they always will.
-    fn rest_if_in_vain(&self, pass: &Pass, tell: &mut dyn FnMut(&AppError)) -> Result<(), AppError> {
-        if pass.in_vain > 0 {
-            must(self.store.is_at_its_path().unwrap_or(true))?;
-            tell(&in_vain());
-            self.store.sleep(REST_AFTER_FAILURE);
-        }
-        Ok(())
+            Err(error) if passes_by(&error) => {
+                tell(&error);
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        self.store.sleep(REST_AFTER_FAILURE);
+        Ok(pass)
     }
 
     fn is_drained(&self, pass: &Pass) -> Result<bool, AppError> {
@@ -158,18 +158,11 @@ impl App {
         let mut keeping = Keeping::default();
         while !log.is_ended() {
             must(self.store.is_still_there()?)?;
-            let pass = match self.pass() {
-                Ok(pass) => {
-                    log.pass(&pass);
-                    self.rest_if_in_vain(&pass, &mut |error| log.failed(error))?;
-                    pass
-                }
-                Err(error) => {
-                    log.failed(&error);
-                    self.store.sleep(REST_AFTER_FAILURE);
-                    Pass::default()
-                }
-            };
+            let pass = self.pass_patiently(|_| true, &mut |error| log.failed(error))?;
+            if let Some(pass) = &pass {
+                log.pass(pass);
+            }
+            let pass = pass.unwrap_or_default();
             if pass.is_quiet() {
                 rhythm.leave_out(keeping.keep(&self.store));
             }
@@ -187,7 +180,12 @@ fn must(is_there: bool) -> Result<(), AppError> {
     is_there.then_some(()).ok_or_else(gone)
 }
 
-/// What there is to say of claims that came to nothing. Supervisors have nobody to tell it to themselves.
+/// Whether an error is of the configuration, which others write: whoever waits for tasks waits until it reads again.
+pub(super) fn is_of_rules(error: &AppError) -> bool {
+    error.0.kind == super::Kind::Config
+}
+
+/// What there is to say of supervisors that came to nothing. They have nobody to tell it to themselves.
 fn in_vain() -> AppError {
     AppError::new(super::Kind::Unavailable, "CLAIMED_IN_VAIN", "a supervisor did not come up, or ended too early")
         .hint("what it had to do is tried again; `luzia doctor` looks what is wrong with the host")

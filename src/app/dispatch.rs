@@ -174,15 +174,15 @@ impl App {
     /// Recovers one task; what must kill or wait is handed to a supervisor of its own. False when somebody acts for it.
     pub(super) fn recover_one(&self, id: TaskId, pass: &mut Pass) -> Result<bool, AppError> {
         let Some(found) = self.store.find_abandoned(id)? else { return Ok(false) };
-        if needs_supervisor(seen(&found)) {
+        let what = seen(&found);
+        if needs_supervisor(what) {
             self.start_supervisor(&["supervise", "--recover"], id, found.lock, pass)?;
             // Whom it was started for before has not been recovered by it.
             pass.in_vain += u32::from(!self.recovering.borrow_mut().insert(id));
             return Ok(true);
         }
-        let is_claim = action(seen(&found)) == Action::Unclaim;
         if let Some(finished) = recover(&self.store, id, found, &[])? {
-            pass.in_vain += u32::from(is_claim);
+            pass.in_vain += u32::from(action(what) == Action::Unclaim);
             self.wake_dependents(&finished.dependents)?;
         }
         Ok(true)

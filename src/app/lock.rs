@@ -118,7 +118,7 @@ fn not_started(name: &str, error: &StartError) -> AppError {
         StartError::NotExecutable(error) => {
             AppError::new(Kind::NotExecutable, "NOT_EXECUTABLE", format!("cannot run \"{name}\": {error}"))
         }
-        StartError::Other(error) => {
+        StartError::Short(error) | StartError::Other(error) => {
             AppError::new(Kind::NotStarted, "NOT_STARTED", format!("cannot run \"{name}\": {error}"))
         }
     }

@@ -32,7 +32,7 @@ pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, LockView, Started, lock_state};
 pub use error::{AppError, Kind, Refusal, shell_word};
 pub use keyed::OnConflict;
-pub use settings::{Look, MORE_LOOKS, Settings};
+pub use settings::{Look, Settings};
 
 use crate::model::lock::canonical_holder;
 use crate::model::{Config, LaneName, Target, Task, TaskId};
@@ -65,7 +65,7 @@ pub struct App {
     /// Set when this process runs inside a task of this very state directory.
     pub inside: Option<Inside>,
     /// Tasks for whose recovery this process has started a supervisor.
-    pub recovering: RefCell<BTreeSet<TaskId>>,
+    recovering: RefCell<BTreeSet<TaskId>>,
 }
 
 /// The configuration as the JSON that reads back to it.
@@ -74,6 +74,11 @@ pub fn config_json(config: &Config) -> serde_json::Value {
 }
 
 impl App {
+    /// The use cases in a state directory, outside of any task.
+    pub fn new(store: Store, settings: Settings) -> Self {
+        Self { store, settings, same_place: Vec::new(), inside: None, recovering: RefCell::default() }
+    }
+
     /// The path of the state directory.
     pub fn store_path(&self) -> &str {
         self.store.state_dir()

@@ -1,5 +1,6 @@
 //! `run`: enqueue, dispatch if need be, stream the output, and end as the command ended.
 
+use super::daemon::is_of_rules;
 use super::enqueue::{Caller, NewTask};
 use super::logs::{Stream, Tail};
 use super::{App, AppError, Kind, shell_word};
@@ -88,13 +89,13 @@ impl App {
             let mut task = self.existing(id)?;
             if task.status == Status::Pending {
                 // A pass at once, and again whenever something may have changed.
-                self.pass_patiently(&mut |error| audience.failed(error))?;
+                self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
                 task = self.existing(id)?;
             } else if self.store.boot_ms().saturating_sub(looked_ms) >= self.config().poll_interval_ms {
                 looked_ms = self.store.boot_ms();
                 // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
                 if !task.status.is_final() && !self.store.is_supervised(id)? {
-                    self.pass_patiently(&mut |error| audience.failed(error))?;
+                    self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
                     task = self.existing(id)?;
                 }
             }

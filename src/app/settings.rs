@@ -7,11 +7,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// How many times more a configuration that does not read is looked at, and the pause before each: a second in all.
-pub const MORE_LOOKS: u32 = 10;
+const MORE_LOOKS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Gives the configuration when it is another one than at the last look.
-pub type Look = Box<dyn Fn() -> Result<Option<Config>, AppError>>;
+/// Gives the configuration when it is another one than at the last look. One that has gone is an error unless this is the
+/// last look: then others count in its stead.
+pub type Look = Box<dyn Fn(bool) -> Result<Option<Config>, AppError>>;
 
 /// The configuration in force, and how a change of it is noticed.
 pub struct Settings {
@@ -24,7 +25,7 @@ pub struct Settings {
 impl Settings {
     /// A configuration that stays as it is.
     pub fn fixed(config: Config) -> Self {
-        Self::followed(config, Box::new(|| Ok(None)))
+        Self::followed(config, Box::new(|_| Ok(None)))
     }
 
     /// A configuration that `look` follows.
@@ -46,7 +47,7 @@ impl App {
         let Settings { now, look, is_broken } = &self.settings;
         let mut left = if is_broken.get() { 0 } else { MORE_LOOKS };
         loop {
-            match look() {
+            match look(left == 0) {
                 Ok(changed) => {
                     is_broken.set(false);
                     if let Some(config) = changed {

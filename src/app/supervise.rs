@@ -92,7 +92,7 @@ impl App {
     /// Whether this process is as good a supervisor as a new one would be.
     fn is_as_good_as_new(&self, at_birth: Option<u64>) -> bool {
         let grown = self.store.own_memory().zip(at_birth).map(|(now, then)| now.saturating_sub(then));
-        !self.store.is_program_replaced() && grown.is_some_and(|bytes| bytes <= MOST_GROWTH)
+        self.store.is_program_current() && grown.is_some_and(|bytes| bytes <= MOST_GROWTH)
     }
 
     fn charge_end(&self, user: &Name, ran_ms: u64) -> Result<(), AppError> {

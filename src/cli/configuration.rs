@@ -2,12 +2,12 @@
 
 use super::args::Globals;
 use super::{of_state_dir, variable};
-use crate::app::{AppError, Kind, MORE_LOOKS, Settings};
+use crate::app::{AppError, Kind, Settings};
 use crate::model::{Config, Timestamp};
 use crate::os::real::{RealFiles, term};
 use crate::os::{Meta, Open, Vfs};
 use crate::store::config::parse;
-use crate::store::statedir;
+use crate::store::statedir::{self, ConfigPlace};
 use std::cell::RefCell;
 
 /// The largest configuration read, in bytes.
@@ -44,14 +44,8 @@ impl Stamp {
 
 /// Reads the configuration that applies.
 pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
-    let cwd = term::working_directory().ok();
-    let flag = globals.config.as_deref();
-    let variable = variable("LUZIA_CONFIG")?;
-    let places =
-        statedir::config_candidates(flag, variable.as_deref(), statedir::home_config().as_deref(), cwd.as_deref())
-            .map_err(of_state_dir)?;
     let mut seen = Vec::new();
-    for place in places {
+    for place in places(globals, statedir::home_config().as_deref())? {
         let Some((bytes, stamp)) = read_config(&place.path)? else {
             if place.must_exist {
                 let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
@@ -76,11 +70,13 @@ pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
 /// every look tries again.
 pub(super) fn followed(loaded: Result<Loaded, AppError>, globals: &Globals) -> Settings {
     let (config, force) = match loaded {
-        Ok(Loaded { config, path, seen, .. }) => (config, InForce { path, seen: Some(seen), absent: 0 }),
+        Ok(Loaded { config, path, seen, .. }) => (config, InForce { path, seen: Some(seen) }),
         Err(_) => (Config::default(), InForce::default()),
     };
-    let (force, globals) = (RefCell::new(force), pinned(globals));
-    Settings::followed(config, Box::new(move || force.borrow_mut().look(&globals)))
+    // A working directory may be renamed.
+    let config_path = named_config(globals).ok().flatten().or_else(|| globals.config.clone());
+    let (force, globals) = (RefCell::new(force), Globals { config: config_path, ..globals.clone() });
+    Settings::followed(config, Box::new(move |is_last| force.borrow_mut().look(&globals, is_last)))
 }
 
 /// What is known of the configuration in force.
@@ -89,12 +85,10 @@ struct InForce {
     path: Option<String>,
     /// What was found when it was read; `None` when the last look failed.
     seen: Option<Vec<(String, Option<Stamp>)>>,
-    /// How many looks have not found it.
-    absent: u32,
 }
 
 impl InForce {
-    fn look(&mut self, globals: &Globals) -> Result<Option<Config>, AppError> {
+    fn look(&mut self, globals: &Globals, is_last: bool) -> Result<Option<Config>, AppError> {
         if self.seen.as_ref().is_some_and(|seen| seen.iter().all(is_unchanged)) {
             return Ok(None);
         }
@@ -103,26 +97,31 @@ impl InForce {
         if let Some(path) = &self.path
             && loaded.path.as_ref() != Some(path)
             && loaded.seen.iter().any(|(place, stamp)| place == path && stamp.is_none())
-            && self.absent < MORE_LOOKS
+            && !is_last
         {
             // Whoever saves it may have moved the old one aside. Other rules hold only when it stays away.
-            self.absent += 1;
             let message = format!("the configuration \"{path}\" is gone");
             return Err(AppError::new(Kind::Config, "CONFIG_ABSENT", message)
                 .hint("without it the next of the usual places counts, or the built-in defaults"));
         }
-        *self = Self { path: loaded.path, seen: Some(loaded.seen), absent: 0 };
+        *self = Self { path: loaded.path, seen: Some(loaded.seen) };
         Ok(Some(loaded.config))
     }
 }
 
-/// The options with the place of a named configuration as it is now: a working directory may be renamed.
-fn pinned(globals: &Globals) -> Globals {
-    let cwd = term::working_directory().ok();
-    let variable = variable("LUZIA_CONFIG").ok().flatten();
-    let named = statedir::config_candidates(globals.config.as_deref(), variable.as_deref(), None, cwd.as_deref());
-    let named = named.ok().and_then(|places| places.into_iter().find(|place| place.must_exist));
-    Globals { config: named.map(|place| place.path).or_else(|| globals.config.clone()), ..globals.clone() }
+/// The absolute path of the configuration that an option or a variable names.
+pub(super) fn named_config(globals: &Globals) -> Result<Option<String>, AppError> {
+    Ok(places(globals, None)?.into_iter().find(|place| place.must_exist).map(|place| place.path))
+}
+
+/// Where a configuration is looked for.
+fn places(globals: &Globals, home: Option<&str>) -> Result<Vec<ConfigPlace>, AppError> {
+    let variable = variable("LUZIA_CONFIG")?;
+    let is_relative = |path: &String| !path.starts_with('/');
+    let needs_cwd = [&globals.config, &variable].into_iter().flatten().any(is_relative);
+    let cwd = if needs_cwd { term::working_directory().ok() } else { None };
+    statedir::config_candidates(globals.config.as_deref(), variable.as_deref(), home, cwd.as_deref())
+        .map_err(of_state_dir)
 }
 
 fn is_unchanged((path, seen): &(String, Option<Stamp>)) -> bool {
@@ -141,7 +140,7 @@ fn read_config(path: &str) -> Result<Option<(Vec<u8>, Stamp)>, AppError> {
     let Some(mut file) = files.open(name, Open::ReadOnly).map_err(failed)? else { return Ok(None) };
     let meta = file.meta().map_err(failed)?;
     let (uid, _) = term::account();
-    if meta.mode & 0o022 != 0 || (meta.uid != uid && meta.uid != 0) {
+    if !meta.is_safe_for(uid) {
         let message = format!("the configuration \"{path}\" can be changed by other accounts");
         return Err(AppError::new(Kind::Config, "CONFIG_UNSAFE", message).hint(format!("chmod go-w {path}")));
     }

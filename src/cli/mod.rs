@@ -24,7 +24,7 @@ use crate::os::{Clock, Processes, Vfs};
 use crate::store::Store;
 use crate::store::statedir::{self, Found, Inputs};
 use args::{Cli, Globals, ParseStop, Verb};
-use configuration::{Loaded, config_of, followed};
+use configuration::{Loaded, config_of, followed, named_config};
 use console::{Answer, Channel, Console, Stop, Streams, Wrote};
 use exit::Exit;
 use report::Report;
@@ -148,11 +148,11 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
         }
         Verb::Demo(args) => demo(args, &cli.globals, console),
         verb => {
-            let mut loaded = config_of(&cli.globals);
-            // What was claimed is run by the rules of its claim; only to start more needs rules that read.
-            if !matches!(verb, Verb::Supervise(_)) {
-                loaded = Ok(loaded?);
-            }
+            let loaded = match config_of(&cli.globals) {
+                // What was claimed is run by the rules of its claim; only to start more needs rules that read.
+                Err(error) if !matches!(verb, Verb::Supervise(_)) => return Err(error.into()),
+                loaded => loaded,
+            };
             for warning in loaded.iter().flat_map(|loaded| &loaded.warnings) {
                 console.say(&format!("warning: {warning}"));
             }
@@ -166,7 +166,9 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
 fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> Answer {
     match verb {
         Verb::Enqueue(args) => verbs::work::enqueue(args, app, &caller(args.task.user.is_some()), &read_input, console),
-        Verb::Run(args) => verbs::work::run(args, app, &caller(args.task.user.is_some()), &mut interrupts(), console),
+        Verb::Run(args) => {
+            verbs::work::run(args, app, &caller(args.task.user.is_some()), &mut interrupts(false), console)
+        }
         Verb::Wait(args) => verbs::work::wait(args, app, console),
         Verb::Cancel(args) => verbs::work::cancel(args, app, &account(), console),
         Verb::Retry(args) => verbs::work::retry(args, app, console),
@@ -250,13 +252,13 @@ fn app_of(globals: &Globals, settings: Settings, found: &Found, verb: &Verb) -> 
     if store.is_there() && !matches!(verb, Verb::Doctor(_)) {
         store.check_safety(variable("LUZIA_FORCE_FILE_SYSTEM")?.is_some())?;
     }
-    let mut same_place = vec!["--state-dir".to_owned(), store.state_dir().to_owned()];
-    if let Some(path) = globals.config.clone().or(variable("LUZIA_CONFIG")?) {
-        let here = term::working_directory().unwrap_or_default();
-        same_place.extend(["--config".to_owned(), if path.starts_with('/') { path } else { format!("{here}/{path}") }]);
+    let mut app = App::new(store, settings);
+    app.same_place = vec!["--state-dir".to_owned(), app.store_path().to_owned()];
+    if let Some(path) = named_config(globals)? {
+        app.same_place.extend(["--config".to_owned(), path]);
     }
-    let inside = inside(store.state_dir())?;
-    Ok(App { store, settings, same_place, inside, recovering: Default::default() })
+    app.inside = inside(app.store_path())?;
+    Ok(app)
 }
 
 fn open_state(found: &Found, create: bool) -> Result<Arc<dyn Vfs>, AppError> {
@@ -305,20 +307,19 @@ fn caller(names_user: bool) -> Caller {
     }
 }
 
-/// How often Ctrl-C, SIGTERM or SIGHUP came since the start; the first call begins to catch them.
-fn interrupts() -> impl FnMut() -> u32 {
+/// How often Ctrl-C, SIGTERM or, unless it only wakes, SIGHUP came since the start; the first call begins to catch them.
+fn interrupts(hangup_wakes: bool) -> impl FnMut() -> u32 {
     let _ = real::catch(&[real::Caught::Interrupt, real::Caught::Terminate, real::Caught::Hangup]);
     let mut count = 0;
     move || {
-        for signal in [real::Caught::Interrupt, real::Caught::Terminate, real::Caught::Hangup] {
-            count += u32::from(real::take(signal));
-        }
+        count += u32::from(real::take(real::Caught::Interrupt)) + u32::from(real::take(real::Caught::Terminate));
+        count += u32::from(real::take(real::Caught::Hangup) && !hangup_wakes);
         count
     }
 }
 
 fn ended() -> impl FnMut() -> bool {
-    let mut count = interrupts();
+    let mut count = interrupts(false);
     move || count() > 0
 }
 
@@ -326,14 +327,8 @@ fn ended() -> impl FnMut() -> bool {
 /// wakes it.
 fn daemon_ended() -> impl FnMut() -> bool {
     let has_terminal = term::can_ask() || term::is_terminal(term::Stream::Err);
-    let _ = real::catch(&[real::Caught::Interrupt, real::Caught::Terminate, real::Caught::Hangup]);
-    let mut is_ended = false;
-    move || {
-        let hung_up = real::take(real::Caught::Hangup);
-        is_ended |= real::take(real::Caught::Interrupt) || real::take(real::Caught::Terminate);
-        is_ended |= hung_up && has_terminal;
-        is_ended
-    }
+    let mut count = interrupts(!has_terminal);
+    move || count() > 0
 }
 
 /// Reads a file of task lines, or standard input for `-`.
@@ -364,13 +359,7 @@ fn demo(args: &args::DemoArgs, globals: &Globals, console: &mut Console) -> Answ
         variables.push(("LUZIA_CONFIG".to_owned(), format!("{}/config.json", dir.path())));
     }
     let store = Store::new(files, Arc::new(RealClock), Arc::new(RealProcesses));
-    let app = App {
-        store,
-        settings: Settings::fixed(Config::default()),
-        same_place: Vec::new(),
-        inside: None,
-        recovering: Default::default(),
-    };
+    let app = App::new(store, Settings::fixed(Config::default()));
     let program = term::own_program();
     let luzia = |words: &[String]| {
         let argv: Vec<String> = std::iter::once(&program).chain(words).cloned().collect();
@@ -437,7 +426,7 @@ fn exec_task(args: &[String], console: &mut Console) -> u8 {
     let (code, error) = match real::exec_task(user, argv, real::RootAccount::Allowed) {
         crate::os::StartError::NotFound(error) => (Exit::NoSuchCommand, error),
         crate::os::StartError::NotExecutable(error) => (Exit::NotExecutable, error),
-        crate::os::StartError::Other(error) => (Exit::NotStarted, error),
+        crate::os::StartError::Short(error) | crate::os::StartError::Other(error) => (Exit::NotStarted, error),
     };
     console.say(&format!("luzia: {error}"));
     code.code()

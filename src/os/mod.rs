@@ -69,6 +69,13 @@ pub struct Meta {
     pub changed: Timestamp,
 }
 
+impl Meta {
+    /// Whether only `uid` and root can change it, so that what it says may be obeyed with their rights.
+    pub fn is_safe_for(&self, uid: u32) -> bool {
+        self.mode & 0o022 == 0 && [0, uid].contains(&self.uid)
+    }
+}
+
 /// How a file is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Open {
@@ -252,7 +259,9 @@ pub enum StartError {
     NotFound(io::Error),
     /// It exists, but cannot be executed (126).
     NotExecutable(io::Error),
-    /// Something else: no process, no memory, no working directory (125).
+    /// The host has no process or no memory for it now (125).
+    Short(io::Error),
+    /// Something else, as no working directory (125).
     Other(io::Error),
 }
 
@@ -327,15 +336,8 @@ pub trait Processes: Send + Sync {
     /// Becomes a supervisor: own session, subreaper, no stray descriptor, default dispositions and an empty mask for
     /// what it starts, SIGTERM and SIGUSR1 caught.
     fn become_supervisor(&self) -> io::Result<()>;
-    /// Starts the command of a task in a process group of its own, with the descriptors 0, 1, 2 and `tree` only. Where the
-    /// host is short of processes or memory, `may_try_again` says after a pause of its own whether to try once more.
-    fn start(
-        &self,
-        command: &Command,
-        streams: Streams,
-        tree: Option<File>,
-        may_try_again: &mut dyn FnMut(&io::Error) -> bool,
-    ) -> Result<Box<dyn Child>, StartError>;
+    /// Starts the command of a task in a process group of its own, with the descriptors 0, 1, 2 and `tree` only.
+    fn start(&self, command: &Command, streams: &Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError>;
     /// Starts a command in this session and group, with this process's own streams and environment plus `env`;
     /// it inherits `held`. SIGINT and SIGQUIT reach it from the terminal, SIGTERM is passed on by the caller.
     fn start_here(

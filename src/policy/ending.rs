@@ -34,7 +34,8 @@ pub enum Happened {
     NotStarted(i32, String),
     /// It was claimed and taken over by a supervisor, but no launch was recorded.
     NeverLaunched,
-    /// It was claimed, but no supervisor came to take it over, which says nothing about the task.
+    /// It was claimed, but no supervisor came to take it over, or one was told to end while it waited for the host. That
+    /// says nothing about the task.
     GivenBack,
     /// A task it had to come after did not complete.
     DependencyFailed(String),

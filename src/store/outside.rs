@@ -114,9 +114,9 @@ impl Store {
         self.procs.await_death(who, time).unwrap_or(false)
     }
 
-    /// Whether a new process would run another program than this one.
-    pub fn is_program_replaced(&self) -> bool {
-        !self.procs.is_program_current()
+    /// Whether a new process would run the very program that this one runs.
+    pub fn is_program_current(&self) -> bool {
+        self.procs.is_program_current()
     }
 
     /// The memory that this process has for itself, in bytes.
@@ -129,15 +129,14 @@ impl Store {
         self.procs.reap();
     }
 
-    /// Starts the command of a task. Where the host is short of processes, `may_try_again` is asked.
+    /// Starts the command of a task.
     pub fn start(
         &self,
         command: &Command,
-        streams: Streams,
+        streams: &Streams,
         tree: Option<File>,
-        may_try_again: &mut dyn FnMut(&std::io::Error) -> bool,
     ) -> std::result::Result<Box<dyn Child>, StartError> {
-        self.procs.start(command, streams, tree, may_try_again)
+        self.procs.start(command, streams, tree)
     }
 
     /// Tells people that the supervisor of a task is at work: the file's content is the boot clock and the boot.

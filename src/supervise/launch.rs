@@ -163,20 +163,24 @@ fn begin(around: &mut Surroundings, task: &Task, ready: Ready) -> Result<Result<
     let Ready { command, streams, tree, result } = ready;
     let lane = LaneName::user(&task.user);
     store.note(&Event::of("dispatched", task).in_lane(&lane));
-    let (mut patience, mut is_told_to_end) = (Patience::default(), false);
-    let mut may_try_again = |why: &std::io::Error| {
-        is_told_to_end = is_told_to_end || (around.told_to_end)();
-        let is_wanted = !is_told_to_end && matches!(store.cancel_request(task.id), Ok(None));
-        let is_patient = is_wanted && !patience.is_over(store);
-        if is_patient {
-            patience.wait(store, task, &why.to_string());
+    let mut patience = Patience::default();
+    let begun = loop {
+        let begun = store.start(&command, &streams, tree.share());
+        let Err(StartError::Short(error)) = &begun else { break begun };
+        if let Some(request) = store.cancel_request(task.id)? {
+            return Ok(Err(cancelled(request)));
         }
-        is_patient
+        if (around.told_to_end)() {
+            around.is_told_to_end = true;
+            return Ok(Err(Happened::Interrupted(TOLD_TO_END.to_owned())));
+        }
+        if patience.is_over(store) {
+            break begun;
+        }
+        patience.wait(store, task, &error.to_string());
     };
-    let begun = store.start(&command, streams, tree.share(), &mut may_try_again);
     // Only the command and its children keep the tree's lock from here on.
     drop(tree);
-    around.is_told_to_end = is_told_to_end;
     Ok(match begun {
         Ok(child) => {
             let data = json!({ "command_pid": child.pid(), "start": task.starts, "attempt": task.attempt() });
@@ -185,10 +189,6 @@ fn begin(around: &mut Surroundings, task: &Task, ready: Ready) -> Result<Result<
         }
         Err(StartError::NotFound(error)) => Err(Happened::NotStarted(127, error.to_string())),
         Err(StartError::NotExecutable(error)) => Err(Happened::NotStarted(126, error.to_string())),
-        Err(StartError::Other(error)) => match store.cancel_request(task.id)? {
-            Some(request) => Err(cancelled(request)),
-            None if is_told_to_end => Err(Happened::Interrupted(TOLD_TO_END.to_owned())),
-            None => Err(Happened::NotStarted(125, error.to_string())),
-        },
+        Err(StartError::Short(error) | StartError::Other(error)) => Err(Happened::NotStarted(125, error.to_string())),
     })
 }

@@ -39,13 +39,7 @@ fn store(env: &Env) -> Store {
 }
 
 fn app(env: &Env) -> App {
-    App {
-        store: store(env),
-        settings: Settings::fixed(Config::default()),
-        same_place: Vec::new(),
-        inside: None,
-        recovering: Default::default(),
-    }
+    App::new(store(env), Settings::fixed(Config::default()))
 }
 
 /// A machine with an empty state directory and the combination in it. The processes that hold what is held are there,

@@ -10,12 +10,17 @@ fn supervisors(place: &Place) -> Vec<u64> {
     place.events_named("started").iter().map(|event| event["pid"].as_u64().unwrap()).collect()
 }
 
+/// Enqueues a task for each line.
+fn enqueue_all(place: &Place, lines: &str) {
+    std::fs::write(place.path("many.jsonl"), lines).unwrap();
+    place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+}
+
 #[test]
 fn short_tasks_of_a_user_share_supervisors() {
     let place = Place::new();
     let lines = "{\"user\":\"alice\",\"command\":[\"true\"]}\n".repeat(40);
-    std::fs::write(place.path("many.jsonl"), lines).unwrap();
-    place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+    enqueue_all(&place, &lines);
     place.drain();
     let pids = supervisors(&place);
     assert_eq!(pids.len(), 40);
@@ -104,8 +109,7 @@ fn a_supervisor_whose_pass_has_seen_very_many_lanes_leaves_the_next_task_to_one_
     let place = Place::configured(&serde_json::json!({ "slots": { "max": 1 } }));
     let waiting = (0..12_000).map(|user| format!("{{\"user\":\"user-{user}\",\"command\":[\"sleep\",\"60\"]}}\n"));
     let first = "{\"user\":\"alice\",\"priority\":1,\"command\":[\"true\"]}\n".to_owned();
-    std::fs::write(place.path("many.jsonl"), waiting.chain([first]).collect::<String>()).unwrap();
-    place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+    enqueue_all(&place, &waiting.chain([first]).collect::<String>());
     place.ok(&["dispatch"]);
     let pids = until("two have started", || Some(supervisors(&place)).filter(|pids| pids.len() == 2));
     assert_ne!(pids[0], pids[1]);
@@ -120,8 +124,7 @@ fn a_supervisor_whose_pass_has_seen_very_many_lanes_leaves_the_next_task_to_one_
 fn a_supervisor_ends_after_a_thousand_tasks() {
     let place = Place::new();
     let lines = "{\"user\":\"alice\",\"command\":[\"true\"]}\n".repeat(1001);
-    std::fs::write(place.path("many.jsonl"), lines).unwrap();
-    place.ok(&["enqueue", "--from", &place.text("many.jsonl")]);
+    enqueue_all(&place, &lines);
     place.ok(&["dispatch"]);
     place.until_status("1001", "completed");
     let pids = supervisors(&place);

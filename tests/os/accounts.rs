@@ -8,7 +8,7 @@ fn code(error: &StartError) -> i32 {
     match error {
         StartError::NotFound(_) => 127,
         StartError::NotExecutable(_) => 126,
-        StartError::Other(_) => 125,
+        StartError::Short(_) | StartError::Other(_) => 125,
     }
 }
 

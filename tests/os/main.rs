@@ -88,7 +88,7 @@ fn end_of(child: &mut dyn Child) -> Exit {
 /// Runs a command to its end and gives what it wrote.
 fn run(command: &Command) -> (Exit, String) {
     let dir = tempfile::tempdir().unwrap();
-    let started = RealProcesses.start(command, streams(dir.path()), None, &mut |_| false);
+    let started = RealProcesses.start(command, &streams(dir.path()), None);
     let exit = end_of(started.unwrap().as_mut());
     let read = |name| std::fs::read_to_string(dir.path().join(name)).unwrap();
     (exit, read("out") + &read("err"))

@@ -103,7 +103,7 @@ fn dead_children_are_reaped_but_for_those_that_are_watched() {
     let name = "dead_children_are_reaped_but_for_those_that_are_watched";
     alone(module_path!(), name, PLAINLY, || {
         let dir = tempfile::tempdir().unwrap();
-        let watched = RealProcesses.start(&sh("exit 7"), streams(dir.path()), None, &mut |_| false);
+        let watched = RealProcesses.start(&sh("exit 7"), &streams(dir.path()), None);
         let mut watched = watched.unwrap();
         let pid = watched.pid();
         eventually("the watched one is dead", || RealProcesses.probe(pid) == Probe::Zombie);

@@ -5,6 +5,9 @@ use luzia::os::real::prepare_process;
 use luzia::os::real::term::{own_program, umask};
 use std::os::unix::fs::PermissionsExt;
 
+/// Starts the test from a copy of its program, which it may remove.
+const FROM_A_COPY: &str = r#"copy=$(mktemp) && cp "$1" "$copy" && chmod 755 "$copy" && shift && exec "$copy" "$@""#;
+
 fn script(dir: &Path, name: &str, text: &str, mode: u32) -> String {
     let path = dir.join(name);
     std::fs::write(&path, text).unwrap();
@@ -15,10 +18,10 @@ fn script(dir: &Path, name: &str, text: &str, mode: u32) -> String {
 /// The exit code that a failure to start will become.
 fn refusal(command: &Command) -> (i32, String) {
     let dir = tempfile::tempdir().unwrap();
-    match RealProcesses.start(command, streams(dir.path()), None, &mut |_| false) {
+    match RealProcesses.start(command, &streams(dir.path()), None) {
         Err(StartError::NotFound(error)) => (127, error.to_string()),
         Err(StartError::NotExecutable(error)) => (126, error.to_string()),
-        Err(StartError::Other(error)) => (125, error.to_string()),
+        Err(StartError::Short(error) | StartError::Other(error)) => (125, error.to_string()),
         Ok(_) => (0, String::new()),
     }
 }
@@ -113,7 +116,7 @@ fn a_command_has_its_own_environment_umask_group_and_no_input() {
         let mut asked = command(&["env"]);
         asked.env.push((b"ODD".to_vec(), b"\xff=1\n2".to_vec()));
         let dir = tempfile::tempdir().unwrap();
-        let child = RealProcesses.start(&asked, streams(dir.path()), None, &mut |_| false);
+        let child = RealProcesses.start(&asked, &streams(dir.path()), None);
         assert_eq!(end_of(child.unwrap().as_mut()), Exit::Code(0));
         let bytes = std::fs::read(dir.path().join("out")).unwrap();
         assert!(bytes == b"PATH=/usr/bin:/bin\nODD=\xff=1\n2\n" || bytes == b"ODD=\xff=1\n2\nPATH=/usr/bin:/bin\n");
@@ -135,7 +138,7 @@ fn a_given_input_is_read() {
         std::fs::write(dir.path().join("in"), "a prompt").unwrap();
         let mut streams = streams(dir.path());
         streams.stdin = Some(File::open(dir.path().join("in")).unwrap());
-        let child = RealProcesses.start(&command(&["cat"]), streams, None, &mut |_| false);
+        let child = RealProcesses.start(&command(&["cat"]), &streams, None);
         assert_eq!(end_of(child.unwrap().as_mut()), Exit::Code(0));
         assert_eq!(std::fs::read_to_string(dir.path().join("out")).unwrap(), "a prompt");
     });
@@ -147,7 +150,7 @@ fn a_signal_reaches_the_whole_group_even_after_its_leader() {
     alone(module_path!(), name, PLAINLY, || {
         let dir = tempfile::tempdir().unwrap();
         let leader = sh("sleep 1000 & echo $!");
-        let mut child = RealProcesses.start(&leader, streams(dir.path()), None, &mut |_| false).unwrap();
+        let mut child = RealProcesses.start(&leader, &streams(dir.path()), None).unwrap();
         assert_eq!(end_of(child.as_mut()), Exit::Code(0));
         let left = identity(pid_said_in(dir.path()));
         let leader = RealProcesses.probe(child.pid());
@@ -162,7 +165,7 @@ fn a_signal_reaches_the_whole_group_even_after_its_leader() {
 fn a_wait_ends_with_its_time() {
     alone(module_path!(), "a_wait_ends_with_its_time", PLAINLY, || {
         let dir = tempfile::tempdir().unwrap();
-        let child = RealProcesses.start(&command(&["sleep", "1000"]), streams(dir.path()), None, &mut |_| false);
+        let child = RealProcesses.start(&command(&["sleep", "1000"]), &streams(dir.path()), None);
         let mut child = child.unwrap();
         assert_eq!(child.wait(Some(Duration::ZERO)).unwrap(), Woken::TimeUp);
         assert_eq!(child.wait(Some(Duration::from_millis(30))).unwrap(), Woken::TimeUp);
@@ -237,8 +240,7 @@ fn a_command_in_place_is_left_to_the_keyboard_and_termination_is_told() {
 #[test]
 fn a_replaced_program_is_still_found_as_itself() {
     let name = "a_replaced_program_is_still_found_as_itself";
-    let through = r#"copy=$(mktemp) && cp "$1" "$copy" && chmod 755 "$copy" && shift && exec "$copy" "$@""#;
-    alone(module_path!(), name, through, || {
+    alone(module_path!(), name, FROM_A_COPY, || {
         let own = std::env::current_exe().unwrap();
         assert_eq!(own_program(), own.to_str().unwrap());
         assert!(RealProcesses.is_program_current());
@@ -258,8 +260,7 @@ fn a_replaced_program_is_still_found_as_itself() {
 #[test]
 fn only_a_luzia_that_nobody_else_can_change_comes_into_the_place_of_this_program() {
     let name = "only_a_luzia_that_nobody_else_can_change_comes_into_the_place_of_this_program";
-    let through = r#"copy=$(mktemp) && cp "$1" "$copy" && chmod 755 "$copy" && shift && exec "$copy" "$@""#;
-    alone(module_path!(), name, through, || {
+    alone(module_path!(), name, FROM_A_COPY, || {
         let own = std::env::current_exe().unwrap();
         let luzia = env!("CARGO_BIN_EXE_luzia");
         let part = std::fs::read(luzia).unwrap();

@@ -35,7 +35,7 @@ fn a_command_gets_three_descriptors_and_the_tree_lock_only() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
         let lines = |tree: Option<File>| {
-            let child = RealProcesses.start(&list, streams(dir.path()), tree, &mut |_| false);
+            let child = RealProcesses.start(&list, &streams(dir.path()), tree);
             end_of(child.unwrap().as_mut());
             let text = std::fs::read_to_string(path("out")).unwrap();
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -86,7 +86,7 @@ fn a_supervisor_is_told_of_its_signals_one_by_one() {
     alone(module_path!(), "a_supervisor_is_told_of_its_signals_one_by_one", PLAINLY, || {
         RealProcesses.become_supervisor().unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let child = RealProcesses.start(&command(&["sleep", "1000"]), streams(dir.path()), None, &mut |_| false);
+        let child = RealProcesses.start(&command(&["sleep", "1000"]), &streams(dir.path()), None);
         let mut child = child.unwrap();
         let me = std::process::id().to_string();
         for (signal, woken) in [("USR1", Woken::Pass), ("TERM", Woken::Terminate)] {

@@ -40,7 +40,7 @@ fn end(mark: &TreeMark) {
 /// Runs a command that leaves something behind, which prints its pid, be it after the end of the command.
 fn leave(command: &Command, tree: Option<File>) -> u32 {
     let dir = tempfile::tempdir().unwrap();
-    let mut child = RealProcesses.start(command, streams(dir.path()), tree, &mut |_| false).unwrap();
+    let mut child = RealProcesses.start(command, &streams(dir.path()), tree).unwrap();
     assert_eq!(end_of(child.as_mut()), Exit::Code(0));
     pid_said_in(dir.path())
 }
@@ -96,7 +96,7 @@ fn a_subreaper_finds_every_descendant_but_the_spared_and_theirs() {
         let mark = mark(dir.path());
         // Neither an environment nor a descriptor: only descent tells.
         let orphan = leave(&sh("(env -i setsid sleep 1000 >/dev/null & echo $!)"), None);
-        let start = |script: &str| RealProcesses.start(&sh(script), streams(dir.path()), None, &mut |_| false).unwrap();
+        let start = |script: &str| RealProcesses.start(&sh(script), &streams(dir.path()), None).unwrap();
         let nested = start("sh -c 'sleep 1000; :'; :");
         let nested = nested.pid();
         eventually("four processes", || found(&mark, &[]).len() == 4);
@@ -118,7 +118,7 @@ fn a_supervisor_that_was_inherited_is_no_member_and_what_it_runs_is_none_either(
         RealProcesses.become_supervisor().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let mark = mark(dir.path());
-        let start = |script: &str| RealProcesses.start(&sh(script), streams(dir.path()), None, &mut |_| false).unwrap();
+        let start = |script: &str| RealProcesses.start(&sh(script), &streams(dir.path()), None).unwrap();
         let input = |pid: u32| std::fs::read_link(format!("/proc/{pid}/fd/0")).unwrap();
         let here = input(std::process::id()).parent().unwrap().parent().unwrap().to_owned();
         let other = here.join("77/lock");

@@ -7,7 +7,7 @@ use super::program::{check_cwd, check_format, find, lookup, start_error};
 use super::signals::{self, Caught};
 use super::upgrade::{SELF, given_path, is_running, replacement};
 use crate::model::task::TASK_VARIABLES;
-use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams, is_shortage};
+use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
@@ -57,12 +57,7 @@ fn supervisor(program: &Path, args: &[String], lock: File) -> io::Result<u32> {
 }
 
 /// Starts the command of a task in a group of its own.
-pub(super) fn start(
-    command: &Command,
-    streams: Streams,
-    tree: Option<File>,
-    may_try_again: &mut dyn FnMut(&io::Error) -> bool,
-) -> Result<Box<dyn Child>, StartError> {
+pub(super) fn start(command: &Command, streams: &Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
     signals::catch_child_deaths().map_err(StartError::Other)?;
     let tree = tree.map(out_of_the_way);
     let cwd = Path::new(&command.cwd);
@@ -75,35 +70,27 @@ pub(super) fn start(
             (through, Some(file))
         }
     };
+    // Copies, since whoever has no process to start it with now may want to try again.
+    let copy = |file: &File| file.try_clone().map(Stdio::from).map_err(StartError::Other);
     std_command
         .current_dir(cwd)
         .process_group(0)
-        .stdin(streams.stdin.map_or_else(Stdio::null, Stdio::from))
-        .stdout(streams.stdout)
-        .stderr(streams.stderr);
+        .stdin(streams.stdin.as_ref().map_or_else(|| Ok(Stdio::null()), copy)?)
+        .stdout(copy(&streams.stdout)?)
+        .stderr(copy(&streams.stderr)?);
     fork_and_exec(&mut std_command);
     let inherited = inheritable([tree, environment])?;
-    let spawned = loop {
-        match spawn_clean(&mut std_command, command.umask) {
-            Err(error) if is_shortage(&error) && may_try_again(&error) => {}
-            other => break other,
-        }
-    };
-    drop(inherited);
-    adopt(spawned, std_command.get_program(), cwd, Reach::Group)
-}
-
-/// Starts a command with an empty signal mask and a umask of its own: the standard library hands on both as they are.
-fn spawn_clean(command: &mut StdCommand, its_umask: u32) -> io::Result<std::process::Child> {
-    let old_umask = umask(Mode::from_raw_mode(its_umask & 0o777));
+    // The standard library hands on mask and umask as they are.
+    let old_umask = umask(Mode::from_raw_mode(command.umask & 0o777));
     let old_mask = SigSet::empty().thread_swap_mask(SigmaskHow::SIG_SETMASK);
-    let spawned = command.spawn();
+    let spawned = std_command.spawn();
     if let Ok(mask) = old_mask {
         // Setting a mask that the kernel just gave cannot fail.
         let _ = mask.thread_set_mask();
     }
     umask(old_umask);
-    spawned
+    drop(inherited);
+    adopt(spawned, std_command.get_program(), cwd, Reach::Group)
 }
 
 /// Starts a command in place, as `flock(1)` does.

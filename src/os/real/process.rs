@@ -82,14 +82,8 @@ impl Processes for RealProcesses {
         become_supervisor::become_supervisor()
     }
 
-    fn start(
-        &self,
-        command: &Command,
-        streams: Streams,
-        tree: Option<File>,
-        may_try_again: &mut dyn FnMut(&io::Error) -> bool,
-    ) -> Result<Box<dyn Child>, StartError> {
-        launch::start(command, streams, tree, may_try_again)
+    fn start(&self, command: &Command, streams: &Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
+        launch::start(command, streams, tree)
     }
 
     fn start_here(

@@ -3,7 +3,7 @@
 //! The search is done here and not by execvp(3), which runs a file of unknown format by /bin/sh: argv is executed as
 //! it was given, or not at all. The standard library calls execvp(3) nevertheless, so the format is looked at as well.
 
-use crate::os::StartError;
+use crate::os::{StartError, is_shortage};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -87,6 +87,7 @@ pub(super) fn start_error(error: io::Error, program: &Path, cwd: &Path) -> Start
             | Errno::NAMETOOLONG
             | Errno::LIBBAD,
         ) => StartError::NotExecutable(named(error, &shown)),
+        _ if is_shortage(&error) => StartError::Short(named(error, &shown)),
         _ => StartError::Other(named(error, &shown)),
     }
 }

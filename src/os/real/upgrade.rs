@@ -3,7 +3,8 @@
 use super::files::meta_of;
 use super::launch::fork_and_exec;
 use crate::model::Timestamp;
-use rustix::fs::{FileType, MemfdFlags, Stat, memfd_create, stat};
+use crate::os::{FileKind, Meta};
+use rustix::fs::{MemfdFlags, Stat, memfd_create, stat};
 use rustix::param::linux_execfn;
 use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 use std::ffi::OsStr;
@@ -50,9 +51,9 @@ pub(super) fn given_path() -> Option<PathBuf> {
 pub(super) fn replacement() -> Option<PathBuf> {
     let path = given_path()?;
     let found = stat(&path).ok().filter(|found| !is_running(found))?;
-    let is_program = FileType::from_raw_mode(found.st_mode).is_file() && found.st_mode & 0o111 != 0;
-    let is_safe = found.st_mode & 0o022 == 0 && (found.st_uid == 0 || found.st_uid == geteuid().as_raw());
-    (is_program && is_safe && is_luzia(&path, &found)).then_some(path)
+    let found = meta_of(&found);
+    let is_program = found.kind == FileKind::File && found.mode & 0o111 != 0;
+    (is_program && found.is_safe_for(geteuid().as_raw()) && is_luzia(&path, &found)).then_some(path)
 }
 
 /// Whether a file is the one that runs here.
@@ -62,9 +63,8 @@ pub(super) fn is_running(found: &Stat) -> bool {
 
 /// Asks a program what it is, once for each state of its file. What gave no answer may have been written still, or the host
 /// was busy: it is asked again later.
-fn is_luzia(path: &Path, found: &Stat) -> bool {
-    let meta = meta_of(found);
-    let state = (meta.ident, meta.size, meta.changed);
+fn is_luzia(path: &Path, found: &Meta) -> bool {
+    let state = (found.ident, found.size, found.changed);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     match &*known {
         Some(it) if it.state == state && it.until.is_none_or(|until| Instant::now() < until) => it.is_luzia,

@@ -5,6 +5,7 @@ use crate::support::{Place, signal, skip, until};
 use rustix::process::Signal;
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How many tasks have a state.
@@ -18,6 +19,29 @@ fn daemon(place: &Place, commands: &[&str]) -> crate::support::Running {
         place.enqueue(&["-u", &format!("user-{number}"), "--shell", command]);
     }
     place.start(&["daemon", "--poll", "50ms"])
+}
+
+/// A task that runs until the gate is opened, started with no daemon.
+fn behind_gate(place: &Place) {
+    let gate = place.gate("gate");
+    place.enqueue(&["-u", "alice", "--shell", &format!("cat {gate}")]);
+    place.ok(&["dispatch"]);
+    place.until_status("1", "running");
+}
+
+/// A configuration at its usual place below a home, which nothing names; its path, and a call of luzia that looks there.
+fn at_home(place: &Place, verb: &str) -> (PathBuf, std::process::Command) {
+    let file = place.path("config/luzia/config.json");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, r#"{"slots":{"max":1}}"#).unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    let call = place.shell(&format!("export XDG_CONFIG_HOME=$PLACE/config; exec \"$LUZIA\" {verb}"));
+    (file, call)
+}
+
+/// Changes the mode of the state directory. A supervisor looks at the one that it is to use, and refuses 770.
+fn allow(place: &Place, mode: u32) {
+    std::fs::set_permissions(place.state(), PermissionsExt::from_mode(mode)).unwrap();
 }
 
 fn break_configuration(place: &Place) {
@@ -57,10 +81,7 @@ fn a_hangup_makes_a_daemon_without_a_terminal_look_at_once_and_does_not_end_it()
 #[test]
 fn a_limit_that_is_lowered_holds_for_supervisors_that_began_before() {
     let place = Place::configured(&json!({ "slots": { "max": 20 } }));
-    let gate = place.gate("gate");
-    place.enqueue(&["-u", "alice", "--shell", &format!("cat {gate}")]);
-    place.ok(&["dispatch"]);
-    place.until_status("1", "running");
+    behind_gate(&place);
     for user in ["bob", "carol", "dave"] {
         place.enqueue(&["-u", user, "--", "sleep", "60"]);
     }
@@ -109,10 +130,7 @@ fn a_configuration_that_breaks_under_a_daemon_stops_starts_and_nothing_else() {
 #[test]
 fn a_configuration_that_is_just_being_saved_stops_nobody() {
     let place = Place::configured(&json!({ "slots": { "max": 1 } }));
-    let gate = place.gate("gate");
-    place.enqueue(&["-u", "alice", "--shell", &format!("cat {gate}")]);
-    place.ok(&["dispatch"]);
-    place.until_status("1", "running");
+    behind_gate(&place);
     let run = place.start(&["run", "-u", "alice", "--", "true"]);
     until("the second is queued", || (count(&place, "pending") == 1).then_some(()));
     place.enqueue(&["-u", "bob", "--", "true"]);
@@ -129,15 +147,12 @@ fn a_configuration_that_is_just_being_saved_stops_nobody() {
 #[test]
 fn a_configuration_that_is_absent_for_a_moment_stays_in_force_and_one_that_stays_away_does_not() {
     let place = Place::new();
-    let (file, aside) = (place.path("config/luzia/config.json"), place.path("config/aside"));
-    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::fs::write(&file, r#"{"slots":{"max":1}}"#).unwrap();
-    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    let aside = place.path("config/aside");
+    let (file, mut daemon) = at_home(&place, "daemon --poll 20ms");
     for user in ["alice", "bob", "carol"] {
         place.enqueue(&["-u", user, "--", "sleep", "60"]);
     }
-    let script = "export XDG_CONFIG_HOME=$PLACE/config; exec \"$LUZIA\" daemon --poll 20ms";
-    let _daemon = place.spawn(&mut place.shell(script));
+    let _daemon = place.spawn(&mut daemon);
     until("one runs", || (count(&place, "running") == 1).then_some(()));
     std::fs::rename(&file, &aside).unwrap();
     std::thread::sleep(Duration::from_millis(500));
@@ -152,14 +167,11 @@ fn a_configuration_that_is_absent_for_a_moment_stays_in_force_and_one_that_stays
 #[test]
 fn a_configuration_that_is_removed_under_the_last_supervisor_strands_nobody() {
     let place = Place::new();
-    let (gate, file) = (place.gate("gate"), place.path("config/luzia/config.json"));
-    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::fs::write(&file, r#"{"slots":{"max":1}}"#).unwrap();
-    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    let gate = place.gate("gate");
+    let (file, mut dispatch) = at_home(&place, "dispatch");
     place.enqueue(&["-u", "alice", "--shell", &format!("cat {gate}")]);
     place.enqueue(&["-u", "bob", "--", "true"]);
-    let script = "export XDG_CONFIG_HOME=$PLACE/config; exec \"$LUZIA\" dispatch";
-    place.spawn(&mut place.shell(script)).end().coded(0);
+    place.spawn(&mut dispatch).end().coded(0);
     std::fs::remove_file(&file).unwrap();
     place.open_gate("gate");
     place.until_status("2", "completed");
@@ -188,11 +200,10 @@ fn supervisors_that_do_not_come_up_to_recover_a_task_are_told_of() {
     let place = Place::new();
     let daemon = daemon(&place, &["sleep 61"]);
     let supervisor = place.supervisor("1");
-    let allow = |mode| std::fs::set_permissions(place.state(), PermissionsExt::from_mode(mode)).unwrap();
-    allow(0o770);
+    allow(&place, 0o770);
     signal(supervisor, Signal::KILL);
     until("it is told", || daemon.err().contains("a supervisor did not come up").then_some(()));
-    allow(0o700);
+    allow(&place, 0o700);
     place.until_status("1", "failed");
     daemon.signal(Signal::TERM);
     daemon.end().coded(0);
@@ -223,15 +234,13 @@ fn supervisors_that_do_not_come_up_are_tried_again_and_again_and_cost_no_claim()
     let place = Place::new();
     let daemon = daemon(&place, &[]);
     place.enqueue(&["-u", "alice", "--in", "1s", "--", "sh", "-c", "echo ran >> $PLACE/ran"]);
-    // A supervisor looks at the state directory that it is to use, and refuses this one.
-    let allow = |mode| std::fs::set_permissions(place.state(), PermissionsExt::from_mode(mode)).unwrap();
-    allow(0o770);
+    allow(&place, 0o770);
     let recovered = || place.events_named("recovered").len();
     until("one has not come up", || (recovered() >= 1).then_some(()));
     let begin = Instant::now();
     until("three have not come up", || (recovered() >= 3).then_some(()));
     assert!(begin.elapsed() > Duration::from_millis(800), "without haste");
-    allow(0o700);
+    allow(&place, 0o700);
     place.until_status("1", "completed");
     assert_eq!(crate::support::lines(&place.path("ran")), ["ran"]);
     daemon.signal(Signal::TERM);

@@ -2,23 +2,18 @@
 
 use crate::support::{Place, Ran, signal, skip, until};
 use rustix::process::Signal;
+use std::path::PathBuf;
 use std::process::Command;
 
-/// A place whose state directory is a small tmpfs.
-struct Small {
-    place: Place,
-}
+/// A tmpfs on a directory.
+struct Mounted(PathBuf);
 
-impl Small {
+impl Mounted {
     /// None when nothing can be mounted here.
-    fn new(test: &str, options: &str) -> Option<Self> {
-        let place = Place::new();
-        std::fs::create_dir(place.state()).unwrap();
-        let options = format!("mode=0700,{options}");
-        let mounted =
-            Command::new("mount").args(["-t", "tmpfs", "-o", &options, "luzia-test"]).arg(place.state()).output();
+    fn new(test: &str, on: PathBuf, options: &str) -> Option<Self> {
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "luzia-test"]).arg(&on).output();
         if mounted.is_ok_and(|ran| ran.status.success()) {
-            return Some(Self { place });
+            return Some(Self(on));
         }
         skip(test, "the right to mount a tmpfs");
         None
@@ -26,7 +21,28 @@ impl Small {
 
     fn remount(&self, options: &str) {
         let options = format!("remount,{options}");
-        assert!(Command::new("mount").args(["-o", &options]).arg(self.place.state()).status().unwrap().success());
+        assert!(Command::new("mount").args(["-o", &options]).arg(&self.0).status().unwrap().success());
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// A place whose state directory is a small tmpfs.
+struct Small {
+    mounted: Mounted,
+    place: Place,
+}
+
+impl Small {
+    fn new(test: &str, options: &str) -> Option<Self> {
+        let place = Place::new();
+        std::fs::create_dir(place.state()).unwrap();
+        let mounted = Mounted::new(test, place.state(), &format!("mode=0700,{options}"))?;
+        Some(Self { mounted, place })
     }
 
     /// Fills what is left, but for some bytes.
@@ -53,12 +69,6 @@ impl Small {
         self.place.ok(&["dispatch"]);
         self.place.until_file("up");
         id
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.place.state()).status();
     }
 }
 
@@ -155,7 +165,7 @@ fn a_flood_of_tasks_fills_the_spool_and_what_was_accepted_still_runs() {
     check_refused(&refused);
     assert!(accepted.len() > 20, "{}", accepted.len());
     // What was accepted stays accepted: an operator makes room, and all of it runs, once.
-    small.remount("size=16m,nr_inodes=10000");
+    small.mounted.remount("size=16m,nr_inodes=10000");
     place.drain();
     let mut ran = crate::support::lines(&place.path("ran"));
     assert_eq!(ran, accepted, "in their order");
@@ -177,7 +187,7 @@ fn a_file_system_that_becomes_read_only_under_a_daemon_loses_nothing() {
         // The daemon has its own lock file open for writing: then the kernel refuses, and that is the answer.
         assert!(String::from_utf8_lossy(&became.stderr).contains("busy"), "{became:?}");
         daemon.kill();
-        small.remount("ro");
+        small.mounted.remount("ro");
         daemon = place.start(&["daemon", "--poll", "100ms"]);
     }
     check_read_only(&place.luzia(&["enqueue", "-u", "bob", "--", "true"]));
@@ -185,7 +195,7 @@ fn a_file_system_that_becomes_read_only_under_a_daemon_loses_nothing() {
     place.ok(&["list"]);
     std::thread::sleep(std::time::Duration::from_millis(600));
     assert!(!place.path("ran").exists());
-    small.remount("rw");
+    small.mounted.remount("rw");
     if daemon.is_over() {
         place.drain();
     }
@@ -205,12 +215,7 @@ fn whoever_waits_for_space_for_its_logs_can_be_cancelled_and_stopped() {
     let place = Place::new();
     let full = place.path("full");
     std::fs::create_dir(&full).unwrap();
-    let mount =
-        |options: &str| Command::new("mount").args(["-t", "tmpfs", "-o", options, "luzia-test"]).arg(&full).output();
-    if !mount("nr_inodes=1").is_ok_and(|ran| ran.status.success()) {
-        return skip(test, "the right to mount a tmpfs");
-    }
-    let _mounted = Mounted(full.clone());
+    let Some(mounted) = Mounted::new(test, full.clone(), "nr_inodes=1") else { return };
     place.configure(&serde_json::json!({ "projects": { "site": { "conductor_dir": full.join("c") } } }));
     let waits = |times: usize| {
         until(&format!("{times} have waited"), || {
@@ -229,19 +234,9 @@ fn whoever_waits_for_space_for_its_logs_can_be_cancelled_and_stopped() {
     signal(pid, Signal::TERM);
     assert_ne!(waits(3), pid, "another one has taken over");
     until("it has ended", || (!crate::support::lives(pid)).then_some(()));
-    let more = Command::new("mount").args(["-o", "remount,nr_inodes=1000"]).arg(&full).status();
-    assert!(more.unwrap().success());
+    mounted.remount("nr_inodes=1000");
     place.until_status(&second, "completed");
     let shown = place.show(&second);
     assert_eq!((shown["starts"].clone(), shown["attempt"].clone()), (1.into(), 1.into()), "{shown}");
     assert_eq!(place.events_named("dispatched").len(), 1);
-}
-
-/// A directory that something is mounted on.
-struct Mounted(std::path::PathBuf);
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
 }

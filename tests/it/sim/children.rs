@@ -9,7 +9,7 @@ use super::files::alarm;
 use super::turn::Ctx;
 use super::world::{State, Wait, World};
 use luzia::model::Identity;
-use luzia::os::{Child, Command, Exit, Signal, StartError, TreeMark, Woken};
+use luzia::os::{Child, Command, Exit, Signal, StartError, TreeMark, Woken, is_shortage};
 use std::io;
 use std::time::Duration;
 
@@ -38,7 +38,8 @@ pub fn start(ctx: &Ctx, command: &Command) -> Result<Box<dyn Child>, StartError>
             world.close(slot, file);
         }
     });
-    let (slot, identity) = started.map_err(StartError::Other)?;
+    let sort = |error| if is_shortage(&error) { StartError::Short(error) } else { StartError::Other(error) };
+    let (slot, identity) = started.map_err(sort)?;
     Ok(Box::new(Kid { ctx: ctx.clone(), slot, identity }))
 }
 

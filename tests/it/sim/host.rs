@@ -8,7 +8,7 @@ use super::turn::Ctx;
 use super::world::{Wait, World};
 use luzia::model::process::Probe;
 use luzia::model::{Identity, Timestamp};
-use luzia::os::{Child, Clock, Command, Handle, Processes, Signal, StartError, Streams, TreeMark, is_shortage};
+use luzia::os::{Child, Clock, Command, Handle, Processes, Signal, StartError, Streams, TreeMark};
 use std::fs::File;
 use std::io;
 use std::time::Duration;
@@ -170,19 +170,8 @@ impl Processes for Host {
         Ok(())
     }
 
-    fn start(
-        &self,
-        command: &Command,
-        _: Streams,
-        _: Option<File>,
-        may_try_again: &mut dyn FnMut(&io::Error) -> bool,
-    ) -> Result<Box<dyn Child>, StartError> {
-        loop {
-            match children::start(&self.ctx, command) {
-                Err(StartError::Other(error)) if is_shortage(&error) && may_try_again(&error) => {}
-                other => return other,
-            }
-        }
+    fn start(&self, command: &Command, _: &Streams, _: Option<File>) -> Result<Box<dyn Child>, StartError> {
+        children::start(&self.ctx, command)
     }
 
     fn start_here(&self, _: &[String], _: &[(String, String)], _: Option<File>) -> Result<Box<dyn Child>, StartError> {

@@ -61,13 +61,7 @@ fn task_of(wish: &Wish, id: u64) -> Task {
 
 fn app(env: &Env, slots_max: u32) -> App {
     let config = Config { slots_max, ..Config::default() };
-    App {
-        store: store(env),
-        settings: Settings::fixed(config),
-        same_place: Vec::new(),
-        inside: None,
-        recovering: Default::default(),
-    }
+    App::new(store(env), Settings::fixed(config))
 }
 
 fn enqueue(env: &Env, book: &Shared, wishes: &[Wish]) {

@@ -53,14 +53,7 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
         let id = store.reserve_ids(1).expect("an id");
         let task = Task { conductor_dir: "/s/conductor/_".into(), ..spool::task(id) };
         store.accept(&[task]).expect("it is accepted");
-        let app = App {
-            store,
-            settings: Settings::fixed(Config::default()),
-            same_place: Vec::new(),
-            inside: None,
-            recovering: Default::default(),
-        };
-        app.pass().expect("a pass");
+        App::new(store, Settings::fixed(Config::default())).pass().expect("a pass");
     });
     let report = sim.run();
     assert!(report.violations.is_empty(), "{report}");

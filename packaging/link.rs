@@ -1,35 +1,74 @@
-//! How the binary is linked on Linux with glibc, so that a start costs little more than /bin/true's: half of what a
-//! short command costs is the dynamic loader's work. No other target is touched, nor a build with `+crt-static`.
+//! How the binary is linked on Linux with glibc, so that a start costs less than /bin/true's: half of what a short command
+//! costs is the dynamic loader's work. Where the archive of the C library is installed (on Debian it comes with the
+//! headers, on Fedora as glibc-static), nothing is left to load; `LUZIA_LINK=dynamic` keeps the shared library. Builds
+//! for other systems, for another machine than the one that compiles, or with `+crt-static` are left as they are.
+//!
+//! A static program must not look accounts up through the C library, which would load modules of the name service switch
+//! that have to be of its own version: `src/os/real/passwd.rs` does without.
 
 #![allow(clippy::disallowed_methods, reason = "the bans are of the program's rooms; this runs while it is built")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The libraries of glibc that rustc names. Since 2.34 all but libm are parts of libc.
+const OF_GLIBC: [&str; 6] = ["c", "m", "dl", "pthread", "rt", "util"];
 
 fn main() {
     println!("cargo::rerun-if-changed=packaging/link.rs");
-    let cfg = |name: &str| std::env::var(format!("CARGO_CFG_{name}")).unwrap_or_default();
-    let is_static = cfg("TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
-    if cfg("TARGET_OS") != "linux" || cfg("TARGET_ENV") != "gnu" || is_static {
+    println!("cargo::rerun-if-env-changed=LUZIA_LINK");
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let may_be_static = match variable("LUZIA_LINK").as_str() {
+        "" => true,
+        "dynamic" => false,
+        other => return println!("cargo::error=LUZIA_LINK is {other:?}; it may be \"dynamic\", or not set"),
+    };
+    let is_static = variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
+    let is_glibc = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
+    if !is_glibc || is_static {
+        return;
+    }
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let is_native = variable("HOST") == variable("TARGET");
+    if is_native && may_be_static && link_statically(&out.join("static")).is_some() {
         return;
     }
     // A short command calls a tenth of the functions it imports; the others need no look-up (ld.so(8), LD_BIND_NOW).
     println!("cargo::rustc-link-arg-bins=-Wl,-z,lazy");
-    if std::env::var("HOST") == std::env::var("TARGET") {
-        link_unwinder();
+    if is_native {
+        // Without the archives nothing changes: the shared unwinder is one more library to load.
+        let _ = link_unwinder(&out.join("dynamic"));
     }
 }
 
-/// Takes the unwinder out of libgcc_eh.a instead of libgcc_s.so.1, which would be one more library to load. rustc names
-/// the shared one on the linker's command line; this folder is looked through first, and its file of that name says
-/// where the static one is (ld(1), "implicit linker scripts"). Without a static one nothing changes.
-fn link_unwinder() {
-    let Ok(out) = std::env::var("OUT_DIR") else { return };
-    let Some((unwinder, base)) = library("libgcc_eh.a").zip(library("libgcc.a")) else { return };
-    let script = format!("GROUP ( \"{unwinder}\" \"{base}\" )\n");
-    if std::fs::write(Path::new(&out).join("libgcc_s.so"), script).is_ok() {
-        println!("cargo::rustc-link-arg-bins=-L{out}");
+/// Takes everything out of archives. The program is still loaded at a random address.
+fn link_statically(dir: &Path) -> Option<()> {
+    library("rcrt1.o")?;
+    let [libc, unwinder, base] = ["libc.a", "libgcc_eh.a", "libgcc.a"].map(library);
+    let (libc, unwinder, base) = (libc?, unwinder?, base?);
+    for name in OF_GLIBC {
+        let archive = library(&format!("lib{name}.a"))?;
+        // They need each other.
+        put(dir, name, &[&archive, &libc, &unwinder, &base])?;
     }
+    link_unwinder(dir)?;
+    println!("cargo::rustc-link-arg-bins=-static-pie");
+    Some(())
+}
+
+/// Takes the unwinder out of libgcc_eh.a instead of libgcc_s.so.1.
+fn link_unwinder(dir: &Path) -> Option<()> {
+    put(dir, "gcc_s", &[&library("libgcc_eh.a")?, &library("libgcc.a")?])?;
+    println!("cargo::rustc-link-arg-bins=-L{}", dir.display());
+    Some(())
+}
+
+/// rustc names shared libraries on the linker's command line. This folder is looked through first, and a file with the
+/// name of such a library says what is taken in its stead (ld(1), "implicit linker scripts").
+fn put(dir: &Path, name: &str, archives: &[&str]) -> Option<()> {
+    let quoted: Vec<String> = archives.iter().map(|archive| format!("\"{archive}\"")).collect();
+    std::fs::create_dir_all(dir).ok()?;
+    std::fs::write(dir.join(format!("lib{name}.so")), format!("GROUP ( {} )\n", quoted.join(" "))).ok()
 }
 
 /// The full path of one of the C compiler's own libraries.

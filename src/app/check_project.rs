@@ -37,7 +37,7 @@ impl App {
             return if settings.is_some() { Ok(Vec::new()) } else { Err(self.no_project(project)) };
         };
         let run_as = settings.and_then(|settings| settings.run_as.as_deref());
-        let run_as = run_as.and_then(|name| self.store.account_id(name));
+        let run_as = run_as.map(|name| self.account_id(name)).transpose()?.flatten();
         let mut checked = Vec::new();
         let mut claims = conductor.claims()?;
         claims.extend(self.claims_in_done(&conductor, user.as_ref())?.into_iter().map(Ok));

@@ -236,12 +236,20 @@ impl App {
     fn check_account(&self, run_as: Option<&str>) -> Result<(), AppError> {
         let Some(name) = run_as else { return Ok(()) };
         let wrong = |why: String| AppError::new(super::Kind::Config, "RUN_AS", why);
-        match self.store.account_id(name) {
+        match self.account_id(name)? {
             None => Err(wrong(format!("there is no account \"{name}\" to run as"))),
             Some(0) if !self.config().allow_root => Err(wrong("a task may not run as root".to_owned())
                 .hint("\"allow_root\": true in the configuration permits it")),
             Some(_) => Ok(()),
         }
+    }
+
+    /// The number of the account of a project.
+    pub(super) fn account_id(&self, name: &str) -> Result<Option<u32>, AppError> {
+        self.store.account_id(name).map_err(|error| {
+            let why = format!("the account \"{name}\" cannot be looked up: {error}");
+            AppError::new(super::Kind::Config, "RUN_AS", why).hint("`getent passwd` must answer for it")
+        })
     }
 
     fn inside_project(&self, new: &NewTask) -> Option<&str> {

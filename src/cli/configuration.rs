@@ -45,7 +45,7 @@ impl Stamp {
 /// Reads the configuration that applies.
 pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
     let mut seen = Vec::new();
-    for place in places(globals, statedir::home_config().as_deref())? {
+    for place in places(globals, statedir::home_config(super::HOME).as_deref())? {
         let Some((bytes, stamp)) = read_config(&place.path)? else {
             if place.must_exist {
                 let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);

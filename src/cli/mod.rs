@@ -208,13 +208,16 @@ fn variable(name: &str) -> Result<Option<String>, AppError> {
     }
 }
 
+/// Where the home of the caller is looked for.
+const HOME: statedir::Home = statedir::Home { variable: term::env, of_account: real::account_home };
+
 fn inputs(globals: &Globals) -> Result<Inputs, AppError> {
     Ok(Inputs {
         flag: globals.state_dir.clone(),
         luzia_state_dir: variable("LUZIA_STATE_DIR")?,
         state_directory: variable("STATE_DIRECTORY")?,
         var_lib_exists: matches!(RealFiles::open_at(statedir::SYSTEM_STATE, false), Ok(Some(_)) | Err(_)),
-        home_state: statedir::home_state(),
+        home_state: statedir::home_state(HOME),
         cwd: term::working_directory().ok(),
     })
 }

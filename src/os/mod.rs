@@ -314,8 +314,8 @@ pub trait Processes: Send + Sync {
     fn uid(&self) -> u32;
     /// The name of an account.
     fn account_name(&self, uid: u32) -> Option<String>;
-    /// The number of an account.
-    fn account_id(&self, name: &str) -> Option<u32>;
+    /// The number of an account, where there is one of that name; an error where that cannot be told.
+    fn account_id(&self, name: &str) -> io::Result<Option<u32>>;
     /// The name of this host.
     fn host(&self) -> String;
     /// The inode of this process's pid namespace.

@@ -50,8 +50,8 @@ impl Store {
         self.procs.account_name(uid)
     }
 
-    /// The number of an account.
-    pub fn account_id(&self, name: &str) -> Option<u32> {
+    /// The number of an account, where there is one of that name; an error where that cannot be told.
+    pub fn account_id(&self, name: &str) -> std::io::Result<Option<u32>> {
         self.procs.account_id(name)
     }
 

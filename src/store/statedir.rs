@@ -1,12 +1,14 @@
 //! Where state and configuration live (contract, section 3), decided from what the caller has looked up.
 //!
-//! Touches no file. [`home_state`] and [`home_config`] are the only places that use the crate `directories`, and they
-//! read the environment; everything else is a function of its arguments.
+//! Touches no file. [`home_state`] and [`home_config`] are the only places that use the crate `directories`, which reads
+//! the environment; everything else is a function of its arguments.
 //!
 //! Two state directories are two queues without exclusion between them, so nothing here falls back silently: a place
 //! that was named but cannot be meant is an error, and `/var/lib/luzia` counts once it exists, usable or not.
 
-use std::path::Path;
+use directories::BaseDirs;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// The state directory of the whole host.
 pub const SYSTEM_STATE: &str = "/var/lib/luzia";
@@ -141,17 +143,36 @@ pub fn config_candidates(
     Ok(places.map(|(path, rule)| ConfigPlace { path: path.to_owned(), rule, must_exist: false }).collect())
 }
 
+/// What the caller knows of its home.
+#[derive(Clone, Copy)]
+pub struct Home {
+    /// A variable of the environment.
+    pub variable: fn(&str) -> Option<OsString>,
+    /// What the entry of the account says.
+    pub of_account: fn() -> Option<PathBuf>,
+}
+
+impl Home {
+    /// The crate `directories` asks the C library for the account where `HOME` is not set, which a static program must
+    /// not do (`os::real::passwd`), and knows no XDG directory then.
+    fn dir(self, xdg: &str, default: &str, by_crate: fn(&BaseDirs) -> Option<&Path>) -> Option<PathBuf> {
+        if (self.variable)("HOME").is_some_and(|home| !home.is_empty()) {
+            return by_crate(&BaseDirs::new()?).map(Path::to_owned);
+        }
+        let named = (self.variable)(xdg).map(PathBuf::from).filter(|dir| dir.is_absolute());
+        named.or_else(|| Some((self.of_account)()?.join(default)))
+    }
+}
+
 /// `$XDG_STATE_HOME/luzia`, or its default below the home of the caller. A relative `XDG_STATE_HOME` is ignored, as the
 /// XDG specification asks; `None` when there is no home, or its path is relative or not UTF-8.
-pub fn home_state() -> Option<String> {
-    let dirs = directories::BaseDirs::new()?;
-    below(dirs.state_dir()?, "luzia")
+pub fn home_state(home: Home) -> Option<String> {
+    below(&home.dir("XDG_STATE_HOME", ".local/state", BaseDirs::state_dir)?, "luzia")
 }
 
 /// `$XDG_CONFIG_HOME/luzia/config.json`, by the same rules as [`home_state`].
-pub fn home_config() -> Option<String> {
-    let dirs = directories::BaseDirs::new()?;
-    below(dirs.config_dir(), "luzia/config.json")
+pub fn home_config(home: Home) -> Option<String> {
+    below(&home.dir("XDG_CONFIG_HOME", ".config", |dirs| Some(dirs.config_dir()))?, "luzia/config.json")
 }
 
 /// What each rule that applies leads to, first rule first.
@@ -353,13 +374,37 @@ mod tests {
         assert_eq!(below(Path::new("/h/s"), "luzia"), some("/h/s/luzia"));
     }
 
+    fn without(variable: fn(&str) -> Option<OsString>, home: fn() -> Option<PathBuf>) -> Home {
+        Home { variable, of_account: home }
+    }
+
     #[test]
-    fn the_home_of_this_test_leads_to_absolute_paths_of_luzia() {
-        for (path, end) in [(home_state(), "/luzia"), (home_config(), "/luzia/config.json")] {
-            if let Some(path) = path {
-                assert!(path.starts_with('/') && path.ends_with(end), "{path}");
-            }
+    fn without_a_variable_the_home_of_the_account_counts_and_is_asked_for_only_then() {
+        let account = || Some(PathBuf::from("/home/a"));
+        let bare = without(|_| None, account);
+        assert_eq!(home_state(bare), some("/home/a/.local/state/luzia"));
+        assert_eq!(home_config(bare), some("/home/a/.config/luzia/config.json"));
+        let empty = without(|name| (name == "HOME").then(OsString::new), account);
+        assert_eq!(home_state(empty), some("/home/a/.local/state/luzia"));
+        let relative = without(|name| (name != "HOME").then(|| "xdg".into()), account);
+        assert_eq!(home_config(relative), some("/home/a/.config/luzia/config.json"));
+        let xdg = without(|name| (name != "HOME").then(|| "/xdg".into()), || panic!("the account was asked for"));
+        assert_eq!(home_state(xdg), some("/xdg/luzia"));
+        assert_eq!(home_config(xdg), some("/xdg/luzia/config.json"));
+        for lost in [|| None, || Some(PathBuf::from("home")), || Some(PathBuf::new())] {
+            assert_eq!(home_state(without(|_| None, lost)), None);
+            assert_eq!(home_config(without(|_| None, lost)), None);
         }
+    }
+
+    #[test]
+    fn with_a_home_the_crate_answers() {
+        // What HOME is in this test is of no matter: the crate reads it itself.
+        let known =
+            without(|name| (name == "HOME").then(|| "/elsewhere".into()), || panic!("the account was asked for"));
+        let Some(dirs) = BaseDirs::new() else { return };
+        assert_eq!(home_config(known), below(dirs.config_dir(), "luzia/config.json"));
+        assert_eq!(home_state(known), dirs.state_dir().and_then(|dir| below(dir, "luzia")));
     }
 
     proptest! {

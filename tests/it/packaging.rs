@@ -1,5 +1,6 @@
 //! What is packaged can be used as it is (S3.45).
 
+use crate::support::{LUZIA, is_static, skip};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -130,4 +131,14 @@ fn collect(folder: &std::path::Path, names: &mut std::collections::BTreeSet<Stri
             names.extend(inner.keys().chain(deeper).cloned());
         }
     }
+}
+
+#[test]
+fn the_binary_is_linked_statically_where_the_archive_of_the_c_library_is() {
+    let name = "the_binary_is_linked_statically_where_the_archive_of_the_c_library_is";
+    let found = Command::new("cc").arg("-print-file-name=libc.a").output().unwrap();
+    if !found.stdout.starts_with(b"/") || std::env::var_os("LUZIA_LINK").is_some() {
+        return skip(name, "the C library's archive, and no LUZIA_LINK");
+    }
+    assert!(!is_static("/bin/sh") && is_static(LUZIA));
 }

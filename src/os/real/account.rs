@@ -1,18 +1,17 @@
 //! Accounts: names of uids, and the trampoline that takes an account on before it becomes the command of a task.
 //! Which account a task may have is decided elsewhere.
 
+use super::passwd::{self, Account};
 use super::program::{find, start_error};
 use super::signals;
 use crate::os::StartError;
-use nix::unistd::{
-    Gid, Uid, User, execve, getgrouplist, getgroups, getresgid, getresuid, initgroups, setresgid, setresuid,
-};
+use nix::unistd::{Gid, Uid, execve, getgroups, getresgid, getresuid, getuid, setgroups, setresgid, setresuid};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Names to the trampoline the descriptor on which the environment of the task lies.
 pub(super) const ENVIRONMENT_FD: &str = "LUZIA_EXEC_ENVIRONMENT_FD";
@@ -31,14 +30,18 @@ pub enum RootAccount {
 
 /// The name of an account.
 pub fn account_name(uid: u32) -> Option<String> {
-    let user = User::from_uid(Uid::from_raw(uid)).ok().flatten()?;
-    Some(user.name)
+    Some(passwd::host().with_uid(uid).ok()??.name)
 }
 
 /// The uid of an account.
-pub fn account_id(name: &str) -> Option<u32> {
-    let user = User::from_name(name).ok().flatten()?;
-    Some(user.uid.as_raw())
+pub(super) fn account_id(name: &str) -> io::Result<Option<u32>> {
+    Ok(passwd::host().with_name(name)?.map(|account| account.uid))
+}
+
+/// The home of the account that called this program, when it has one.
+pub fn account_home() -> Option<PathBuf> {
+    let account = passwd::host().with_uid(getuid().as_raw()).ok()??;
+    Some(account.home)
 }
 
 /// The hidden verb `exec-task`: becomes an account for good (groups, gid, uid, verified, no new privileges) and then
@@ -55,9 +58,10 @@ pub fn exec_task(user: &str, argv: &[String], root: RootAccount) -> StartError {
 }
 
 fn take_on(user: &str, root: RootAccount) -> io::Result<Vec<CString>> {
-    let account = User::from_name(user)?
+    let account = passwd::host()
+        .with_name(user)?
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no account {user:?}")))?;
-    if account.uid.is_root() && root == RootAccount::Refused {
+    if account.uid == 0 && root == RootAccount::Refused {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{user:?} is the account of root")));
     }
     // Read before the account changes, because the new one may not open what the old one did.
@@ -71,13 +75,14 @@ fn take_on(user: &str, root: RootAccount) -> io::Result<Vec<CString>> {
 
 /// Groups first, uid last: each step needs the privilege that the last one gives up. What the kernel says afterwards
 /// counts, not what the calls returned.
-fn drop_privileges(account: &User) -> io::Result<()> {
-    let (uid, gid, root) = (account.uid, account.gid, Uid::from_raw(0));
+fn drop_privileges(account: &Account) -> io::Result<()> {
+    let (uid, gid, root) = (Uid::from_raw(account.uid), Gid::from_raw(account.gid), Uid::from_raw(0));
     let mut has_groups = true;
     if Uid::effective().is_root() {
-        let name = CString::new(account.name.as_str())?;
-        initgroups(&name, gid)?;
-        has_groups = sorted(getgroups()?) == sorted(getgrouplist(&name, gid)?);
+        let groups = passwd::host().groups_of(account)?;
+        setgroups(&groups.iter().copied().map(Gid::from_raw).collect::<Vec<Gid>>())?;
+        let taken = getgroups()?.into_iter().map(Gid::as_raw);
+        has_groups = taken.collect::<BTreeSet<u32>>() == groups.into_iter().collect();
         setresgid(gid, gid, gid)?;
         setresuid(uid, uid, uid)?;
     }
@@ -90,10 +95,6 @@ fn drop_privileges(account: &User) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
     Ok(rustix::thread::set_no_new_privs(true)?)
-}
-
-fn sorted(groups: Vec<Gid>) -> BTreeSet<u32> {
-    groups.into_iter().map(Gid::as_raw).collect()
 }
 
 fn become_command(argv: &[String], env: &[CString]) -> Result<Infallible, StartError> {

@@ -3,7 +3,7 @@
 use super::procfs;
 use crate::model::Timestamp;
 use crate::os::Clock;
-use rustix::time::{ClockId, clock_gettime};
+use nix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// The clocks of this host.
@@ -16,9 +16,9 @@ impl Clock for RealClock {
     }
 
     fn boot_ms(&self) -> u64 {
-        let time = clock_gettime(ClockId::Boottime);
-        let whole = u64::try_from(time.tv_sec).unwrap_or(0).saturating_mul(1000);
-        whole.saturating_add(u64::try_from(time.tv_nsec / 1_000_000).unwrap_or(0))
+        // By the C library, which reads it without a system call, linked statically too. It fails before Linux 2.6.39.
+        let time = clock_gettime(ClockId::CLOCK_BOOTTIME).map(Duration::from).unwrap_or_default();
+        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
     }
 
     fn boot_id(&self) -> String {

@@ -17,6 +17,7 @@ mod handle;
 mod launch;
 #[cfg(feature = "mutants")]
 pub(crate) mod mutant;
+mod passwd;
 mod process;
 mod procfs;
 mod program;
@@ -28,7 +29,7 @@ mod upgrade;
 mod waiting;
 mod watch;
 
-pub use account::{RootAccount, account_name, exec_task};
+pub use account::{RootAccount, account_home, account_name, exec_task};
 pub use clock::RealClock;
 pub use files::RealFiles;
 pub use launch::output;

@@ -37,7 +37,7 @@ impl Processes for RealProcesses {
         super::account::account_name(uid)
     }
 
-    fn account_id(&self, name: &str) -> Option<u32> {
+    fn account_id(&self, name: &str) -> io::Result<Option<u32>> {
         super::account::account_id(name)
     }
 

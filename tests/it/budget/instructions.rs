@@ -3,7 +3,7 @@
 //! count may be off by a tenth. The kernel's work is not in it; that is what the system calls are counted for.
 
 use super::{ENQUEUE, budget_of, deep};
-use crate::support::{Place, skip};
+use crate::support::{LUZIA, Place, is_static, skip};
 use std::process::Command;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/budget/instructions.txt");
@@ -40,6 +40,12 @@ fn has_valgrind(test: &str) -> bool {
 fn the_hot_verbs_execute_what_the_budget_says() {
     if !has_valgrind("the_hot_verbs_execute_what_the_budget_says") {
         return;
+    }
+    if !is_static(LUZIA) {
+        return skip(
+            "the_hot_verbs_execute_what_the_budget_says",
+            "a static binary: the loader's work is not budgeted",
+        );
     }
     let place = Place::new();
     place.ok(&["lock", "-u", "bob", "--", "true"]);

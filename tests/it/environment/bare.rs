@@ -1,5 +1,6 @@
 //! An environment with little or nothing in it.
 
+use crate::harness::strace;
 use crate::support::Place;
 
 fn bare(place: &Place, script: &str) -> crate::support::Ran {
@@ -55,4 +56,24 @@ fn cron_and_closed_streams_and_no_terminal_run_a_whole_day_of_work() {
     call("acquire I --task t1", ">/dev/full").coded(74);
     call("cleanup-stale", ">/dev/full 2>/dev/full").coded(74);
     call("lock -u x -n -- sh -c \"exit 7\"", "<&- >&- 2>&-").coded(7);
+}
+
+#[test]
+fn no_lookup_of_an_account_goes_through_the_c_library() {
+    let name = "no_lookup_of_an_account_goes_through_the_c_library";
+    if !strace::is_available() {
+        return crate::support::skip(name, "strace(1) and the right to trace");
+    }
+    let place = Place::new();
+    // No home, no user, an account for the record: in its own process luzia reads the file and nothing else.
+    for verb in ["enqueue -- true", "cancel 1", "status", "doctor"] {
+        let strace = "strace -qq -e trace=open,openat,openat2,connect -o $PLACE/trace";
+        let call = format!("exec env -i PATH=/usr/bin:/bin LUZIA_STATE_DIR=$PLACE/state {strace} \"$LUZIA\" {verb}");
+        bare(&place, &call);
+        let trace = std::fs::read_to_string(place.path("trace")).unwrap();
+        assert!(trace.contains("/etc/passwd"), "{verb}: {trace}");
+        for module in ["nsswitch", "libnss", "nscd", "userdb"] {
+            assert!(!trace.contains(module), "{verb}: {trace}");
+        }
+    }
 }

@@ -54,3 +54,17 @@ pub fn signal(pid: u32, signal: rustix::process::Signal) {
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
+
+/// Whether a program asks for no loader: PT_INTERP of elf(5), in the form of 64 bits.
+pub fn is_static(program: &str) -> bool {
+    const PT_INTERP: usize = 3;
+    let program = std::fs::read(program).unwrap();
+    let number = |at: usize, size: usize| {
+        let bytes = program[at..at + size].iter().rev();
+        bytes.fold(0, |sum, byte| (sum << 8) | usize::from(*byte))
+    };
+    assert_eq!(program[..6], *b"\x7fELF\x02\x01", "a little-endian program of 64 bits");
+    let (table, size, count) = (number(0x20, 8), number(0x36, 2), number(0x38, 2));
+    assert!(count > 1);
+    (0..count).all(|at| number(table + at * size, 4) != PT_INTERP)
+}

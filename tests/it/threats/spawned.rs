@@ -176,6 +176,33 @@ fn run_as_gives_up_every_right_for_good() {
     }
 }
 
+/// Runs a script in a mount namespace of its own, where getent(1) is what `getent` says.
+fn with_getent(place: &Place, getent: &str, script: &str) -> crate::support::Ran {
+    std::fs::write(place.path("getent"), getent).unwrap();
+    let mount = "mount --bind \"$PLACE/getent\" /usr/bin/getent";
+    place.spawn(&mut place.shell(&format!("exec unshare --mount sh -ec '{mount}; {script}'"))).end()
+}
+
+#[test]
+fn run_as_takes_an_account_and_its_groups_from_getent_where_the_files_do_not_have_it() {
+    let name = "run_as_takes_an_account_and_its_groups_from_getent_where_the_files_do_not_have_it";
+    if !is_root() || !std::path::Path::new("/usr/bin/getent").exists() {
+        return skip(name, "root, getent(1) and the right to mount");
+    }
+    let place = Place::configured(&json!({ "projects": { "p": { "user": "a", "run_as": "luzia-eve" } } }));
+    let getent = "#!/bin/sh\ncase \"$*\" in\n'passwd luzia-eve') echo luzia-eve:x:20000:20001::/:/bin/sh;;\n\
+                  'initgroups luzia-eve') echo luzia-eve 20002 20003;;\n*) exit 2;;\nesac\n";
+    let script = "chmod 755 /usr/bin/getent; exec \"$LUZIA\" run -p p --cwd / -- sh -c \"id -u; id -G\"";
+    assert_eq!(with_getent(&place, getent, script).coded(0).out, "20000\n20001 20002 20003\n");
+
+    let refused = with_getent(&place, "not a program", "exec \"$LUZIA\" enqueue -p p -- true").coded(78);
+    assert!(refused.err.contains("cannot be looked up: /usr/bin/getent"), "{}", refused.err);
+    let absent =
+        with_getent(&place, "#!/bin/sh\nexit 2", "chmod 755 /usr/bin/getent; exec \"$LUZIA\" enqueue -p p -- true");
+    assert!(absent.coded(78).err.contains("there is no account"));
+    assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), 0);
+}
+
 #[test]
 fn run_as_root_or_an_unknown_account_is_refused() {
     let place =

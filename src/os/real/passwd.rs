@@ -1,0 +1,268 @@
+//! What is known of accounts: `/etc/passwd` and `/etc/group`, and for those that stand elsewhere (LDAP, systemd-userdbd)
+//! what getent(1) says.
+//!
+//! The C library is not asked. For other sources than files it loads modules of its own version, and in a program that
+//! is linked statically it loads them beside itself: after an upgrade of the host they do not fit (nss(5), getpwnam(3)).
+
+use super::launch::fork_and_exec;
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where accounts stand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sources<'a> {
+    passwd: &'a Path,
+    group: &'a Path,
+    /// The first of these that exists is asked for what the files do not hold. Not looked for in `PATH`, since root may
+    /// be about to become the account of a task.
+    getent: &'a [&'a str],
+}
+
+/// Those of this host. NixOS has its programs elsewhere.
+pub(super) fn host() -> Sources<'static> {
+    Sources {
+        passwd: Path::new("/etc/passwd"),
+        group: Path::new("/etc/group"),
+        getent: &["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"],
+    }
+}
+
+/// An entry of passwd(5).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Account {
+    pub(super) name: String,
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+    pub(super) home: PathBuf,
+}
+
+impl Sources<'_> {
+    pub(super) fn with_uid(&self, uid: u32) -> io::Result<Option<Account>> {
+        self.account(&uid.to_string(), |account| account.uid == uid)
+    }
+
+    pub(super) fn with_name(&self, name: &str) -> io::Result<Option<Account>> {
+        self.account(name, |account| account.name == name)
+    }
+
+    /// The groups of an account, its own first: what getgrouplist(3) gives.
+    pub(super) fn groups_of(&self, account: &Account) -> io::Result<Vec<u32>> {
+        let mut groups = vec![account.gid];
+        // Which groups an account of the files is in may be written elsewhere (nsswitch.conf(5), "initgroups").
+        let told = self.ask("initgroups", &account.name)?;
+        groups.extend(match told.as_deref().and_then(|text| numbers_after(text, &account.name)) {
+            Some(told) => told,
+            None => groups_with(&read(self.group)?, &account.name),
+        });
+        let mut seen = std::collections::BTreeSet::new();
+        groups.retain(|group| seen.insert(*group));
+        Ok(groups)
+    }
+
+    fn account(&self, key: &str, is_it: impl Fn(&Account) -> bool) -> io::Result<Option<Account>> {
+        let find = |text: &[u8]| text.split(|byte| *byte == b'\n').filter_map(entry).find(&is_it);
+        if let Some(account) = find(&read(self.passwd)?) {
+            return Ok(Some(account));
+        }
+        // Its answer is looked at like the file: it takes digits for a uid, whatever was meant.
+        Ok(self.ask("passwd", key)?.as_deref().and_then(find))
+    }
+
+    /// What getent(1) says; nothing where it is not installed, or knows neither the key nor the database.
+    fn ask(&self, database: &str, key: &str) -> io::Result<Option<Vec<u8>>> {
+        const UNKNOWN_DATABASE: i32 = 1;
+        const NOT_FOUND: i32 = 2;
+        let Some(program) = self.getent.iter().find(|path| Path::new(path).exists()) else { return Ok(None) };
+        // No account is called so, and it would be read as an option.
+        if key.starts_with('-') {
+            return Ok(None);
+        }
+        let mut command = Command::new(program);
+        fork_and_exec(&mut command);
+        command.args([database, key]).env_clear().stdin(Stdio::null()).stderr(Stdio::null());
+        let done = command.output().map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
+        match done.status.code() {
+            Some(0) => Ok(Some(done.stdout)),
+            Some(UNKNOWN_DATABASE | NOT_FOUND) => Ok(None),
+            _ => Err(io::Error::other(format!("{program} {database} {key:?} failed: {}", done.status))),
+        }
+    }
+}
+
+/// A file that is not there has no entries.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match std::fs::File::open(path) {
+        Ok(mut file) => file.read_to_end(&mut bytes).map(|_| bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(bytes),
+        Err(error) => Err(error),
+    }
+}
+
+/// `name:password:uid:gid:comment:home:shell`. Lines of another form are none, among them those by which old hosts
+/// include others (`+`, `-`).
+fn entry(line: &[u8]) -> Option<Account> {
+    let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
+    let [name, _, uid, gid, _, home, ..] = fields[..] else { return None };
+    let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty() && !name.starts_with(['+', '-', '#']))?;
+    let home = PathBuf::from(OsString::from_vec(home.to_vec()));
+    Some(Account { name: name.to_owned(), uid: number(uid)?, gid: number(gid)?, home })
+}
+
+/// The groups of group(5), `name:password:gid:members`, that list an account.
+fn groups_with(text: &[u8], account: &str) -> Vec<u32> {
+    let gid = |line: &[u8]| {
+        let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
+        let [name, _, gid, members] = fields[..] else { return None };
+        let is_entry = !name.is_empty() && !matches!(name[0], b'+' | b'-' | b'#');
+        let is_member = members.split(|byte| *byte == b',').any(|member| member.trim_ascii() == account.as_bytes());
+        (is_entry && is_member).then(|| number(gid)).flatten()
+    };
+    text.split(|byte| *byte == b'\n').filter_map(gid).collect()
+}
+
+/// `name gid gid ...`, with blanks between them.
+fn numbers_after(text: &[u8], name: &str) -> Option<Vec<u32>> {
+    let text = std::str::from_utf8(text).ok()?;
+    let rest = text.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n']))?;
+    rest.split_ascii_whitespace().try_fold(Vec::new(), |mut numbers, word| {
+        numbers.push(number(word.as_bytes())?);
+        Some(numbers)
+    })
+}
+
+/// A uid or gid: digits, and not the number that stands for none (`chown(2)`).
+fn number(bytes: &[u8]) -> Option<u32> {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
+    text.parse().ok().filter(|number| *number != u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\n+@admins::::::\n-mallory:x:1:1::/:\nshort:x:7:7\n\
+                          big:x:4294967295:5::/:\nword:x:+8:8::/:\nann:x:1000:1000:Ann,,,:/home/ann:/bin/sh\n\
+                          second:x:1000:1001::/home/second:/bin/sh";
+    const GROUP: &str = "adm:x:4:syslog,ann\nann:x:1000:\nusers:x:100:bob,annabel\ndocker:x:999: ann\n\
+                         +wheel:x:10:ann\nbad:x:y:ann\nagain:x:4:ann\n";
+
+    /// Files with these entries, and getent as a script whose text this is.
+    fn on_a_host<T>(getent: Option<&str>, test: impl FnOnce(Sources) -> io::Result<T>) -> io::Result<T> {
+        let dir = tempfile::tempdir()?;
+        let [passwd, group, program] = ["passwd", "group", "getent"].map(|name| dir.path().join(name));
+        std::fs::write(&passwd, PASSWD)?;
+        std::fs::write(&group, GROUP)?;
+        if let Some(text) = getent {
+            // By a process of its own: what is open for writing here, a start in another thread would hand on for an
+            // instant, and the kernel executes no such file.
+            let mut made = Command::new("sh");
+            made.args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\""]).arg(&program).arg(text);
+            assert!(made.status()?.success());
+        }
+        let program = program.to_str().ok_or(io::ErrorKind::InvalidInput)?;
+        test(Sources { passwd: &passwd, group: &group, getent: &["/no/such/getent", program] })
+    }
+
+    fn ann() -> Account {
+        Account { name: "ann".to_owned(), uid: 1000, gid: 1000, home: PathBuf::from("/home/ann") }
+    }
+
+    #[test]
+    fn an_account_of_the_file_is_found_without_asking() -> io::Result<()> {
+        on_a_host(Some("kill -9 $$"), |host| {
+            assert_eq!(host.with_name("ann")?, Some(ann()));
+            assert_eq!(host.with_uid(1000)?, Some(ann()), "the first of two with one uid");
+            assert_eq!(host.with_uid(0)?.map(|account| account.name).as_deref(), Some("root"));
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn what_is_no_entry_is_no_account() -> io::Result<()> {
+        on_a_host(None, |host| {
+            for name in ["", "+@admins", "-mallory", "mallory", "short", "big", "word", "an", "annabel", "Ann,,,"] {
+                assert_eq!(host.with_name(name)?, None, "{name}");
+            }
+            for uid in [1, 7, 8, u32::MAX] {
+                assert_eq!(host.with_uid(uid)?, None, "{uid}");
+            }
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn an_account_that_stands_elsewhere_is_asked_for() -> io::Result<()> {
+        let script = "test \"$#-$1-$3$4\" = 2-passwd- || exit 99; test \"$2\" = eve -o \"$2\" = 2000 || exit 2\n\
+                      echo 'eve:*:2000:2000:Eve:/net/eve:/bin/sh'";
+        let home = PathBuf::from("/net/eve");
+        let eve = Account { name: "eve".to_owned(), uid: 2000, gid: 2000, home };
+        on_a_host(Some(script), |host| {
+            assert_eq!(host.with_name("eve")?, Some(eve.clone()));
+            assert_eq!(host.with_uid(2000)?, Some(eve));
+            // getent(1) takes digits for a uid.
+            assert_eq!(host.with_name("2000")?, None);
+            assert_eq!(host.with_name("zoe")?, None);
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn what_getent_was_not_asked_for_is_not_believed_and_options_are_not_handed_to_it() -> io::Result<()> {
+        on_a_host(Some("echo 'eve:*:2000:2000:Eve:/net/eve:/bin/sh'"), |host| {
+            assert_eq!(host.with_name("mallory")?, None);
+            assert_eq!(host.with_uid(2001)?, None);
+            Ok(())
+        })?;
+        on_a_host(Some("echo \"$2:*:2000:2000::/:\""), |host| {
+            assert_eq!(host.with_name("--help")?, None);
+            assert_eq!(host.with_name("")?, None);
+            assert!(host.with_name("mallory")?.is_some());
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn a_getent_that_fails_is_an_error_and_not_an_absent_account() -> io::Result<()> {
+        for failing in ["exit 3", "kill -9 $$"] {
+            on_a_host(Some(failing), |host| {
+                assert!(host.with_name("eve").is_err(), "{failing}");
+                assert!(host.groups_of(&ann()).is_err(), "{failing}");
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn groups_come_from_getent_or_from_the_file_and_the_own_one_is_among_them() -> io::Result<()> {
+        let groups = |getent| on_a_host(getent, |host| host.groups_of(&ann()));
+        assert_eq!(groups(None)?, [1000, 4, 999]);
+        for not_told in ["exit 1", "echo ann7 50", "echo ann 50 x", "echo"] {
+            assert_eq!(groups(Some(not_told))?, [1000, 4, 999], "{not_told}");
+        }
+        let told = "test \"$*\" = 'initgroups ann' || exit 99; echo 'ann                   50 1000 60 50'";
+        assert_eq!(groups(Some(told))?, [1000, 50, 60]);
+        assert_eq!(groups(Some("echo ann"))?, [1000]);
+        Ok(())
+    }
+
+    #[test]
+    fn the_accounts_of_this_host_have_the_groups_that_the_c_library_says() -> io::Result<()> {
+        let text = read(host().passwd)?;
+        for account in text.split(|byte| *byte == b'\n').filter_map(entry) {
+            let name = std::ffi::CString::new(account.name.as_str())?;
+            let known = nix::unistd::getgrouplist(&name, nix::unistd::Gid::from_raw(account.gid))?;
+            let mut known: Vec<u32> = known.into_iter().map(nix::unistd::Gid::as_raw).collect();
+            let mut found = host().groups_of(&account)?;
+            known.sort_unstable();
+            known.dedup();
+            found.sort_unstable();
+            assert_eq!(found, known, "{account:?}");
+        }
+        Ok(())
+    }
+}

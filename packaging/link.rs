@@ -1,7 +1,7 @@
-//! How the binary is linked on Linux with glibc, so that a start costs less than /bin/true's: half of what a short command
-//! costs is the dynamic loader's work. Where the archive of the C library is installed (on Debian it comes with the
-//! headers, on Fedora as glibc-static), nothing is left to load; `LUZIA_LINK=dynamic` keeps the shared library. Builds
-//! for other systems, for another machine than the one that compiles, or with `+crt-static` are left as they are.
+//! How the binary is linked on Linux with glibc. Where the archive of the C library is installed (on Debian it comes with
+//! the headers, on Fedora as glibc-static), the binary has nothing to load, and a short command takes a quarter less time;
+//! `LUZIA_LINK=dynamic` keeps the shared library. Builds for other systems, for another machine than the one that
+//! compiles, or with `+crt-static` are left as they are. The tests read what was chosen in `LUZIA_LINKED`.
 //!
 //! A static program must not look accounts up through the C library, which would load modules of the name service switch
 //! that have to be of its own version: `src/os/real/passwd.rs` does without.
@@ -13,54 +13,85 @@ use std::process::Command;
 
 /// The libraries of glibc that rustc names. Since 2.34 all but libm are parts of libc.
 const OF_GLIBC: [&str; 6] = ["c", "m", "dl", "pthread", "rt", "util"];
+/// What is linked and run before the choice is made: it allocates, unwinds and starts a thread.
+const TRIAL: &str = "fn main() { let name = std::env::args().next().unwrap(); \
+                     std::process::exit(i32::from(std::thread::spawn(move || name.len()).join().unwrap() == 0)) }";
 
 fn main() {
     println!("cargo::rerun-if-changed=packaging/link.rs");
-    println!("cargo::rerun-if-env-changed=LUZIA_LINK");
-    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    for name in ["LUZIA_LINK", "PATH", "RUSTC_LINKER"] {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
     let may_be_static = match variable("LUZIA_LINK").as_str() {
         "" => true,
         "dynamic" => false,
         other => return println!("cargo::error=LUZIA_LINK is {other:?}; it may be \"dynamic\", or not set"),
     };
-    let is_static = variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
-    let is_glibc = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
-    if !is_glibc || is_static {
-        return;
+    let is_asked_for = variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
+    let chosen = if may_be_static && !is_asked_for { statically() } else { None };
+    let (linked, arguments) = match chosen {
+        _ if is_asked_for => ("static", Vec::new()),
+        Some(arguments) => ("static", arguments),
+        None => ("dynamic", dynamically()),
+    };
+    println!("cargo::rustc-env=LUZIA_LINKED={linked}");
+    for argument in arguments {
+        println!("cargo::rustc-link-arg-bins={argument}");
     }
-    let out = PathBuf::from(variable("OUT_DIR"));
-    let is_native = variable("HOST") == variable("TARGET");
-    if is_native && may_be_static && link_statically(&out.join("static")).is_some() {
-        return;
+}
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
+fn is_for_glibc() -> bool {
+    variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu"
+}
+
+fn is_native() -> bool {
+    variable("HOST") == variable("TARGET")
+}
+
+/// The arguments by which everything is taken out of archives, if a program that is so linked runs. It is still loaded at a
+/// random address.
+fn statically() -> Option<Vec<String>> {
+    if !is_for_glibc() || !is_native() {
+        return None;
+    }
+    let dir = PathBuf::from(variable("OUT_DIR")).join("static");
+    let [start, libc, unwinder, base] = ["rcrt1.o", "libc.a", "libgcc_eh.a", "libgcc.a"].map(library);
+    let (start, libc, unwinder, base) = (start?, libc?, unwinder?, base?);
+    let archives: Option<Vec<String>> = OF_GLIBC.iter().map(|name| library(&format!("lib{name}.a"))).collect();
+    let archives = archives?;
+    put(&dir, "gcc_s", &[&unwinder, &base])?;
+    for (name, archive) in OF_GLIBC.iter().zip(&archives) {
+        // They need each other.
+        put(&dir, name, &[archive, &libc, &unwinder, &base])?;
+    }
+    let arguments = vec![format!("-L{}", dir.display()), "-static-pie".to_owned()];
+    runs(&dir, &arguments)?;
+    // What the library mends comes in with the next build.
+    for file in archives.iter().chain([&start, &unwinder, &base]) {
+        println!("cargo::rerun-if-changed={file}");
+    }
+    Some(arguments)
+}
+
+/// The arguments that make a dynamic start cheaper.
+fn dynamically() -> Vec<String> {
+    if !is_for_glibc() {
+        return Vec::new();
     }
     // A short command calls a tenth of the functions it imports; the others need no look-up (ld.so(8), LD_BIND_NOW).
-    println!("cargo::rustc-link-arg-bins=-Wl,-z,lazy");
-    if is_native {
-        // Without the archives nothing changes: the shared unwinder is one more library to load.
-        let _ = link_unwinder(&out.join("dynamic"));
+    let mut arguments = vec!["-Wl,-z,lazy".to_owned()];
+    // The shared unwinder would be one more library to load.
+    let dir = PathBuf::from(variable("OUT_DIR")).join("dynamic");
+    if let (true, Some(unwinder), Some(base)) = (is_native(), library("libgcc_eh.a"), library("libgcc.a"))
+        && put(&dir, "gcc_s", &[&unwinder, &base]).is_some()
+    {
+        arguments.push(format!("-L{}", dir.display()));
     }
-}
-
-/// Takes everything out of archives. The program is still loaded at a random address.
-fn link_statically(dir: &Path) -> Option<()> {
-    library("rcrt1.o")?;
-    let [libc, unwinder, base] = ["libc.a", "libgcc_eh.a", "libgcc.a"].map(library);
-    let (libc, unwinder, base) = (libc?, unwinder?, base?);
-    for name in OF_GLIBC {
-        let archive = library(&format!("lib{name}.a"))?;
-        // They need each other.
-        put(dir, name, &[&archive, &libc, &unwinder, &base])?;
-    }
-    link_unwinder(dir)?;
-    println!("cargo::rustc-link-arg-bins=-static-pie");
-    Some(())
-}
-
-/// Takes the unwinder out of libgcc_eh.a instead of libgcc_s.so.1.
-fn link_unwinder(dir: &Path) -> Option<()> {
-    put(dir, "gcc_s", &[&library("libgcc_eh.a")?, &library("libgcc.a")?])?;
-    println!("cargo::rustc-link-arg-bins=-L{}", dir.display());
-    Some(())
+    arguments
 }
 
 /// rustc names shared libraries on the linker's command line. This folder is looked through first, and a file with the
@@ -71,9 +102,26 @@ fn put(dir: &Path, name: &str, archives: &[&str]) -> Option<()> {
     std::fs::write(dir.join(format!("lib{name}.so")), format!("GROUP ( {} )\n", quoted.join(" "))).ok()
 }
 
+/// Links a small program in the way of the real one, with whatever else cargo was told, and runs it: not every linker and
+/// not every flag goes with archives.
+fn runs(dir: &Path, arguments: &[String]) -> Option<()> {
+    let (source, program) = (dir.join("trial.rs"), dir.join("trial"));
+    std::fs::write(&source, TRIAL).ok()?;
+    let mut rustc = Command::new(std::env::var_os("RUSTC")?);
+    rustc.args(["--edition=2024", "--crate-type=bin", "-o"]).arg(&program).arg(&source);
+    rustc.args(variable("CARGO_ENCODED_RUSTFLAGS").split('\x1f').filter(|flag| !flag.is_empty()));
+    if let Some(linker) = std::env::var_os("RUSTC_LINKER") {
+        rustc.arg("-C").arg([std::ffi::OsString::from("linker="), linker].into_iter().collect::<std::ffi::OsString>());
+    }
+    rustc.args(arguments.iter().flat_map(|argument| ["-C".to_owned(), format!("link-arg={argument}")]));
+    let succeeds = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+    (succeeds(&mut rustc) && succeeds(&mut Command::new(program))).then_some(())
+}
+
 /// The full path of one of the C compiler's own libraries.
 fn library(name: &str) -> Option<String> {
-    let output = Command::new("cc").arg(format!("-print-file-name={name}")).output().ok()?;
+    let compiler = std::env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
+    let output = Command::new(compiler).arg(format!("-print-file-name={name}")).output().ok()?;
     let path = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     // An unknown name comes back as it is.
     (path.starts_with('/') && Path::new(&path).is_file()).then_some(path)

@@ -76,7 +76,7 @@ pub struct NewTask {
 }
 
 /// The process that asks: what a task takes over from it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Caller {
     /// What a task takes over of its environment (see [`inherited`]).
     pub env: Environment,
@@ -84,8 +84,8 @@ pub struct Caller {
     pub cwd: Option<String>,
     /// Its file mode creation mask.
     pub umask: u32,
-    /// The name of its account.
-    pub account: String,
+    /// The name of its account, or why it cannot be told.
+    pub account: Result<String, AppError>,
     /// Its pid.
     pub pid: u32,
 }
@@ -264,7 +264,7 @@ impl App {
         new: &NewTask,
         project_user: Option<&Name>,
         conductor: Option<&str>,
-        account: &str,
+        account: &Result<String, AppError>,
     ) -> Result<Name, AppError> {
         if let Some(user) = &new.user {
             return name("user", user);
@@ -275,8 +275,14 @@ impl App {
         if let Some(user) = self.inside.as_ref().and_then(|inside| inside.user.as_deref()) {
             return name("user", user);
         }
-        let owner = conductor.filter(|path| !path.contains('{')).and_then(|path| self.store.owner_of(path));
-        name("user", owner.as_deref().unwrap_or(account))
+        let owner = match conductor.filter(|path| !path.contains('{')) {
+            Some(path) => self.store.owner_of(path).map_err(|error| {
+                let message = format!("the owner of \"{path}\" cannot be looked up: {error}");
+                AppError::new(super::Kind::Config, "ACCOUNT", message).hint("-u NAME says whose turn it is")
+            })?,
+            None => None,
+        };
+        name("user", &owner.map_or_else(|| account.clone(), Ok)?)
     }
 
     fn env_of(&self, new: &NewTask, caller: &Caller) -> Result<Environment, AppError> {

@@ -66,7 +66,7 @@ pub struct Refusal {
 }
 
 /// The error of every use case. Boxed, because it is large and rare.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", .0.message)]
 pub struct AppError(pub Box<Refusal>);
 

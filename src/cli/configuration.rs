@@ -7,7 +7,7 @@ use crate::model::{Config, Timestamp};
 use crate::os::real::{RealFiles, term};
 use crate::os::{Meta, Open, Vfs};
 use crate::store::config::parse;
-use crate::store::statedir::{self, ConfigPlace};
+use crate::store::statedir::{self, BelowHome, ConfigPlace};
 use std::cell::RefCell;
 
 /// The largest configuration read, in bytes.
@@ -45,7 +45,7 @@ impl Stamp {
 /// Reads the configuration that applies.
 pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
     let mut seen = Vec::new();
-    for place in places(globals, statedir::home_config(super::HOME).as_deref())? {
+    for place in places(globals, &|| statedir::home_config(super::HOME))? {
         let Some((bytes, stamp)) = read_config(&place.path)? else {
             if place.must_exist {
                 let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
@@ -111,11 +111,11 @@ impl InForce {
 
 /// The absolute path of the configuration that an option or a variable names.
 pub(super) fn named_config(globals: &Globals) -> Result<Option<String>, AppError> {
-    Ok(places(globals, None)?.into_iter().find(|place| place.must_exist).map(|place| place.path))
+    Ok(places(globals, &|| Ok(None))?.into_iter().find(|place| place.must_exist).map(|place| place.path))
 }
 
 /// Where a configuration is looked for.
-fn places(globals: &Globals, home: Option<&str>) -> Result<Vec<ConfigPlace>, AppError> {
+fn places(globals: &Globals, home: BelowHome) -> Result<Vec<ConfigPlace>, AppError> {
     let variable = variable("LUZIA_CONFIG")?;
     let is_relative = |path: &String| !path.starts_with('/');
     let needs_cwd = [&globals.config, &variable].into_iter().flatten().any(is_relative);

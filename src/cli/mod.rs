@@ -170,7 +170,7 @@ fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> An
             verbs::work::run(args, app, &caller(args.task.user.is_some()), &mut interrupts(false), console)
         }
         Verb::Wait(args) => verbs::work::wait(args, app, console),
-        Verb::Cancel(args) => verbs::work::cancel(args, app, &account(), console),
+        Verb::Cancel(args) => verbs::work::cancel(args, app, &account, console),
         Verb::Retry(args) => verbs::work::retry(args, app, console),
         Verb::List(args) => verbs::list::list(args, app, console),
         Verb::Show(args) => verbs::look::show(args, app, console),
@@ -211,13 +211,13 @@ fn variable(name: &str) -> Result<Option<String>, AppError> {
 /// Where the home of the caller is looked for.
 const HOME: statedir::Home = statedir::Home { variable: term::env, of_account: real::account_home };
 
-fn inputs(globals: &Globals) -> Result<Inputs, AppError> {
+fn inputs(globals: &Globals) -> Result<Inputs<'static>, AppError> {
     Ok(Inputs {
         flag: globals.state_dir.clone(),
         luzia_state_dir: variable("LUZIA_STATE_DIR")?,
         state_directory: variable("STATE_DIRECTORY")?,
         var_lib_exists: matches!(RealFiles::open_at(statedir::SYSTEM_STATE, false), Ok(Some(_)) | Err(_)),
-        home_state: statedir::home_state(HOME),
+        home_state: &|| statedir::home_state(HOME),
         cwd: term::working_directory().ok(),
     })
 }
@@ -227,6 +227,8 @@ fn of_state_dir(error: statedir::StateDirError) -> AppError {
     match error {
         StateDirError::Nowhere => AppError::new(Kind::Config, "NO_STATE_DIR", error.to_string())
             .hint("LUZIA_STATE_DIR=DIR in the environment does for every call"),
+        StateDirError::HomeUnknown(_) => AppError::new(Kind::Config, "ACCOUNT", error.to_string())
+            .hint("HOME in the environment makes the look unnecessary"),
         StateDirError::Empty(_) => AppError::usage(error.to_string()),
         // What stands on the command line is usage; what stands in the environment is configuration.
         StateDirError::Control(what, _)
@@ -294,9 +296,15 @@ fn inside(state_dir: &str) -> Result<Option<Inside>, AppError> {
     }))
 }
 
-fn account() -> String {
+/// The name of the account that calls; one that has none is called by its number. A name that cannot be looked up is not
+/// replaced by the number: it would be another user, whose tasks run beside this one's.
+fn account() -> Result<String, AppError> {
     let (uid, _) = term::account();
-    real::account_name(uid).unwrap_or_else(|| format!("uid-{uid}"))
+    let found = real::account_name(uid).map_err(|error| {
+        let message = format!("the name of this account (uid {uid}) cannot be looked up: {error}");
+        AppError::new(Kind::Config, "ACCOUNT", message).hint("-u NAME says whose turn it is; `cancel` has --by NAME")
+    })?;
+    Ok(found.unwrap_or_else(|| format!("uid-{uid}")))
 }
 
 fn caller(names_user: bool) -> Caller {
@@ -305,7 +313,7 @@ fn caller(names_user: bool) -> Caller {
         cwd: term::working_directory().ok(),
         umask: term::umask(),
         // To look an account up takes longer than to queue a task, so it is done only where the name is needed.
-        account: if names_user { String::new() } else { account() },
+        account: if names_user { Ok(String::new()) } else { account() },
         pid: RealProcesses.me().pid,
     }
 }
@@ -421,12 +429,12 @@ fn confirm(globals: &Globals, question: &str) -> Result<bool, AppError> {
 
 /// The hidden verb `exec-task`: takes an account on and becomes the command.
 fn exec_task(args: &[String], console: &mut Console) -> u8 {
-    let [flag, user, dashes, argv @ ..] = args else { return Exit::Usage.code() };
-    if flag != "--user" || dashes != "--" || argv.is_empty() {
+    let [flag, account, dashes, argv @ ..] = args else { return Exit::Usage.code() };
+    if flag != "--account" || dashes != "--" || argv.is_empty() {
         return Exit::Usage.code();
     }
     // Whether a project may use this account was decided when the task was accepted.
-    let (code, error) = match real::exec_task(user, argv, real::RootAccount::Allowed) {
+    let (code, error) = match real::exec_task(account, argv) {
         crate::os::StartError::NotFound(error) => (Exit::NoSuchCommand, error),
         crate::os::StartError::NotExecutable(error) => (Exit::NotExecutable, error),
         crate::os::StartError::Short(error) | crate::os::StartError::Other(error) => (Exit::NotStarted, error),

@@ -312,8 +312,8 @@ pub trait Processes: Send + Sync {
     fn me(&self) -> Identity;
     /// The effective account of this process.
     fn uid(&self) -> u32;
-    /// The name of an account.
-    fn account_name(&self, uid: u32) -> Option<String>;
+    /// The name of an account, where it has one; an error where that cannot be told.
+    fn account_name(&self, uid: u32) -> io::Result<Option<String>>;
     /// The number of an account, where there is one of that name; an error where that cannot be told.
     fn account_id(&self, name: &str) -> io::Result<Option<u32>>;
     /// The name of this host.

@@ -5,6 +5,7 @@ use super::{Store, layout};
 use crate::model::{Identity, TaskId};
 use crate::os::{Child, Clock, Command, Open, Signal, StartError, Streams, TreeMark, Watch};
 use std::fs::File;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,10 +34,10 @@ impl Store {
         self.me.clone()
     }
 
-    /// The account that owns a directory, when it exists and the account has a name.
-    pub fn owner_of(&self, path: &str) -> Option<String> {
-        let root = self.vfs.open_root(path, false).ok().flatten()?;
-        let meta = root.meta(".").ok().flatten()?;
+    /// The account that owns a directory, when it exists and the account has a name; an error where that cannot be told.
+    pub fn owner_of(&self, path: &str) -> io::Result<Option<String>> {
+        let Some(root) = self.vfs.open_root(path, false)? else { return Ok(None) };
+        let Some(meta) = root.meta(".")? else { return Ok(None) };
         self.procs.account_name(meta.uid)
     }
 
@@ -45,13 +46,13 @@ impl Store {
         self.uid
     }
 
-    /// The name of an account.
-    pub fn account_name(&self, uid: u32) -> Option<String> {
+    /// The name of an account, where it has one; an error where that cannot be told.
+    pub fn account_name(&self, uid: u32) -> io::Result<Option<String>> {
         self.procs.account_name(uid)
     }
 
     /// The number of an account, where there is one of that name; an error where that cannot be told.
-    pub fn account_id(&self, name: &str) -> std::io::Result<Option<u32>> {
+    pub fn account_id(&self, name: &str) -> io::Result<Option<u32>> {
         self.procs.account_id(name)
     }
 

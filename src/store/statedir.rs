@@ -8,6 +8,7 @@
 
 use directories::BaseDirs;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The state directory of the whole host.
@@ -15,9 +16,13 @@ pub const SYSTEM_STATE: &str = "/var/lib/luzia";
 /// The configuration of the whole host.
 pub const SYSTEM_CONFIG: &str = "/etc/luzia/config.json";
 
+/// A path below the home of the caller, looked up only where nothing before it decides: an account may stand in a directory
+/// of the network.
+pub type BelowHome<'a> = &'a dyn Fn() -> Result<Option<String>, StateDirError>;
+
 /// What decides where state lives. An empty variable counts as one that is not set.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Inputs {
+#[derive(Clone)]
+pub struct Inputs<'a> {
     /// The value of `--state-dir`.
     pub flag: Option<String>,
     /// The variable `LUZIA_STATE_DIR`.
@@ -27,7 +32,7 @@ pub struct Inputs {
     /// Whether `/var/lib/luzia` exists, whoever may use it.
     pub var_lib_exists: bool,
     /// What [`home_state`] gives.
-    pub home_state: Option<String>,
+    pub home_state: BelowHome<'a>,
     /// The working directory, against which a relative flag or `LUZIA_STATE_DIR` is read.
     pub cwd: Option<String>,
 }
@@ -87,22 +92,21 @@ pub enum StateDirError {
     /// A relative path, and no working directory to read it against (exit 78).
     #[error("{0} is {1:?}, which is relative, and the working directory cannot be found; give an absolute path")]
     NoWorkingDirectory(&'static str, String),
+    /// It cannot be told whether the account has a home (exit 78).
+    #[error("the home of this account cannot be looked up: {0}")]
+    HomeUnknown(String),
 }
 
 /// The state directory: the first rule that applies. A rule that applies with a path that cannot be meant is an error,
 /// never skipped.
 pub fn resolve(inputs: &Inputs) -> Result<Found, StateDirError> {
-    let mut places = places(inputs);
-    if places.is_empty() {
-        return Err(StateDirError::Nowhere);
-    }
-    places.swap_remove(0)
+    places(inputs).next().unwrap_or(Err(StateDirError::Nowhere))
 }
 
 /// The other places that these inputs lead to, in which a second state directory may exist; for `doctor`.
 pub fn other_candidates(inputs: &Inputs, found: &Found) -> Vec<Found> {
     let mut others: Vec<Found> = Vec::new();
-    for place in places(inputs).into_iter().flatten() {
+    for place in places(inputs).flatten() {
         let is_new = others.iter().all(|other| other.path != place.path);
         if is_new && place.path != found.path {
             others.push(place);
@@ -127,7 +131,7 @@ pub struct ConfigPlace {
 pub fn config_candidates(
     flag: Option<&str>,
     luzia_config: Option<&str>,
-    home_config: Option<&str>,
+    home_config: BelowHome,
     cwd: Option<&str>,
 ) -> Result<Vec<ConfigPlace>, StateDirError> {
     let named = match (flag, luzia_config.filter(|path| !path.is_empty())) {
@@ -138,9 +142,9 @@ pub fn config_candidates(
     if let Some((rule, path)) = named {
         return Ok(vec![ConfigPlace { path: absolute(rule, path, cwd)?, rule, must_exist: true }]);
     }
-    let home = home_config.map(|path| (path, "$XDG_CONFIG_HOME/luzia/config.json"));
-    let places = home.into_iter().chain([(SYSTEM_CONFIG, SYSTEM_CONFIG)]);
-    Ok(places.map(|(path, rule)| ConfigPlace { path: path.to_owned(), rule, must_exist: false }).collect())
+    let home = home_config()?.map(|path| (path, "$XDG_CONFIG_HOME/luzia/config.json"));
+    let places = home.into_iter().chain([(SYSTEM_CONFIG.to_owned(), SYSTEM_CONFIG)]);
+    Ok(places.map(|(path, rule)| ConfigPlace { path, rule, must_exist: false }).collect())
 }
 
 /// What the caller knows of its home.
@@ -149,34 +153,44 @@ pub struct Home {
     /// A variable of the environment.
     pub variable: fn(&str) -> Option<OsString>,
     /// What the entry of the account says.
-    pub of_account: fn() -> Option<PathBuf>,
+    pub of_account: fn() -> io::Result<Option<PathBuf>>,
 }
 
 impl Home {
-    /// The crate `directories` asks the C library for the account where `HOME` is not set, which a static program must
-    /// not do (`os::real::passwd`), and knows no XDG directory then.
-    fn dir(self, xdg: &str, default: &str, by_crate: fn(&BaseDirs) -> Option<&Path>) -> Option<PathBuf> {
+    /// Where `HOME` is not set the crate `directories` asks the C library for the account, which a static program must
+    /// not do (`os::real::passwd`); without an entry it knows no XDG directory either.
+    fn dir(
+        self,
+        xdg: &str,
+        default: &str,
+        by_crate: fn(&BaseDirs) -> Option<&Path>,
+    ) -> Result<Option<PathBuf>, StateDirError> {
         if (self.variable)("HOME").is_some_and(|home| !home.is_empty()) {
-            return by_crate(&BaseDirs::new()?).map(Path::to_owned);
+            return Ok(BaseDirs::new().as_ref().and_then(by_crate).map(Path::to_owned));
         }
-        let named = (self.variable)(xdg).map(PathBuf::from).filter(|dir| dir.is_absolute());
-        named.or_else(|| Some((self.of_account)()?.join(default)))
+        if let Some(named) = (self.variable)(xdg).map(PathBuf::from).filter(|dir| dir.is_absolute()) {
+            return Ok(Some(named));
+        }
+        let home = (self.of_account)().map_err(|error| StateDirError::HomeUnknown(error.to_string()))?;
+        Ok(home.map(|home| home.join(default)))
     }
 }
 
 /// `$XDG_STATE_HOME/luzia`, or its default below the home of the caller. A relative `XDG_STATE_HOME` is ignored, as the
 /// XDG specification asks; `None` when there is no home, or its path is relative or not UTF-8.
-pub fn home_state(home: Home) -> Option<String> {
-    below(&home.dir("XDG_STATE_HOME", ".local/state", BaseDirs::state_dir)?, "luzia")
+pub fn home_state(home: Home) -> Result<Option<String>, StateDirError> {
+    let dir = home.dir("XDG_STATE_HOME", ".local/state", BaseDirs::state_dir)?;
+    Ok(dir.and_then(|dir| below(&dir, "luzia")))
 }
 
 /// `$XDG_CONFIG_HOME/luzia/config.json`, by the same rules as [`home_state`].
-pub fn home_config(home: Home) -> Option<String> {
-    below(&home.dir("XDG_CONFIG_HOME", ".config", |dirs| Some(dirs.config_dir()))?, "luzia/config.json")
+pub fn home_config(home: Home) -> Result<Option<String>, StateDirError> {
+    let dir = home.dir("XDG_CONFIG_HOME", ".config", |dirs| Some(dirs.config_dir()))?;
+    Ok(dir.and_then(|dir| below(&dir, "luzia/config.json")))
 }
 
 /// What each rule that applies leads to, first rule first.
-fn places(inputs: &Inputs) -> Vec<Result<Found, StateDirError>> {
+fn places(inputs: &Inputs) -> impl Iterator<Item = Result<Found, StateDirError>> {
     let cwd = inputs.cwd.as_deref();
     let set = |variable: &Option<String>| variable.clone().filter(|value| !value.is_empty());
     let flag = inputs.flag.as_deref();
@@ -186,13 +200,13 @@ fn places(inputs: &Inputs) -> Vec<Result<Found, StateDirError>> {
     let systemd = set(&inputs.state_directory).map(|list| (Rule::Systemd, first_entry(&list)));
     let var_lib = inputs.var_lib_exists.then(|| SYSTEM_STATE.to_owned());
     let var_lib = var_lib.map(|path| (Rule::VarLib, Ok(path)));
-    let home = set(&inputs.home_state);
-    let home = home.map(|path| (Rule::Home, absolute("XDG_STATE_HOME", &path, None)));
-    [flag, variable, systemd, var_lib, home]
-        .into_iter()
-        .flatten()
-        .map(|(rule, path)| path.map(|path| Found { path, rule }))
-        .collect()
+    let home = inputs.home_state;
+    let home = std::iter::once_with(move || {
+        let found = home().transpose()?;
+        Some((Rule::Home, found.and_then(|path| absolute("XDG_STATE_HOME", &path, None))))
+    });
+    let first = [flag, variable, systemd, var_lib].into_iter();
+    first.chain(home).flatten().map(|(rule, path)| path.map(|path| Found { path, rule }))
 }
 
 /// systemd writes absolute paths only, so a relative one is somebody else's variable: to follow it would start a queue
@@ -247,13 +261,13 @@ mod tests {
     }
 
     /// Inputs in which every rule applies.
-    fn all() -> Inputs {
+    fn all() -> Inputs<'static> {
         Inputs {
             flag: some("/flag"),
             luzia_state_dir: some("/variable"),
             state_directory: some("/systemd:/second"),
             var_lib_exists: true,
-            home_state: some("/home/a/.local/state/luzia"),
+            home_state: &|| Ok(some("/home/a/.local/state/luzia")),
             cwd: some("/here"),
         }
     }
@@ -275,8 +289,15 @@ mod tests {
         check(&inputs, "/var/lib/luzia", Rule::VarLib);
         inputs.var_lib_exists = false;
         check(&inputs, "/home/a/.local/state/luzia", Rule::Home);
-        inputs.home_state = None;
+        inputs.home_state = &|| Ok(None);
         assert_eq!(resolve(&inputs), Err(StateDirError::Nowhere));
+        let unknown = || StateDirError::HomeUnknown("no answer".to_owned());
+        let fails = || Err(unknown());
+        inputs.home_state = &fails;
+        assert_eq!(resolve(&inputs), Err(unknown()), "a home that cannot be looked up is not one that is absent");
+        inputs.home_state = &|| panic!("the home was looked up");
+        inputs.state_directory = some("/systemd");
+        check(&inputs, "/systemd", Rule::Systemd);
     }
 
     #[test]
@@ -324,8 +345,7 @@ mod tests {
 
     #[test]
     fn a_state_directory_that_exists_for_the_host_counts_even_where_there_is_a_home() {
-        let inputs =
-            Inputs { var_lib_exists: true, home_state: some("/home/a/.local/state/luzia"), ..Inputs::default() };
+        let inputs = Inputs { flag: None, luzia_state_dir: None, state_directory: None, ..all() };
         check(&inputs, SYSTEM_STATE, Rule::VarLib);
     }
 
@@ -349,8 +369,12 @@ mod tests {
 
     #[test]
     fn a_configuration_that_was_named_stands_alone_and_must_exist() {
-        let places = |flag, variable, home| {
-            config_candidates(flag, variable, home, Some("/here")).map(|places| {
+        let places = |flag, variable, home: Option<&str>| {
+            let home_config = || match (flag, variable) {
+                (None, None | Some("")) => Ok(home.map(str::to_owned)),
+                _ => panic!("the home was looked up"),
+            };
+            config_candidates(flag, variable, &home_config, Some("/here")).map(|places| {
                 let short = places.into_iter().map(|p| (p.path, p.must_exist));
                 short.collect::<Vec<_>>()
             })
@@ -374,27 +398,29 @@ mod tests {
         assert_eq!(below(Path::new("/h/s"), "luzia"), some("/h/s/luzia"));
     }
 
-    fn without(variable: fn(&str) -> Option<OsString>, home: fn() -> Option<PathBuf>) -> Home {
-        Home { variable, of_account: home }
+    fn without(variable: fn(&str) -> Option<OsString>, of_account: fn() -> io::Result<Option<PathBuf>>) -> Home {
+        Home { variable, of_account }
     }
 
     #[test]
     fn without_a_variable_the_home_of_the_account_counts_and_is_asked_for_only_then() {
-        let account = || Some(PathBuf::from("/home/a"));
+        let account = || Ok(Some(PathBuf::from("/home/a")));
         let bare = without(|_| None, account);
-        assert_eq!(home_state(bare), some("/home/a/.local/state/luzia"));
-        assert_eq!(home_config(bare), some("/home/a/.config/luzia/config.json"));
+        assert_eq!(home_state(bare), Ok(some("/home/a/.local/state/luzia")));
+        assert_eq!(home_config(bare), Ok(some("/home/a/.config/luzia/config.json")));
         let empty = without(|name| (name == "HOME").then(OsString::new), account);
-        assert_eq!(home_state(empty), some("/home/a/.local/state/luzia"));
+        assert_eq!(home_state(empty), Ok(some("/home/a/.local/state/luzia")));
         let relative = without(|name| (name != "HOME").then(|| "xdg".into()), account);
-        assert_eq!(home_config(relative), some("/home/a/.config/luzia/config.json"));
+        assert_eq!(home_config(relative), Ok(some("/home/a/.config/luzia/config.json")));
         let xdg = without(|name| (name != "HOME").then(|| "/xdg".into()), || panic!("the account was asked for"));
-        assert_eq!(home_state(xdg), some("/xdg/luzia"));
-        assert_eq!(home_config(xdg), some("/xdg/luzia/config.json"));
-        for lost in [|| None, || Some(PathBuf::from("home")), || Some(PathBuf::new())] {
-            assert_eq!(home_state(without(|_| None, lost)), None);
-            assert_eq!(home_config(without(|_| None, lost)), None);
+        assert_eq!(home_state(xdg), Ok(some("/xdg/luzia")));
+        assert_eq!(home_config(xdg), Ok(some("/xdg/luzia/config.json")));
+        for lost in [|| Ok(None), || Ok(Some(PathBuf::from("home"))), || Ok(Some(PathBuf::new()))] {
+            assert_eq!(home_state(without(|_| None, lost)), Ok(None));
+            assert_eq!(home_config(without(|_| None, lost)), Ok(None));
         }
+        let unknown = without(|_| None, || Err(io::Error::other("no answer")));
+        assert_eq!(home_config(unknown), Err(StateDirError::HomeUnknown("no answer".to_owned())));
     }
 
     #[test]
@@ -403,14 +429,14 @@ mod tests {
         let known =
             without(|name| (name == "HOME").then(|| "/elsewhere".into()), || panic!("the account was asked for"));
         let Some(dirs) = BaseDirs::new() else { return };
-        assert_eq!(home_config(known), below(dirs.config_dir(), "luzia/config.json"));
-        assert_eq!(home_state(known), dirs.state_dir().and_then(|dir| below(dir, "luzia")));
+        assert_eq!(home_config(known), Ok(below(dirs.config_dir(), "luzia/config.json")));
+        assert_eq!(home_state(known), Ok(dirs.state_dir().and_then(|dir| below(dir, "luzia"))));
     }
 
     proptest! {
         #[test]
         fn a_resolved_path_is_absolute_and_resolves_to_itself(path in "[a./ ]{0,12}", cwd in "/[a./]{0,6}") {
-            let inputs = |flag: String| Inputs { flag: Some(flag), cwd: Some(cwd.clone()), ..Inputs::default() };
+            let inputs = |flag: String| Inputs { flag: Some(flag), cwd: Some(cwd.clone()), ..all() };
             if let Ok(found) = resolve(&inputs(path)) {
                 prop_assert!(found.path.starts_with('/') && !found.path.contains("//"));
                 prop_assert_eq!(resolve(&inputs(found.path.clone())), Ok(found));

@@ -2,7 +2,7 @@
 
 use super::skip::skip;
 use super::*;
-use luzia::os::real::{RootAccount, account_name, exec_task};
+use luzia::os::real::{account_name, exec_task};
 
 fn code(error: &StartError) -> i32 {
     match error {
@@ -18,16 +18,25 @@ fn argv(words: &[&str]) -> Vec<String> {
 
 #[test]
 fn accounts_have_names() {
-    assert_eq!(account_name(0).as_deref(), Some("root"));
-    assert_eq!(account_name(u32::MAX - 7), None);
+    assert_eq!(account_name(0).unwrap().as_deref(), Some("root"));
+    assert_eq!(account_name(u32::MAX - 7).unwrap(), None);
 }
 
 #[test]
-fn root_and_unknown_accounts_are_refused() {
-    alone(module_path!(), "root_and_unknown_accounts_are_refused", PLAINLY, || {
-        for user in ["root", "no-such-account", ""] {
-            let error = exec_task(user, &argv(&["true"]), RootAccount::Refused);
-            assert_eq!(code(&error), 125, "{user}");
+fn unknown_accounts_and_what_is_none_are_refused() {
+    alone(module_path!(), "unknown_accounts_and_what_is_none_are_refused", PLAINLY, || {
+        for account in ["root", "", "65534", "65534:65534", "65534:65534:x", "-1:65534:", "65534:65534:1:2", "65534::"]
+        {
+            assert_eq!(code(&exec_task(account, &argv(&["true"]))), 125, "{account}");
+        }
+        for user in ["no-such-account", ""] {
+            let mut other = command(&["true"]);
+            other.run_as = Some(user.to_owned());
+            let dir = tempfile::tempdir().unwrap();
+            let file = || std::fs::File::create(dir.path().join("out")).unwrap();
+            let streams = Streams { stdin: None, stdout: file(), stderr: file() };
+            let error = RealProcesses.start(&other, &streams, None).err().expect("there is no such account");
+            assert!(code(&error) == 125 && format!("{error:?}").contains("there is no account"), "{error:?}");
         }
     });
 }
@@ -40,7 +49,7 @@ fn be_the_trampoline(dir: &str) -> ! {
         "id -u; id -g; id -G; env; grep NoNewPrivs /proc/self/status; \
                     grep SigIgn /proc/self/status; for f in /proc/$$/fd/*; do readlink $f; done",
     ];
-    let error = exec_task("nobody", &argv(&command), RootAccount::Refused);
+    let error = exec_task("65534:65534:65534", &argv(&command));
     std::fs::write(format!("{dir}/failed"), format!("{error:?}")).ok();
     std::process::exit(code(&error));
 }
@@ -96,6 +105,6 @@ fn the_trampoline_is_started_with_an_empty_environment_and_the_descriptors_it_is
         let (exit, text) = run(&other);
         assert_ne!(exit, Exit::Code(0));
         assert!(!text.contains("LD_DEBUG"), "the loader obeyed the task: {text}");
-        assert!(text.contains("user"), "{text}");
+        assert!(text.contains("account"), "{text}");
     });
 }

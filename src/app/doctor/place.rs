@@ -29,7 +29,7 @@ pub(super) fn state_dir(around: &Around, findings: &mut Vec<Finding>) {
         return findings.push(Finding::ok(CHECK, message));
     };
     if root.uid != app.store.owner() {
-        let owner = app.store.account_name(root.uid).unwrap_or_else(|| format!("uid {}", root.uid));
+        let owner = app.store.account_name(root.uid).ok().flatten().unwrap_or_else(|| format!("uid {}", root.uid));
         let message = format!("\"{path}\" ({rule}) belongs to {owner}, not to this account");
         let hint = format!("run luzia as {owner}, or choose another directory with --state-dir");
         return findings.push(Finding::problem(CHECK, message, hint));

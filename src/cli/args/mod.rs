@@ -156,6 +156,9 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, ParseStop> {
     {
         return Err(ParseStop::answer(VERSION_LINE));
     }
+    if let Some(cli) = of_supervisor(&args) {
+        return Ok(cli);
+    }
     if let Some(verb) = stop::verb_of(&args) {
         let narrow = augment_with(root(), |names| names.contains(&verb));
         if let Ok(cli) = read(narrow, &args) {
@@ -166,6 +169,30 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, ParseStop> {
         Ok(cli) => stop::checked(cli, &args),
         Err(error) => Err(stop::explain(&error, &args)),
     }
+}
+
+/// The command line of a supervisor, as luzia itself writes it: to define one for clap is a sixth of all that such a process
+/// executes.
+fn of_supervisor(args: &[String]) -> Option<Cli> {
+    let mut globals = Globals::default();
+    let mut words = args.iter().skip(1).map(String::as_str);
+    loop {
+        let place = match words.next()? {
+            "--state-dir" => &mut globals.state_dir,
+            "--config" => &mut globals.config,
+            "supervise" => break,
+            _ => return None,
+        };
+        let value = words.next().filter(|value| place.is_none() && !value.starts_with('-'))?;
+        *place = Some(value.to_owned());
+    }
+    let (recover, task) = match words.collect::<Vec<&str>>()[..] {
+        [task] => (false, task),
+        ["--recover", task] => (true, task),
+        _ => return None,
+    };
+    let verb = Verb::Supervise(SuperviseArgs { task: task.to_owned(), recover });
+    (!task.starts_with('-')).then_some(Cli { globals, verb })
 }
 
 fn root() -> Command {

@@ -358,7 +358,29 @@ fn hidden_verbs_are_read() {
     assert_eq!(parsed.args, ["-x", "--help", "--"]);
 }
 
+#[test]
+fn the_command_line_of_a_supervisor_is_read_without_a_definition() {
+    for line in ["supervise task_1", "--state-dir /s --config /c supervise --recover task_1"] {
+        let args: Vec<String> = std::iter::once("luzia").chain(line.split(' ')).map(str::to_owned).collect();
+        assert!(of_supervisor(&args).is_some(), "{line}");
+    }
+}
+
 proptest::proptest! {
+    /// What is read without the definition means what it means by the definition.
+    #[test]
+    fn both_ways_to_read_the_command_line_of_a_supervisor_agree(
+        places in proptest::collection::vec("--state-dir|--config|/s|-v|", 0..5),
+        rest in proptest::collection::vec("--recover|task_1|-1|--|", 0..4),
+    ) {
+        let words = places.into_iter().chain(["supervise".to_owned()]).chain(rest);
+        let args: Vec<String> = std::iter::once("luzia".to_owned()).chain(words).collect();
+        if let Some(cli) = of_supervisor(&args) {
+            let defined = read(command(), &args);
+            proptest::prop_assert_eq!(format!("{cli:?}"), format!("{:?}", defined.expect("clap reads it too")));
+        }
+    }
+
     #[test]
     fn no_command_line_makes_parsing_panic(words in proptest::collection::vec("(--?)?[a-z=,\\PC]{0,8}|enqueue|list|run|lock|-o|--json|--", 0..6)) {
         let _ = parse(std::iter::once("luzia".into()).chain(words.into_iter().map(OsString::from)).collect());

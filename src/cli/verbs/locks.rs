@@ -17,11 +17,16 @@ use crate::model::{LaneName, TaskId};
 use serde_json::{Value, json};
 
 /// `luzia lock`.
-pub fn lock(args: &LockArgs, app: &App, account: &dyn Fn() -> String, console: &mut Console) -> Answer {
+pub fn lock(
+    args: &LockArgs,
+    app: &App,
+    account: &dyn Fn() -> Result<String, AppError>,
+    console: &mut Console,
+) -> Answer {
     let lane = match (&args.lane, &args.user) {
         (Some(lane), _) => LaneName::parse(lane).map_err(|error| AppError::usage(format!("--lane {lane}: {error}")))?,
         (None, user) => {
-            let user = user.clone().unwrap_or_else(account);
+            let user = user.clone().map_or_else(account, Ok)?;
             LaneName::user(&crate::app::enqueue::name("user", &user)?)
         }
     };

@@ -258,14 +258,19 @@ pub fn wait(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
 }
 
 /// `luzia cancel`.
-pub fn cancel(args: &CancelArgs, app: &App, account: &str, console: &mut Console) -> Answer {
+pub fn cancel(
+    args: &CancelArgs,
+    app: &App,
+    account: &dyn Fn() -> Result<String, AppError>,
+    console: &mut Console,
+) -> Answer {
     let grace_ms = door::duration("grace", args.grace.as_deref())?;
     let ids = ids(app, &args.tasks)?;
     for id in &ids {
         app.existing(*id)?;
     }
-    let by = args.by.as_deref().unwrap_or(account);
-    each(&ids, "cancel", console, |id| app.cancel(id, by, args.reason.as_deref(), grace_ms))
+    let by = args.by.clone().map_or_else(account, Ok)?;
+    each(&ids, "cancel", console, |id| app.cancel(id, &by, args.reason.as_deref(), grace_ms))
 }
 
 /// `luzia retry`.

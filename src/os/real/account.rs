@@ -1,7 +1,7 @@
 //! Accounts: names of uids, and the trampoline that takes an account on before it becomes the command of a task.
 //! Which account a task may have is decided elsewhere.
 
-use super::passwd::{self, Account};
+use super::passwd;
 use super::program::{find, start_error};
 use super::signals;
 use crate::os::StartError;
@@ -19,18 +19,40 @@ pub(super) const ENVIRONMENT_FD: &str = "LUZIA_EXEC_ENVIRONMENT_FD";
 /// Names to the trampoline the descriptor that the task keeps.
 pub(super) const TREE_FD: &str = "LUZIA_EXEC_TREE_FD";
 
-/// Whether a task may run as uid 0.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RootAccount {
-    /// It may not.
-    Refused,
-    /// The configuration says so.
-    Allowed,
+/// What a process needs to become an account: looked up by who starts the trampoline, for only that one can wait when the
+/// host is short of something.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Credentials {
+    uid: u32,
+    gid: u32,
+    groups: Vec<u32>,
 }
 
-/// The name of an account.
-pub fn account_name(uid: u32) -> Option<String> {
-    Some(passwd::host().with_uid(uid).ok()??.name)
+impl Credentials {
+    /// Those of an account. Groups are looked up by root alone: nobody else can take them on.
+    pub(super) fn of(name: &str) -> io::Result<Self> {
+        let absent = || io::Error::new(io::ErrorKind::NotFound, format!("there is no account {name:?}"));
+        let account = passwd::host().with_name(name)?.ok_or_else(absent)?;
+        let groups = if Uid::effective().is_root() { passwd::host().groups_of(&account)? } else { Vec::new() };
+        Ok(Self { uid: account.uid, gid: account.gid, groups })
+    }
+
+    /// As `uid:gid:group,group`.
+    pub(super) fn text(&self) -> String {
+        let groups: Vec<String> = self.groups.iter().map(u32::to_string).collect();
+        format!("{}:{}:{}", self.uid, self.gid, groups.join(","))
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let [uid, gid, groups] = text.split(':').collect::<Vec<&str>>()[..] else { return None };
+        let groups = groups.split(',').filter(|group| !group.is_empty()).map(|group| group.parse().ok());
+        Some(Self { uid: uid.parse().ok()?, gid: gid.parse().ok()?, groups: groups.collect::<Option<_>>()? })
+    }
+}
+
+/// The name of an account, where it has one; an error where that cannot be told.
+pub fn account_name(uid: u32) -> io::Result<Option<String>> {
+    Ok(passwd::host().with_uid(uid)?.map(|account| account.name))
 }
 
 /// The uid of an account.
@@ -38,16 +60,15 @@ pub(super) fn account_id(name: &str) -> io::Result<Option<u32>> {
     Ok(passwd::host().with_name(name)?.map(|account| account.uid))
 }
 
-/// The home of the account that called this program, when it has one.
-pub fn account_home() -> Option<PathBuf> {
-    let account = passwd::host().with_uid(getuid().as_raw()).ok()??;
-    Some(account.home)
+/// The home of the account that called this program, where it has one; an error where that cannot be told.
+pub fn account_home() -> io::Result<Option<PathBuf>> {
+    Ok(passwd::host().with_uid(getuid().as_raw())?.map(|account| account.home))
 }
 
 /// The hidden verb `exec-task`: becomes an account for good (groups, gid, uid, verified, no new privileges) and then
-/// the command. Returns only when it failed.
-pub fn exec_task(user: &str, argv: &[String], root: RootAccount) -> StartError {
-    let failed = match take_on(user, root) {
+/// the command. Which account, `uid:gid:group,group` says. Returns only when it failed.
+pub fn exec_task(account: &str, argv: &[String]) -> StartError {
+    let failed = match take_on(account) {
         Ok(env) => become_command(argv, &env),
         Err(error) => Err(StartError::Other(error)),
     };
@@ -57,13 +78,9 @@ pub fn exec_task(user: &str, argv: &[String], root: RootAccount) -> StartError {
     }
 }
 
-fn take_on(user: &str, root: RootAccount) -> io::Result<Vec<CString>> {
-    let account = passwd::host()
-        .with_name(user)?
-        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no account {user:?}")))?;
-    if account.uid == 0 && root == RootAccount::Refused {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{user:?} is the account of root")));
-    }
+fn take_on(account: &str) -> io::Result<Vec<CString>> {
+    let unreadable = || io::Error::new(io::ErrorKind::InvalidInput, format!("{account:?} is not uid:gid:group,group"));
+    let account = Credentials::read(account).ok_or_else(unreadable)?;
     // Read before the account changes, because the new one may not open what the old one did.
     let env = environment()?;
     let tree = number_in(TREE_FD);
@@ -75,14 +92,13 @@ fn take_on(user: &str, root: RootAccount) -> io::Result<Vec<CString>> {
 
 /// Groups first, uid last: each step needs the privilege that the last one gives up. What the kernel says afterwards
 /// counts, not what the calls returned.
-fn drop_privileges(account: &Account) -> io::Result<()> {
+fn drop_privileges(account: &Credentials) -> io::Result<()> {
     let (uid, gid, root) = (Uid::from_raw(account.uid), Gid::from_raw(account.gid), Uid::from_raw(0));
     let mut has_groups = true;
     if Uid::effective().is_root() {
-        let groups = passwd::host().groups_of(account)?;
-        setgroups(&groups.iter().copied().map(Gid::from_raw).collect::<Vec<Gid>>())?;
+        setgroups(&account.groups.iter().copied().map(Gid::from_raw).collect::<Vec<Gid>>())?;
         let taken = getgroups()?.into_iter().map(Gid::as_raw);
-        has_groups = taken.collect::<BTreeSet<u32>>() == groups.into_iter().collect();
+        has_groups = taken.collect::<BTreeSet<u32>>() == account.groups.iter().copied().collect();
         setresgid(gid, gid, gid)?;
         setresuid(uid, uid, uid)?;
     }
@@ -91,7 +107,7 @@ fn drop_privileges(account: &Account) -> io::Result<()> {
     let has_gid = [gids.real, gids.effective, gids.saved] == [gid; 3];
     let can_return = !uid.is_root() && setresuid(root, root, root).is_ok();
     if !has_groups || !has_uid || !has_gid || can_return {
-        let text = format!("could not become {:?}", account.name);
+        let text = format!("could not become the account with uid {}", account.uid);
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
     Ok(rustix::thread::set_no_new_privs(true)?)

@@ -1,13 +1,13 @@
 //! Starts processes: supervisors, commands of tasks, and commands that run in place. What they are for is not known here.
 
-use super::account::{ENVIRONMENT_FD, TREE_FD};
+use super::account::{Credentials, ENVIRONMENT_FD, TREE_FD};
 use super::child::{Reach, RealChild};
 use super::procfs;
 use super::program::{check_cwd, check_format, find, lookup, start_error};
 use super::signals::{self, Caught};
 use super::upgrade::{SELF, given_path, is_running, replacement};
 use crate::model::task::TASK_VARIABLES;
-use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams};
+use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams, is_shortage};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
@@ -183,10 +183,14 @@ fn through_trampoline(
     tree: Option<&File>,
 ) -> Result<StdCommand, StartError> {
     split(&command.argv)?;
+    let account = Credentials::of(user).map_err(|error| match is_shortage(&error) {
+        true => StartError::Short(error),
+        false => StartError::Other(error),
+    })?;
     let mut through = StdCommand::new(own_program());
     through
         .arg0("luzia")
-        .args(["exec-task", "--user", user, "--"])
+        .args(["exec-task", "--account", &account.text(), "--"])
         .args(&command.argv)
         .env_clear()
         .env(ENVIRONMENT_FD, environment.as_raw_fd().to_string());

@@ -29,7 +29,7 @@ mod upgrade;
 mod waiting;
 mod watch;
 
-pub use account::{RootAccount, account_home, account_name, exec_task};
+pub use account::{account_home, account_name, exec_task};
 pub use clock::RealClock;
 pub use files::RealFiles;
 pub use launch::output;

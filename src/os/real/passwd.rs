@@ -5,6 +5,7 @@
 //! is linked statically it loads them beside itself: after an upgrade of the host they do not fit (nss(5), getpwnam(3)).
 
 use super::launch::fork_and_exec;
+use crate::os::is_shortage;
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
@@ -53,8 +54,15 @@ impl Sources<'_> {
         let mut groups = vec![account.gid];
         // Which groups an account of the files is in may be written elsewhere (nsswitch.conf(5), "initgroups").
         let told = self.ask("initgroups", &account.name)?;
-        groups.extend(match told.as_deref().and_then(|text| numbers_after(text, &account.name)) {
-            Some(told) => told,
+        groups.extend(match told.map(|text| numbers_after(&text, &account.name).ok_or(text)) {
+            Some(Ok(told)) => told,
+            Some(Err(text)) => {
+                let text = String::from_utf8_lossy(&text).into_owned();
+                return Err(io::Error::other(format!(
+                    "what getent says of the groups of {:?} does not read: {text:?}",
+                    account.name
+                )));
+            }
             None => groups_with(&read(self.group)?, &account.name),
         });
         let mut seen = std::collections::BTreeSet::new();
@@ -71,7 +79,8 @@ impl Sources<'_> {
         Ok(self.ask("passwd", key)?.as_deref().and_then(find))
     }
 
-    /// What getent(1) says; nothing where it is not installed, or knows neither the key nor the database.
+    /// What getent(1) says; nothing where it is not installed, or does not know the key or the database. A shortage of the
+    /// host stays one ([`is_shortage`]).
     fn ask(&self, database: &str, key: &str) -> io::Result<Option<Vec<u8>>> {
         const UNKNOWN_DATABASE: i32 = 1;
         const NOT_FOUND: i32 = 2;
@@ -83,7 +92,10 @@ impl Sources<'_> {
         let mut command = Command::new(program);
         fork_and_exec(&mut command);
         command.args([database, key]).env_clear().stdin(Stdio::null()).stderr(Stdio::null());
-        let done = command.output().map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
+        let done = command.output().map_err(|error| match is_shortage(&error) {
+            true => error,
+            false => io::Error::new(error.kind(), format!("{program}: {error}")),
+        })?;
         match done.status.code() {
             Some(0) => Ok(Some(done.stdout)),
             Some(UNKNOWN_DATABASE | NOT_FOUND) => Ok(None),
@@ -118,7 +130,8 @@ fn groups_with(text: &[u8], account: &str) -> Vec<u32> {
         let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
         let [name, _, gid, members] = fields[..] else { return None };
         let is_entry = !name.is_empty() && !matches!(name[0], b'+' | b'-' | b'#');
-        let is_member = members.split(|byte| *byte == b',').any(|member| member.trim_ascii() == account.as_bytes());
+        let is_member =
+            members.split(|byte| *byte == b',').any(|member| member.trim_ascii_start() == account.as_bytes());
         (is_entry && is_member).then(|| number(gid)).flatten()
     };
     text.split(|byte| *byte == b'\n').filter_map(gid).collect()
@@ -148,7 +161,8 @@ mod tests {
                           big:x:4294967295:5::/:\nword:x:+8:8::/:\nann:x:1000:1000:Ann,,,:/home/ann:/bin/sh\n\
                           second:x:1000:1001::/home/second:/bin/sh";
     const GROUP: &str = "adm:x:4:syslog,ann\nann:x:1000:\nusers:x:100:bob,annabel\ndocker:x:999: ann\n\
-                         +wheel:x:10:ann\nbad:x:y:ann\nagain:x:4:ann\n";
+                         +wheel:x:10:ann\nbad:x:y:ann\nagain:x:4:ann\n\
+                         blank:x:11:ann \ncarriage:x:12:ann\r\n";
 
     /// Files with these entries, and getent as a script whose text this is.
     fn on_a_host<T>(getent: Option<&str>, test: impl FnOnce(Sources) -> io::Result<T>) -> io::Result<T> {
@@ -241,8 +255,9 @@ mod tests {
     fn groups_come_from_getent_or_from_the_file_and_the_own_one_is_among_them() -> io::Result<()> {
         let groups = |getent| on_a_host(getent, |host| host.groups_of(&ann()));
         assert_eq!(groups(None)?, [1000, 4, 999]);
-        for not_told in ["exit 1", "echo ann7 50", "echo ann 50 x", "echo"] {
-            assert_eq!(groups(Some(not_told))?, [1000, 4, 999], "{not_told}");
+        assert_eq!(groups(Some("exit 1"))?, [1000, 4, 999]);
+        for unreadable in ["echo ann7 50", "echo ann 50 x", "echo"] {
+            assert!(groups(Some(unreadable)).is_err(), "{unreadable}");
         }
         let told = "test \"$*\" = 'initgroups ann' || exit 99; echo 'ann                   50 1000 60 50'";
         assert_eq!(groups(Some(told))?, [1000, 50, 60]);

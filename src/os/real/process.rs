@@ -33,7 +33,7 @@ impl Processes for RealProcesses {
         geteuid().as_raw()
     }
 
-    fn account_name(&self, uid: u32) -> Option<String> {
+    fn account_name(&self, uid: u32) -> io::Result<Option<String>> {
         super::account::account_name(uid)
     }
 

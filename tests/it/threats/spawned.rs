@@ -176,6 +176,12 @@ fn run_as_gives_up_every_right_for_good() {
     }
 }
 
+fn can_replace_getent() -> bool {
+    let mounts = || std::process::Command::new("unshare").args(["--mount", "true"]).output();
+    let has_getent = std::path::Path::new("/usr/bin/getent").exists();
+    is_root() && has_getent && mounts().is_ok_and(|ran| ran.status.success())
+}
+
 /// Runs a script in a mount namespace of its own, where getent(1) is what `getent` says.
 fn with_getent(place: &Place, getent: &str, script: &str) -> crate::support::Ran {
     std::fs::write(place.path("getent"), getent).unwrap();
@@ -186,7 +192,7 @@ fn with_getent(place: &Place, getent: &str, script: &str) -> crate::support::Ran
 #[test]
 fn run_as_takes_an_account_and_its_groups_from_getent_where_the_files_do_not_have_it() {
     let name = "run_as_takes_an_account_and_its_groups_from_getent_where_the_files_do_not_have_it";
-    if !is_root() || !std::path::Path::new("/usr/bin/getent").exists() {
+    if !can_replace_getent() {
         return skip(name, "root, getent(1) and the right to mount");
     }
     let place = Place::configured(&json!({ "projects": { "p": { "user": "a", "run_as": "luzia-eve" } } }));
@@ -201,6 +207,39 @@ fn run_as_takes_an_account_and_its_groups_from_getent_where_the_files_do_not_hav
         with_getent(&place, "#!/bin/sh\nexit 2", "chmod 755 /usr/bin/getent; exec \"$LUZIA\" enqueue -p p -- true");
     assert!(absent.coded(78).err.contains("there is no account"));
     assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn an_account_whose_name_cannot_be_looked_up_is_not_taken_for_another_user() {
+    let name = "an_account_whose_name_cannot_be_looked_up_is_not_taken_for_another_user";
+    if !can_replace_getent() {
+        return skip(name, "root, getent(1) and the right to mount");
+    }
+    let place = Place::new();
+    place.open_to_others();
+    let as_eve = "chmod 755 /usr/bin/getent; install -d -m 700 -o 4242 \"$PLACE/eve\"; export LUZIA_STATE_DIR=\"$PLACE/eve\" HOME=/; \
+                  exec setpriv --reuid 4242 --regid 4242 --clear-groups \"$PLACE/program\" --no-input";
+    let knows = "#!/bin/sh\ntest \"$*\" = 'passwd 4242' && echo luzia-eve:x:4242:4242::/:/bin/sh";
+    let call = |getent: &str, verb: &str| with_getent(&place, getent, &format!("{as_eve} {verb}"));
+    assert_eq!(call(knows, "enqueue -- true").coded(0).line(), "task_1");
+    for verb in ["enqueue -- true", "run -- true", "lock -- true", "cancel 1"] {
+        let refused = call("#!/bin/sh\nexit 3", verb).coded(78);
+        assert!(refused.err.contains("the name of this account (uid 4242) cannot be looked up"), "{}", refused.err);
+    }
+    let homeless =
+        with_getent(&place, "#!/bin/sh\nexit 3", &format!("{} status", as_eve.replace("HOME=/", "HOME="))).coded(78);
+    assert!(homeless.err.contains("the home of this account cannot be looked up"), "{}", homeless.err);
+    // Who says the name needs no look, and an account without a name has its number for one.
+    assert_eq!(call("#!/bin/sh\nexit 3", "enqueue -u luzia-eve -- true").coded(0).line(), "task_2");
+    assert_eq!(call("#!/bin/sh\nexit 2", "enqueue -- true").coded(0).line(), "task_3");
+    let listed = call(knows, "list --json").coded(0);
+    let users: Vec<String> = serde_json::from_str::<serde_json::Value>(&listed.out).unwrap()["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["user"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(users, ["luzia-eve", "luzia-eve", "uid-4242"]);
 }
 
 #[test]

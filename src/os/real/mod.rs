@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod account;
+mod ask;
 mod become_supervisor;
 mod beneath;
 mod child;

@@ -4,22 +4,25 @@
 //! The C library is not asked. For other sources than files it loads modules of its own version, and in a program that
 //! is linked statically it loads them beside itself: after an upgrade of the host they do not fit (nss(5), getpwnam(3)).
 
-use super::launch::fork_and_exec;
+use super::ask::ask;
 use crate::os::is_shortage;
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 /// Where accounts stand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sources<'a> {
     passwd: &'a Path,
     group: &'a Path,
-    /// The first of these that exists is asked for what the files do not hold. Not looked for in `PATH`, since root may
+    /// The first getent(1) of these that exists is asked for what the files do not hold. Not looked for in `PATH`, since root may
     /// be about to become the account of a task.
-    getent: &'a [&'a str],
+    programs: &'a [&'a str],
+    /// How long it may take: a directory of the network may not answer.
+    patience: Duration,
 }
 
 /// Those of this host. NixOS has its programs elsewhere.
@@ -27,7 +30,8 @@ pub(super) fn host() -> Sources<'static> {
     Sources {
         passwd: Path::new("/etc/passwd"),
         group: Path::new("/etc/group"),
-        getent: &["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"],
+        programs: &["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"],
+        patience: Duration::from_secs(10),
     }
 }
 
@@ -53,7 +57,7 @@ impl Sources<'_> {
     pub(super) fn groups_of(&self, account: &Account) -> io::Result<Vec<u32>> {
         let mut groups = vec![account.gid];
         // Which groups an account of the files is in may be written elsewhere (nsswitch.conf(5), "initgroups").
-        let told = self.ask("initgroups", &account.name)?;
+        let told = self.getent("initgroups", &account.name)?;
         groups.extend(match told.map(|text| numbers_after(&text, &account.name).ok_or(text)) {
             Some(Ok(told)) => told,
             Some(Err(text)) => {
@@ -76,30 +80,28 @@ impl Sources<'_> {
             return Ok(Some(account));
         }
         // Its answer is looked at like the file: it takes digits for a uid, whatever was meant.
-        Ok(self.ask("passwd", key)?.as_deref().and_then(find))
+        Ok(self.getent("passwd", key)?.as_deref().and_then(find))
     }
 
     /// What getent(1) says; nothing where it is not installed, or does not know the key or the database. A shortage of the
     /// host stays one ([`is_shortage`]).
-    fn ask(&self, database: &str, key: &str) -> io::Result<Option<Vec<u8>>> {
+    fn getent(&self, database: &str, key: &str) -> io::Result<Option<Vec<u8>>> {
         const UNKNOWN_DATABASE: i32 = 1;
         const NOT_FOUND: i32 = 2;
-        let Some(program) = self.getent.iter().find(|path| Path::new(path).exists()) else { return Ok(None) };
+        let Some(program) = self.programs.iter().find(|path| Path::new(path).exists()) else { return Ok(None) };
         // No account is called so, and it would be read as an option.
         if key.starts_with('-') {
             return Ok(None);
         }
-        let mut command = Command::new(program);
-        fork_and_exec(&mut command);
-        command.args([database, key]).env_clear().stdin(Stdio::null()).stderr(Stdio::null());
-        let done = command.output().map_err(|error| match is_shortage(&error) {
+        let asked = ask(Command::new(program).args([database, key]).env_clear(), self.patience);
+        let (status, answer) = asked.map_err(|error| match is_shortage(&error) {
             true => error,
-            false => io::Error::new(error.kind(), format!("{program}: {error}")),
+            false => io::Error::new(error.kind(), format!("{program} {database} {key:?}: {error}")),
         })?;
-        match done.status.code() {
-            Some(0) => Ok(Some(done.stdout)),
+        match status.code() {
+            Some(0) => Ok(Some(answer)),
             Some(UNKNOWN_DATABASE | NOT_FOUND) => Ok(None),
-            _ => Err(io::Error::other(format!("{program} {database} {key:?} failed: {}", done.status))),
+            _ => Err(io::Error::other(format!("{program} {database} {key:?} failed: {status}"))),
         }
     }
 }
@@ -178,7 +180,8 @@ mod tests {
             assert!(made.status()?.success());
         }
         let program = program.to_str().ok_or(io::ErrorKind::InvalidInput)?;
-        test(Sources { passwd: &passwd, group: &group, getent: &["/no/such/getent", program] })
+        let programs: &[&str] = &["/no/such/getent", program];
+        test(Sources { passwd: &passwd, group: &group, programs, patience: Duration::from_secs(5) })
     }
 
     fn ann() -> Account {
@@ -249,6 +252,20 @@ mod tests {
             })?;
         }
         Ok(())
+    }
+
+    #[test]
+    fn a_getent_that_does_not_answer_is_waited_for_with_patience_only() -> io::Result<()> {
+        // It leaves a process behind that keeps its output.
+        let begin = std::time::Instant::now();
+        on_a_host(Some("sleep 3 & exit 2"), |host| host.with_name("eve").map(|found| assert_eq!(found, None)))?;
+        assert!(begin.elapsed() < Duration::from_secs(2));
+        on_a_host(Some("sleep 600"), |host| {
+            let hasty = Sources { patience: Duration::from_millis(100), ..host };
+            let error = hasty.with_name("eve").expect_err("nobody answers");
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            Ok(())
+        })
     }
 
     #[test]

@@ -1,19 +1,18 @@
 //! Another file in the place of this program, as after an upgrade: whether it may be started in its stead.
 
+use super::ask::ask;
 use super::files::meta_of;
-use super::launch::fork_and_exec;
 use crate::model::Timestamp;
 use crate::os::{FileKind, Meta};
-use rustix::fs::{MemfdFlags, Stat, memfd_create, stat};
+use rustix::fs::{Stat, stat};
 use rustix::param::linux_execfn;
-use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use rustix::process::geteuid;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -82,27 +81,7 @@ fn has_magic(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == MAGIC
 }
 
-/// What it says goes to a file: whatever it leaves behind may keep that open, and nobody waits for it.
 fn says_luzia(path: &Path) -> Option<bool> {
-    let mut said = File::from(memfd_create("version", MemfdFlags::CLOEXEC).ok()?);
-    let mut command = Command::new(path);
-    fork_and_exec(&mut command);
-    let out = said.try_clone().ok()?;
-    command.arg("--version").process_group(0).stdin(Stdio::null()).stdout(out).stderr(Stdio::null());
-    let mut child = command.spawn().ok()?;
-    let end = Instant::now() + PATIENCE;
-    while Instant::now() < end {
-        if let Some(status) = child.try_wait().ok()? {
-            let mut start = [0; WORD.len()];
-            let is_said = said.rewind().is_ok() && said.read_exact(&mut start).is_ok() && start == *WORD;
-            return Some(status.success() && is_said);
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // It may have ended in this very moment.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    child.wait().ok()?;
-    None
+    let (status, said) = ask(Command::new(path).arg("--version"), PATIENCE).ok()?;
+    Some(status.success() && said.starts_with(WORD))
 }

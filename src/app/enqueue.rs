@@ -248,7 +248,7 @@ impl App {
     pub(super) fn account_id(&self, name: &str) -> Result<Option<u32>, AppError> {
         self.store.account_id(name).map_err(|error| {
             let why = format!("the account \"{name}\" cannot be looked up: {error}");
-            AppError::new(super::Kind::Config, "RUN_AS", why).hint("`getent passwd` must answer for it")
+            AppError::new(super::Kind::Io, "ACCOUNT", why).hint("`getent passwd` must answer for it")
         })
     }
 
@@ -278,7 +278,7 @@ impl App {
         let owner = match conductor.filter(|path| !path.contains('{')) {
             Some(path) => self.store.owner_of(path).map_err(|error| {
                 let message = format!("the owner of \"{path}\" cannot be looked up: {error}");
-                AppError::new(super::Kind::Config, "ACCOUNT", message).hint("-u NAME says whose turn it is")
+                AppError::new(super::Kind::Io, "ACCOUNT", message).hint("-u NAME says whose turn it is")
             })?,
             None => None,
         };

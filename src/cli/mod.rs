@@ -227,7 +227,7 @@ fn of_state_dir(error: statedir::StateDirError) -> AppError {
     match error {
         StateDirError::Nowhere => AppError::new(Kind::Config, "NO_STATE_DIR", error.to_string())
             .hint("LUZIA_STATE_DIR=DIR in the environment does for every call"),
-        StateDirError::HomeUnknown(_) => AppError::new(Kind::Config, "ACCOUNT", error.to_string())
+        StateDirError::HomeUnknown(_) => AppError::new(Kind::Io, "ACCOUNT", error.to_string())
             .hint("HOME in the environment makes the look unnecessary"),
         StateDirError::Empty(_) => AppError::usage(error.to_string()),
         // What stands on the command line is usage; what stands in the environment is configuration.
@@ -302,7 +302,7 @@ fn account() -> Result<String, AppError> {
     let (uid, _) = term::account();
     let found = real::account_name(uid).map_err(|error| {
         let message = format!("the name of this account (uid {uid}) cannot be looked up: {error}");
-        AppError::new(Kind::Config, "ACCOUNT", message).hint("-u NAME says whose turn it is; `cancel` has --by NAME")
+        AppError::new(Kind::Io, "ACCOUNT", message).hint("-u NAME says whose turn it is; `cancel` has --by NAME")
     })?;
     Ok(found.unwrap_or_else(|| format!("uid-{uid}")))
 }

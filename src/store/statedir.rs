@@ -92,7 +92,7 @@ pub enum StateDirError {
     /// A relative path, and no working directory to read it against (exit 78).
     #[error("{0} is {1:?}, which is relative, and the working directory cannot be found; give an absolute path")]
     NoWorkingDirectory(&'static str, String),
-    /// It cannot be told whether the account has a home (exit 78).
+    /// It cannot be told whether the account has a home (exit 74).
     #[error("the home of this account cannot be looked up: {0}")]
     HomeUnknown(String),
 }

@@ -55,7 +55,7 @@ fn a_limit_of_processes_queues_the_task_and_frees_the_lane() {
     std::os::unix::fs::chown(place.path("work"), Some(54_399), Some(54_399)).unwrap();
     let with = |limit: &str, verb: &str| {
         let script = format!(
-            "exec setpriv --reuid 54399 --regid 54399 --clear-groups {limit} sh -c 'exec $PLACE/program {verb}'"
+            "exec setpriv --reuid 54399 --regid 54399 --clear-groups {limit} env HOME=/ sh -c 'exec $PLACE/program {verb}'"
         );
         place.spawn(&mut place.shell(&script)).end()
     };

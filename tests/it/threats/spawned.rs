@@ -201,7 +201,7 @@ fn run_as_takes_an_account_and_its_groups_from_getent_where_the_files_do_not_hav
     let script = "chmod 755 /usr/bin/getent; exec \"$LUZIA\" run -p p --cwd / -- sh -c \"id -u; id -G\"";
     assert_eq!(with_getent(&place, getent, script).coded(0).out, "20000\n20001 20002 20003\n");
 
-    let refused = with_getent(&place, "not a program", "exec \"$LUZIA\" enqueue -p p -- true").coded(78);
+    let refused = with_getent(&place, "not a program", "exec \"$LUZIA\" enqueue -p p -- true").coded(74);
     assert!(refused.err.contains("cannot be looked up: /usr/bin/getent"), "{}", refused.err);
     let absent =
         with_getent(&place, "#!/bin/sh\nexit 2", "chmod 755 /usr/bin/getent; exec \"$LUZIA\" enqueue -p p -- true");
@@ -223,11 +223,11 @@ fn an_account_whose_name_cannot_be_looked_up_is_not_taken_for_another_user() {
     let call = |getent: &str, verb: &str| with_getent(&place, getent, &format!("{as_eve} {verb}"));
     assert_eq!(call(knows, "enqueue -- true").coded(0).line(), "task_1");
     for verb in ["enqueue -- true", "run -- true", "lock -- true", "cancel 1"] {
-        let refused = call("#!/bin/sh\nexit 3", verb).coded(78);
+        let refused = call("#!/bin/sh\nexit 3", verb).coded(74);
         assert!(refused.err.contains("the name of this account (uid 4242) cannot be looked up"), "{}", refused.err);
     }
     let homeless =
-        with_getent(&place, "#!/bin/sh\nexit 3", &format!("{} status", as_eve.replace("HOME=/", "HOME="))).coded(78);
+        with_getent(&place, "#!/bin/sh\nexit 3", &format!("{} status", as_eve.replace("HOME=/", "HOME="))).coded(74);
     assert!(homeless.err.contains("the home of this account cannot be looked up"), "{}", homeless.err);
     // Who says the name needs no look, and an account without a name has its number for one.
     assert_eq!(call("#!/bin/sh\nexit 3", "enqueue -u luzia-eve -- true").coded(0).line(), "task_2");

@@ -297,7 +297,7 @@ fn inside(state_dir: &str) -> Result<Option<Inside>, AppError> {
 }
 
 /// The name of the account that calls; one that has none is called by its number. A name that cannot be looked up is not
-/// replaced by the number: it would be another user, whose tasks run beside this one's.
+/// replaced by the number: it would be another user, whose tasks run beside this one's. (What getent(1) calls "not found" is.)
 fn account() -> Result<String, AppError> {
     let (uid, _) = term::account();
     let found = real::account_name(uid).map_err(|error| {

@@ -37,7 +37,6 @@ impl App {
             return if settings.is_some() { Ok(Vec::new()) } else { Err(self.no_project(project)) };
         };
         let run_as = settings.and_then(|settings| settings.run_as.as_deref());
-        let run_as = run_as.map(|name| self.account_id(name)).transpose()?.flatten();
         let mut checked = Vec::new();
         let mut claims = conductor.claims()?;
         claims.extend(self.claims_in_done(&conductor, user.as_ref())?.into_iter().map(Ok));
@@ -107,7 +106,7 @@ impl App {
         &self,
         claim: &ClaimedMeta,
         project_user: Option<&crate::model::Name>,
-        run_as: Option<u32>,
+        run_as: Option<&str>,
     ) -> Result<Option<Box<LockView>>, AppErrorOr> {
         let refuse = |why: &str| Err(AppErrorOr::Refused(why.to_owned()));
         let (Some(id), Some(user), Some(lock_id)) = (&claim.id, &claim.user, &claim.lock_id) else {
@@ -116,8 +115,13 @@ impl App {
         if *id != claim.dir {
             return refuse("its id is not the name of its directory");
         }
-        if claim.uid != self.store.owner() && run_as != Some(claim.uid) {
-            return refuse("its file belongs to another account");
+        if claim.uid != self.store.owner() {
+            // Asked only here, for it may stand in a directory that does not answer.
+            match run_as.map(|name| self.account_id(name)).transpose() {
+                Ok(found) if found.flatten() == Some(claim.uid) => {}
+                Ok(_) => return refuse("its file belongs to another account"),
+                Err(error) => return refuse(&error.to_string()),
+            }
         }
         let user = super::enqueue::name("user", user).map_err(AppErrorOr::Failed)?;
         if project_user.is_some_and(|owner| *owner != user) {

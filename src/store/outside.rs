@@ -34,10 +34,11 @@ impl Store {
         self.me.clone()
     }
 
-    /// The account that owns a directory, when it exists and the account has a name; an error where that cannot be told.
+    /// The account that owns a directory, when it can be opened and the account has a name; an error where the name cannot be
+    /// looked up.
     pub fn owner_of(&self, path: &str) -> io::Result<Option<String>> {
-        let Some(root) = self.vfs.open_root(path, false)? else { return Ok(None) };
-        let Some(meta) = root.meta(".")? else { return Ok(None) };
+        let Ok(Some(root)) = self.vfs.open_root(path, false) else { return Ok(None) };
+        let Ok(Some(meta)) = root.meta(".") else { return Ok(None) };
         self.procs.account_name(meta.uid)
     }
 

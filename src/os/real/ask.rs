@@ -9,6 +9,9 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+/// How much of an answer is read: the members of a very large group fit.
+const LONGEST: u64 = 1 << 20;
+
 /// Runs a program and gives what it wrote. One that takes longer than `patience` is killed with its group, and the error is
 /// [`io::ErrorKind::TimedOut`]. What it says goes to a file: whatever it leaves behind may keep that open, and nobody waits
 /// for it.
@@ -22,7 +25,7 @@ pub(super) fn ask(command: &mut Command, patience: Duration) -> io::Result<(Exit
         if let Some(status) = child.try_wait()? {
             let mut answer = Vec::new();
             said.rewind()?;
-            said.read_to_end(&mut answer)?;
+            said.take(LONGEST).read_to_end(&mut answer)?;
             return Ok((status, answer));
         }
         std::thread::sleep(Duration::from_millis(1));

@@ -13,26 +13,25 @@ use std::process::Command;
 
 /// The libraries of glibc that rustc names. Since 2.34 all but libm are parts of libc.
 const OF_GLIBC: [&str; 6] = ["c", "m", "dl", "pthread", "rt", "util"];
-/// What is linked and run before the choice is made: it allocates, unwinds and starts a thread.
+/// What is linked and run before the choice is made: it allocates and starts a thread.
 const TRIAL: &str = "fn main() { let name = std::env::args().next().unwrap(); \
                      std::process::exit(i32::from(std::thread::spawn(move || name.len()).join().unwrap() == 0)) }";
 
 fn main() {
     println!("cargo::rerun-if-changed=packaging/link.rs");
-    for name in ["LUZIA_LINK", "PATH", "RUSTC_LINKER"] {
-        println!("cargo::rerun-if-env-changed={name}");
-    }
+    println!("cargo::rerun-if-env-changed=LUZIA_LINK");
     let may_be_static = match variable("LUZIA_LINK").as_str() {
         "" => true,
         "dynamic" => false,
         other => return println!("cargo::error=LUZIA_LINK is {other:?}; it may be \"dynamic\", or not set"),
     };
     let is_asked_for = variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
-    let chosen = if may_be_static && !is_asked_for { statically() } else { None };
-    let (linked, arguments) = match chosen {
-        _ if is_asked_for => ("static", Vec::new()),
-        Some(arguments) => ("static", arguments),
-        None => ("dynamic", dynamically()),
+    let (linked, arguments) = if is_asked_for {
+        ("static", Vec::new())
+    } else if let Some(arguments) = may_be_static.then(statically).flatten() {
+        ("static", arguments)
+    } else {
+        ("dynamic", dynamically())
     };
     println!("cargo::rustc-env=LUZIA_LINKED={linked}");
     for argument in arguments {
@@ -110,18 +109,20 @@ fn runs(dir: &Path, arguments: &[String]) -> Option<()> {
     let mut rustc = Command::new(std::env::var_os("RUSTC")?);
     rustc.args(["--edition=2024", "--crate-type=bin", "-o"]).arg(&program).arg(&source);
     rustc.args(variable("CARGO_ENCODED_RUSTFLAGS").split('\x1f').filter(|flag| !flag.is_empty()));
-    if let Some(linker) = std::env::var_os("RUSTC_LINKER") {
-        rustc.arg("-C").arg([std::ffi::OsString::from("linker="), linker].into_iter().collect::<std::ffi::OsString>());
-    }
+    rustc.args(["-C".to_owned(), format!("linker={}", linker())]);
     rustc.args(arguments.iter().flat_map(|argument| ["-C".to_owned(), format!("link-arg={argument}")]));
     let succeeds = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
     (succeeds(&mut rustc) && succeeds(&mut Command::new(program))).then_some(())
 }
 
+/// What links: the one that cargo was told, or rustc's default.
+fn linker() -> String {
+    std::env::var("RUSTC_LINKER").unwrap_or_else(|_| "cc".to_owned())
+}
+
 /// The full path of one of the C compiler's own libraries.
 fn library(name: &str) -> Option<String> {
-    let compiler = std::env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
-    let output = Command::new(compiler).arg(format!("-print-file-name={name}")).output().ok()?;
+    let output = Command::new(linker()).arg(format!("-print-file-name={name}")).output().ok()?;
     let path = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     // An unknown name comes back as it is.
     (path.starts_with('/') && Path::new(&path).is_file()).then_some(path)

@@ -117,10 +117,10 @@ impl App {
         }
         if claim.uid != self.store.owner() {
             // Asked only here, for it may stand in a directory that does not answer.
-            match run_as.map(|name| self.account_id(name)).transpose() {
-                Ok(found) if found.flatten() == Some(claim.uid) => {}
-                Ok(_) => return refuse("its file belongs to another account"),
-                Err(error) => return refuse(&error.to_string()),
+            match run_as.map(|name| self.account_id(name)) {
+                Some(Ok(Some(uid))) if uid == claim.uid => {}
+                Some(Err(error)) => return refuse(&error.to_string()),
+                Some(Ok(_)) | None => return refuse("its file belongs to another account"),
             }
         }
         let user = super::enqueue::name("user", user).map_err(AppErrorOr::Failed)?;

@@ -6,6 +6,7 @@ use crate::model::time::{format_duration, parse_duration};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
 use crate::store::{DEFAULT_GRACE_MS, Event};
 use serde_json::json;
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 /// The longest text that travels in an argument, in bytes; a longer one goes to standard input (`supervision.md`).
@@ -75,8 +76,12 @@ pub struct NewTask {
     pub command: Vec<String>,
 }
 
+/// The name of the account that calls, or why it cannot be told. Looked up where it is needed, and once: that may take
+/// longer than to queue a task.
+pub type AccountName = LazyCell<Result<String, AppError>>;
+
 /// The process that asks: what a task takes over from it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Caller {
     /// What a task takes over of its environment (see [`inherited`]).
     pub env: Environment,
@@ -84,8 +89,8 @@ pub struct Caller {
     pub cwd: Option<String>,
     /// Its file mode creation mask.
     pub umask: u32,
-    /// The name of its account, or why it cannot be told.
-    pub account: Result<String, AppError>,
+    /// The name of its account.
+    pub account: AccountName,
     /// Its pid.
     pub pid: u32,
 }
@@ -246,10 +251,8 @@ impl App {
 
     /// The number of the account of a project.
     pub(super) fn account_id(&self, name: &str) -> Result<Option<u32>, AppError> {
-        self.store.account_id(name).map_err(|error| {
-            let why = format!("the account \"{name}\" cannot be looked up: {error}");
-            AppError::new(super::Kind::Io, "ACCOUNT", why).hint("`getent passwd` must answer for it")
-        })
+        let failed = |error| AppError::not_looked_up(&format!("the account \"{name}\""), &error);
+        self.store.account_id(name).map_err(|error| failed(error).hint("`getent passwd` must answer for it"))
     }
 
     fn inside_project(&self, new: &NewTask) -> Option<&str> {
@@ -264,7 +267,7 @@ impl App {
         new: &NewTask,
         project_user: Option<&Name>,
         conductor: Option<&str>,
-        account: &Result<String, AppError>,
+        account: &AccountName,
     ) -> Result<Name, AppError> {
         if let Some(user) = &new.user {
             return name("user", user);
@@ -275,14 +278,12 @@ impl App {
         if let Some(user) = self.inside.as_ref().and_then(|inside| inside.user.as_deref()) {
             return name("user", user);
         }
-        let owner = match conductor.filter(|path| !path.contains('{')) {
-            Some(path) => self.store.owner_of(path).map_err(|error| {
-                let message = format!("the owner of \"{path}\" cannot be looked up: {error}");
-                AppError::new(super::Kind::Io, "ACCOUNT", message).hint("-u NAME says whose turn it is")
-            })?,
-            None => None,
+        let owner = |path: &str| {
+            let failed = |error| AppError::not_looked_up(&format!("the owner of \"{path}\""), &error);
+            self.store.owner_of(path).map_err(|error| failed(error).hint("-u NAME says whose turn it is"))
         };
-        name("user", &owner.map_or_else(|| account.clone(), Ok)?)
+        let owner = conductor.filter(|path| !path.contains('{')).map(owner).transpose()?.flatten();
+        name("user", &owner.map_or_else(|| LazyCell::force(account).clone(), Ok)?)
     }
 
     fn env_of(&self, new: &NewTask, caller: &Caller) -> Result<Environment, AppError> {

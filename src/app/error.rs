@@ -76,6 +76,11 @@ impl AppError {
         Self(Box::new(Refusal { kind, code, message: message.into(), hint: None, next: Vec::new(), log: Vec::new() }))
     }
 
+    /// Something of an account that the host does not tell now. An absent account is none of these.
+    pub fn not_looked_up(what: &str, error: &dyn std::fmt::Display) -> Self {
+        Self::new(Kind::Io, "ACCOUNT", format!("{what} cannot be looked up: {error}"))
+    }
+
     /// Bad input; nothing was changed.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, "USAGE", message)

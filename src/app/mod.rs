@@ -32,7 +32,7 @@ pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, LockView, Started, lock_state};
 pub use error::{AppError, Kind, Refusal, shell_word};
 pub use keyed::OnConflict;
-pub use settings::{Look, Settings};
+pub use settings::{Look, Round, Settings};
 
 use crate::model::lock::canonical_holder;
 use crate::model::{Config, LaneName, Target, Task, TaskId};

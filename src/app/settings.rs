@@ -10,9 +10,17 @@ use std::time::Duration;
 const MORE_LOOKS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Gives the configuration when it is another one than at the last look. One that has gone is an error unless this is the
-/// last look: then others count in its stead.
-pub type Look = Box<dyn Fn(bool) -> Result<Option<Config>, AppError>>;
+/// Whether more looks follow, if this one finds that the configuration has gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Round {
+    /// It is an error, for it may be back at the next one.
+    Early,
+    /// Others count in its stead.
+    Last,
+}
+
+/// Gives the configuration when it is another one than before.
+pub type Look = Box<dyn Fn(Round) -> Result<Option<Config>, AppError>>;
 
 /// The configuration in force, and how a change of it is noticed.
 pub struct Settings {
@@ -47,7 +55,7 @@ impl App {
         let Settings { now, look, is_broken } = &self.settings;
         let mut left = if is_broken.get() { 0 } else { MORE_LOOKS };
         loop {
-            match look(left == 0) {
+            match look(if left == 0 { Round::Last } else { Round::Early }) {
                 Ok(changed) => {
                     is_broken.set(false);
                     if let Some(config) = changed {

@@ -2,7 +2,7 @@
 
 use super::args::Globals;
 use super::{of_state_dir, variable};
-use crate::app::{AppError, Kind, Settings};
+use crate::app::{AppError, Kind, Round, Settings};
 use crate::model::{Config, Timestamp};
 use crate::os::real::{RealFiles, term};
 use crate::os::{Meta, Open, Vfs};
@@ -45,7 +45,7 @@ impl Stamp {
 /// Reads the configuration that applies.
 pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
     let mut seen = Vec::new();
-    for place in places(globals, &|| statedir::home_config(super::HOME))? {
+    for place in places(globals, || statedir::home_config(super::HOME))? {
         let Some((bytes, stamp)) = read_config(&place.path)? else {
             if place.must_exist {
                 let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
@@ -76,7 +76,7 @@ pub(super) fn followed(loaded: Result<Loaded, AppError>, globals: &Globals) -> S
     // A working directory may be renamed.
     let config_path = named_config(globals).ok().flatten().or_else(|| globals.config.clone());
     let (force, globals) = (RefCell::new(force), Globals { config: config_path, ..globals.clone() });
-    Settings::followed(config, Box::new(move |is_last| force.borrow_mut().look(&globals, is_last)))
+    Settings::followed(config, Box::new(move |round| force.borrow_mut().look(&globals, round)))
 }
 
 /// What is known of the configuration in force.
@@ -88,7 +88,7 @@ struct InForce {
 }
 
 impl InForce {
-    fn look(&mut self, globals: &Globals, is_last: bool) -> Result<Option<Config>, AppError> {
+    fn look(&mut self, globals: &Globals, round: Round) -> Result<Option<Config>, AppError> {
         if self.seen.as_ref().is_some_and(|seen| seen.iter().all(is_unchanged)) {
             return Ok(None);
         }
@@ -97,7 +97,7 @@ impl InForce {
         if let Some(path) = &self.path
             && loaded.path.as_ref() != Some(path)
             && loaded.seen.iter().any(|(place, stamp)| place == path && stamp.is_none())
-            && !is_last
+            && round == Round::Early
         {
             // Whoever saves it may have moved the old one aside. Other rules hold only when it stays away.
             let message = format!("the configuration \"{path}\" is gone");
@@ -111,7 +111,7 @@ impl InForce {
 
 /// The absolute path of the configuration that an option or a variable names.
 pub(super) fn named_config(globals: &Globals) -> Result<Option<String>, AppError> {
-    Ok(places(globals, &|| Ok(None))?.into_iter().find(|place| place.must_exist).map(|place| place.path))
+    Ok(places(globals, || Ok(None))?.into_iter().find(|place| place.must_exist).map(|place| place.path))
 }
 
 /// Where a configuration is looked for.

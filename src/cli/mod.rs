@@ -28,6 +28,7 @@ use configuration::{Loaded, config_of, followed, named_config};
 use console::{Answer, Channel, Console, Stop, Streams, Wrote};
 use exit::Exit;
 use report::Report;
+use std::cell::LazyCell;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -165,19 +166,17 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
 
 fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> Answer {
     match verb {
-        Verb::Enqueue(args) => verbs::work::enqueue(args, app, &caller(args.task.user.is_some()), &read_input, console),
-        Verb::Run(args) => {
-            verbs::work::run(args, app, &caller(args.task.user.is_some()), &mut interrupts(false), console)
-        }
+        Verb::Enqueue(args) => verbs::work::enqueue(args, app, &caller(), &read_input, console),
+        Verb::Run(args) => verbs::work::run(args, app, &caller(), &mut interrupts(&STOPS), console),
         Verb::Wait(args) => verbs::work::wait(args, app, console),
-        Verb::Cancel(args) => verbs::work::cancel(args, app, &account, console),
+        Verb::Cancel(args) => verbs::work::cancel(args, app, account, console),
         Verb::Retry(args) => verbs::work::retry(args, app, console),
         Verb::List(args) => verbs::list::list(args, app, console),
         Verb::Show(args) => verbs::look::show(args, app, console),
         Verb::Logs(args) => verbs::look::logs(args, app, console),
         Verb::Explain(args) => verbs::look::explain(args, app, console),
         Verb::Status(args) => verbs::status::status(args, app, found.rule.text(), console),
-        Verb::Lock(args) => verbs::locks::lock(args, app, &account, console),
+        Verb::Lock(args) => verbs::locks::lock(args, app, account, console),
         Verb::Acquire(args) => verbs::locks::acquire(args, app, console),
         Verb::Renew(args) => verbs::locks::renew(args, app, console),
         Verb::Release(args) => verbs::locks::release(args, app, console),
@@ -211,13 +210,13 @@ fn variable(name: &str) -> Result<Option<String>, AppError> {
 /// Where the home of the caller is looked for.
 const HOME: statedir::Home = statedir::Home { variable: term::env, of_account: real::account_home };
 
-fn inputs(globals: &Globals) -> Result<Inputs<'static>, AppError> {
+fn inputs(globals: &Globals) -> Result<Inputs, AppError> {
     Ok(Inputs {
         flag: globals.state_dir.clone(),
         luzia_state_dir: variable("LUZIA_STATE_DIR")?,
         state_directory: variable("STATE_DIRECTORY")?,
         var_lib_exists: matches!(RealFiles::open_at(statedir::SYSTEM_STATE, false), Ok(Some(_)) | Err(_)),
-        home_state: &|| statedir::home_state(HOME),
+        home_state: || statedir::home_state(HOME),
         cwd: term::working_directory().ok(),
     })
 }
@@ -297,40 +296,44 @@ fn inside(state_dir: &str) -> Result<Option<Inside>, AppError> {
 }
 
 /// The name of the account that calls; one that has none is called by its number. A name that cannot be looked up is not
-/// replaced by the number: it would be another user, whose tasks run beside this one's. (What getent(1) calls "not found" is.)
+/// replaced by the number: it would be another user, whose tasks run beside this one's. (What getent(1) calls "not found"
+/// is.)
 fn account() -> Result<String, AppError> {
     let (uid, _) = term::account();
-    let found = real::account_name(uid).map_err(|error| {
-        let message = format!("the name of this account (uid {uid}) cannot be looked up: {error}");
-        AppError::new(Kind::Io, "ACCOUNT", message).hint("-u NAME says whose turn it is; `cancel` has --by NAME")
-    })?;
+    let failed = |error| AppError::not_looked_up(&format!("the name of this account (uid {uid})"), &error);
+    let hint = "-u NAME says whose turn it is; `cancel` has --by NAME";
+    let found = real::account_name(uid).map_err(|error| failed(error).hint(hint))?;
     Ok(found.unwrap_or_else(|| format!("uid-{uid}")))
 }
 
-fn caller(names_user: bool) -> Caller {
+fn caller() -> Caller {
     Caller {
         env: crate::app::enqueue::inherited(term::environment()),
         cwd: term::working_directory().ok(),
         umask: term::umask(),
-        // To look an account up takes longer than to queue a task, so it is done only where the name is needed.
-        account: if names_user { Ok(String::new()) } else { account() },
+        account: LazyCell::new(account),
         pid: RealProcesses.me().pid,
     }
 }
 
-/// How often Ctrl-C, SIGTERM or, unless it only wakes, SIGHUP came since the start; the first call begins to catch them.
-fn interrupts(hangup_wakes: bool) -> impl FnMut() -> u32 {
-    let _ = real::catch(&[real::Caught::Interrupt, real::Caught::Terminate, real::Caught::Hangup]);
+/// What stops a program.
+const STOPS: [real::Caught; 3] = [real::Caught::Interrupt, real::Caught::Terminate, real::Caught::Hangup];
+
+/// How often one of `ending` came since the start; the first call begins to catch all of [`STOPS`], of which the others only
+/// wake.
+fn interrupts(ending: &'static [real::Caught]) -> impl FnMut() -> u32 {
+    let _ = real::catch(&STOPS);
     let mut count = 0;
     move || {
-        count += u32::from(real::take(real::Caught::Interrupt)) + u32::from(real::take(real::Caught::Terminate));
-        count += u32::from(real::take(real::Caught::Hangup) && !hangup_wakes);
+        for signal in STOPS {
+            count += u32::from(real::take(signal) && ending.contains(&signal));
+        }
         count
     }
 }
 
 fn ended() -> impl FnMut() -> bool {
-    let mut count = interrupts(false);
+    let mut count = interrupts(&STOPS);
     move || count() > 0
 }
 
@@ -338,7 +341,7 @@ fn ended() -> impl FnMut() -> bool {
 /// wakes it.
 fn daemon_ended() -> impl FnMut() -> bool {
     let has_terminal = term::can_ask() || term::is_terminal(term::Stream::Err);
-    let mut count = interrupts(!has_terminal);
+    let mut count = interrupts(if has_terminal { &STOPS } else { &STOPS[..2] });
     move || count() > 0
 }
 

@@ -259,7 +259,7 @@ pub enum StartError {
     NotFound(io::Error),
     /// It exists, but cannot be executed (126).
     NotExecutable(io::Error),
-    /// The host has no process or no memory for it now (125).
+    /// The host has no process, no memory or no answer on an account for it now (125).
     Short(io::Error),
     /// Something else, as no working directory (125).
     Other(io::Error),

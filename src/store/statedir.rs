@@ -18,11 +18,11 @@ pub const SYSTEM_CONFIG: &str = "/etc/luzia/config.json";
 
 /// A path below the home of the caller, looked up only where nothing before it decides: an account may stand in a directory
 /// of the network.
-pub type BelowHome<'a> = &'a dyn Fn() -> Result<Option<String>, StateDirError>;
+pub type BelowHome = fn() -> Result<Option<String>, StateDirError>;
 
 /// What decides where state lives. An empty variable counts as one that is not set.
 #[derive(Clone)]
-pub struct Inputs<'a> {
+pub struct Inputs {
     /// The value of `--state-dir`.
     pub flag: Option<String>,
     /// The variable `LUZIA_STATE_DIR`.
@@ -32,7 +32,7 @@ pub struct Inputs<'a> {
     /// Whether `/var/lib/luzia` exists, whoever may use it.
     pub var_lib_exists: bool,
     /// What [`home_state`] gives.
-    pub home_state: BelowHome<'a>,
+    pub home_state: BelowHome,
     /// The working directory, against which a relative flag or `LUZIA_STATE_DIR` is read.
     pub cwd: Option<String>,
 }
@@ -261,13 +261,13 @@ mod tests {
     }
 
     /// Inputs in which every rule applies.
-    fn all() -> Inputs<'static> {
+    fn all() -> Inputs {
         Inputs {
             flag: some("/flag"),
             luzia_state_dir: some("/variable"),
             state_directory: some("/systemd:/second"),
             var_lib_exists: true,
-            home_state: &|| Ok(some("/home/a/.local/state/luzia")),
+            home_state: || Ok(some("/home/a/.local/state/luzia")),
             cwd: some("/here"),
         }
     }
@@ -289,13 +289,12 @@ mod tests {
         check(&inputs, "/var/lib/luzia", Rule::VarLib);
         inputs.var_lib_exists = false;
         check(&inputs, "/home/a/.local/state/luzia", Rule::Home);
-        inputs.home_state = &|| Ok(None);
+        inputs.home_state = || Ok(None);
         assert_eq!(resolve(&inputs), Err(StateDirError::Nowhere));
-        let unknown = || StateDirError::HomeUnknown("no answer".to_owned());
-        let fails = || Err(unknown());
-        inputs.home_state = &fails;
-        assert_eq!(resolve(&inputs), Err(unknown()), "a home that cannot be looked up is not one that is absent");
-        inputs.home_state = &|| panic!("the home was looked up");
+        inputs.home_state = || Err(StateDirError::HomeUnknown("no answer".to_owned()));
+        let unknown = StateDirError::HomeUnknown("no answer".to_owned());
+        assert_eq!(resolve(&inputs), Err(unknown), "a home that cannot be looked up is not one that is absent");
+        inputs.home_state = || panic!("the home was looked up");
         inputs.state_directory = some("/systemd");
         check(&inputs, "/systemd", Rule::Systemd);
     }
@@ -369,26 +368,23 @@ mod tests {
 
     #[test]
     fn a_configuration_that_was_named_stands_alone_and_must_exist() {
-        let places = |flag, variable, home: Option<&str>| {
-            let home_config = || match (flag, variable) {
-                (None, None | Some("")) => Ok(home.map(str::to_owned)),
-                _ => panic!("the home was looked up"),
-            };
-            config_candidates(flag, variable, &home_config, Some("/here")).map(|places| {
+        let places = |flag, variable, home_config: BelowHome| {
+            config_candidates(flag, variable, home_config, Some("/here")).map(|places| {
                 let short = places.into_iter().map(|p| (p.path, p.must_exist));
                 short.collect::<Vec<_>>()
             })
         };
         let one = |path: &str, must| (path.to_owned(), must);
-        let home = Some("/home/a/.config/luzia/config.json");
-        assert_eq!(places(Some("c.json"), Some("/v"), home), Ok(vec![one("/here/c.json", true)]));
-        assert_eq!(places(None, Some("/v"), home), Ok(vec![one("/v", true)]));
+        let home: BelowHome = || Ok(some("/home/a/.config/luzia/config.json"));
+        let never: BelowHome = || panic!("the home was looked up");
+        assert_eq!(places(Some("c.json"), Some("/v"), never), Ok(vec![one("/here/c.json", true)]));
+        assert_eq!(places(None, Some("/v"), never), Ok(vec![one("/v", true)]));
         assert_eq!(
             places(None, Some(""), home),
             Ok(vec![one("/home/a/.config/luzia/config.json", false), one(SYSTEM_CONFIG, false)])
         );
-        assert_eq!(places(None, None, None), Ok(vec![one(SYSTEM_CONFIG, false)]));
-        assert_eq!(places(Some(""), None, home), Err(StateDirError::Empty("--config")));
+        assert_eq!(places(None, None, || Ok(None)), Ok(vec![one(SYSTEM_CONFIG, false)]));
+        assert_eq!(places(Some(""), None, never), Err(StateDirError::Empty("--config")));
     }
 
     #[test]

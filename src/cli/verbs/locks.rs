@@ -1,5 +1,6 @@
 //! `lock`, `acquire`, `renew`, `release`, `check`, `list-locks`, `cleanup-stale` and `check-project`.
 
+use super::Account;
 use crate::app::acquire::{Lease, Leased};
 use crate::app::check_project::Checked;
 use crate::app::{App, AppError, Break, LockView, lock_state};
@@ -17,12 +18,7 @@ use crate::model::{LaneName, TaskId};
 use serde_json::{Value, json};
 
 /// `luzia lock`.
-pub fn lock(
-    args: &LockArgs,
-    app: &App,
-    account: &dyn Fn() -> Result<String, AppError>,
-    console: &mut Console,
-) -> Answer {
+pub fn lock(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
     let lane = match (&args.lane, &args.user) {
         (Some(lane), _) => LaneName::parse(lane).map_err(|error| AppError::usage(format!("--lane {lane}: {error}")))?,
         (None, user) => {

@@ -7,3 +7,6 @@ pub mod look;
 pub mod status;
 pub mod tend;
 pub mod work;
+
+/// Looks the name of the account up that calls.
+pub type Account = fn() -> Result<String, crate::app::AppError>;

@@ -1,5 +1,6 @@
 //! `enqueue`, `run`, `wait`, `cancel` and `retry`.
 
+use super::Account;
 use super::look::running_json;
 use crate::app::enqueue::{Accepted, Caller, NewTask};
 use crate::app::logs::Stream;
@@ -258,12 +259,7 @@ pub fn wait(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
 }
 
 /// `luzia cancel`.
-pub fn cancel(
-    args: &CancelArgs,
-    app: &App,
-    account: &dyn Fn() -> Result<String, AppError>,
-    console: &mut Console,
-) -> Answer {
+pub fn cancel(args: &CancelArgs, app: &App, account: Account, console: &mut Console) -> Answer {
     let grace_ms = door::duration("grace", args.grace.as_deref())?;
     let ids = ids(app, &args.tasks)?;
     for id in &ids {

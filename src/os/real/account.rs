@@ -1,17 +1,17 @@
-//! Accounts: names of uids, and the trampoline that takes an account on before it becomes the command of a task.
-//! Which account a task may have is decided elsewhere.
+//! The trampoline that takes an account on before it becomes the command of a task. Which account a task may have is
+//! decided elsewhere.
 
 use super::passwd;
 use super::program::{find, start_error};
 use super::signals;
 use crate::os::StartError;
-use nix::unistd::{Gid, Uid, execve, getgroups, getresgid, getresuid, getuid, setgroups, setresgid, setresuid};
+use nix::unistd::{Gid, Uid, execve, getgroups, getresgid, getresuid, setgroups, setresgid, setresuid};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Names to the trampoline the descriptor on which the environment of the task lies.
 pub(super) const ENVIRONMENT_FD: &str = "LUZIA_EXEC_ENVIRONMENT_FD";
@@ -48,21 +48,6 @@ impl Credentials {
         let groups = groups.split(',').filter(|group| !group.is_empty()).map(|group| group.parse().ok());
         Some(Self { uid: uid.parse().ok()?, gid: gid.parse().ok()?, groups: groups.collect::<Option<_>>()? })
     }
-}
-
-/// The name of an account, where it has one; an error where that cannot be told.
-pub fn account_name(uid: u32) -> io::Result<Option<String>> {
-    Ok(passwd::host().with_uid(uid)?.map(|account| account.name))
-}
-
-/// The uid of an account.
-pub(super) fn account_id(name: &str) -> io::Result<Option<u32>> {
-    Ok(passwd::host().with_name(name)?.map(|account| account.uid))
-}
-
-/// The home of the account that called this program, where it has one; an error where that cannot be told.
-pub fn account_home() -> io::Result<Option<PathBuf>> {
-    Ok(passwd::host().with_uid(getuid().as_raw())?.map(|account| account.home))
 }
 
 /// The hidden verb `exec-task`: becomes an account for good (groups, gid, uid, verified, no new privileges) and then

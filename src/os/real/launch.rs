@@ -183,11 +183,11 @@ fn through_trampoline(
     tree: Option<&File>,
 ) -> Result<StdCommand, StartError> {
     split(&command.argv)?;
-    // A directory of the network that does not answer may do so later.
-    let may_pass = |error: &io::Error| is_shortage(error) || error.kind() == io::ErrorKind::TimedOut;
-    let account = Credentials::of(user).map_err(|error| match may_pass(&error) {
-        true => StartError::Short(error),
-        false => StartError::Other(error),
+    let account = Credentials::of(user).map_err(|error| match error.kind() {
+        // A directory of the network may answer later.
+        io::ErrorKind::TimedOut => StartError::Short(error),
+        _ if is_shortage(&error) => StartError::Short(error),
+        _ => StartError::Other(error),
     })?;
     let mut through = StdCommand::new(own_program());
     through

@@ -30,10 +30,11 @@ mod upgrade;
 mod waiting;
 mod watch;
 
-pub use account::{account_home, account_name, exec_task};
+pub use account::exec_task;
 pub use clock::RealClock;
 pub use files::RealFiles;
 pub use launch::output;
+pub use passwd::{account_home, account_name};
 pub use process::RealProcesses;
 pub use signals::{Caught, catch, prepare_process, take};
 pub use temporary::TemporaryDirectory;

@@ -5,7 +5,9 @@
 //! is linked statically it loads them beside itself: after an upgrade of the host they do not fit (nss(5), getpwnam(3)).
 
 use super::ask::ask;
+use super::program::named;
 use crate::os::is_shortage;
+use rustix::process::getuid;
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
@@ -18,8 +20,8 @@ use std::time::Duration;
 pub(super) struct Sources<'a> {
     passwd: &'a Path,
     group: &'a Path,
-    /// The first getent(1) of these that exists is asked for what the files do not hold. Not looked for in `PATH`, since root may
-    /// be about to become the account of a task.
+    /// The first getent(1) of these that exists is asked for what the files do not hold. Not looked for in `PATH`, which the
+    /// caller chose.
     programs: &'a [&'a str],
     /// How long it may take: a directory of the network may not answer.
     patience: Duration,
@@ -33,6 +35,16 @@ pub(super) fn host() -> Sources<'static> {
         programs: &["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"],
         patience: Duration::from_secs(10),
     }
+}
+
+/// The name of an account of this host, where it has one; an error where that cannot be told.
+pub fn account_name(uid: u32) -> io::Result<Option<String>> {
+    Ok(host().with_uid(uid)?.map(|account| account.name))
+}
+
+/// The home of the account that called this program, where it has one; an error where that cannot be told.
+pub fn account_home() -> io::Result<Option<PathBuf>> {
+    Ok(host().with_uid(getuid().as_raw())?.map(|account| account.home))
 }
 
 /// An entry of passwd(5).
@@ -57,16 +69,8 @@ impl Sources<'_> {
     pub(super) fn groups_of(&self, account: &Account) -> io::Result<Vec<u32>> {
         let mut groups = vec![account.gid];
         // Which groups an account of the files is in may be written elsewhere (nsswitch.conf(5), "initgroups").
-        let told = self.getent("initgroups", &account.name)?;
-        groups.extend(match told.map(|text| numbers_after(&text, &account.name).ok_or(text)) {
-            Some(Ok(told)) => told,
-            Some(Err(text)) => {
-                let text = String::from_utf8_lossy(&text).into_owned();
-                return Err(io::Error::other(format!(
-                    "what getent says of the groups of {:?} does not read: {text:?}",
-                    account.name
-                )));
-            }
+        groups.extend(match self.getent("initgroups", &account.name)? {
+            Some(text) => numbers_after(&text, &account.name).ok_or_else(|| unreadable(&account.name, &text))?,
             None => groups_with(&read(self.group)?, &account.name),
         });
         let mut seen = std::collections::BTreeSet::new();
@@ -75,7 +79,7 @@ impl Sources<'_> {
     }
 
     fn account(&self, key: &str, is_it: impl Fn(&Account) -> bool) -> io::Result<Option<Account>> {
-        let find = |text: &[u8]| text.split(|byte| *byte == b'\n').filter_map(entry).find(&is_it);
+        let find = |text: &[u8]| accounts(text).find(&is_it);
         if let Some(account) = find(&read(self.passwd)?) {
             return Ok(Some(account));
         }
@@ -93,15 +97,14 @@ impl Sources<'_> {
         if key.starts_with('-') {
             return Ok(None);
         }
+        let question = format!("{program} {database} {key:?}");
         let asked = ask(Command::new(program).args([database, key]).env_clear(), self.patience);
-        let (status, answer) = asked.map_err(|error| match is_shortage(&error) {
-            true => error,
-            false => io::Error::new(error.kind(), format!("{program} {database} {key:?}: {error}")),
-        })?;
+        let (status, answer) =
+            asked.map_err(|error| if is_shortage(&error) { error } else { named(error, &question) })?;
         match status.code() {
             Some(0) => Ok(Some(answer)),
             Some(UNKNOWN_DATABASE | NOT_FOUND) => Ok(None),
-            _ => Err(io::Error::other(format!("{program} {database} {key:?} failed: {status}"))),
+            _ => Err(io::Error::other(format!("{question} failed: {status}"))),
         }
     }
 }
@@ -116,37 +119,45 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// `name:password:uid:gid:comment:home:shell`. Lines of another form are none, among them those by which old hosts
+/// The fields of each entry of passwd(5) or group(5). Lines without a name are none, nor are those by which old hosts
 /// include others (`+`, `-`).
-fn entry(line: &[u8]) -> Option<Account> {
-    let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
-    let [name, _, uid, gid, _, home, ..] = fields[..] else { return None };
-    let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty() && !name.starts_with(['+', '-', '#']))?;
-    let home = PathBuf::from(OsString::from_vec(home.to_vec()));
-    Some(Account { name: name.to_owned(), uid: number(uid)?, gid: number(gid)?, home })
+fn entries(text: &[u8]) -> impl Iterator<Item = Vec<&[u8]>> {
+    let lines = text
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !matches!(line.first(), None | Some(b':' | b'+' | b'-' | b'#')));
+    lines.map(|line| line.split(|byte| *byte == b':').collect())
 }
 
-/// The groups of group(5), `name:password:gid:members`, that list an account.
+/// `name:password:uid:gid:comment:home:shell`.
+fn accounts(text: &[u8]) -> impl Iterator<Item = Account> {
+    entries(text).filter_map(|fields| {
+        let [name, _, uid, gid, _, home, ..] = fields[..] else { return None };
+        let name = std::str::from_utf8(name).ok()?.to_owned();
+        let home = PathBuf::from(OsString::from_vec(home.to_vec()));
+        Some(Account { name, uid: number(uid)?, gid: number(gid)?, home })
+    })
+}
+
+/// The groups, `name:password:gid:members`, that list an account.
 fn groups_with(text: &[u8], account: &str) -> Vec<u32> {
-    let gid = |line: &[u8]| {
-        let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
-        let [name, _, gid, members] = fields[..] else { return None };
-        let is_entry = !name.is_empty() && !matches!(name[0], b'+' | b'-' | b'#');
-        let is_member =
-            members.split(|byte| *byte == b',').any(|member| member.trim_ascii_start() == account.as_bytes());
-        (is_entry && is_member).then(|| number(gid)).flatten()
+    let gid = |fields: Vec<&[u8]>| {
+        let [_, _, gid, members] = fields[..] else { return None };
+        let mut members = members.split(|byte| *byte == b',');
+        members.any(|member| member.trim_ascii_start() == account.as_bytes()).then(|| number(gid)).flatten()
     };
-    text.split(|byte| *byte == b'\n').filter_map(gid).collect()
+    entries(text).filter_map(gid).collect()
 }
 
 /// `name gid gid ...`, with blanks between them.
 fn numbers_after(text: &[u8], name: &str) -> Option<Vec<u32>> {
     let text = std::str::from_utf8(text).ok()?;
     let rest = text.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n']))?;
-    rest.split_ascii_whitespace().try_fold(Vec::new(), |mut numbers, word| {
-        numbers.push(number(word.as_bytes())?);
-        Some(numbers)
-    })
+    rest.split_ascii_whitespace().map(|word| number(word.as_bytes())).collect()
+}
+
+fn unreadable(account: &str, text: &[u8]) -> io::Error {
+    let text = String::from_utf8_lossy(text);
+    io::Error::other(format!("what getent says of the groups of {account:?} does not read: {text:?}"))
 }
 
 /// A uid or gid: digits, and not the number that stands for none (`chown(2)`).
@@ -258,8 +269,8 @@ mod tests {
     fn a_getent_that_does_not_answer_is_waited_for_with_patience_only() -> io::Result<()> {
         // It leaves a process behind that keeps its output.
         let begin = std::time::Instant::now();
-        on_a_host(Some("sleep 3 & exit 2"), |host| host.with_name("eve").map(|found| assert_eq!(found, None)))?;
-        assert!(begin.elapsed() < Duration::from_secs(2));
+        on_a_host(Some("sleep 20 & exit 2"), |host| host.with_name("eve").map(|found| assert_eq!(found, None)))?;
+        assert!(begin.elapsed() < Duration::from_secs(10));
         on_a_host(Some("sleep 600"), |host| {
             let hasty = Sources { patience: Duration::from_millis(100), ..host };
             let error = hasty.with_name("eve").expect_err("nobody answers");
@@ -285,7 +296,7 @@ mod tests {
     #[test]
     fn the_accounts_of_this_host_have_the_groups_that_the_c_library_says() -> io::Result<()> {
         let text = read(host().passwd)?;
-        for account in text.split(|byte| *byte == b'\n').filter_map(entry) {
+        for account in accounts(&text) {
             let name = std::ffi::CString::new(account.name.as_str())?;
             let known = nix::unistd::getgrouplist(&name, nix::unistd::Gid::from_raw(account.gid))?;
             let mut known: Vec<u32> = known.into_iter().map(nix::unistd::Gid::as_raw).collect();

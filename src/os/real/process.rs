@@ -34,11 +34,11 @@ impl Processes for RealProcesses {
     }
 
     fn account_name(&self, uid: u32) -> io::Result<Option<String>> {
-        super::account::account_name(uid)
+        super::passwd::account_name(uid)
     }
 
     fn account_id(&self, name: &str) -> io::Result<Option<u32>> {
-        super::account::account_id(name)
+        Ok(super::passwd::host().with_name(name)?.map(|account| account.uid))
     }
 
     fn host(&self) -> String {

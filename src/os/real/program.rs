@@ -155,6 +155,6 @@ fn can_execute(file: &Path) -> io::Result<()> {
     Ok(accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS)?)
 }
 
-fn named(error: io::Error, program: &str) -> io::Error {
+pub(super) fn named(error: io::Error, program: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{program}: {error}"))
 }

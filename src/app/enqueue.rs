@@ -1,12 +1,12 @@
 //! `enqueue`: checks a request at the door, makes a task of it, and accepts it durably (P2). Starts nothing.
 
+use super::whose::Accounts;
 use super::{App, AppError, OnConflict};
 use crate::model::task::Environment;
 use crate::model::time::{format_duration, parse_duration};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
 use crate::store::{DEFAULT_GRACE_MS, Event};
 use serde_json::json;
-use std::cell::LazyCell;
 use std::sync::Arc;
 
 /// The longest text that travels in an argument, in bytes; a longer one goes to standard input (`supervision.md`).
@@ -76,10 +76,6 @@ pub struct NewTask {
     pub command: Vec<String>,
 }
 
-/// The name of the account that calls, or why it cannot be told. Looked up where it is needed, and once: that may take
-/// longer than to queue a task.
-pub type AccountName = LazyCell<Result<String, AppError>>;
-
 /// The process that asks: what a task takes over from it.
 #[derive(Debug)]
 pub struct Caller {
@@ -89,8 +85,8 @@ pub struct Caller {
     pub cwd: Option<String>,
     /// Its file mode creation mask.
     pub umask: u32,
-    /// The name of its account.
-    pub account: AccountName,
+    /// Its account, and others that were looked up for it.
+    pub accounts: Accounts,
     /// Its pid.
     pub pid: u32,
 }
@@ -195,9 +191,9 @@ impl App {
         let config = self.config();
         let settings = project.as_ref().and_then(|project| config.projects.get(project.as_str()));
         let conductor = settings.and_then(|settings| settings.conductor_dir.clone());
-        let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.account)?;
+        let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.accounts)?;
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
-        self.check_account(settings.and_then(|settings| settings.run_as.as_deref()))?;
+        self.check_account(settings.and_then(|settings| settings.run_as.as_deref()), &caller.accounts)?;
         let now = self.store.now();
         let conductor_dir = match &conductor {
             Some(template) => conductor_path(template, project.as_ref().map_or("", Name::as_str), user.as_str()),
@@ -235,55 +231,6 @@ impl App {
             outcome: None,
             extra: None,
         })
-    }
-
-    /// The account of a project must exist, and may be root only where the configuration says so.
-    fn check_account(&self, run_as: Option<&str>) -> Result<(), AppError> {
-        let Some(name) = run_as else { return Ok(()) };
-        let wrong = |why: String| AppError::new(super::Kind::Config, "RUN_AS", why);
-        match self.account_id(name)? {
-            None => Err(wrong(format!("there is no account \"{name}\" to run as"))),
-            Some(0) if !self.config().allow_root => Err(wrong("a task may not run as root".to_owned())
-                .hint("\"allow_root\": true in the configuration permits it")),
-            Some(_) => Ok(()),
-        }
-    }
-
-    /// The number of the account of a project.
-    pub(super) fn account_id(&self, name: &str) -> Result<Option<u32>, AppError> {
-        let failed = |error| AppError::not_looked_up(&format!("the account \"{name}\""), &error);
-        self.store.account_id(name).map_err(|error| failed(error).hint("`getent passwd` must answer for it"))
-    }
-
-    fn inside_project(&self, new: &NewTask) -> Option<&str> {
-        let inside = self.inside.as_ref().filter(|_| new.user.is_none())?;
-        inside.project.as_deref().filter(|project| !project.is_empty())
-    }
-
-    /// Whose turn the task takes: `--user`, the project's user, the task inside which it was asked for, the owner of the
-    /// conductor directory, the account (X21).
-    fn user_of(
-        &self,
-        new: &NewTask,
-        project_user: Option<&Name>,
-        conductor: Option<&str>,
-        account: &AccountName,
-    ) -> Result<Name, AppError> {
-        if let Some(user) = &new.user {
-            return name("user", user);
-        }
-        if let Some(user) = project_user.filter(|_| new.project.is_some() || self.inside.is_none()) {
-            return Ok(user.clone());
-        }
-        if let Some(user) = self.inside.as_ref().and_then(|inside| inside.user.as_deref()) {
-            return name("user", user);
-        }
-        let owner = |path: &str| {
-            let failed = |error| AppError::not_looked_up(&format!("the owner of \"{path}\""), &error);
-            self.store.owner_of(path).map_err(|error| failed(error).hint("-u NAME says whose turn it is"))
-        };
-        let owner = conductor.filter(|path| !path.contains('{')).map(owner).transpose()?.flatten();
-        name("user", &owner.map_or_else(|| LazyCell::force(account).clone(), Ok)?)
     }
 
     fn env_of(&self, new: &NewTask, caller: &Caller) -> Result<Environment, AppError> {

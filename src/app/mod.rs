@@ -27,6 +27,7 @@ mod settings;
 pub mod status;
 pub mod supervise;
 pub mod wait;
+pub mod whose;
 
 pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, LockView, Started, lock_state};

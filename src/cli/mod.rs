@@ -17,6 +17,7 @@ mod verbs;
 mod words;
 
 use crate::app::enqueue::Caller;
+use crate::app::whose::Accounts;
 use crate::app::{App, AppError, Inside, Kind, Settings};
 use crate::model::{Config, TaskId};
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
@@ -296,8 +297,7 @@ fn inside(state_dir: &str) -> Result<Option<Inside>, AppError> {
 }
 
 /// The name of the account that calls; one that has none is called by its number. A name that cannot be looked up is not
-/// replaced by the number: it would be another user, whose tasks run beside this one's. (What getent(1) calls "not found"
-/// is.)
+/// replaced by the number: it would be another user, whose tasks run beside this one's.
 fn account() -> Result<String, AppError> {
     let (uid, _) = term::account();
     let failed = |error| AppError::not_looked_up(&format!("the name of this account (uid {uid})"), &error);
@@ -311,7 +311,7 @@ fn caller() -> Caller {
         env: crate::app::enqueue::inherited(term::environment()),
         cwd: term::working_directory().ok(),
         umask: term::umask(),
-        account: LazyCell::new(account),
+        accounts: Accounts::of_caller(LazyCell::new(account)),
         pid: RealProcesses.me().pid,
     }
 }

@@ -32,8 +32,9 @@ impl Credentials {
     /// Those of an account. Groups are looked up by root alone: nobody else can take them on.
     pub(super) fn of(name: &str) -> io::Result<Self> {
         let absent = || io::Error::new(io::ErrorKind::NotFound, format!("there is no account {name:?}"));
-        let account = passwd::host().with_name(name)?.ok_or_else(absent)?;
-        let groups = if Uid::effective().is_root() { passwd::host().groups_of(&account)? } else { Vec::new() };
+        let host = passwd::host();
+        let account = host.with_name(name)?.ok_or_else(absent)?;
+        let groups = if Uid::effective().is_root() { host.groups_of(&account)? } else { Vec::new() };
         Ok(Self { uid: account.uid, gid: account.gid, groups })
     }
 

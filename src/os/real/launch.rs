@@ -185,7 +185,7 @@ fn through_trampoline(
     split(&command.argv)?;
     let account = Credentials::of(user).map_err(|error| match error.kind() {
         // A directory of the network may answer later.
-        io::ErrorKind::TimedOut => StartError::Short(error),
+        io::ErrorKind::TimedOut | io::ErrorKind::HostUnreachable => StartError::Short(error),
         _ if is_shortage(&error) => StartError::Short(error),
         _ => StartError::Other(error),
     })?;

@@ -13,27 +13,35 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// For how long getent(1) is waited for, with all that is asked of one look-up: a directory of the network may not answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The sources of nsswitch.conf(5) that this host answers by itself: what they do not know is nowhere.
+const LOCAL: [&str; 6] = ["files", "compat", "systemd", "db", "altfiles", "extrausers"];
 
 /// Where accounts stand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sources<'a> {
     passwd: &'a Path,
     group: &'a Path,
+    /// nsswitch.conf(5): where else they may stand.
+    switch: &'a Path,
     /// The first getent(1) of these that exists is asked for what the files do not hold. Not looked for in `PATH`, which the
     /// caller chose.
     programs: &'a [&'a str],
-    /// How long it may take: a directory of the network may not answer.
-    patience: Duration,
+    /// Until when that is waited for.
+    until: Instant,
 }
 
-/// Those of this host. NixOS has its programs elsewhere.
+/// Those of this host, for one look-up. NixOS has its programs elsewhere.
 pub(super) fn host() -> Sources<'static> {
     Sources {
         passwd: Path::new("/etc/passwd"),
         group: Path::new("/etc/group"),
+        switch: Path::new("/etc/nsswitch.conf"),
         programs: &["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"],
-        patience: Duration::from_secs(10),
+        until: Instant::now() + PATIENCE,
     }
 }
 
@@ -83,8 +91,29 @@ impl Sources<'_> {
         if let Some(account) = find(&read(self.passwd)?) {
             return Ok(Some(account));
         }
-        // Its answer is looked at like the file: it takes digits for a uid, whatever was meant.
-        Ok(self.getent("passwd", key)?.as_deref().and_then(find))
+        // No account is called so, and it would be read as an option.
+        if key.starts_with('-') {
+            return Ok(None);
+        }
+        match self.getent("passwd", key)? {
+            // Looked at like the file: digits are taken for a uid, whatever was meant.
+            Some(text) => Ok(find(&text)),
+            None => self.elsewhere()?.map_or(Ok(None), |source| Err(unreachable(key, &source))),
+        }
+    }
+
+    /// A source of accounts that may not have answered: getent(1) says "not found" for a directory of the network that is
+    /// down, too.
+    fn elsewhere(&self) -> io::Result<Option<String>> {
+        let text = read(self.switch)?;
+        let text = String::from_utf8_lossy(&text);
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+        // What a source says may be followed by what is to be done then: `[!UNAVAIL=return]`.
+        let mut sources = lines
+            .filter_map(|line| line.trim_start().strip_prefix("passwd")?.trim_start().strip_prefix(':'))
+            .flat_map(|line| line.split('[').map(|part| part.rsplit(']').next().unwrap_or_default()))
+            .flat_map(str::split_whitespace);
+        Ok(sources.find(|source| !LOCAL.contains(source)).map(str::to_owned))
     }
 
     /// What getent(1) says; nothing where it is not installed, or does not know the key or the database. A shortage of the
@@ -93,15 +122,12 @@ impl Sources<'_> {
         const UNKNOWN_DATABASE: i32 = 1;
         const NOT_FOUND: i32 = 2;
         let Some(program) = self.programs.iter().find(|path| Path::new(path).exists()) else { return Ok(None) };
-        // No account is called so, and it would be read as an option.
-        if key.starts_with('-') {
-            return Ok(None);
-        }
         let question = format!("{program} {database} {key:?}");
-        let asked = ask(Command::new(program).args([database, key]).env_clear(), self.patience);
+        let asked = ask(Command::new(program).args([database, key]).env_clear(), self.until);
         let (status, answer) =
             asked.map_err(|error| if is_shortage(&error) { error } else { named(error, &question) })?;
         match status.code() {
+            Some(0) if answer.is_empty() => Err(io::Error::other(format!("{question} says nothing"))),
             Some(0) => Ok(Some(answer)),
             Some(UNKNOWN_DATABASE | NOT_FOUND) => Ok(None),
             _ => Err(io::Error::other(format!("{question} failed: {status}"))),
@@ -155,6 +181,13 @@ fn numbers_after(text: &[u8], name: &str) -> Option<Vec<u32>> {
     rest.split_ascii_whitespace().map(|word| number(word.as_bytes())).collect()
 }
 
+/// What `source` does not tell now, and may tell later.
+fn unreachable(key: &str, source: &str) -> io::Error {
+    let why = "whether there is none or it did not answer cannot be told";
+    let text = format!("getent finds no account {key:?}, and \"{source}\" of /etc/nsswitch.conf is elsewhere: {why}");
+    io::Error::new(io::ErrorKind::HostUnreachable, text)
+}
+
 fn unreadable(account: &str, text: &[u8]) -> io::Error {
     let text = String::from_utf8_lossy(text);
     io::Error::other(format!("what getent says of the groups of {account:?} does not read: {text:?}"))
@@ -179,10 +212,20 @@ mod tests {
 
     /// Files with these entries, and getent as a script whose text this is.
     fn on_a_host<T>(getent: Option<&str>, test: impl FnOnce(Sources) -> io::Result<T>) -> io::Result<T> {
+        on_a_host_with("passwd: files systemd\n", getent, test)
+    }
+
+    fn on_a_host_with<T>(
+        sources: &str,
+        getent: Option<&str>,
+        test: impl FnOnce(Sources) -> io::Result<T>,
+    ) -> io::Result<T> {
         let dir = tempfile::tempdir()?;
-        let [passwd, group, program] = ["passwd", "group", "getent"].map(|name| dir.path().join(name));
+        let [passwd, group, switch, program] =
+            ["passwd", "group", "switch", "getent"].map(|name| dir.path().join(name));
         std::fs::write(&passwd, PASSWD)?;
         std::fs::write(&group, GROUP)?;
+        std::fs::write(&switch, sources)?;
         if let Some(text) = getent {
             // By a process of its own: what is open for writing here, a start in another thread would hand on for an
             // instant, and the kernel executes no such file.
@@ -192,7 +235,8 @@ mod tests {
         }
         let program = program.to_str().ok_or(io::ErrorKind::InvalidInput)?;
         let programs: &[&str] = &["/no/such/getent", program];
-        test(Sources { passwd: &passwd, group: &group, programs, patience: Duration::from_secs(5) })
+        let until = Instant::now() + Duration::from_secs(5);
+        test(Sources { passwd: &passwd, group: &group, switch: &switch, programs, until })
     }
 
     fn ann() -> Account {
@@ -255,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_getent_that_fails_is_an_error_and_not_an_absent_account() -> io::Result<()> {
-        for failing in ["exit 3", "kill -9 $$"] {
+        for failing in ["exit 3", "kill -9 $$", "exit 0"] {
             on_a_host(Some(failing), |host| {
                 assert!(host.with_name("eve").is_err(), "{failing}");
                 assert!(host.groups_of(&ann()).is_err(), "{failing}");
@@ -266,13 +310,45 @@ mod tests {
     }
 
     #[test]
+    fn who_is_not_found_where_a_directory_may_be_down_is_not_absent() -> io::Result<()> {
+        for sources in [
+            "passwd:files sss",
+            "group: files\n  passwd : ldap files # here\n",
+            "passwd: files [NOTFOUND=continue] [!UNAVAIL = return]nis",
+            "passwd: winbind[ SUCCESS=return ]",
+        ] {
+            for getent in [Some("exit 2"), Some("exit 1"), None] {
+                on_a_host_with(sources, getent, |host| {
+                    let error = host.with_name("eve").expect_err(sources);
+                    assert_eq!(error.kind(), io::ErrorKind::HostUnreachable, "{error}");
+                    assert!(host.with_uid(2000).is_err(), "{sources}");
+                    assert_eq!(host.with_name("-x")?, None);
+                    assert_eq!(host.with_name("ann")?, Some(ann()));
+                    Ok(())
+                })?;
+            }
+        }
+        for sources in
+            ["", "passwd: files [UNAVAIL=return sss] compat", "#passwd: sss", "passwd_compat: nis\ngroup: sss"]
+        {
+            on_a_host_with(sources, Some("exit 2"), |host| {
+                assert_eq!(host.with_name("eve")?, None, "{sources}");
+                let bare = Sources { switch: Path::new("/no/such/file"), ..host };
+                assert_eq!(bare.with_uid(2000)?, None);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
     fn a_getent_that_does_not_answer_is_waited_for_with_patience_only() -> io::Result<()> {
         // It leaves a process behind that keeps its output.
-        let begin = std::time::Instant::now();
+        let begin = Instant::now();
         on_a_host(Some("sleep 20 & exit 2"), |host| host.with_name("eve").map(|found| assert_eq!(found, None)))?;
         assert!(begin.elapsed() < Duration::from_secs(10));
         on_a_host(Some("sleep 600"), |host| {
-            let hasty = Sources { patience: Duration::from_millis(100), ..host };
+            let hasty = Sources { until: Instant::now() + Duration::from_millis(100), ..host };
             let error = hasty.with_name("eve").expect_err("nobody answers");
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
             Ok(())

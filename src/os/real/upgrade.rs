@@ -82,6 +82,6 @@ fn has_magic(path: &Path) -> bool {
 }
 
 fn says_luzia(path: &Path) -> Option<bool> {
-    let (status, said) = ask(Command::new(path).arg("--version"), PATIENCE).ok()?;
+    let (status, said) = ask(Command::new(path).arg("--version"), Instant::now() + PATIENCE).ok()?;
     Some(status.success() && said.starts_with(WORD))
 }

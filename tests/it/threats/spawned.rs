@@ -243,6 +243,51 @@ fn an_account_whose_name_cannot_be_looked_up_is_not_taken_for_another_user() {
 }
 
 #[test]
+fn who_may_stand_in_a_directory_that_is_down_is_no_other_user() {
+    let name = "who_may_stand_in_a_directory_that_is_down_is_no_other_user";
+    if !can_replace_getent() || !std::path::Path::new("/etc/nsswitch.conf").exists() {
+        return skip(name, "root, getent(1), nsswitch.conf(5) and the right to mount");
+    }
+    let place = Place::configured(&json!({ "projects": { "p": { "user": "a", "run_as": "luzia-eve" } } }));
+    place.open_to_others();
+    std::fs::write(place.path("switch"), "passwd: files sss\n").unwrap();
+    let down = "chmod 755 /usr/bin/getent; mount --bind \"$PLACE/switch\" /etc/nsswitch.conf";
+    let as_eve = "install -d -m 700 -o 4242 \"$PLACE/eve\"; export LUZIA_STATE_DIR=\"$PLACE/eve\" HOME=/; \
+                  exec setpriv --reuid 4242 --regid 4242 --clear-groups \"$PLACE/program\" --no-input";
+    let call = |script: &str| with_getent(&place, "#!/bin/sh\nexit 2", &format!("{down}; {script}"));
+    let refused = call(&format!("{as_eve} enqueue -- true")).coded(74);
+    assert!(refused.err.contains("\"sss\" of /etc/nsswitch.conf"), "{}", refused.err);
+    assert_eq!(call(&format!("{as_eve} enqueue -u eve -- true")).coded(0).line(), "task_1");
+    let refused = call("exec \"$LUZIA\" enqueue -p p -- true").coded(74);
+    assert!(refused.err.contains("the account \"luzia-eve\" cannot be looked up"), "{}", refused.err);
+    assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_batch_looks_each_account_up_once() {
+    if !can_replace_getent() {
+        return skip("a_batch_looks_each_account_up_once", "root, getent(1) and the right to mount");
+    }
+    let place = Place::configured(&json!({ "projects": { "p": { "conductor_dir": "/mnt", "run_as": "luzia-eve" } } }));
+    let getent = format!(
+        "#!/bin/sh\necho \"$*\" >> {}\ncase \"$*\" in 'passwd luzia-eve'|'passwd 20000') \
+         echo luzia-eve:x:20000:20000::/:/bin/sh;; *) exit 2;; esac\n",
+        place.path("asked").display()
+    );
+    let script = "chmod 755 /usr/bin/getent; mount -t tmpfs -o uid=20000 luzia-test /mnt; \
+                  for i in 1 2 3 4 5; do echo \"{\\\"project\\\":\\\"p\\\",\\\"command\\\":[\\\"true\\\"]}\"; done | \"$LUZIA\" enqueue --from -";
+    with_getent(&place, &getent, script).coded(0);
+    let tasks = place.json(&["list"]);
+    let users: Vec<&str> =
+        tasks["items"].as_array().unwrap().iter().map(|task| task["user"].as_str().unwrap()).collect();
+    assert_eq!(users, ["luzia-eve"; 5]);
+    let asked = std::fs::read_to_string(place.path("asked")).unwrap();
+    let mut asked: Vec<&str> = asked.lines().collect();
+    asked.sort_unstable();
+    assert_eq!(asked, ["passwd 20000", "passwd luzia-eve"]);
+}
+
+#[test]
 fn run_as_root_or_an_unknown_account_is_refused() {
     let place =
         Place::configured(&json!({ "projects": { "r": { "run_as": "root" }, "n": { "run_as": "no-such-account" } } }));

@@ -264,6 +264,27 @@ fn who_may_stand_in_a_directory_that_is_down_is_no_other_user() {
 }
 
 #[test]
+fn a_start_waits_for_a_directory_that_is_down() {
+    let name = "a_start_waits_for_a_directory_that_is_down";
+    if !can_replace_getent() || !std::path::Path::new("/etc/nsswitch.conf").exists() {
+        return skip(name, "root, getent(1), nsswitch.conf(5) and the right to mount");
+    }
+    let place = Place::configured(&json!({ "projects": { "p": { "user": "a", "run_as": "luzia-eve" } } }));
+    std::fs::write(place.path("switch"), "passwd: files sss\n").unwrap();
+    let getent = format!(
+        "#!/bin/sh\ntest -e {} || exit 2\ncase \"$*\" in\n'passwd luzia-eve') echo luzia-eve:x:20000:20000::/:/bin/sh;;\n\
+         'initgroups luzia-eve') echo luzia-eve 20000;;\n*) exit 2;;\nesac\n",
+        place.path("up").display()
+    );
+    let script = "chmod 755 /usr/bin/getent; mount --bind \"$PLACE/switch\" /etc/nsswitch.conf; touch \"$PLACE/up\"; \
+                  \"$LUZIA\" enqueue -p p --cwd / -- id -u; rm \"$PLACE/up\"; \"$LUZIA\" dispatch --once; \
+                  until grep -q start_waits \"$LUZIA_STATE_DIR\"/events/*; do sleep 0.01; done; touch \"$PLACE/up\"; \
+                  \"$LUZIA\" wait 1; \"$LUZIA\" logs 1 --stdout";
+    assert!(with_getent(&place, &getent, script).coded(0).out.ends_with("20000\n"));
+    assert_eq!(place.json(&["show", "1"])["starts"], 1);
+}
+
+#[test]
 fn a_batch_looks_each_account_up_once() {
     if !can_replace_getent() {
         return skip("a_batch_looks_each_account_up_once", "root, getent(1) and the right to mount");

@@ -88,7 +88,8 @@ impl Sources<'_> {
 
     fn account(&self, key: &str, is_it: impl Fn(&Account) -> bool) -> io::Result<Option<Account>> {
         let find = |text: &[u8]| accounts(text).find(&is_it);
-        if let Some(account) = find(&read(self.passwd)?) {
+        let passwd = read(self.passwd)?;
+        if let Some(account) = find(&passwd) {
             return Ok(Some(account));
         }
         // No account is called so, and it would be read as an option.
@@ -98,22 +99,26 @@ impl Sources<'_> {
         match self.getent("passwd", key)? {
             // Looked at like the file: digits are taken for a uid, whatever was meant.
             Some(text) => Ok(find(&text)),
-            None => self.elsewhere()?.map_or(Ok(None), |source| Err(unreachable(key, &source))),
+            None => self.elsewhere(&passwd)?.map_or(Ok(None), |source| Err(unreachable(key, &source))),
         }
     }
 
     /// A source of accounts that may not have answered: getent(1) says "not found" for a directory of the network that is
-    /// down, too.
-    fn elsewhere(&self) -> io::Result<Option<String>> {
+    /// down, too. "compat" is one where a line of the file includes others (`+`).
+    fn elsewhere(&self, passwd: &[u8]) -> io::Result<Option<String>> {
+        let includes = passwd.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"+"));
+        let is_local = |source: &str| LOCAL.contains(&source) && !(includes && source == "compat");
         let text = read(self.switch)?;
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
         // What a source says may be followed by what is to be done then: `[!UNAVAIL=return]`.
         let mut sources = lines
-            .filter_map(|line| line.trim_start().strip_prefix("passwd")?.trim_start().strip_prefix(':'))
+            .filter_map(|line| line.trim_start().strip_prefix("passwd"))
+            .filter(|rest| rest.starts_with([':', ' ', '\t']))
+            .map(|rest| rest.trim_start().trim_start_matches(':'))
             .flat_map(|line| line.split('[').map(|part| part.rsplit(']').next().unwrap_or_default()))
             .flat_map(str::split_whitespace);
-        Ok(sources.find(|source| !LOCAL.contains(source)).map(str::to_owned))
+        Ok(sources.find(|source| !is_local(source)).map(str::to_owned))
     }
 
     /// What getent(1) says; nothing where it is not installed, or does not know the key or the database. A shortage of the
@@ -316,6 +321,8 @@ mod tests {
             "group: files\n  passwd : ldap files # here\n",
             "passwd: files [NOTFOUND=continue] [!UNAVAIL = return]nis",
             "passwd: winbind[ SUCCESS=return ]",
+            "passwd files sss",
+            "passwd: compat",
         ] {
             for getent in [Some("exit 2"), Some("exit 1"), None] {
                 on_a_host_with(sources, getent, |host| {
@@ -329,7 +336,7 @@ mod tests {
             }
         }
         for sources in
-            ["", "passwd: files [UNAVAIL=return sss] compat", "#passwd: sss", "passwd_compat: nis\ngroup: sss"]
+            ["", "passwd: files [UNAVAIL=return sss] systemd", "#passwd: sss", "passwd_compat: nis\ngroup: sss"]
         {
             on_a_host_with(sources, Some("exit 2"), |host| {
                 assert_eq!(host.with_name("eve")?, None, "{sources}");

@@ -3,13 +3,13 @@
 //! reported and harms nobody.
 
 use super::enqueue::conductor_path;
+use super::whose::Known;
 use super::{App, AppError};
 use crate::model::judgement::{Reason, Verdict};
 use crate::model::{LaneName, Name, Status};
 use crate::policy::staleness::judge;
 use crate::store::{Break, By, ClaimedMeta, Conductor, Event, LockView, Release, Released};
 use serde_json::json;
-use std::cell::LazyCell;
 
 /// What came of one claim.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,8 +38,7 @@ impl App {
             return if settings.is_some() { Ok(Vec::new()) } else { Err(self.no_project(project)) };
         };
         let run_as = settings.and_then(|settings| settings.run_as.as_deref());
-        // Only for a claim of another account, and once: it may stand in a directory that does not answer.
-        let account = LazyCell::new(|| Ok(run_as.map(|name| self.account_id(name)).transpose()?.flatten()));
+        let numbers = Known::nothing();
         let mut checked = Vec::new();
         let mut claims = conductor.claims()?;
         claims.extend(self.claims_in_done(&conductor, user.as_ref())?.into_iter().map(Ok));
@@ -53,7 +52,7 @@ impl App {
             match claim {
                 Err(path) => checked.push(answer(&path, None, Some("its meta.json does not read".to_owned()))),
                 Ok(claim) if claim.lock_released || !is_final(&claim) => {}
-                Ok(claim) => match self.believe(&claim, user.as_ref(), &account) {
+                Ok(claim) => match self.believe(&claim, user.as_ref(), run_as, &numbers) {
                     Err(AppErrorOr::Refused(why)) => {
                         let data = json!({ "project": project, "dir": claim.dir });
                         self.store.note(&Event::new("claim_refused").saying(why.clone()).with(data));
@@ -109,7 +108,8 @@ impl App {
         &self,
         claim: &ClaimedMeta,
         project_user: Option<&crate::model::Name>,
-        account: &LazyCell<Result<Option<u32>, AppError>, impl FnOnce() -> Result<Option<u32>, AppError>>,
+        run_as: Option<&str>,
+        numbers: &Known<Option<u32>>,
     ) -> Result<Option<Box<LockView>>, AppErrorOr> {
         let refuse = |why: &str| Err(AppErrorOr::Refused(why.to_owned()));
         let (Some(id), Some(user), Some(lock_id)) = (&claim.id, &claim.user, &claim.lock_id) else {
@@ -119,10 +119,11 @@ impl App {
             return refuse("its id is not the name of its directory");
         }
         if claim.uid != self.store.owner() {
-            match LazyCell::force(account) {
-                Ok(Some(uid)) if *uid == claim.uid => {}
-                Err(error) => return refuse(&error.to_string()),
-                Ok(_) => return refuse("its file belongs to another account"),
+            // Asked only here, for it may stand in a directory that does not answer.
+            match run_as.map(|name| numbers.get(name, || self.account_id(name))) {
+                Some(Ok(Some(uid))) if uid == claim.uid => {}
+                Some(Err(error)) => return refuse(&error.to_string()),
+                Some(Ok(_)) | None => return refuse("its file belongs to another account"),
             }
         }
         let user = super::enqueue::name("user", user).map_err(AppErrorOr::Failed)?;

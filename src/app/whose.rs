@@ -6,44 +6,37 @@ use crate::model::Name;
 use std::cell::{LazyCell, RefCell};
 use std::collections::BTreeMap;
 
-/// The name of the account that calls, or why it cannot be told. Looked up where it is needed, and once: that may take
-/// longer than to queue a task.
-pub type AccountName = LazyCell<Result<String, AppError>>;
+/// What was looked up, by its key, or why it cannot be told. Each key is looked up once, where it is needed: that may take
+/// longer than all else of a command, and a directory of the network may not answer.
+#[derive(Debug)]
+pub(super) struct Known<T>(RefCell<BTreeMap<String, Result<T, AppError>>>);
 
-/// What is known of accounts while one command of luzia runs. Each is looked up once, however many tasks a batch has.
+impl<T: Clone> Known<T> {
+    pub(super) fn nothing() -> Self {
+        Self(RefCell::default())
+    }
+
+    pub(super) fn get(&self, key: &str, look: impl FnOnce() -> Result<T, AppError>) -> Result<T, AppError> {
+        self.0.borrow_mut().entry(key.to_owned()).or_insert_with(look).clone()
+    }
+}
+
+/// What is known of accounts while one command of luzia runs, however many tasks a batch has.
 #[derive(Debug)]
 pub struct Accounts {
-    caller: AccountName,
+    /// The name of the account that calls.
+    caller: LazyCell<Result<String, AppError>>,
     /// The number by the name; `None` where there is no such account.
-    numbers: RefCell<BTreeMap<String, Option<u32>>>,
+    numbers: Known<Option<u32>>,
     /// The owner by the directory; `None` where it has no owner with a name.
-    owners: RefCell<BTreeMap<String, Option<String>>>,
+    owners: Known<Option<String>>,
 }
 
 impl Accounts {
-    /// Nothing is looked up yet, but how to find out who calls.
-    pub fn of_caller(caller: AccountName) -> Self {
-        Self { caller, numbers: RefCell::default(), owners: RefCell::default() }
+    /// Nothing is known yet, but how to find out who calls.
+    pub fn new(caller: fn() -> Result<String, AppError>) -> Self {
+        Self { caller: LazyCell::new(caller), numbers: Known::nothing(), owners: Known::nothing() }
     }
-
-    /// The name of the account that calls.
-    pub fn caller(&self) -> Result<&str, AppError> {
-        LazyCell::force(&self.caller).as_deref().map_err(AppError::clone)
-    }
-}
-
-/// What was looked up before, or is now. What cannot be looked up is no answer, and not kept.
-fn once<T: Clone>(
-    known: &RefCell<BTreeMap<String, T>>,
-    key: &str,
-    look: impl FnOnce() -> Result<T, AppError>,
-) -> Result<T, AppError> {
-    if let Some(found) = known.borrow().get(key) {
-        return Ok(found.clone());
-    }
-    let found = look()?;
-    known.borrow_mut().insert(key.to_owned(), found.clone());
-    Ok(found)
 }
 
 impl App {
@@ -65,10 +58,10 @@ impl App {
         if let Some(user) = self.inside.as_ref().and_then(|inside| inside.user.as_deref()) {
             return name("user", user);
         }
-        let owner = |path: &str| once(&accounts.owners, path, || self.owner_of(path));
+        let owner = |path: &str| accounts.owners.get(path, || self.owner_of(path));
         match conductor.filter(|path| !path.contains('{')).map(owner).transpose()?.flatten() {
             Some(owner) => name("user", &owner),
-            None => name("user", accounts.caller()?),
+            None => name("user", LazyCell::force(&accounts.caller).as_deref().map_err(AppError::clone)?),
         }
     }
 
@@ -87,7 +80,7 @@ impl App {
     pub(super) fn check_account(&self, run_as: Option<&str>, accounts: &Accounts) -> Result<(), AppError> {
         let Some(name) = run_as else { return Ok(()) };
         let wrong = |why: String| AppError::new(Kind::Config, "RUN_AS", why);
-        match once(&accounts.numbers, name, || self.account_id(name))? {
+        match accounts.numbers.get(name, || self.account_id(name))? {
             None => Err(wrong(format!("there is no account \"{name}\" to run as"))),
             Some(0) if !self.config().allow_root => Err(wrong("a task may not run as root".to_owned())
                 .hint("\"allow_root\": true in the configuration permits it")),

@@ -29,7 +29,6 @@ use configuration::{Loaded, config_of, followed, named_config};
 use console::{Answer, Channel, Console, Stop, Streams, Wrote};
 use exit::Exit;
 use report::Report;
-use std::cell::LazyCell;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -311,7 +310,7 @@ fn caller() -> Caller {
         env: crate::app::enqueue::inherited(term::environment()),
         cwd: term::working_directory().ok(),
         umask: term::umask(),
-        accounts: Accounts::of_caller(LazyCell::new(account)),
+        accounts: Accounts::new(account),
         pid: RealProcesses.me().pid,
     }
 }

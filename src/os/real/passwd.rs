@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 
 /// For how long getent(1) is waited for, with all that is asked of one look-up: a directory of the network may not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The sources of nsswitch.conf(5) that this host answers by itself: what they do not know is nowhere.
+/// The sources of nsswitch.conf(5) that this host answers by itself: what they do not know is nowhere. ("compat" may include
+/// others; a service behind "systemd" that is down is not told apart.)
 const LOCAL: [&str; 6] = ["files", "compat", "systemd", "db", "altfiles", "extrausers"];
 
 /// Where accounts stand.
@@ -109,16 +110,7 @@ impl Sources<'_> {
         let includes = passwd.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"+"));
         let is_local = |source: &str| LOCAL.contains(&source) && !(includes && source == "compat");
         let text = read(self.switch)?;
-        let text = String::from_utf8_lossy(&text);
-        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
-        // What a source says may be followed by what is to be done then: `[!UNAVAIL=return]`.
-        let mut sources = lines
-            .filter_map(|line| line.trim_start().strip_prefix("passwd"))
-            .filter(|rest| rest.starts_with([':', ' ', '\t']))
-            .map(|rest| rest.trim_start().trim_start_matches(':'))
-            .flat_map(|line| line.split('[').map(|part| part.rsplit(']').next().unwrap_or_default()))
-            .flat_map(str::split_whitespace);
-        Ok(sources.find(|source| !is_local(source)).map(str::to_owned))
+        Ok(sources(&String::from_utf8_lossy(&text)).find(|source| !is_local(source)).map(str::to_owned))
     }
 
     /// What getent(1) says; nothing where it is not installed, or does not know the key or the database. A shortage of the
@@ -148,6 +140,19 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(bytes),
         Err(error) => Err(error),
     }
+}
+
+/// The sources of accounts in nsswitch.conf(5): `passwd: files [NOTFOUND=return] sss # comment`.
+fn sources(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .filter_map(|line| {
+            let (database, rest) = line.trim_start().split_once([':', ' ', '\t'])?;
+            (database == "passwd").then(|| rest.split('#').next().unwrap_or_default())
+        })
+        // In brackets stands what is to be done then.
+        .flat_map(|line| line.split('[').map(|part| part.rsplit(']').next().unwrap_or_default()))
+        .flat_map(|part| part.split([':', ' ', '\t']))
+        .filter(|source| !source.is_empty())
 }
 
 /// The fields of each entry of passwd(5) or group(5). Lines without a name are none, nor are those by which old hosts

@@ -176,35 +176,49 @@ fn run_as_gives_up_every_right_for_good() {
     }
 }
 
-fn can_replace_getent() -> bool {
+/// The right that the tests with [`on_a_host`] need.
+const TO_REPLACE_ACCOUNTS: &str = "root, getent(1), nsswitch.conf(5) and the right to mount";
+/// The sources of accounts of a host that answers by itself, and of one whose directory may be down.
+const LOCAL: &str = "files systemd";
+const NETWORK: &str = "files sss";
+/// Calls luzia, whose words follow, as an account that is in no file, with a state directory of its own.
+const AS_EVE: &str = "install -d -m 700 -o 4242 \"$PLACE/eve\"; export LUZIA_STATE_DIR=\"$PLACE/eve\" HOME=/; \
+                      exec setpriv --reuid 4242 --regid 4242 --clear-groups \"$PLACE/program\" --no-input";
+
+fn can_replace_accounts() -> bool {
     let mounts = || std::process::Command::new("unshare").args(["--mount", "true"]).output();
-    let has_getent = std::path::Path::new("/usr/bin/getent").exists();
-    is_root() && has_getent && mounts().is_ok_and(|ran| ran.status.success())
+    let is_there = ["/usr/bin/getent", "/etc/nsswitch.conf"].iter().all(|file| std::path::Path::new(file).exists());
+    is_root() && is_there && mounts().is_ok_and(|ran| ran.status.success())
 }
 
-/// Runs a script in a mount namespace of its own, where getent(1) is what `getent` says.
-fn with_getent(place: &Place, getent: &str, script: &str) -> crate::support::Ran {
+/// Runs a script in a mount namespace of its own, where accounts have these sources, and getent(1) is what `getent` says;
+/// a text that is no script cannot be executed.
+fn on_a_host(place: &Place, sources: &str, getent: &str, script: &str) -> crate::support::Ran {
     std::fs::write(place.path("getent"), getent).unwrap();
-    let mount = "mount --bind \"$PLACE/getent\" /usr/bin/getent";
-    place.spawn(&mut place.shell(&format!("exec unshare --mount sh -ec '{mount}; {script}'"))).end()
+    std::fs::write(place.path("switch"), format!("passwd: {sources}\n")).unwrap();
+    let mode = if getent.starts_with("#!") { "755" } else { "644" };
+    let mounts = format!(
+        "chmod {mode} \"$PLACE/getent\"; mount --bind \"$PLACE/getent\" /usr/bin/getent; \
+         mount --bind \"$PLACE/switch\" /etc/nsswitch.conf"
+    );
+    place.spawn(&mut place.shell(&format!("exec unshare --mount sh -ec '{mounts}; {script}'"))).end()
 }
 
 #[test]
 fn run_as_takes_an_account_and_its_groups_from_getent_where_the_files_do_not_have_it() {
     let name = "run_as_takes_an_account_and_its_groups_from_getent_where_the_files_do_not_have_it";
-    if !can_replace_getent() {
-        return skip(name, "root, getent(1) and the right to mount");
+    if !can_replace_accounts() {
+        return skip(name, TO_REPLACE_ACCOUNTS);
     }
     let place = Place::configured(&json!({ "projects": { "p": { "user": "a", "run_as": "luzia-eve" } } }));
     let getent = "#!/bin/sh\ncase \"$*\" in\n'passwd luzia-eve') echo luzia-eve:x:20000:20001::/:/bin/sh;;\n\
                   'initgroups luzia-eve') echo luzia-eve 20002 20003;;\n*) exit 2;;\nesac\n";
-    let script = "chmod 755 /usr/bin/getent; exec \"$LUZIA\" run -p p --cwd / -- sh -c \"id -u; id -G\"";
-    assert_eq!(with_getent(&place, getent, script).coded(0).out, "20000\n20001 20002 20003\n");
+    let script = "exec \"$LUZIA\" run -p p --cwd / -- sh -c \"id -u; id -G\"";
+    assert_eq!(on_a_host(&place, LOCAL, getent, script).coded(0).out, "20000\n20001 20002 20003\n");
 
-    let refused = with_getent(&place, "not a program", "exec \"$LUZIA\" enqueue -p p -- true").coded(74);
+    let refused = on_a_host(&place, LOCAL, "not a program", "exec \"$LUZIA\" enqueue -p p -- true").coded(74);
     assert!(refused.err.contains("cannot be looked up: /usr/bin/getent"), "{}", refused.err);
-    let absent =
-        with_getent(&place, "#!/bin/sh\nexit 2", "chmod 755 /usr/bin/getent; exec \"$LUZIA\" enqueue -p p -- true");
+    let absent = on_a_host(&place, LOCAL, "#!/bin/sh\nexit 2", "exec \"$LUZIA\" enqueue -p p -- true");
     assert!(absent.coded(78).err.contains("there is no account"));
     assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), 0);
 }
@@ -212,22 +226,21 @@ fn run_as_takes_an_account_and_its_groups_from_getent_where_the_files_do_not_hav
 #[test]
 fn an_account_whose_name_cannot_be_looked_up_is_not_taken_for_another_user() {
     let name = "an_account_whose_name_cannot_be_looked_up_is_not_taken_for_another_user";
-    if !can_replace_getent() {
-        return skip(name, "root, getent(1) and the right to mount");
+    if !can_replace_accounts() {
+        return skip(name, TO_REPLACE_ACCOUNTS);
     }
     let place = Place::new();
     place.open_to_others();
-    let as_eve = "chmod 755 /usr/bin/getent; install -d -m 700 -o 4242 \"$PLACE/eve\"; export LUZIA_STATE_DIR=\"$PLACE/eve\" HOME=/; \
-                  exec setpriv --reuid 4242 --regid 4242 --clear-groups \"$PLACE/program\" --no-input";
     let knows = "#!/bin/sh\ntest \"$*\" = 'passwd 4242' && echo luzia-eve:x:4242:4242::/:/bin/sh";
-    let call = |getent: &str, verb: &str| with_getent(&place, getent, &format!("{as_eve} {verb}"));
+    let call = |getent: &str, verb: &str| on_a_host(&place, LOCAL, getent, &format!("{AS_EVE} {verb}"));
     assert_eq!(call(knows, "enqueue -- true").coded(0).line(), "task_1");
     for verb in ["enqueue -- true", "run -- true", "lock -- true", "cancel 1"] {
         let refused = call("#!/bin/sh\nexit 3", verb).coded(74);
         assert!(refused.err.contains("the name of this account (uid 4242) cannot be looked up"), "{}", refused.err);
     }
     let homeless =
-        with_getent(&place, "#!/bin/sh\nexit 3", &format!("{} status", as_eve.replace("HOME=/", "HOME="))).coded(74);
+        on_a_host(&place, LOCAL, "#!/bin/sh\nexit 3", &format!("{} status", AS_EVE.replace("HOME=/", "HOME=")))
+            .coded(74);
     assert!(homeless.err.contains("the home of this account cannot be looked up"), "{}", homeless.err);
     // Who says the name needs no look, and an account without a name has its number for one.
     assert_eq!(call("#!/bin/sh\nexit 3", "enqueue -u luzia-eve -- true").coded(0).line(), "task_2");
@@ -245,19 +258,15 @@ fn an_account_whose_name_cannot_be_looked_up_is_not_taken_for_another_user() {
 #[test]
 fn who_may_stand_in_a_directory_that_is_down_is_no_other_user() {
     let name = "who_may_stand_in_a_directory_that_is_down_is_no_other_user";
-    if !can_replace_getent() || !std::path::Path::new("/etc/nsswitch.conf").exists() {
-        return skip(name, "root, getent(1), nsswitch.conf(5) and the right to mount");
+    if !can_replace_accounts() {
+        return skip(name, TO_REPLACE_ACCOUNTS);
     }
     let place = Place::configured(&json!({ "projects": { "p": { "user": "a", "run_as": "luzia-eve" } } }));
     place.open_to_others();
-    std::fs::write(place.path("switch"), "passwd: files sss\n").unwrap();
-    let down = "chmod 755 /usr/bin/getent; mount --bind \"$PLACE/switch\" /etc/nsswitch.conf";
-    let as_eve = "install -d -m 700 -o 4242 \"$PLACE/eve\"; export LUZIA_STATE_DIR=\"$PLACE/eve\" HOME=/; \
-                  exec setpriv --reuid 4242 --regid 4242 --clear-groups \"$PLACE/program\" --no-input";
-    let call = |script: &str| with_getent(&place, "#!/bin/sh\nexit 2", &format!("{down}; {script}"));
-    let refused = call(&format!("{as_eve} enqueue -- true")).coded(74);
+    let call = |script: &str| on_a_host(&place, NETWORK, "#!/bin/sh\nexit 2", script);
+    let refused = call(&format!("{AS_EVE} enqueue -- true")).coded(74);
     assert!(refused.err.contains("\"sss\" of /etc/nsswitch.conf"), "{}", refused.err);
-    assert_eq!(call(&format!("{as_eve} enqueue -u eve -- true")).coded(0).line(), "task_1");
+    assert_eq!(call(&format!("{AS_EVE} enqueue -u eve -- true")).coded(0).line(), "task_1");
     let refused = call("exec \"$LUZIA\" enqueue -p p -- true").coded(74);
     assert!(refused.err.contains("the account \"luzia-eve\" cannot be looked up"), "{}", refused.err);
     assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), 0);
@@ -265,29 +274,26 @@ fn who_may_stand_in_a_directory_that_is_down_is_no_other_user() {
 
 #[test]
 fn a_start_waits_for_a_directory_that_is_down() {
-    let name = "a_start_waits_for_a_directory_that_is_down";
-    if !can_replace_getent() || !std::path::Path::new("/etc/nsswitch.conf").exists() {
-        return skip(name, "root, getent(1), nsswitch.conf(5) and the right to mount");
+    if !can_replace_accounts() {
+        return skip("a_start_waits_for_a_directory_that_is_down", TO_REPLACE_ACCOUNTS);
     }
     let place = Place::configured(&json!({ "projects": { "p": { "user": "a", "run_as": "luzia-eve" } } }));
-    std::fs::write(place.path("switch"), "passwd: files sss\n").unwrap();
     let getent = format!(
         "#!/bin/sh\ntest -e {} || exit 2\ncase \"$*\" in\n'passwd luzia-eve') echo luzia-eve:x:20000:20000::/:/bin/sh;;\n\
          'initgroups luzia-eve') echo luzia-eve 20000;;\n*) exit 2;;\nesac\n",
         place.path("up").display()
     );
-    let script = "chmod 755 /usr/bin/getent; mount --bind \"$PLACE/switch\" /etc/nsswitch.conf; touch \"$PLACE/up\"; \
-                  \"$LUZIA\" enqueue -p p --cwd / -- id -u; rm \"$PLACE/up\"; \"$LUZIA\" dispatch --once; \
+    let script = "touch \"$PLACE/up\"; \"$LUZIA\" enqueue -p p --cwd / -- id -u; rm \"$PLACE/up\"; \"$LUZIA\" dispatch --once; \
                   until grep -q start_waits \"$LUZIA_STATE_DIR\"/events/*; do sleep 0.01; done; touch \"$PLACE/up\"; \
                   \"$LUZIA\" wait 1; \"$LUZIA\" logs 1 --stdout";
-    assert!(with_getent(&place, &getent, script).coded(0).out.ends_with("20000\n"));
+    assert!(on_a_host(&place, NETWORK, &getent, script).coded(0).out.ends_with("20000\n"));
     assert_eq!(place.json(&["show", "1"])["starts"], 1);
 }
 
 #[test]
 fn a_batch_looks_each_account_up_once() {
-    if !can_replace_getent() {
-        return skip("a_batch_looks_each_account_up_once", "root, getent(1) and the right to mount");
+    if !can_replace_accounts() {
+        return skip("a_batch_looks_each_account_up_once", TO_REPLACE_ACCOUNTS);
     }
     let place = Place::configured(&json!({ "projects": { "p": { "conductor_dir": "/mnt", "run_as": "luzia-eve" } } }));
     let getent = format!(
@@ -295,9 +301,10 @@ fn a_batch_looks_each_account_up_once() {
          echo luzia-eve:x:20000:20000::/:/bin/sh;; *) exit 2;; esac\n",
         place.path("asked").display()
     );
-    let script = "chmod 755 /usr/bin/getent; mount -t tmpfs -o uid=20000 luzia-test /mnt; \
-                  for i in 1 2 3 4 5; do echo \"{\\\"project\\\":\\\"p\\\",\\\"command\\\":[\\\"true\\\"]}\"; done | \"$LUZIA\" enqueue --from -";
-    with_getent(&place, &getent, script).coded(0);
+    let line = json!({ "project": "p", "command": ["true"] });
+    std::fs::write(place.path("lines"), format!("{line}\n").repeat(5)).unwrap();
+    let script = "mount -t tmpfs -o uid=20000 luzia-test /mnt; \"$LUZIA\" enqueue --from \"$PLACE/lines\"";
+    on_a_host(&place, LOCAL, &getent, script).coded(0);
     let tasks = place.json(&["list"]);
     let users: Vec<&str> =
         tasks["items"].as_array().unwrap().iter().map(|task| task["user"].as_str().unwrap()).collect();

@@ -1970,7 +1970,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__retry)
-            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help"
+            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --no-after --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

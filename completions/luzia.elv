@@ -241,6 +241,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -y 'Answer yes to every question'
             cand --yes 'Answer yes to every question'
             cand --no-input 'Never ask; a question counts as refused'
+            cand --no-after 'Do not wait for the tasks it comes after, now or at any later retry'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }

@@ -242,6 +242,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand retry" -s q -l quiet -d 'Pri
 complete -c luzia -n "__fish_luzia_using_subcommand retry" -s v -l verbose -d 'Say on stderr what is done'
 complete -c luzia -n "__fish_luzia_using_subcommand retry" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand retry" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand retry" -l no-after -d 'Do not wait for the tasks it comes after, now or at any later retry'
 complete -c luzia -n "__fish_luzia_using_subcommand retry" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand list" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand list" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F

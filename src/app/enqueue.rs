@@ -169,7 +169,8 @@ impl App {
     /// Tasks it comes after: unknown ones are refused, completed ones need no waiting, failed ones are a refusal.
     fn check_dependencies(&self, task: &mut Task) -> Result<(), AppError> {
         let mut open = Vec::new();
-        for id in std::mem::take(&mut task.after) {
+        task.comes_after = std::mem::take(&mut task.after);
+        for id in task.comes_after.iter().copied() {
             let other = self.existing(id)?;
             match other.status {
                 Status::Completed => {}
@@ -220,6 +221,7 @@ impl App {
             created_by_pid: caller.pid,
             due_at: due_of(new, now)?,
             after: new.after.iter().map(|text| self.task_id(text)).collect::<Result<_, _>>()?,
+            comes_after: Vec::new(),
             start_by: positive("start-within", new.start_within.as_deref())?.map(|ms| plus(now, ms)),
             timeout_ms: positive("timeout", new.timeout.as_deref())?,
             grace_ms: duration("grace", new.grace.as_deref())?.unwrap_or(DEFAULT_GRACE_MS),

@@ -1,4 +1,5 @@
-//! `retry`: puts a finished task back in the queue, in its old place, as a further attempt of the same task.
+//! `retry`: puts a finished task back in the queue, in its old place, as a further attempt of the same task. It waits again
+//! for the tasks it comes after, so a chain that is retried as a whole runs in its order.
 
 use super::keyed::take_again;
 use super::{App, AppError, Kind};
@@ -6,9 +7,18 @@ use crate::model::{Status, Task, TaskId};
 use crate::policy::lifecycle::{self, Trigger};
 use crate::store::{Ending, Event, Place};
 
+/// What a task that is retried does about the tasks it comes after.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// It waits for those that are not over.
+    Kept,
+    /// It forgets them, for this attempt and all that follow.
+    Dropped,
+}
+
 impl App {
     /// Queues a finished task again.
-    pub fn retry(&self, id: TaskId) -> Result<Task, AppError> {
+    pub fn retry(&self, id: TaskId, order: Order) -> Result<Task, AppError> {
         let task = self.existing(id)?;
         if lifecycle::next(task.status, Trigger::Retry).is_none() {
             return Err(AppError::new(
@@ -18,6 +28,8 @@ impl App {
             )
             .next(format!("luzia show {id}")));
         }
+        let comes_after = if order == Order::Kept { task.comes_after.clone() } else { Vec::new() };
+        let after = self.still_before(&task, &comes_after)?;
         let busy =
             || AppError::new(Kind::Busy, "TASK_BUSY", format!("somebody acts for {id} right now")).hint("try again");
         let lock = self.store.take_supervisor_lock(id)?.ok_or_else(busy)?;
@@ -25,9 +37,11 @@ impl App {
         let again = Task {
             status: Status::Pending,
             outcome: None,
-            due_at: None,
+            // One that started has met its moment; the due time since was that of a pause between attempts.
+            due_at: task.due_at.filter(|_| task.starts == 0),
             start_by: None,
-            after: Vec::new(),
+            after,
+            comes_after,
             claims: 0,
             // One more attempt than were spent, whatever the limit was.
             retries: task.retries.max(task.failures),
@@ -50,6 +64,25 @@ impl App {
         Ok(ending.task)
     }
 
+    /// Of the tasks it comes after, those that are not over. One that failed would end it unstarted, so that is said now.
+    fn still_before(&self, task: &Task, comes_after: &[TaskId]) -> Result<Vec<TaskId>, AppError> {
+        let mut open = Vec::new();
+        for before in comes_after {
+            match self.find(*before)? {
+                Some((_, other)) if other.status == Status::Completed => {}
+                Some((_, other)) if other.status.is_final() => {
+                    return Err(out_of_order(task.id, *before, other.status.word())
+                        .next(format!("luzia retry {before} {}", task.id)));
+                }
+                Some(_) => open.push(*before),
+                // Pruned since, and it had completed if this one ever started.
+                None if task.starts > 0 => {}
+                None => return Err(out_of_order(task.id, *before, "gone")),
+            }
+        }
+        Ok(open)
+    }
+
     /// Its directory waits where those of other attempts to come do. What is wrong there never holds a task up.
     fn show_outside(&self, task: &Task) {
         let Ok(Some(conductor)) = self.store.conductor(&task.conductor_dir, false) else { return };
@@ -57,4 +90,9 @@ impl App {
             self.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
         }
     }
+}
+
+fn out_of_order(id: TaskId, before: TaskId, how: &str) -> AppError {
+    AppError::new(Kind::No, "DEPENDENCY_FAILED", format!("{id} comes after {before}, which is {how}"))
+        .hint(format!("retry both, or --no-after: {id} then waits for no other task"))
 }

@@ -134,6 +134,7 @@ pub fn task(task: &Task) -> Value {
         "created_at": time(task.created_at),
         "due_at": maybe_time(task.due_at),
         "after": task.after.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "comes_after": task.comes_after.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "timeout_ms": task.timeout_ms,
         "grace_ms": task.grace_ms,
         "start_by": maybe_time(task.start_by),
@@ -231,6 +232,7 @@ mod tests {
             created_by_pid: 1,
             due_at: None,
             after: vec![TaskId(3)],
+            comes_after: vec![TaskId(2), TaskId(3)],
             start_by: None,
             timeout_ms: Some(1000),
             grace_ms: 10_000,
@@ -271,6 +273,7 @@ mod tests {
         assert_eq!(value["lanes"], json!(["user:alice", "thread:7"]));
         assert_eq!(value["tier"], "normal");
         assert_eq!(value["after"], json!(["task_3"]));
+        assert_eq!(value["comes_after"], json!(["task_2", "task_3"]));
         assert_eq!(value["created_at"], "2026-01-10T00:45:05.120Z");
         assert_eq!(value["attempt"], 1);
         assert!(value.get("project").is_some_and(Value::is_null));

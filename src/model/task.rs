@@ -212,6 +212,8 @@ pub struct Task {
     pub due_at: Option<Timestamp>,
     /// Not before these have completed.
     pub after: Vec<TaskId>,
+    /// Every task it was told to come after, also those that completed before: a retry waits for them again.
+    pub comes_after: Vec<TaskId>,
     /// Ends as `timeout` when it has not started by this moment.
     pub start_by: Option<Timestamp>,
     /// The longest its command may run, in milliseconds.

@@ -48,6 +48,8 @@ struct TaskFile<'a> {
     due_at: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     after: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    comes_after: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start_by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,6 +141,7 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         created_by_pid: task.created_by_pid,
         due_at: time(&task.due_at),
         after: task.after.iter().map(TaskId::to_string).collect(),
+        comes_after: task.comes_after.iter().map(TaskId::to_string).collect(),
         start_by: time(&task.start_by),
         timeout_ms: task.timeout_ms,
         grace_ms: task.grace_ms,
@@ -192,7 +195,9 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         (None, None) => return Err("it names no user".into()),
     };
     let task_id = |text: &String| TaskId::parse(text).ok_or_else(|| format!("\"{text}\" is not a task id"));
-    let after: std::result::Result<Vec<TaskId>, String> = file.after.iter().map(task_id).collect();
+    let task_ids = |texts: &[String]| texts.iter().map(task_id).collect::<std::result::Result<Vec<TaskId>, String>>();
+    let after = task_ids(&file.after)?;
+    let comes_after = if file.comes_after.is_empty() { after.clone() } else { task_ids(&file.comes_after)? };
     let task = Task {
         id: task_id(&file.id)?,
         status: Status::parse(&file.status).ok_or_else(|| format!("\"{}\" is not a state", file.status))?,
@@ -213,7 +218,8 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         created_at: time(&file.created_at)?,
         created_by_pid: file.created_by_pid,
         due_at: file.due_at.as_deref().map(time).transpose()?,
-        after: after?,
+        after,
+        comes_after,
         start_by: file.start_by.as_deref().map(time).transpose()?,
         timeout_ms: file.timeout_ms,
         grace_ms: file.grace_ms,
@@ -256,7 +262,7 @@ fn check(task: &Task) -> std::result::Result<(), String> {
         (!is_name(&task.run_as), "its account is not a name"),
         (!is_path(&task.cwd), "its working directory is not an absolute path"),
         (!is_path(&task.conductor_dir), "its conductor directory is not an absolute path"),
-        (task.after.contains(&task.id), "it comes after itself"),
+        (task.after.contains(&task.id) || task.comes_after.contains(&task.id), "it comes after itself"),
         (task.grace_ms.max(task.timeout_ms.unwrap_or(0)) > MAX_DURATION_MS, "a time limit is longer than 100 years"),
         (is_over != task.outcome.is_some(), "its state and its outcome contradict each other"),
         (task.outcome.as_ref().is_some_and(|o| o.status != task.status), "its state is not that of its outcome"),
@@ -373,6 +379,7 @@ pub(crate) mod tests {
             created_by_pid: 9,
             due_at: None,
             after: vec![TaskId(1)],
+            comes_after: vec![TaskId(1), TaskId(2)],
             start_by: Some(Timestamp(1_700_000_001_000)),
             timeout_ms: Some(5),
             grace_ms: 10_000,
@@ -429,7 +436,8 @@ pub(crate) mod tests {
             ("[\"true\"]", "[\"true\",\"\\u0000\"]", "NUL"),
             ("\"cwd\":\"/\"", "\"cwd\":\"here\"", "absolute"),
             ("\"conductor_dir\":\"/c\"", "\"conductor_dir\":\"\"", "absolute"),
-            ("\"task_1\"", "\"task_3\"", "comes after itself"),
+            ("\"after\":[\"task_1\"]", "\"after\":[\"task_3\"]", "comes after itself"),
+            ("\"task_2\"", "\"task_3\"", "comes after itself"),
             ("\"thread:7\"", "\"user:bob\"", "second user"),
             ("\"timeout_ms\":5", "\"timeout_ms\":18446744073709551615", "100 years"),
             ("\"status\":\"pending\"", "\"status\":\"completed\"", "contradict"),

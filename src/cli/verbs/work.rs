@@ -4,6 +4,7 @@ use super::Account;
 use super::look::running_json;
 use crate::app::enqueue::{Accepted, Caller, NewTask};
 use crate::app::logs::Stream;
+use crate::app::retry::Order;
 use crate::app::run::{Audience, Wish};
 use crate::app::{App, AppError, Kind, Obstacle};
 use crate::cli::args::{CancelArgs, EnqueueArgs, OutputFormat, RetryArgs, RunArgs, WaitArgs};
@@ -271,11 +272,14 @@ pub fn cancel(args: &CancelArgs, app: &App, account: Account, console: &mut Cons
 
 /// `luzia retry`.
 pub fn retry(args: &RetryArgs, app: &App, console: &mut Console) -> Answer {
-    let ids = ids(app, &args.tasks)?;
+    let mut ids = ids(app, &args.tasks)?;
     for id in &ids {
         app.existing(*id)?;
     }
-    each(&ids, "retry", console, |id| app.retry(id))
+    // A task comes after older ones only, which are to be in the queue by then.
+    ids.sort_unstable();
+    let order = if args.no_after { Order::Dropped } else { Order::Kept };
+    each(&ids, "retry", console, |id| app.retry(id, order))
 }
 
 /// Does one thing to each task; the first refusal decides the exit code, and does not keep the others from their turn.

@@ -59,6 +59,57 @@ fn a_task_comes_after_others_and_not_when_they_fail() {
 }
 
 #[test]
+fn a_chain_that_is_retried_runs_in_its_order_again() {
+    let place = Place::new();
+    let says = |what: &str| format!("echo {what} >> $PLACE/said; test -e $PLACE/good");
+    let first = place.enqueue(&["-u", "a", "--shell", &says("first")]);
+    let second = place.enqueue(&["-u", "b", "--after", &first, "--shell", &says("second")]);
+    let third = place.enqueue(&["-u", "c", "--after", &second, "--shell", &says("third")]);
+    place.drain();
+    assert_eq!(place.status(&third), "cancelled");
+    // Alone it could only be cancelled again.
+    let before = place.snapshot();
+    let refused = place.luzia(&["--json", "retry", &second]).coded(1).err;
+    assert!(refused.contains("DEPENDENCY_FAILED") && refused.contains("luzia retry task_1 task_2"), "{refused}");
+    place.assert_unchanged(&before, "a refused retry");
+    std::fs::write(place.path("good"), "").unwrap();
+    // Also the one that completed meanwhile runs again, and those after it wait for it.
+    for _ in 0..2 {
+        place.ok(&["retry", &third, &second, &first]);
+        assert_eq!((reason(&place, &second), reason(&place, &third)), ("After".into(), "After".into()));
+        place.drain();
+    }
+    assert_eq!(
+        crate::support::lines(&place.path("said")),
+        ["first", "first", "second", "third", "first", "second", "third"]
+    );
+    // A task it came after that was over already when it was queued is one of those, too.
+    let late = place.enqueue(&["-u", "d", "--after", &third, "--", "true"]);
+    place.drain();
+    place.ok(&["retry", &third, &late]);
+    assert_eq!(place.show(&late)["after"], json!([third]));
+    place.drain();
+}
+
+#[test]
+fn a_retry_may_leave_the_order_and_keeps_a_moment_that_has_not_come() {
+    let place = Place::new();
+    let bad = place.enqueue(&["-u", "a", "--", "false"]);
+    let after = place.enqueue(&["-u", "b", "--after", &bad, "--", "true"]);
+    let later = place.enqueue(&["-u", "c", "--in", "1h", "--", "true"]);
+    place.ok(&["cancel", &later]);
+    place.drain();
+    place.ok(&["retry", "--no-after", &after]);
+    assert_eq!(place.show(&after)["comes_after"], json!([]));
+    place.ok(&["retry", &later]);
+    assert_eq!(reason(&place, &later), "Delayed");
+    place.ok(&["dispatch"]);
+    place.until_status(&after, "completed");
+    place.ok(&["retry", &after]);
+    place.until_status(&after, "pending");
+}
+
+#[test]
 fn a_task_that_could_not_start_in_time_is_given_up() {
     let place = Place::new();
     place.ok(&["acquire", "alice", "--task", "elsewhere"]);

@@ -5,6 +5,7 @@
 use super::life_book::{Book, Shared, USERS, know};
 use super::locks::{prepared, store};
 use super::{Env, Explored, Journal, Limits, Sim, explore, seeds};
+use luzia::app::retry::Order;
 use luzia::app::{App, Settings};
 use luzia::model::{Config, LaneName, Name, Task, TaskId};
 use std::time::Duration;
@@ -46,6 +47,7 @@ const PLAIN: Wish =
     Wish { user: USERS[0], has_thread: false, deed: Deed::Work, retries: 0, key: None, is_after: false };
 
 fn task_of(wish: &Wish, id: u64) -> Task {
+    let after = if wish.is_after { vec![TaskId(id - 1)] } else { Vec::new() };
     Task {
         user: Name::new(wish.user).expect("a name"),
         lanes: if wish.has_thread { vec![LaneName::parse("thread:7").expect("a lane")] } else { Vec::new() },
@@ -53,7 +55,8 @@ fn task_of(wish: &Wish, id: u64) -> Task {
         conductor_dir: "/s/conductor/_".into(),
         retries: wish.retries,
         key: wish.key.map(str::to_owned),
-        after: if wish.is_after { vec![TaskId(id - 1)] } else { Vec::new() },
+        after: after.clone(),
+        comes_after: after,
         grace_ms: 50,
         ..super::spool::task(TaskId(id))
     }
@@ -142,7 +145,7 @@ fn retrier(env: &Env, book: &Shared, slots: u32, at: usize) {
         let is_over = app.find(id).is_ok_and(|found| found.is_some_and(|(_, task)| task.status.is_final()));
         if is_over {
             *know(book).retried.entry(id.0).or_default() += 1;
-            let _ = app.retry(id);
+            let _ = app.retry(id, Order::Kept);
             let _ = app.pass();
             return;
         }

@@ -128,6 +128,16 @@ impl Book {
             return Err(format!("start {number} after start {last}"));
         }
         (*last, *count) = (number, *count + 1);
+        for before in &self.asked[&id].after {
+            let has_completed = |path: String| {
+                let record = world.peek(&path).and_then(|bytes| serde_json::from_slice(bytes).ok());
+                record.is_some_and(|record: serde_json::Value| record["status"] == "completed")
+            };
+            let is_in_order = paths_of_done(world, before.0).any(|path| has_completed(path.to_string()));
+            if !is_in_order && !self.retried.contains_key(&before.0) {
+                return Err(format!("it starts before {before} has completed"));
+            }
+        }
         let retried = self.retried.get(&id).copied().unwrap_or(0);
         let most = (self.asked[&id].retries + 1) * (retried + 1);
         if *count > most {

@@ -44,6 +44,7 @@ pub fn task(id: TaskId) -> Task {
         created_by_pid: 9,
         due_at: None,
         after: Vec::new(),
+        comes_after: Vec::new(),
         start_by: None,
         timeout_ms: None,
         grace_ms: 10_000,

@@ -6,13 +6,15 @@ use super::release::{held_error, released_line};
 use super::{App, AppError, Kind};
 use crate::model::{LaneName, LockKind};
 use crate::os::{Exit, Signal, StartError, Woken};
-use crate::store::Request;
+use crate::store::{GivenBack, Request};
 
 /// What a command run under a lock came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ran {
     /// How it ended.
     pub exit: Exit,
+    /// What became of its lane; `None` where the task around it holds that.
+    pub lane: Option<GivenBack>,
 }
 
 /// How a command ended, for the exit code of whoever ran it.
@@ -45,7 +47,7 @@ impl App {
         log: &mut dyn FnMut(&str),
     ) -> Result<Ran, AppError> {
         if self.reentrant(lane)?.is_some() {
-            return self.run_here(command, &[], None);
+            return Ok(Ran { exit: self.run_here(command, &[], None)?, lane: None });
         }
         self.store.prepare()?;
         let process = self.store.identity();
@@ -79,12 +81,13 @@ impl App {
             ("LUZIA_FENCE".to_owned(), grant.fence.to_string()),
         ];
         let ran = self.run_here(command, &env, file.share());
-        if self.store.release_process(&grant, file)? {
+        let given_back = self.store.release_process(&grant, file)?;
+        if given_back == GivenBack::Free {
             let line = released_line(lane, &request.holder);
             line.iter().for_each(|line| log(line));
             self.note_lock("lock_released", &grant, &request.holder, line);
         }
-        ran
+        Ok(Ran { exit: ran?, lane: Some(given_back) })
     }
 
     /// Runs a command on this terminal and waits for it; SIGTERM is passed on.
@@ -93,7 +96,7 @@ impl App {
         command: &[String],
         env: &[(String, String)],
         held: Option<std::fs::File>,
-    ) -> Result<Ran, AppError> {
+    ) -> Result<Exit, AppError> {
         let name = command.first().map_or("", String::as_str);
         let mut child = self.store.start_here(command, env, held).map_err(|error| not_started(name, &error))?;
         loop {
@@ -101,7 +104,7 @@ impl App {
                 .wait(None)
                 .map_err(|error| AppError::new(Kind::Io, "IO", format!("cannot wait for \"{name}\": {error}")))?;
             match woken {
-                Woken::Exited(exit) => return Ok(Ran { exit }),
+                Woken::Exited(exit) => return Ok(exit),
                 Woken::Terminate => drop(child.signal(Signal::Term)),
                 // The terminal has sent it to the command as well; the command decides.
                 Woken::Interrupt | Woken::Pass | Woken::TimeUp => {}

@@ -58,6 +58,9 @@ impl Tail {
     fn copy(&mut self, sink: &mut dyn FnMut(Stream, &[u8]) -> bool) -> std::io::Result<bool> {
         let Some(file) = &mut self.file else { return Ok(true) };
         let mut block = vec![0; 64 * 1024];
+        // As long as it is now: a command may write faster than this is read.
+        let left = file.metadata()?.len().saturating_sub(file.stream_position()?);
+        let mut file = file.take(left);
         loop {
             let count = file.read(&mut block)?;
             if count == 0 {

@@ -30,7 +30,7 @@ pub mod wait;
 pub mod whose;
 
 pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
-pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, LockView, Started, lock_state};
+pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, GivenBack, LockView, Started, lock_state};
 pub use error::{AppError, Kind, Refusal, shell_word};
 pub use keyed::OnConflict;
 pub use settings::{Look, Round, Settings};

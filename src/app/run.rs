@@ -13,6 +13,10 @@ use std::time::Duration;
 pub enum Wish {
     /// Go on.
     GoOn,
+    /// Nobody reads the output any more: cancel, as SIGPIPE ends a command in a pipeline.
+    Unread,
+    /// The same of a task that somebody else has queued: leave it alone.
+    Leave,
     /// The first Ctrl-C: cancel with the grace.
     Cancel,
     /// The second: kill.
@@ -21,8 +25,8 @@ pub enum Wish {
 
 /// How `run` talks to its user.
 pub trait Audience {
-    /// Output of the command. False when nobody reads it any more.
-    fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool;
+    /// Output of the command.
+    fn output(&mut self, stream: Stream, bytes: &[u8]);
     /// The task changed its state, or waits for another reason than before.
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>);
     /// Something failed that is tried again.
@@ -72,7 +76,8 @@ impl App {
         Ok(messages.filter_map(|message| message.as_str()).map(str::to_owned).collect())
     }
 
-    /// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes.
+    /// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes. Gives it as
+    /// it is when it is to be left.
     pub fn see_through(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
         let _presence = self.store.join_dispatchers()?;
         let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
@@ -87,6 +92,9 @@ impl App {
                 self.carry_out(id, wish)?;
             }
             let mut task = self.existing(id)?;
+            if wish == Wish::Leave {
+                return Ok(task);
+            }
             if task.status == Status::Pending {
                 // A pass at once, and again whenever something may have changed.
                 self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
@@ -104,10 +112,14 @@ impl App {
             if told.replace(word) != Some(word) {
                 audience.progress(&task, obstacle.as_ref());
             }
-            let may_print = !group_output || task.status.is_final();
+            let may_print = (!group_output || task.status.is_final()) && wished != Wish::Unread;
             // What never started has no logs, and perhaps no directory for them.
             if may_print && task.status != Status::Pending && task.last_start.is_some() {
-                let mut sink = |stream, bytes: &[u8]| audience.output(stream, bytes);
+                // A command may write faster than it can be passed on: what its user wants does not wait for that.
+                let mut sink = |stream, bytes: &[u8]| {
+                    audience.output(stream, bytes);
+                    task.status.is_final() || audience.wish() == wished
+                };
                 self.copy_logs(&task, &mut tails, None, &mut sink)?;
             }
             if task.status.is_final() {
@@ -120,13 +132,14 @@ impl App {
     }
 
     fn carry_out(&self, id: TaskId, wish: Wish) -> Result<(), AppError> {
-        let grace_ms = match wish {
-            Wish::GoOn => return Ok(()),
-            Wish::Cancel => None,
-            Wish::Kill => Some(0),
+        let (reason, grace_ms) = match wish {
+            Wish::GoOn | Wish::Leave => return Ok(()),
+            Wish::Unread => ("nobody reads its output any more", None),
+            Wish::Cancel => ("interrupted by its user", None),
+            Wish::Kill => ("interrupted by its user", Some(0)),
         };
         // The end itself is seen by the loop of the caller; here the request is only made.
-        match self.request_end(id, "run", Some("interrupted by its user"), grace_ms) {
+        match self.request_end(id, "run", Some(reason), grace_ms) {
             Err(error) if error.0.code == "TASK_OVER" => Ok(()),
             other => other,
         }

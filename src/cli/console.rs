@@ -113,6 +113,14 @@ impl<'a> Console<'a> {
         }
     }
 
+    /// Passes on what a command wrote to stderr, where its reader may have gone as that of stdout.
+    pub fn pass_err_on(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        match (self.write)(Channel::Err, bytes) {
+            Wrote::Closed => Err(Stop::Closed),
+            Wrote::Done | Wrote::Failed(_) => Ok(()),
+        }
+    }
+
     /// Writes to stderr as it is; whoever closed it does not want to know.
     pub fn err_bytes(&mut self, bytes: &[u8]) {
         let _ = (self.write)(Channel::Err, bytes);

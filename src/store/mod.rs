@@ -43,7 +43,7 @@ pub use order::KeySlot;
 pub use outside::Changes;
 pub use pending::Head;
 pub use record::{DEFAULT_GRACE_MS, decode_task, encode_task};
-pub use release::{By, Cleanup};
+pub use release::{By, Cleanup, GivenBack};
 pub use rundir::{CancelRequest, Started};
 pub use spool::Place;
 pub use survey::{Counts, Problem, Survey};

@@ -33,6 +33,17 @@ struct Held {
     record: Option<Box<LockRecord>>,
 }
 
+/// What became of the lock of a process that gives it back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GivenBack {
+    /// It is removed.
+    Free,
+    /// A process that its command left behind keeps it.
+    Kept,
+    /// Somebody else had released it.
+    Gone,
+}
+
 /// Who asks for a release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
@@ -88,20 +99,20 @@ impl Store {
     /// Releases a lock of kind `process` by the process that took it. `file` is its open lock file: it is closed without
     /// unlocking, and when somebody else still holds the kernel lock, a process the command left behind, the lock stays
     /// until that one ends.
-    pub fn release_process(&self, grant: &Grant, file: Box<dyn Handle>) -> Result<bool> {
+    pub fn release_process(&self, grant: &Grant, file: Box<dyn Handle>) -> Result<GivenBack> {
         let stem = grant.lane.stem();
         let _guards = self.enter_guards(&[&grant.lane])?;
         drop(file);
         let path = layout::lock_file(&stem, grant.slot);
         let record = self.read_sidecar(&layout::sidecar(&stem, grant.slot))?;
         if record.record().and_then(|record| record.lock_id.as_ref()) != Some(&grant.lock_id.0) {
-            return Ok(false);
+            return Ok(GivenBack::Gone);
         }
         if self.is_kernel_locked(&path)? {
-            return Ok(false);
+            return Ok(GivenBack::Kept);
         }
         self.remove_lock(&stem, grant.slot)?;
-        Ok(true)
+        Ok(GivenBack::Free)
     }
 
     /// Releases every lock that a task holds in `lanes`, in the reverse of the order given. `known` is what its claim was

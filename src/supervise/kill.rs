@@ -25,23 +25,23 @@ fn mark_of(store: &Store, id: TaskId, began_by: Option<&Identity>) -> Result<Tre
 
 /// Waits until a task's tree is dead: SIGTERM at once, SIGKILL after `grace_ms`, and again until none is left.
 /// `began_by` is the supervisor that launched it, as far as that is known; `spared` are supervisors of other tasks that this
-/// process started.
+/// process started. Gives how many processes were alive at the first look.
 pub fn end_tree(
     store: &Store,
     id: TaskId,
     began_by: Option<&Identity>,
     grace_ms: u64,
     spared: &[u32],
-) -> Result<(), StoreError> {
+) -> Result<usize, StoreError> {
     let start = store.boot_ms();
     let mut pause_ms = FIRST_PAUSE_MS;
-    let mut has_asked = false;
+    let mut asked = None;
     loop {
         store.reap();
         let mark = mark_of(store, id, began_by)?;
         let tree = store.tree(&mark, spared)?;
         if tree.is_empty() && mark.tree_lock.is_none() {
-            return Ok(());
+            return Ok(asked.unwrap_or(0));
         }
         let grace_ms = shorter_grace(store, id, grace_ms)?;
         let signal = if store.boot_ms().saturating_sub(start) >= grace_ms { Some(Signal::Kill) } else { None };
@@ -49,11 +49,11 @@ pub fn end_tree(
             // A process that cannot be signalled (EPERM) is alive all the same: it is waited for.
             match signal {
                 Some(signal) => drop(store.signal(process, signal)),
-                None if !has_asked => drop(store.signal(process, Signal::Term)),
+                None if asked.is_none() => drop(store.signal(process, Signal::Term)),
                 None => {}
             }
         }
-        has_asked = true;
+        asked.get_or_insert(tree.len());
         store.sleep(Duration::from_millis(pause_ms));
         pause_ms = (pause_ms * 2).min(LONGEST_PAUSE_MS);
     }

@@ -181,7 +181,11 @@ fn stop_tree(
     let happened = match stop {
         Stop::Exited(exit) => {
             drop(child);
-            end_tree(store, task.id, Some(&store.identity()), STRAGGLER_GRACE_MS, spared)?;
+            let left = end_tree(store, task.id, Some(&store.identity()), STRAGGLER_GRACE_MS, spared)?;
+            if left > 0 {
+                let told = format!("{left} of its processes still ran when its command ended, and were ended");
+                store.note(&Event::of("background_ended", task).saying(told).with(json!({ "processes": left })));
+            }
             return Ok(match exit {
                 Exit::Code(code) => Happened::Exited(code),
                 Exit::Signal(signal) => Happened::Killed(signal),

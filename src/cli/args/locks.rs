@@ -40,6 +40,10 @@ pub struct LockArgs {
 }
 
 const LOCK_HELP: &str = "\
+Notes:
+  The command has this terminal, environment and working directory, and no record: only its lock is seen.
+  As with flock(1), a process that it leaves in the background keeps the lane until that ends, too.
+
 Examples:
   luzia lock -u alice -- git commit -am wip
   luzia lock -l cron -n -- ./nightly.sh

@@ -178,7 +178,12 @@ Exit codes:
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Queue a command, start it when its turn comes, stream its output, and exit with its own code. The \
-                  first Ctrl-C cancels the task with its grace, the second kills it.\n\n\
+                  first Ctrl-C cancels the task with its grace, the second kills it. A command whose output nobody \
+                  reads any more (`luzia run make | head`) is cancelled when it writes again, as SIGPIPE would end it \
+                  without luzia.\n\n\
+                  The task lasts as long as its command: processes that are left in the background when it exits are \
+                  ended, SIGTERM first and SIGKILL 5 seconds later, and only then its lanes are free. Its logs grow \
+                  without limit; `--shell 'ulimit -f 2000000; exec make'` sets one of 1 GiB.\n\n\
                   Everything after the command word belongs to the command. It is executed as given, without a shell.\n\n\
                   The command inherits the environment, the working directory and the umask of this moment. Variables \
                   that begin with LUZIA_ and those that change how programs load (LD_PRELOAD, BASH_ENV, NODE_OPTIONS \

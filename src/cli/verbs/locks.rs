@@ -3,7 +3,7 @@
 use super::Account;
 use crate::app::acquire::{Lease, Leased};
 use crate::app::check_project::Checked;
-use crate::app::{App, AppError, Break, LockView, lock_state};
+use crate::app::{App, AppError, Break, GivenBack, LockView, lock_state};
 use crate::cli::args::{
     AcquireArgs, CheckArgs, CheckProjectArgs, CleanupStaleArgs, ListLocksArgs, LockArgs, LockState, ReleaseArgs,
     RenewArgs,
@@ -29,10 +29,15 @@ pub fn lock(args: &LockArgs, app: &App, account: Account, console: &mut Console)
     let wait_ms = if args.nonblock { Some(0) } else { door::duration("wait", args.wait.as_deref())? };
     let ran = app.lock(&lane, wait_ms, &args.command, &mut |line| console.log(line));
     match ran {
-        Ok(ran) => Ok(match ran.end() {
-            crate::app::lock::End::Code(code) => u8::try_from(code).unwrap_or(Exit::No.code()),
-            crate::app::lock::End::Signal(signal) => Exit::of_signal(signal),
-        }),
+        Ok(ran) => {
+            if ran.lane == Some(GivenBack::Kept) {
+                console.hint(&format!("a process that the command left behind keeps lane \"{lane}\" until it ends"));
+            }
+            Ok(match ran.end() {
+                crate::app::lock::End::Code(code) => u8::try_from(code).unwrap_or(Exit::No.code()),
+                crate::app::lock::End::Signal(signal) => Exit::of_signal(signal),
+            })
+        }
         Err(error) if error.0.code == "LOCK_HELD" && args.conflict_exit_code.is_some() => {
             for line in &error.0.log {
                 console.log(line);

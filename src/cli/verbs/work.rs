@@ -143,12 +143,14 @@ pub fn run(
     } else {
         console.say(&has_key(&accepted.task));
     }
-    let mut room = Room { console, interrupts, closed: None };
+    let unread = if accepted.created { Wish::Unread } else { Wish::Leave };
+    let mut room = Room { console, interrupts, unread, closed: None };
     let task = app.see_through(accepted.task.id, args.group_output, &mut room)?;
-    if let Some(stop) = room.closed
-        && !matches!(stop, Stop::Closed)
-    {
-        return Err(stop);
+    match room.closed {
+        // Its own end, where it came to one, is the better answer.
+        Some(Stop::Closed) if !task.status.is_final() || task.status == Status::Cancelled => return Err(Stop::Closed),
+        None | Some(Stop::Closed) => {}
+        Some(stop) => return Err(stop),
     }
     if console.verbose {
         app.event_messages(task.id, task.created_at)?.iter().for_each(|line| console.log(line));
@@ -166,20 +168,22 @@ pub fn run(
 struct Room<'a, 'b> {
     console: &'a mut Console<'b>,
     interrupts: &'a mut dyn FnMut() -> u32,
+    /// What is to be done when the reader of the output has gone.
+    unread: Wish,
     closed: Option<Stop>,
 }
 
 impl Audience for Room<'_, '_> {
-    fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) {
         if self.closed.is_some() {
-            return true;
+            return;
         }
-        match stream {
-            // The task goes on when nobody reads its output; its log has all of it.
-            Stream::Out => self.closed = self.console.out_bytes(bytes).err(),
-            Stream::Err => self.console.err_bytes(bytes),
-        }
-        true
+        // Where it cannot be written the task goes on: its log has all of it.
+        let passed = match stream {
+            Stream::Out => self.console.out_bytes(bytes),
+            Stream::Err => self.console.pass_err_on(bytes),
+        };
+        self.closed = passed.err();
     }
 
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>) {
@@ -192,6 +196,7 @@ impl Audience for Room<'_, '_> {
 
     fn wish(&mut self) -> Wish {
         match (self.interrupts)() {
+            0 if matches!(self.closed, Some(Stop::Closed)) => self.unread,
             0 => Wish::GoOn,
             1 => Wish::Cancel,
             _ => Wish::Kill,

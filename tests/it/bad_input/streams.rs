@@ -2,6 +2,7 @@
 
 use super::{check_quick, lived_in};
 use crate::support::Place;
+use serde_json::json;
 use std::fs::File;
 use std::process::Stdio;
 
@@ -56,18 +57,48 @@ fn a_run_whose_output_nobody_takes_goes_to_its_end() {
 }
 
 #[test]
+fn a_run_ends_with_the_reader_of_its_output() {
+    // As SIGPIPE ends a command in a pipeline; on either stream.
+    let place = Place::new();
+    for (at, stream) in ["1", "2"].into_iter().enumerate() {
+        let script = format!("exec \"$LUZIA\" run -u a --shell 'while echo y >&{stream}; do sleep 0.01; done' 2>&1");
+        let ran = place.spawn_into(&mut place.shell(&script), Some(unread())).end().coded(0);
+        assert_eq!(ran.out, "");
+        let task = place.show(&(at + 1).to_string());
+        assert_eq!((&task["status"], &task["cancelledBy"]), (&json!("cancelled"), &json!("run")));
+        assert!(task["cancelReason"].as_str().unwrap().contains("reads"), "{task}");
+    }
+    // A task that has come to its own end by then answers for itself.
+    let mut late = place.command(&["run", "-u", "a", "--group-output", "--shell", "echo x; exit 3"]);
+    place.spawn_into(&mut late, Some(unread())).end().coded(3);
+    // One that somebody else has queued is left alone.
+    let id = place.enqueue(&["-u", "a", "--key", "k", "--shell", "echo x; read _ < $PLACE/gate"]);
+    place.gate("gate");
+    place.ok(&["dispatch"]);
+    place.until_status(&id, "running");
+    let mut beside = place.command(&["run", "-u", "a", "--key", "k", "--", "true"]);
+    place.spawn_into(&mut beside, Some(unread())).end().coded(0);
+    assert_eq!(place.status(&id), "running");
+    place.open_gate("gate");
+    place.ok(&["wait", &id]);
+}
+
+/// A pipe whose reader has gone.
+fn unread() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+#[test]
 fn a_reader_that_has_gone_is_no_error() {
     let place = lived_in();
     for args in READERS {
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let ran = place.spawn_into(&mut place.command(args), Some(writer.into())).end().coded(0);
+        let ran = place.spawn_into(&mut place.command(args), Some(unread())).end().coded(0);
         assert_eq!(ran.err, "", "{args:?}");
     }
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
     let mut enqueue = place.command(&["enqueue", "-u", "a", "--", "true"]);
-    place.spawn_into(&mut enqueue, Some(writer.into())).end().coded(0);
+    place.spawn_into(&mut enqueue, Some(unread())).end().coded(0);
     assert_eq!(place.status("task_2"), "pending");
 }
 

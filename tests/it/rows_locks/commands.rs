@@ -63,7 +63,9 @@ fn a_child_left_in_the_background_keeps_the_lane() {
     let place = Place::new();
     place.gate("gate");
     let script = "(echo $$ > $PLACE/pid; read _ < $PLACE/gate) & true";
-    place.ok(&["lock", "-u", "alice", "--", "sh", "-c", script]);
+    let told = place.ok(&["lock", "-u", "alice", "--", "sh", "-c", script]).err;
+    assert!(told.contains("keeps lane \"user:alice\" until it ends"), "{told}");
+    assert_eq!(place.ok(&["lock", "-u", "bob", "--", "true"]).err, "");
     place.luzia(&["check", "alice"]).coded(75);
     place.luzia(&["acquire", "alice", "--task", "t1"]).coded(75);
     place.open_gate("gate");

@@ -1,6 +1,7 @@
 //! Ending what runs (S1.10): commands that do not want to, children that hide, and what is left in the background.
 
 use crate::support::{Place, lives, until};
+use serde_json::json;
 use std::time::Duration;
 
 fn running(place: &Place, args: &[&str], script: &str) -> (String, u32) {
@@ -71,6 +72,11 @@ fn a_lane_is_not_free_before_the_last_straggler_is_dead() {
         (place.status(&id) == "completed").then_some(())
     });
     assert!(!lives(hidden));
+    let told = place.events_named("background_ended");
+    assert_eq!((told.len(), &told[0]["task"], &told[0]["data"]["processes"]), (1, &json!(id), &json!(1)));
+    // What waits for its children leaves none.
+    place.ok(&["run", "-u", "alice", "--shell", "sleep 0.1 & wait"]);
+    assert_eq!(place.events_named("background_ended").len(), 1);
 }
 
 #[test]

@@ -102,21 +102,6 @@ impl App {
         self.store.note(&event);
     }
 
-    /// The grant by which the task inside which this process runs holds a lane already.
-    pub(super) fn reentrant(&self, lane: &LaneName) -> Result<Option<Grant>, AppError> {
-        let Some(inside) = &self.inside else { return Ok(None) };
-        let name = inside.task.to_string();
-        for view in self.holders(lane)? {
-            let Some(record) = view.record().filter(|record| record.kind == LockKind::Task) else { continue };
-            let (Some(lock_id), Some(fence)) = (&record.lock_id, record.fence) else { continue };
-            if record.task_id.as_deref() == Some(name.as_str()) && !matches!(view.verdict, Verdict::Stale { .. }) {
-                let lock_id = crate::model::LockId(lock_id.clone());
-                return Ok(Some(Grant { lane: lane.clone(), slot: view.slot, lock_id, fence }));
-            }
-        }
-        Ok(None)
-    }
-
     fn process_of(&self, pid: Option<u32>) -> Result<Identity, AppError> {
         let Some(pid) = pid else { return Ok(self.store.identity()) };
         match self.store.probe(pid) {
@@ -186,6 +171,9 @@ impl App {
         let views = self.holders(lane)?;
         let is_it = |view: &&LockView| view.lock_id() == Some(lock_id);
         let Some(view) = views.iter().find(is_it) else { return Err(lost(views.first())) };
+        if let Some(grant) = if self.is_around(view) { self.reentrant(lane)? } else { None } {
+            return Ok(grant);
+        }
         let Some(record) = view.record().filter(|record| record.kind == LockKind::Lease) else {
             return Err(AppError::new(
                 Kind::No,

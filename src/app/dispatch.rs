@@ -117,8 +117,9 @@ impl App {
         if !self.store.has_layout()? {
             return Ok(Pass::default());
         }
-        if let Some(inside) = &self.inside {
-            self.wake_supervisor(inside.task)?;
+        if let Some(inside) = &self.inside
+            && self.wake_supervisor(inside.task)?
+        {
             let (_, next_due) = self.store.timers(self.store.now())?;
             return Ok(Pass { next_due, ..Pass::default() });
         }
@@ -149,11 +150,15 @@ impl App {
         Ok(pass)
     }
 
-    fn wake_supervisor(&self, task: TaskId) -> Result<(), AppError> {
+    /// False when the task has none: it is over, and this process has only its environment.
+    fn wake_supervisor(&self, task: TaskId) -> Result<bool, AppError> {
+        if !self.store.is_supervised(task)? {
+            return Ok(false);
+        }
         if let Some(Some(started)) = self.store.started(task)? {
             self.store.signal(&started.supervisor, crate::os::Signal::Wake);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Applies the recovery table to every task in flight that nobody supervises.

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 /// How many tasks ahead of another one are counted; a queue that is longer says "or more".
 pub const MOST_AHEAD: u64 = 10_000;
+/// Among how many lanes with work a task is looked for that only lacks a pass.
+const LANES_LOOKED_AT: usize = 32;
 
 /// The answer for a task.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -208,6 +210,26 @@ impl App {
     /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
     pub fn position(&self, task: &Task) -> Result<u64, AppError> {
         Ok(count_before(&self.store.first_pending(&task.user, MOST_AHEAD)?, task))
+    }
+
+    /// A task that could start, while nothing that runs would start it: running tasks make a pass only when they end. Looked
+    /// for among the first of a few lanes.
+    pub fn needs_pass(&self) -> Result<Option<TaskId>, AppError> {
+        if !self.store.has_layout()? || self.store.has_dispatcher()? {
+            return Ok(None);
+        }
+        let mut reasons = self.reasons()?;
+        let lanes = self.store.lanes_with_work()?;
+        let stems = lanes.iter().flat_map(|(tier, lanes)| lanes.keys().map(move |stem| (*tier, stem)));
+        for (tier, stem) in stems.take(LANES_LOOKED_AT) {
+            let task = self.store.head(tier, stem)?.and_then(|head| self.store.peek(&head));
+            if let Some(task) = task
+                && reasons.first_obstacle(&task)? == Some(Obstacle::NoDispatcher)
+            {
+                return Ok(Some(task.id));
+            }
+        }
+        Ok(None)
     }
 
     /// A task at the head of its lane in the best tier that has one, with its first reason in words; `None` when none waits

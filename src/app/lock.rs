@@ -5,14 +5,14 @@ use super::acquire::{Waited, locked_line};
 use super::release::{held_error, released_line};
 use super::{App, AppError, Kind};
 use crate::model::{LaneName, LockKind};
-use crate::os::{Exit, Signal, StartError, Woken};
+use crate::os::{Exit, InPlace, Signal, StartError, Woken};
 use crate::store::{GivenBack, Request};
 
 /// What a command run under a lock came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ran {
     /// How it ended.
-    pub exit: Exit,
+    pub end: End,
     /// What became of its lane; `None` where the task around it holds that.
     pub lane: Option<GivenBack>,
 }
@@ -26,12 +26,11 @@ pub enum End {
     Signal(i32),
 }
 
-impl Ran {
-    /// How it ended.
-    pub fn end(self) -> End {
-        match self.exit {
-            Exit::Code(code) => End::Code(code),
-            Exit::Signal(signal) => End::Signal(signal),
+impl From<Exit> for End {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Code(code) => Self::Code(code),
+            Exit::Signal(signal) => Self::Signal(signal),
         }
     }
 }
@@ -47,7 +46,8 @@ impl App {
         log: &mut dyn FnMut(&str),
     ) -> Result<Ran, AppError> {
         if self.reentrant(lane)?.is_some() {
-            return Ok(Ran { exit: self.run_here(command, &[], None)?, lane: None });
+            let exit = self.run_here(InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None })?;
+            return Ok(Ran { end: exit.into(), lane: None });
         }
         self.store.prepare()?;
         let process = self.store.identity();
@@ -76,29 +76,27 @@ impl App {
         let Some(file) = files.into_iter().next() else {
             return Err(AppError::new(Kind::Bug, "BUG", "the lock file was not kept open"));
         };
-        let env = [
-            ("LUZIA_LOCK_ID".to_owned(), grant.lock_id.to_string()),
-            ("LUZIA_FENCE".to_owned(), grant.fence.to_string()),
+        let config = self.config_path.as_ref().map(|path| ("LUZIA_CONFIG", path.clone()));
+        let own = [
+            ("LUZIA_STATE_DIR", self.store_path().to_owned()),
+            ("LUZIA_LOCK_ID", grant.lock_id.to_string()),
+            ("LUZIA_FENCE", grant.fence.to_string()),
         ];
-        let ran = self.run_here(command, &env, file.share());
+        let env: Vec<(String, String)> = own.into_iter().chain(config).map(|(k, v)| (k.to_owned(), v)).collect();
+        let ran = self.run_here(InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share() });
         let given_back = self.store.release_process(&grant, file)?;
         if given_back == GivenBack::Free {
             let line = released_line(lane, &request.holder);
             line.iter().for_each(|line| log(line));
             self.note_lock("lock_released", &grant, &request.holder, line);
         }
-        Ok(Ran { exit: ran?, lane: Some(given_back) })
+        Ok(Ran { end: ran?.into(), lane: Some(given_back) })
     }
 
     /// Runs a command on this terminal and waits for it; SIGTERM is passed on.
-    fn run_here(
-        &self,
-        command: &[String],
-        env: &[(String, String)],
-        held: Option<std::fs::File>,
-    ) -> Result<Exit, AppError> {
-        let name = command.first().map_or("", String::as_str);
-        let mut child = self.store.start_here(command, env, held).map_err(|error| not_started(name, &error))?;
+    pub(super) fn run_here(&self, command: InPlace) -> Result<Exit, AppError> {
+        let name = command.argv.first().map_or("", String::as_str);
+        let mut child = self.store.start_here(command).map_err(|error| not_started(name, &error))?;
         loop {
             let woken = child
                 .wait(None)

@@ -13,6 +13,7 @@ pub mod enqueue;
 mod error;
 pub mod explain;
 mod firsts;
+pub mod inside;
 mod keyed;
 pub mod list;
 pub mod lock;
@@ -32,6 +33,7 @@ pub mod whose;
 pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, GivenBack, LockView, Started, lock_state};
 pub use error::{AppError, Kind, Refusal, shell_word};
+pub use inside::Inside;
 pub use keyed::OnConflict;
 pub use settings::{Look, Round, Settings};
 
@@ -42,19 +44,6 @@ use crate::store::{LaneNeed, LockIndex, Store};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// The task inside which this process runs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Inside {
-    /// The task.
-    pub task: TaskId,
-    /// Its user.
-    pub user: Option<String>,
-    /// Its project.
-    pub project: Option<String>,
-    /// The lock id of its user lane.
-    pub lock_id: Option<String>,
-}
-
 /// What every use case works with.
 pub struct App {
     /// The state directory.
@@ -63,8 +52,12 @@ pub struct App {
     pub settings: Settings,
     /// Arguments that make another process of luzia use the same state directory and configuration.
     pub same_place: Vec<String>,
+    /// The configuration file, where it was named and not found in a usual place.
+    pub config_path: Option<String>,
     /// Set when this process runs inside a task of this very state directory.
     pub inside: Option<Inside>,
+    /// The lock id that the command of a `luzia lock` has in its environment, when this process is in one.
+    pub under: Option<String>,
     /// Tasks for whose recovery this process has started a supervisor.
     recovering: RefCell<BTreeSet<TaskId>>,
 }
@@ -77,7 +70,15 @@ pub fn config_json(config: &Config) -> serde_json::Value {
 impl App {
     /// The use cases in a state directory, outside of any task.
     pub fn new(store: Store, settings: Settings) -> Self {
-        Self { store, settings, same_place: Vec::new(), inside: None, recovering: RefCell::default() }
+        Self {
+            store,
+            settings,
+            same_place: Vec::new(),
+            config_path: None,
+            inside: None,
+            under: None,
+            recovering: RefCell::default(),
+        }
     }
 
     /// The path of the state directory.

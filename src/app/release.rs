@@ -18,6 +18,8 @@ const FORCE_GRACE: Duration = Duration::from_secs(10);
 pub struct Given {
     /// The lock that was released; `None` when the lane was free.
     pub lock: Option<Break>,
+    /// Who keeps the lane: the task or the `luzia lock` inside which this process runs, and for which nothing was released.
+    pub kept_by: Option<String>,
     /// Lines for `-v`, in the words of their source.
     pub log: Vec<String>,
 }
@@ -42,6 +44,9 @@ impl App {
         {
             return Err(AppError::usage(format!("\"{id}\" is no lock id of {holder}")));
         }
+        if let Some(keeper) = if force { None } else { self.keeps(lane, &which)? } {
+            return Ok(Given { lock: None, kept_by: Some(keeper), log: Vec::new() });
+        }
         // Whoever ends the holder first does not speak for it.
         let by = if force || which == Release::Whoever { By::Anybody } else { By::Holder };
         let mut ended = None;
@@ -50,9 +55,9 @@ impl App {
                 // A holder that was ended has given its lock back itself, and the lane may be the next one's already.
                 Released::Free | Released::NotYours(_) if ended.is_some() => {
                     let line = ended.as_ref().and_then(|lock| released_line(lane, holder_of(lock)));
-                    return Ok(Given { lock: ended, log: line.into_iter().collect() });
+                    return Ok(Given { lock: ended, kept_by: None, log: line.into_iter().collect() });
                 }
-                Released::Free => return Ok(Given { lock: None, log: Vec::new() }),
+                Released::Free => return Ok(Given { lock: None, kept_by: None, log: Vec::new() }),
                 Released::Removed(lock) => return Ok(self.released(lock)),
                 Released::NotYours(view) => {
                     let mut error = held_error(lane, &view, self.store.now());
@@ -83,7 +88,7 @@ impl App {
         event.message.clone_from(&line);
         event.user = lock.lane.is_user().then(|| lock.lane.key().to_string());
         self.store.note(&event);
-        Given { lock: Some(lock), log: line.into_iter().collect() }
+        Given { lock: Some(lock), kept_by: None, log: line.into_iter().collect() }
     }
 
     /// Ends a living holder: a task by a durable cancel, a process by SIGTERM and, after a grace, SIGKILL.

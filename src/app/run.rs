@@ -1,9 +1,8 @@
 //! `run`: enqueue, dispatch if need be, stream the output, and end as the command ended.
 
 use super::daemon::is_of_rules;
-use super::enqueue::{Caller, NewTask};
 use super::logs::{Stream, Tail};
-use super::{App, AppError, Kind, shell_word};
+use super::{App, AppError};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
 use std::time::Duration;
@@ -36,24 +35,6 @@ pub trait Audience {
 }
 
 impl App {
-    /// Refuses what would wait for itself: inside a task, waiting for another one in a lane that this task holds (S4.16).
-    pub fn refuse_waiting_inside(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
-        let Some(inside) = &self.inside else { return Ok(()) };
-        let task = self.task_of(new, caller)?;
-        let own = inside.task.to_string();
-        for lane in task.all_lanes() {
-            let holders = self.holders(&lane)?;
-            let is_ours = holders.iter().any(|view| view.holder() == Some(own.as_str()));
-            if is_ours && self.config().limit(&lane) <= 1 {
-                let message = format!("{own} holds lane \"{lane}\", and would wait for a task that needs it");
-                return Err(AppError::new(Kind::No, "DEADLOCK", message)
-                    .hint("queue it without waiting for it, or run the command directly")
-                    .next(format!("luzia explain {}", shell_word(&lane))));
-            }
-        }
-        Ok(())
-    }
-
     /// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
     pub fn take_back_if_blocked(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
         if task.status != Status::Pending {
@@ -79,7 +60,7 @@ impl App {
     /// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes. Gives it as
     /// it is when it is to be left.
     pub fn see_through(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
-        let _presence = self.store.join_dispatchers()?;
+        let mut presence = None;
         let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
         let mut changes = self.store.watch();
         let mut told = None;
@@ -94,6 +75,12 @@ impl App {
             let mut task = self.existing(id)?;
             if wish == Wish::Leave {
                 return Ok(task);
+            }
+            if task.status != Status::Pending {
+                // It makes no passes for others while its own task runs, and does not count as somebody who does.
+                presence = None;
+            } else if presence.is_none() {
+                presence = Some(self.store.join_dispatchers()?);
             }
             if task.status == Status::Pending {
                 // A pass at once, and again whenever something may have changed.

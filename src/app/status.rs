@@ -2,7 +2,7 @@
 
 use super::{App, AppError};
 use crate::model::judgement::Verdict;
-use crate::model::{LaneName, Task};
+use crate::model::{LaneName, Task, TaskId};
 use crate::policy::staleness::judge;
 use crate::store::{Counts, LockView};
 use std::collections::BTreeMap;
@@ -37,6 +37,8 @@ pub struct Overview {
     pub set_aside: usize,
     /// Whether anything would start pending tasks.
     pub has_dispatcher: bool,
+    /// A task that could start, while nothing that runs would start it now.
+    pub needs_pass: Option<TaskId>,
 }
 
 impl App {
@@ -84,6 +86,7 @@ impl App {
             active,
             set_aside: if has_layout { self.store.set_aside_records()?.len() } else { 0 },
             has_dispatcher: has_layout && self.has_dispatcher()?,
+            needs_pass: self.needs_pass()?,
         })
     }
 }

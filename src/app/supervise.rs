@@ -75,8 +75,13 @@ impl App {
             has_supervisors.set(has_supervisors.get() || !supervisors.is_empty());
             supervisors
         };
-        let mut around =
-            Surroundings { store: &self.store, pass: &mut pass, told_to_end: is_told_to_end, is_told_to_end: false };
+        let mut around = Surroundings {
+            store: &self.store,
+            config: self.config_path.as_deref(),
+            pass: &mut pass,
+            told_to_end: is_told_to_end,
+            is_told_to_end: false,
+        };
         let ended = match work {
             Work::Run(id, lock) => run(&mut around, id, lock)?,
             Work::GoOn(claimed) => run_claimed(&mut around, *claimed)?,

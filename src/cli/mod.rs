@@ -259,9 +259,11 @@ fn app_of(globals: &Globals, settings: Settings, found: &Found, verb: &Verb) -> 
     let mut app = App::new(store, settings);
     app.same_place = vec!["--state-dir".to_owned(), app.store_path().to_owned()];
     if let Some(path) = named_config(globals)? {
-        app.same_place.extend(["--config".to_owned(), path]);
+        app.same_place.extend(["--config".to_owned(), path.clone()]);
+        app.config_path = Some(path);
     }
     app.inside = inside(app.store_path())?;
+    app.under = variable("LUZIA_LOCK_ID")?;
     Ok(app)
 }
 

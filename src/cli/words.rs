@@ -3,6 +3,7 @@
 use super::exit::Exit;
 use super::report::Report;
 use crate::app::explain::MOST_AHEAD;
+use crate::app::lock::End;
 use crate::app::{AppError, Holder, Kind, Obstacle, shell_word};
 use crate::model::judgement::{Reason, Verdict};
 use crate::model::task::Outcome;
@@ -60,6 +61,14 @@ pub fn run_code(task: &Task) -> u8 {
     }
 }
 
+/// The exit code of a verb that ran a command in place.
+pub fn end_code(end: End) -> u8 {
+    match end {
+        End::Code(code) => u8::try_from(code).unwrap_or(Exit::No.code()),
+        End::Signal(signal) => Exit::of_signal(signal),
+    }
+}
+
 /// What a verdict says of a holder.
 pub fn reason_of(verdict: &Verdict) -> Reason {
     match verdict {
@@ -102,7 +111,7 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             (text, Some(command))
         }
         Obstacle::NoDispatcher => {
-            let text = "nothing runs that would start it now: no daemon, no `luzia run`".to_owned();
+            let text = "nothing runs that would start it now: no daemon, no `luzia run` that waits".to_owned();
             (text, Some("luzia dispatch --drain".to_owned()))
         }
     }

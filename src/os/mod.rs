@@ -306,6 +306,20 @@ pub struct Streams {
     pub stderr: File,
 }
 
+/// A command in place: in this session and group, with this process's own streams.
+pub struct InPlace<'a> {
+    /// The command.
+    pub argv: &'a [String],
+    /// What its environment has beside or instead of this process's.
+    pub env: &'a [(String, String)],
+    /// Its working directory; `None` is this process's.
+    pub cwd: Option<&'a str>,
+    /// Whether its standard input is this process's, and not `/dev/null`.
+    pub has_input: bool,
+    /// A file that it inherits.
+    pub held: Option<File>,
+}
+
 /// Processes.
 pub trait Processes: Send + Sync {
     /// This process.
@@ -338,14 +352,8 @@ pub trait Processes: Send + Sync {
     fn become_supervisor(&self) -> io::Result<()>;
     /// Starts the command of a task in a process group of its own, with the descriptors 0, 1, 2 and `tree` only.
     fn start(&self, command: &Command, streams: &Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError>;
-    /// Starts a command in this session and group, with this process's own streams and environment plus `env`;
-    /// it inherits `held`. SIGINT and SIGQUIT reach it from the terminal, SIGTERM is passed on by the caller.
-    fn start_here(
-        &self,
-        argv: &[String],
-        env: &[(String, String)],
-        held: Option<File>,
-    ) -> Result<Box<dyn Child>, StartError>;
+    /// Starts a command in place. SIGINT and SIGQUIT reach it from the terminal, SIGTERM is passed on by the caller.
+    fn start_here(&self, command: InPlace) -> Result<Box<dyn Child>, StartError>;
     /// The living processes of a task's tree: children that a subreaper inherited, and those found by their environment
     /// or an open `tree.lock`; without `spared` and this process itself.
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>;

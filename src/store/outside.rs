@@ -3,7 +3,7 @@
 use super::error::{Result, StoreError};
 use super::{Store, layout};
 use crate::model::{Identity, TaskId};
-use crate::os::{Child, Clock, Command, Open, Signal, StartError, Streams, TreeMark, Watch};
+use crate::os::{Child, Clock, Command, InPlace, Open, Signal, StartError, Streams, TreeMark, Watch};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -58,13 +58,8 @@ impl Store {
     }
 
     /// Starts a command on this terminal.
-    pub fn start_here(
-        &self,
-        argv: &[String],
-        env: &[(String, String)],
-        held: Option<File>,
-    ) -> std::result::Result<Box<dyn Child>, StartError> {
-        self.procs.start_here(argv, env, held)
+    pub fn start_here(&self, command: InPlace) -> std::result::Result<Box<dyn Child>, StartError> {
+        self.procs.start_here(command)
     }
 
     /// Milliseconds since boot.

@@ -3,12 +3,22 @@
 use crate::model::lock::Grant;
 use crate::model::{LaneName, Task};
 
+/// Where a task runs.
+pub struct Place<'a> {
+    /// The state directory.
+    pub state_dir: &'a str,
+    /// The configuration file, where it has been named: what luzia does inside the task goes by the same rules.
+    pub config: Option<&'a str>,
+    /// The directory of the task.
+    pub task_dir: &'a str,
+}
+
 /// The whole environment of a task's command.
-pub fn environment(task: &Task, state_dir: &str, task_dir: &str, grants: &[Grant]) -> Vec<(Vec<u8>, Vec<u8>)> {
+pub fn environment(task: &Task, place: &Place, grants: &[Grant]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let user_grant = grants.iter().find(|grant| grant.lane.is_user());
     let lanes: Vec<String> = task.all_lanes().iter().map(LaneName::to_string).collect();
     let own = [
-        ("LUZIA_STATE_DIR", state_dir.to_owned()),
+        ("LUZIA_STATE_DIR", place.state_dir.to_owned()),
         ("LUZIA_TASK_ID", task.id.to_string()),
         ("LUZIA_USER", task.user.to_string()),
         ("LUZIA_PROJECT", task.project.as_ref().map(ToString::to_string).unwrap_or_default()),
@@ -16,8 +26,10 @@ pub fn environment(task: &Task, state_dir: &str, task_dir: &str, grants: &[Grant
         ("LUZIA_LOCK_ID", user_grant.map(|grant| grant.lock_id.to_string()).unwrap_or_default()),
         ("LUZIA_FENCE", user_grant.map(|grant| grant.fence.to_string()).unwrap_or_default()),
         ("LUZIA_ATTEMPT", task.attempt().to_string()),
-        ("LUZIA_CONDUCTOR_DIR", task_dir.to_owned()),
+        ("LUZIA_CONDUCTOR_DIR", place.task_dir.to_owned()),
     ];
+    let config = place.config.map(|path| ("LUZIA_CONFIG", path.to_owned()));
+    let own: Vec<(&str, String)> = own.into_iter().chain(config).collect();
     let is_own = |key: &[u8]| own.iter().any(|(own, _)| own.as_bytes() == key);
     let mut env: Vec<(Vec<u8>, Vec<u8>)> = task.env.iter().filter(|(key, _)| !is_own(key)).cloned().collect();
     env.extend(own.into_iter().map(|(key, value)| (key.as_bytes().to_vec(), value.into_bytes())));
@@ -34,7 +46,8 @@ mod tests {
     fn luzias_own_variables_are_never_taken_from_outside() {
         let mut task = task(3);
         task.env = vec![(b"LUZIA_TASK_ID".to_vec(), b"task_1".to_vec())].into();
-        let env = environment(&task, "/s", "/c", &[]);
+        let place = Place { state_dir: "/s", config: None, task_dir: "/c" };
+        let env = environment(&task, &place, &[]);
         let ids: Vec<_> = env.iter().filter(|(key, _)| key == b"LUZIA_TASK_ID").collect();
         assert_eq!(ids, [&(b"LUZIA_TASK_ID".to_vec(), b"task_3".to_vec())]);
         assert!(env.contains(&(b"LUZIA_ATTEMPT".to_vec(), b"2".to_vec())));
@@ -43,5 +56,7 @@ mod tests {
         }
         assert_eq!(env.len(), TASK_VARIABLES.len() + 1, "and LUZIA_STATE_DIR");
         assert!(env.contains(&(b"LUZIA_LANES".to_vec(), b"user:alice thread:7 global".to_vec())));
+        let env = environment(&task, &Place { config: Some("/c.json"), ..place }, &[]);
+        assert!(env.contains(&(b"LUZIA_CONFIG".to_vec(), b"/c.json".to_vec())));
     }
 }

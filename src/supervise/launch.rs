@@ -2,7 +2,7 @@
 //! something (space, processes, memory) is waited for: that is no fault of the task, and must not cost it an attempt.
 
 use super::Surroundings;
-use super::environment::environment;
+use super::environment::{Place, environment};
 use super::run::{TOLD_TO_END, cancelled};
 use crate::model::lock::Grant;
 use crate::model::task::Start;
@@ -83,7 +83,7 @@ pub(super) fn launch(
         if let Some(request) = store.cancel_request(task.id)? {
             return Ok(Err(cancelled(request)));
         }
-        let (error, patience) = match make_ready(store, task, grants)? {
+        let (error, patience) = match make_ready(around, task, grants)? {
             Made::Ready(ready) => return begin(around, task, *ready),
             Made::Ended(happened) => return Ok(Err(happened)),
             Made::NoSpaceForLogs(error) if for_logs.is_over(store) && store.has_space(task.id) => {
@@ -104,7 +104,8 @@ pub(super) fn launch(
 }
 
 /// All that comes before the launch itself. After a shortage it can be tried again.
-fn make_ready(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Made, StoreError> {
+fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant]) -> Result<Made, StoreError> {
+    let store = around.store;
     let user_grant = grants.iter().find(|grant| grant.lane.is_user());
     let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
     let (start, at) = (task.starts.saturating_add(1), store.now());
@@ -122,9 +123,10 @@ fn make_ready(store: &Store, task: &mut Task, grants: &[Grant]) -> Result<Made, 
         recorded => recorded?,
     };
     *task = begun;
+    let place = Place { state_dir: store.state_dir(), config: around.config, task_dir: &task_dir };
     let command = Command {
         argv: task.command.clone(),
-        env: environment(task, store.state_dir(), &task_dir, grants),
+        env: environment(task, &place, grants),
         cwd: task.cwd.clone(),
         umask: task.umask,
         run_as: task.run_as.clone(),

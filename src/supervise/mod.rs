@@ -25,6 +25,8 @@ pub const HEARTBEAT: Duration = Duration::from_secs(15);
 pub struct Surroundings<'a> {
     /// The state directory.
     pub store: &'a Store,
+    /// The configuration file, where it has been named.
+    pub config: Option<&'a str>,
     /// Called when somebody inside the task asked for a scheduling pass; gives the pids of the supervisors it started,
     /// which are this process's children and none of the task's.
     pub pass: &'a mut dyn FnMut() -> Vec<u32>,

@@ -4,6 +4,7 @@ mod commands;
 mod conductor;
 mod explained;
 mod foreign;
+mod inside;
 mod leases;
 mod listed;
 mod names;

@@ -307,17 +307,22 @@ fn sequence(app: &App) -> Result<Vec<Finding>, AppError> {
 
 fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
     const CHECK: &str = "dispatcher";
-    let seen = app.store.counts().map_err(AppError::from).and_then(|counts| Ok((counts, app.has_dispatcher()?)));
+    let counts = app.store.counts().map_err(AppError::from);
+    let seen = counts.and_then(|counts| Ok((counts, app.has_dispatcher()?, app.needs_pass()?)));
     findings.push(match seen {
         Err(error) => Finding::error(CHECK, &error),
-        Ok((counts, true)) => {
+        Ok((_, true, Some(id))) => {
+            let message = format!("{id} could start, and nothing runs that would start it now");
+            Finding::warn(CHECK, message, "luzia dispatch, or a luzia daemon")
+        }
+        Ok((counts, true, None)) => {
             let waiting = counts.pending.iter().sum::<u64>() + counts.parked;
             Finding::ok(CHECK, format!("at work, tasks waiting: {waiting}"))
         }
-        Ok((counts, false)) if counts.pending == [0; 3] && counts.parked == 0 => {
+        Ok((counts, false, _)) if counts.pending == [0; 3] && counts.parked == 0 => {
             Finding::ok(CHECK, "none, and no task waits for one")
         }
-        Ok((counts, false)) => {
+        Ok((counts, false, _)) => {
             let pending: u64 = counts.pending.iter().sum();
             let message = format!(
                 "nothing runs that would start tasks; waiting for their turn: {pending}, for their time: {}",

@@ -43,6 +43,7 @@ const LOCK_HELP: &str = "\
 Notes:
   The command has this terminal, environment and working directory, and no record: only its lock is seen.
   As with flock(1), a process that it leaves in the background keeps the lane until that ends, too.
+  Inside a task or a `luzia lock` that holds the lane already, the command runs at once.
 
 Examples:
   luzia lock -u alice -- git commit -am wip
@@ -64,7 +65,8 @@ Exit codes:
     long_about = "Take a lease on a lane, for scripts. It lasts until `luzia release`, or until its time to live has \
                   passed since the last refresh. Acquiring again with the same --task refreshes it.\n\n\
                   Inside a task, a lane that the task holds is had at once: the lock id of the task is printed, and \
-                  there is nothing to release, for the task gives its lanes back when it ends.",
+                  a release gives nothing back, for the task keeps its lanes until it ends. The same holds inside \
+                  the command of `luzia lock`.",
     after_help = ACQUIRE_HELP
 )]
 pub struct AcquireArgs {
@@ -134,7 +136,8 @@ Exit codes:
     long_about = "Give a lane back. A free lane is released with success. A lease whose time runs is released by \
                   whoever asks, without naming anybody; with TASK or --lock-id it is refused when somebody else holds \
                   the lane. A lease taken with --pid whose process lives must be named by one of them. The lock of a \
-                  living task or `luzia lock` is refused without --force.\n\n\
+                  living task or `luzia lock` is refused without --force; inside of it, where `acquire` took nothing, \
+                  nothing is given back, with success.\n\n\
                   In a lane of several slots, what is released is the lock that is named, else the first one.",
     after_help = RELEASE_HELP
 )]

@@ -181,6 +181,10 @@ Exit codes:
                   first Ctrl-C cancels the task with its grace, the second kills it. A command whose output nobody \
                   reads any more (`luzia run make | head`) is cancelled when it writes again, as SIGPIPE would end it \
                   without luzia.\n\n\
+                  Inside a task that holds every lane of the new one, the command runs as a part of that task, with no \
+                  record of its own. What would have to wait for a lane that the task holds is refused: another lane \
+                  beside it, or an option that is about a record (--timeout, --retries, --key, --after and their \
+                  like).\n\n\
                   The task lasts as long as its command: processes that are left in the background when it exits are \
                   ended, SIGTERM first and SIGKILL 5 seconds later, and only then its lanes are free. Its logs grow \
                   without limit; `--shell 'ulimit -f 2000000; exec make'` sets one of 1 GiB.\n\n\
@@ -234,6 +238,7 @@ Examples:
 
 Variables of the command:
   LUZIA_STATE_DIR      the state directory
+  LUZIA_CONFIG         the configuration, where --config or LUZIA_CONFIG named it
   LUZIA_TASK_ID        the task, as task_12
   LUZIA_USER           the user of the task
   LUZIA_PROJECT        the project of the task, empty when it has none
@@ -246,7 +251,7 @@ Variables of the command:
 Exit codes:
   the command's own code, or 128+N when signal N ended it
   1    the task was cancelled
-       inside a task that holds a lane of the new one; nothing was queued
+       it would wait for a lane of the task around it; nothing was queued
        --on-conflict replace, and the task with the key has started
   2    usage; nothing was queued
   75   --no-wait, and the task could not start at once; it was cancelled
@@ -285,6 +290,7 @@ Examples:
 Exit codes:
   0    every task (with --any: the first to end) has completed
   1    a task failed or was cancelled
+       inside a task for which one of them waits: nobody would ever end
   2    usage
   66   no such task
   124  the time is over, or a task's own time limit ended it

@@ -33,10 +33,7 @@ pub fn lock(args: &LockArgs, app: &App, account: Account, console: &mut Console)
             if ran.lane == Some(GivenBack::Kept) {
                 console.hint(&format!("a process that the command left behind keeps lane \"{lane}\" until it ends"));
             }
-            Ok(match ran.end() {
-                crate::app::lock::End::Code(code) => u8::try_from(code).unwrap_or(Exit::No.code()),
-                crate::app::lock::End::Signal(signal) => Exit::of_signal(signal),
-            })
+            Ok(words::end_code(ran.end))
         }
         Err(error) if error.0.code == "LOCK_HELD" && args.conflict_exit_code.is_some() => {
             for line in &error.0.log {
@@ -109,14 +106,19 @@ pub fn release(args: &ReleaseArgs, app: &App, console: &mut Console) -> Answer {
         let value = json!({
             "lane": lane.to_string(),
             "released": given.lock.is_some(),
+            "kept_by": given.kept_by,
             "lock": given.lock.as_ref().map(break_json),
         });
         console.document(&json::single("release", value))?;
     } else {
-        match &given.lock {
-            Some(lock) => console.say(&format!("lane \"{lane}\" released, it was held by {}", holder(lock))),
-            None => console.say(&format!("lane \"{lane}\" was free")),
-        }
+        let told = match (&given.lock, &given.kept_by) {
+            (Some(lock), _) => format!("lane \"{lane}\" released, it was held by {}", holder(lock)),
+            (None, Some(keeper)) => {
+                format!("lane \"{lane}\" stays with {keeper}, inside which this runs, until that ends")
+            }
+            (None, None) => format!("lane \"{lane}\" was free"),
+        };
+        console.say(&told);
     }
     Ok(Exit::Done.code())
 }

@@ -78,6 +78,7 @@ fn document(app: &App, overview: &Overview, rule: &str) -> Result<Value, AppErro
             ("tasks", tasks?.into()),
             ("set_aside", json!(overview.set_aside)),
             ("has_dispatcher", json!(overview.has_dispatcher)),
+            ("needs_pass", json!(overview.needs_pass.map(|id| id.to_string()))),
             ("state_dir", json!(app.store_path())),
             ("state_dir_rule", json!(rule)),
         ],
@@ -114,7 +115,9 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> Re
     if let Some(reason) = app.first_reason()? {
         console.say(&format!("first in the queue: {} ({})", reason.0, reason.1));
     }
-    if total > 0 && !overview.has_dispatcher {
+    if let Some(id) = overview.needs_pass {
+        console.hint(&format!("{id} could start, and nothing runs that would start it now; luzia dispatch does"));
+    } else if total > 0 && !overview.has_dispatcher {
         console
             .hint("tasks wait, and nothing runs that would start them; luzia dispatch --drain does, or luzia daemon");
     }

@@ -3,6 +3,7 @@
 use super::Account;
 use super::look::running_json;
 use crate::app::enqueue::{Accepted, Caller, NewTask};
+use crate::app::inside::RanWithin;
 use crate::app::logs::Stream;
 use crate::app::retry::Order;
 use crate::app::run::{Audience, Wish};
@@ -39,7 +40,7 @@ pub fn enqueue(
     if !args.wait {
         return Ok(Exit::Done.code());
     }
-    if !app.has_dispatcher()? {
+    if app.inside.is_none() && !app.has_dispatcher()? {
         console.hint("nothing runs that would start it; luzia dispatch --drain does");
     }
     let over = app.wait(&[accepted.task.id], false, None, &mut |task| progress(task, None, console))?;
@@ -122,6 +123,9 @@ pub fn run(
     console: &mut Console,
 ) -> Answer {
     let new = door::new_task(&args.task, &args.command);
+    if let Some(within) = if args.group_output { None } else { app.run_within(&new, caller)? } {
+        return Ok(told_within(&within, console));
+    }
     app.refuse_waiting_inside(&new, caller)?;
     let accepted = app.enqueue(&new, caller)?;
     if args.no_wait && accepted.created {
@@ -162,6 +166,20 @@ pub fn run(
         console.say(&format!("luzia: {} {}: {}", task.id, task.status, outcome.summary));
     }
     Ok(words::run_code(&task))
+}
+
+/// A command that was no task of its own: its output has gone where that of the task around it goes.
+fn told_within(within: &RanWithin, console: &mut Console) -> u8 {
+    let code = words::end_code(within.end);
+    console.log(&format!("{} holds every lane of it, so it ran as a part of that", within.task.id));
+    if console.is_json() {
+        let mut value = json::task(&within.task);
+        if let Value::Object(members) = &mut value {
+            members.extend([("within".to_owned(), true.into()), ("exit_code".to_owned(), code.into())]);
+        }
+        console.err_bytes(json::line(&json::single("run", value)).as_bytes());
+    }
+    code
 }
 
 /// The terminal as the audience of a run.
@@ -240,9 +258,10 @@ fn ids(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
 pub fn wait(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     let ids = ids(app, &args.tasks)?;
     let timeout_ms = door::duration("timeout", args.timeout.as_deref())?;
+    app.refuse_waiting_for(&ids, args.any)?;
     for id in &ids {
         let task = app.existing(*id)?;
-        let waits = task.status == Status::Pending;
+        let waits = task.status == Status::Pending && app.inside.is_none();
         if waits && (!app.has_dispatcher()? || app.first_obstacle(&task)? == Some(Obstacle::NoDispatcher)) {
             console.hint("nothing runs that would start pending tasks; luzia dispatch --drain does");
             break;

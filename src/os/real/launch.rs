@@ -7,7 +7,7 @@ use super::program::{check_cwd, check_format, find, lookup, start_error};
 use super::signals::{self, Caught};
 use super::upgrade::{SELF, given_path, is_running, replacement};
 use crate::model::task::TASK_VARIABLES;
-use crate::os::{Child, Command, Exit, Handle, Output, StartError, Streams, is_shortage};
+use crate::os::{Child, Command, Exit, Handle, InPlace, Output, StartError, Streams, is_shortage};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
@@ -94,24 +94,29 @@ pub(super) fn start(command: &Command, streams: &Streams, tree: Option<File>) ->
 }
 
 /// Starts a command in place, as `flock(1)` does.
-pub(super) fn start_here(
-    argv: &[String],
-    env: &[(String, String)],
-    held: Option<File>,
-) -> Result<Box<dyn Child>, StartError> {
-    let (name, args) = split(argv)?;
+pub(super) fn start_here(wanted: InPlace) -> Result<Box<dyn Child>, StartError> {
+    let (name, args) = split(wanted.argv)?;
+    let cwd = Path::new(wanted.cwd.unwrap_or("."));
+    if wanted.cwd.is_some() {
+        check_cwd(cwd)?;
+    }
     // Before the start: a signal between the two would end us and leave the command alone with the lock.
     signals::catch_child_deaths()
         .and_then(|()| signals::outlive_the_keyboard())
         .and_then(|()| signals::catch(&[Caught::Terminate]))
         .map_err(StartError::Other)?;
-    let given = env.iter().rfind(|(key, _)| key == "PATH");
+    let given = wanted.env.iter().rfind(|(key, _)| key == "PATH");
     let path = given.map(|(_, value)| OsString::from(value));
     let path = path.or_else(|| std::env::var_os("PATH"));
-    let cwd = Path::new(".");
     let mut command = StdCommand::new(find(name, path.as_deref(), cwd)?);
-    command.arg0(name).args(args).envs(env.iter().map(|(key, value)| (key, value)));
-    let inherited = inheritable([held.map(out_of_the_way), None])?;
+    command.arg0(name).args(args).envs(wanted.env.iter().map(|(key, value)| (key, value)));
+    if let Some(cwd) = wanted.cwd {
+        command.current_dir(cwd);
+    }
+    if !wanted.has_input {
+        command.stdin(Stdio::null());
+    }
+    let inherited = inheritable([wanted.held.map(out_of_the_way), None])?;
     let spawned = command.spawn();
     drop(inherited);
     adopt(spawned, command.get_program(), cwd, Reach::Alone)

@@ -4,7 +4,7 @@ use super::waiting::{deadline, poll_until};
 use super::{become_supervisor, child, launch, procfs, tree, upgrade};
 use crate::model::Identity;
 use crate::model::process::Probe;
-use crate::os::{Child, Command, Handle, Processes, Signal, StartError, Streams, TreeMark};
+use crate::os::{Child, Command, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
 use nix::sys::signal::{SigSet, Signal as NixSignal};
 use nix::sys::wait::{Id, WaitPidFlag, waitid as nix_waitid};
 use rustix::event::{PollFd, PollFlags};
@@ -86,13 +86,8 @@ impl Processes for RealProcesses {
         launch::start(command, streams, tree)
     }
 
-    fn start_here(
-        &self,
-        argv: &[String],
-        env: &[(String, String)],
-        held: Option<File>,
-    ) -> Result<Box<dyn Child>, StartError> {
-        launch::start_here(argv, env, held)
+    fn start_here(&self, command: InPlace) -> Result<Box<dyn Child>, StartError> {
+        launch::start_here(command)
     }
 
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {

@@ -1,4 +1,4 @@
-//! `luzia lock`: flock(1) for a lane, and what keeps it held; lanes of tasks, and lanes that a task has already.
+//! `luzia lock`: flock(1) for a lane, and what keeps it held; lanes of tasks.
 
 use crate::support::{Place, lives, signal, until};
 use rustix::process::Signal;
@@ -131,51 +131,6 @@ fn all_threads_of_a_task_are_released_by_one_event() {
         let free = place.json(&["check", thread]);
         assert!(free["activeExecutionId"].is_null() && free["executionLockedAt"].is_null());
     }
-}
-
-#[test]
-fn a_task_may_take_again_what_it_holds() {
-    // contract, section 4: re-entrancy inside a task
-    let place = Place::new();
-    let script = "set -e
-        $LUZIA lock -u alice -n -- echo nested
-        $LUZIA lock -l thread:7 -n -- echo thread
-        $LUZIA lock -l global -n -- echo slot
-        test \"$($LUZIA acquire alice --task other)\" = $LUZIA_LOCK_ID
-        if $LUZIA lock -u bob -n -- echo bob; then echo free; fi";
-    let ran = place.ok(&["run", "-u", "alice", "--thread", "7", "--", "sh", "-c", script]);
-    assert_eq!(ran.out, "nested\nthread\nslot\nbob\nfree\n", "{}", ran.err);
-    place.ok(&["check", "alice"]);
-}
-
-#[test]
-fn only_the_task_itself_may_take_again_what_it_holds() {
-    let place = Place::new();
-    place.gate("gate");
-    let mut run = place.start(&["run", "-u", "alice", "--", "sh", "-c", "echo up > $PLACE/up; read _ < $PLACE/gate"]);
-    place.until_file("up");
-    let mut liar = place.command(&["lock", "-u", "alice", "-n", "--", "true"]);
-    place.spawn(liar.env("LUZIA_TASK_ID", "task_99")).end().coded(75);
-    place.luzia(&["lock", "-u", "alice", "-n", "--", "true"]).coded(75);
-    assert!(!run.is_over());
-    place.open_gate("gate");
-    run.end().coded(0);
-}
-
-#[test]
-fn a_task_never_waits_for_itself() {
-    // S4.16, X27: a child in the parent's own lane borrows it or is refused, but nobody waits for ever
-    let place = Place::new();
-    for nested in ["$LUZIA enqueue -u alice --wait -- true", "$LUZIA run -u alice -- true"] {
-        let script = format!("{nested} > /dev/null; echo $?");
-        let ran = place.ok(&["run", "-u", "alice", "--timeout", "20s", "--", "sh", "-c", &script]);
-        assert!(["0", "1"].contains(&ran.line().as_str()), "{ran:#?}");
-    }
-    // Without waiting it is queued behind, for the same user.
-    let id = place.ok(&["run", "-u", "alice", "--", "sh", "-c", "$LUZIA enqueue -- true"]).line();
-    assert_eq!(place.show(&id)["user"], "alice");
-    place.drain();
-    assert_eq!(place.status(&id), "completed");
 }
 
 #[test]

@@ -101,3 +101,28 @@ fn a_command_that_would_help_can_be_typed_whatever_a_name_holds() {
         assert_ne!(place.json(&["explain", &id])["reasons"][0]["reason"], "UserLockHeld", "{command}");
     }
 }
+
+#[test]
+fn a_task_that_only_lacks_a_pass_is_told_so_while_others_run() {
+    // P7: a `run` whose own task runs starts nothing for others, and neither does a supervisor before the end.
+    let place = Place::new();
+    place.gate("gate");
+    let run = place.start(&["run", "-u", "alice", "--shell", "echo up > $PLACE/up; read _ < $PLACE/gate"]);
+    place.until_file("up");
+    let same = place.enqueue(&["-u", "alice", "--", "true"]);
+    let told = |verb: &[&str]| place.ok(verb);
+    assert_eq!(place.json(&["status"])["needs_pass"], serde_json::Value::Null);
+    assert!(told(&["explain", &same]).out.contains("UserLockHeld"));
+    let other = place.enqueue(&["-u", "bob", "--", "true"]);
+    assert!(told(&["explain", &other]).out.contains("NoDispatcher"));
+    assert!(told(&["status"]).err.contains("task_3 could start, and nothing runs"));
+    assert_eq!(place.json(&["status"])["needs_pass"], "task_3");
+    assert!(told(&["doctor"]).out.contains("task_3 could start"));
+    // Whoever waits for a turn makes passes, for all.
+    let waiting = place.start(&["run", "-u", "alice", "--", "true"]);
+    place.until_status(&other, "completed");
+    assert_eq!(place.json(&["status"])["needs_pass"], serde_json::Value::Null);
+    place.open_gate("gate");
+    run.end().coded(0);
+    waiting.end().coded(0);
+}

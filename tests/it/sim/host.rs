@@ -8,7 +8,7 @@ use super::turn::Ctx;
 use super::world::{Wait, World};
 use luzia::model::process::Probe;
 use luzia::model::{Identity, Timestamp};
-use luzia::os::{Child, Clock, Command, Handle, Processes, Signal, StartError, Streams, TreeMark};
+use luzia::os::{Child, Clock, Command, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
 use std::fs::File;
 use std::io;
 use std::time::Duration;
@@ -174,7 +174,7 @@ impl Processes for Host {
         children::start(&self.ctx, command)
     }
 
-    fn start_here(&self, _: &[String], _: &[(String, String)], _: Option<File>) -> Result<Box<dyn Child>, StartError> {
+    fn start_here(&self, _: InPlace) -> Result<Box<dyn Child>, StartError> {
         Err(StartError::Other(unsupported()))
     }
 

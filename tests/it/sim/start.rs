@@ -35,8 +35,13 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
         change(&env);
         let store = store(&env);
         let mut pass = Vec::new;
-        let mut around =
-            Surroundings { store: &store, pass: &mut pass, told_to_end: &mut || false, is_told_to_end: false };
+        let mut around = Surroundings {
+            store: &store,
+            config: None,
+            pass: &mut pass,
+            told_to_end: &mut || false,
+            is_told_to_end: false,
+        };
         let ended = store.take_over(ID).and_then(|lock| run(&mut around, ID, lock.expect("the lock was handed over")));
         env.fail_in(0, 0);
         let record = store.find(ID).expect("it reads").map(|(place, task)| (place, task.status, task.starts));

@@ -1,0 +1,190 @@
+//! Inside a task, or inside the command of `luzia lock`: a lane that is held already is not taken again, what only gives
+//! such a lane back does nothing, and what would wait for itself is refused (S4.16, X27).
+
+use super::enqueue::{Caller, NewTask};
+use super::lock::End;
+use super::{App, AppError, Kind, shell_word};
+use crate::model::judgement::Verdict;
+use crate::model::lock::Grant;
+use crate::model::{LaneName, LockId, LockKind, Status, Task, TaskId};
+use crate::os::InPlace;
+use crate::store::{LockView, Release};
+
+/// The task inside which this process runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inside {
+    /// The task.
+    pub task: TaskId,
+    /// Its user.
+    pub user: Option<String>,
+    /// Its project.
+    pub project: Option<String>,
+    /// The lock id of its user lane.
+    pub lock_id: Option<String>,
+}
+
+/// A command that the task around it ran as a part of itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RanWithin {
+    /// The task.
+    pub task: Task,
+    /// How the command ended.
+    pub end: End,
+}
+
+impl App {
+    /// The grant by which whoever this process runs inside holds a lane already.
+    pub(super) fn reentrant(&self, lane: &LaneName) -> Result<Option<Grant>, AppError> {
+        if self.inside.is_none() && self.under.is_none() {
+            return Ok(None);
+        }
+        for view in self.holders(lane)? {
+            let Some(record) = view.record().filter(|_| self.is_around(&view)) else { continue };
+            if let (Some(lock_id), Some(fence)) = (&record.lock_id, record.fence) {
+                let lock_id = LockId(lock_id.clone());
+                return Ok(Some(Grant { lane: lane.clone(), slot: view.slot, lock_id, fence }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Who keeps a lane, when a release would only give back what whoever this process runs inside holds: the other half of
+    /// an `acquire` that took nothing.
+    pub(super) fn keeps(&self, lane: &LaneName, which: &Release) -> Result<Option<String>, AppError> {
+        if self.inside.is_none() && self.under.is_none() {
+            return Ok(None);
+        }
+        let holders = self.holders(lane)?;
+        let mut meant = holders.iter().filter(|view| match which {
+            Release::LockId(id) => view.lock_id() == Some(id.as_str()),
+            Release::Holder(name) => view.holder() == Some(name.as_str()),
+            Release::Whoever => true,
+        });
+        let is_ours = match (meant.next(), which) {
+            (None, Release::LockId(_)) => false,
+            // A name that holds nothing is the one that was given to that `acquire`.
+            (None, Release::Holder(_) | Release::Whoever) => true,
+            (Some(first), _) => self.is_around(first) && meant.all(|view| self.is_around(view)),
+        };
+        let around = holders.iter().find(|view| is_ours && self.is_around(view));
+        Ok(around.and_then(LockView::holder).map(str::to_owned))
+    }
+
+    /// Whether a lock is that of the task, or of the `luzia lock`, inside which this process runs.
+    pub(super) fn is_around(&self, view: &LockView) -> bool {
+        let Some(record) = view.record().filter(|_| !matches!(view.verdict, Verdict::Stale { .. })) else {
+            return false;
+        };
+        match record.kind {
+            LockKind::Task => {
+                let holder = record.task_id.as_deref().and_then(TaskId::parse);
+                holder.is_some() && holder == self.inside.as_ref().map(|inside| inside.task)
+            }
+            LockKind::Process => record.lock_id.is_some() && record.lock_id == self.under,
+            LockKind::Lease | LockKind::Wait | LockKind::Foreign => false,
+        }
+    }
+
+    /// Runs a command as a part of the task around it, when that holds every lane it needs (contract, section 4) and
+    /// nothing is asked for that only a task of its own can have. `None` when it is to be queued.
+    pub fn run_within(&self, new: &NewTask, caller: &Caller) -> Result<Option<RanWithin>, AppError> {
+        let Some(inside) = &self.inside else { return Ok(None) };
+        if only_of_a_task(new).is_some() {
+            return Ok(None);
+        }
+        let task = self.task_of(new, caller)?;
+        for lane in task.all_lanes() {
+            if self.reentrant(&lane)?.is_none() {
+                return Ok(None);
+            }
+        }
+        let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        let env: Vec<(String, String)> = new.env.iter().filter_map(|text| text.split_once('=')).map(pair).collect();
+        let exit = self.run_here(InPlace {
+            argv: &task.command,
+            env: &env,
+            cwd: new.cwd.as_ref().map(|_| task.cwd.as_str()),
+            has_input: false,
+            held: None,
+        })?;
+        Ok(Some(RanWithin { task: self.existing(inside.task)?, end: exit.into() }))
+    }
+
+    /// Refuses to wait for a task to be, when it could not start before whoever waits for it is over.
+    pub fn refuse_waiting_inside(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
+        if self.inside.is_none() && self.under.is_none() {
+            return Ok(());
+        }
+        let task = self.task_of(new, caller)?;
+        let Some(why) = self.waits_for_us(&task)? else { return Ok(()) };
+        let hint = match only_of_a_task(new) {
+            Some(option) if self.inside.is_some() => {
+                format!("without {option} `run` runs it as a part of the task, if that holds all of its lanes")
+            }
+            Some(_) | None => "queue it without waiting for it, or run the command directly".to_owned(),
+        };
+        let lane = LaneName::user(&task.user).to_string();
+        Err(deadlock(format!("{why}, and would wait for a task that needs it"))
+            .hint(hint)
+            .next(format!("luzia explain {}", shell_word(&lane))))
+    }
+
+    /// The same for tasks that are queued already: all of them are waited for, or with `any` one of them.
+    pub fn refuse_waiting_for(&self, ids: &[TaskId], any: bool) -> Result<(), AppError> {
+        let stuck = ids.iter().map(|id| self.waits_for_itself(*id)).collect::<Result<Vec<_>, _>>()?;
+        let is_refused = if any { stuck.iter().all(Option::is_some) } else { stuck.iter().any(Option::is_some) };
+        match stuck.into_iter().flatten().next().filter(|_| is_refused) {
+            None => Ok(()),
+            Some(why) => Err(deadlock(why).hint("go on without waiting for it")),
+        }
+    }
+
+    fn waits_for_itself(&self, id: TaskId) -> Result<Option<String>, AppError> {
+        if self.inside.as_ref().is_some_and(|inside| inside.task == id) {
+            return Ok(Some(format!("{id} is the very task that would wait for it")));
+        }
+        let task = self.existing(id)?;
+        if task.status != Status::Pending {
+            return Ok(None);
+        }
+        Ok(self.waits_for_us(&task)?.map(|why| format!("{why}, and would wait for {id}, which needs it")))
+    }
+
+    /// Why a task cannot start before the holder around this process is over.
+    fn waits_for_us(&self, task: &Task) -> Result<Option<String>, AppError> {
+        if let Some(own) = self.inside.as_ref().map(|inside| inside.task).filter(|own| task.after.contains(own)) {
+            return Ok(Some(format!("{own} must be over first")));
+        }
+        for lane in task.all_lanes() {
+            let holders = self.holders(&lane)?;
+            if let Some(view) = holders.iter().find(|view| self.is_around(view))
+                && self.config().limit(&lane) <= 1
+            {
+                let holder = view.holder().unwrap_or("this command");
+                return Ok(Some(format!("{holder} holds lane \"{lane}\"")));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn deadlock(message: String) -> AppError {
+    AppError::new(Kind::No, "DEADLOCK", message)
+}
+
+/// The first option that a part of another task cannot have.
+fn only_of_a_task(new: &NewTask) -> Option<&'static str> {
+    let asked = [
+        ("--in", new.delay.is_some()),
+        ("--at", new.at.is_some()),
+        ("--after", !new.after.is_empty()),
+        ("--timeout", new.timeout.is_some()),
+        ("--start-within", new.start_within.is_some()),
+        ("--grace", new.grace.is_some()),
+        ("--retries", new.retries.is_some()),
+        ("--key", new.key.is_some()),
+        ("--on-conflict", new.on_conflict.is_some()),
+        ("--prompt", new.prompt.is_some()),
+    ];
+    asked.into_iter().find(|(_, is_asked)| *is_asked).map(|(option, _)| option)
+}

@@ -119,12 +119,22 @@ impl App {
             Some(Some(started)) => {
                 self.store.signal(&started.supervisor, Signal::Wake);
                 changes.wait(LOOK);
+                if self.store.is_stopped(&started.supervisor) && self.store.is_supervised(id)? {
+                    return Err(stopped(id, started.supervisor.pid));
+                }
             }
             // The supervisor looks for a request before it starts the command.
             Some(None) | None => self.store.sleep(Duration::from_millis(5)),
         }
         Ok(())
     }
+}
+
+fn stopped(id: TaskId, supervisor: u32) -> AppError {
+    let message = format!("{id} was asked to end, but its supervisor, process {supervisor}, is stopped");
+    AppError::new(Kind::Busy, "SUPERVISOR_STOPPED", message)
+        .hint("the request is durable; it is carried out when the supervisor is continued")
+        .next(format!("kill -CONT {supervisor}"))
 }
 
 fn over(task: &Task) -> AppError {

@@ -32,6 +32,8 @@ pub struct Supervisor {
     pub pid: Option<u32>,
     /// Whether it lives.
     pub is_alive: bool,
+    /// Whether it is stopped (SIGSTOP): then nobody watches the task.
+    pub is_stopped: bool,
 }
 
 /// The answer for a lane.
@@ -169,13 +171,14 @@ impl App {
             if task.status.is_final() {
                 return Ok(TaskWhy { task, obstacles: Vec::new(), lanes: Vec::new(), supervisor: None });
             }
-            let pid = self.store.started(id)?.flatten().map(|started| started.supervisor.pid);
+            let process = self.store.started(id)?.flatten().map(|started| started.supervisor);
             let is_alive = self.store.is_supervised(id)?;
             if !is_alive && self.existing(id)?.status != task.status {
                 // It came to its end meanwhile.
                 return self.explain_task(id, reasons);
             }
-            let supervisor = Some(Supervisor { pid, is_alive });
+            let is_stopped = is_alive && process.as_ref().is_some_and(|process| self.store.is_stopped(process));
+            let supervisor = Some(Supervisor { pid: process.map(|process| process.pid), is_alive, is_stopped });
             let lanes = reasons.lanes_now(&task)?;
             return Ok(TaskWhy { task, obstacles: Vec::new(), lanes, supervisor });
         }

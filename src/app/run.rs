@@ -2,7 +2,7 @@
 
 use super::daemon::is_of_rules;
 use super::logs::{Stream, Tail};
-use super::{App, AppError};
+use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
 use std::time::Duration;
@@ -69,8 +69,18 @@ impl App {
         loop {
             let wish = audience.wish();
             if wish != wished {
-                wished = wish;
-                self.carry_out(id, wish)?;
+                match self.carry_out(id, wish) {
+                    Ok(()) => wished = wish,
+                    // A full disk, perhaps: it is tried again until somebody has enough of that.
+                    Err(error) if matches!(error.0.kind, Kind::Io | Kind::CannotCreate) => {
+                        let error = goes_on(id, error);
+                        if wish == Wish::Kill {
+                            return Err(error);
+                        }
+                        audience.failed(&error);
+                    }
+                    Err(error) => return Err(error),
+                }
             }
             let mut task = self.existing(id)?;
             if wish == Wish::Leave {
@@ -131,4 +141,8 @@ impl App {
             other => other,
         }
     }
+}
+
+fn goes_on(id: TaskId, error: AppError) -> AppError {
+    error.hint(format!("{id} could not be asked to end, and goes on")).next(format!("luzia cancel {id}"))
 }

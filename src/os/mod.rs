@@ -336,6 +336,8 @@ pub trait Processes: Send + Sync {
     fn pid_namespace(&self) -> u64;
     /// Looks at a pid.
     fn probe(&self, pid: u32) -> Probe;
+    /// Whether that very process is stopped (SIGSTOP, or a debugger), so that it does nothing until it is continued.
+    fn is_stopped(&self, who: &Identity) -> bool;
     /// Signals a process, only if it is still that very process; false when it is dead.
     fn signal(&self, who: &Identity, signal: Signal) -> io::Result<bool>;
     /// Waits until a process is dead or the time is over; true when it is dead.

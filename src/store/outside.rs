@@ -96,6 +96,11 @@ impl Store {
         self.procs.signal(who, signal).unwrap_or(false)
     }
 
+    /// Whether a process is stopped, and does nothing until it is continued.
+    pub fn is_stopped(&self, who: &Identity) -> bool {
+        self.procs.is_stopped(who)
+    }
+
     /// A look at a pid.
     pub fn probe(&self, pid: u32) -> crate::model::process::Probe {
         self.procs.probe(pid)

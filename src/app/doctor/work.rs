@@ -130,6 +130,14 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
         let hint = Some(format!("the next pass recovers it: luzia dispatch, or {FIX}"));
         found.push(Finding { check: "in-flight", level, message: format!("{id}: {state}"), hint });
     }
+    for id in app.store.in_flight()? {
+        let Some(supervisor) = app.store.started(id)?.flatten().map(|started| started.supervisor) else { continue };
+        if app.store.is_stopped(&supervisor) && app.store.is_supervised(id)? {
+            let message =
+                format!("{id}: its supervisor, process {}, is stopped, and nobody watches it", supervisor.pid);
+            found.push(Finding::problem("in-flight", message, format!("kill -CONT {}", supervisor.pid)));
+        }
+    }
     Ok(found)
 }
 

@@ -195,7 +195,7 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
             members.insert("reasons".into(), reasons.into());
             members.insert("lanes_now".into(), why.lanes.iter().map(lane_json).collect::<Vec<_>>().into());
             let supervisor =
-                why.supervisor.map(|Supervisor { pid, is_alive }| json!({ "pid": pid, "alive": is_alive }));
+                why.supervisor.map(|who| json!({ "pid": who.pid, "alive": who.is_alive, "stopped": who.is_stopped }));
             members.insert("supervisor".into(), supervisor.unwrap_or_default());
             if let Some(pid) = why.supervisor.and_then(|supervisor| supervisor.pid) {
                 members.insert("supervisor_pid".into(), pid.into());
@@ -227,6 +227,9 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
 
 fn supervised(supervisor: Supervisor) -> String {
     match (supervisor.pid, supervisor.is_alive) {
+        (Some(pid), true) if supervisor.is_stopped => {
+            format!("its supervisor, process {pid}, is stopped: nobody watches it\n      try: kill -CONT {pid}")
+        }
         (Some(pid), true) => format!("its supervisor, process {pid}, is alive (supervisor.lock is held)"),
         (Some(pid), false) => format!("its supervisor, process {pid}, is dead; the next pass recovers the task"),
         (None, true) => "its command has not started yet".to_owned(),

@@ -56,6 +56,10 @@ impl Processes for RealProcesses {
         pid_of(pid).map_or(Probe::Unknown, probe)
     }
 
+    fn is_stopped(&self, who: &Identity) -> bool {
+        procfs::stat(who.pid).is_some_and(|stat| stat.start == who.start && matches!(stat.state, b'T' | b't'))
+    }
+
     fn signal(&self, who: &Identity, signal: Signal) -> io::Result<bool> {
         send(who, signal)
     }

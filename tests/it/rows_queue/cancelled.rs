@@ -1,6 +1,7 @@
 //! Ending what runs (S1.10): commands that do not want to, children that hide, and what is left in the background.
 
-use crate::support::{Place, lives, until};
+use crate::support::{Place, lives, signal, until};
+use rustix::process::Signal;
 use serde_json::json;
 use std::time::Duration;
 
@@ -80,6 +81,25 @@ fn a_lane_is_not_free_before_the_last_straggler_is_dead() {
 }
 
 #[test]
+fn a_stopped_supervisor_is_told_of_and_a_cancel_does_not_wait_for_it() {
+    // P7: what would change it is to continue that process
+    let place = Place::new();
+    let (id, pid) = running(&place, &[], "echo $$ > $PLACE/pid; exec sleep 1000");
+    let supervisor = u32::try_from(place.show(&id)["supervisor_pid"].as_u64().unwrap()).unwrap();
+    assert_eq!(place.json(&["explain", &id])["supervisor"]["stopped"], false);
+    signal(supervisor, Signal::STOP);
+    let way_out = format!("kill -CONT {supervisor}");
+    until("it is seen", || place.ok(&["explain", &id]).out.contains(&way_out).then_some(()));
+    let refused = place.luzia(&["cancel", &id]).coded(75);
+    assert!(refused.took < Duration::from_secs(5) && refused.err.contains(&way_out), "{refused:?}");
+    assert!(place.luzia(&["doctor"]).coded(1).err.contains(&way_out));
+    assert!(lives(pid));
+    signal(supervisor, Signal::CONT);
+    until("the request is carried out", || (place.status(&id) == "cancelled").then_some(()));
+    assert!(!lives(pid));
+}
+
+#[test]
 fn cancelling_twice_at_once_is_one_cancel() {
     let place = Place::new();
     let (id, _) = running(&place, &[], "echo $$ > $PLACE/pid; exec sleep 1000");
@@ -91,7 +111,6 @@ fn cancelling_twice_at_once_is_one_cancel() {
 
 #[test]
 fn the_first_interrupt_cancels_a_run_and_the_second_kills_it() {
-    use rustix::process::Signal;
     let place = Place::new();
     let script = "trap 'echo asked > $PLACE/asked' TERM; echo $$ > $PLACE/pid; while :; do sleep 0.05; done";
     let run = place.start_attentive(&["run", "-u", "alice", "--grace", "1h", "--", "sh", "-c", script]);

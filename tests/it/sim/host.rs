@@ -98,6 +98,11 @@ impl Processes for Host {
         probe.unwrap_or(Probe::Unknown)
     }
 
+    /// The simulated host stops nobody: whoever is slow may take any time.
+    fn is_stopped(&self, _: &Identity) -> bool {
+        false
+    }
+
     fn signal(&self, who: &Identity, signal: Signal) -> io::Result<bool> {
         let what = || format!("signal {signal:?} to pid {}", who.pid);
         self.ctx.op(what, &[], |_, _| Ok(()))?;

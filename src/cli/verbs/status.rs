@@ -115,11 +115,11 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> Re
     if let Some(reason) = app.first_reason()? {
         console.say(&format!("first in the queue: {} ({})", reason.0, reason.1));
     }
-    if let Some(id) = overview.needs_pass {
-        console.hint(&format!("{id} could start, and nothing runs that would start it now; luzia dispatch does"));
-    } else if total > 0 && !overview.has_dispatcher {
+    if total > 0 && !overview.has_dispatcher {
         console
             .hint("tasks wait, and nothing runs that would start them; luzia dispatch --drain does, or luzia daemon");
+    } else if let Some(id) = overview.needs_pass {
+        console.hint(&format!("{id} could start, and nothing runs that would start it now; luzia dispatch does"));
     }
     Ok(())
 }

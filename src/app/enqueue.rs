@@ -81,8 +81,8 @@ pub struct NewTask {
 pub struct Caller {
     /// What a task takes over of its environment (see [`inherited`]).
     pub env: Environment,
-    /// Its working directory; `None` when it is not UTF-8 or cannot be read.
-    pub cwd: Option<String>,
+    /// Its working directory, or why it has none: it was removed, or its name is not UTF-8.
+    pub cwd: Result<String, String>,
     /// Its file mode creation mask.
     pub umask: u32,
     /// Its account, and others that were looked up for it.
@@ -371,10 +371,9 @@ fn lanes_of(new: &NewTask, user: &Name) -> Result<Vec<LaneName>, AppError> {
 
 fn cwd_of(new: &NewTask, caller: &Caller) -> Result<String, AppError> {
     let here = || {
-        caller
-            .cwd
-            .clone()
-            .ok_or_else(|| AppError::usage("the working directory has no UTF-8 name").hint("give --cwd DIR"))
+        let without =
+            |why: String| AppError::usage(format!("there is no working directory: {why}")).hint("give --cwd DIR");
+        caller.cwd.clone().map_err(without)
     };
     match &new.cwd {
         None => here(),

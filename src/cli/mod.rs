@@ -150,10 +150,12 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
         Verb::Demo(args) => demo(args, &cli.globals, console),
         verb => {
             let loaded = match config_of(&cli.globals) {
-                // What was claimed is run by the rules of its claim; only to start more needs rules that read.
-                Err(error) if !matches!(verb, Verb::Supervise(_)) => return Err(error.into()),
+                Err(error) if needs_rules(verb) => return Err(error.into()),
                 loaded => loaded,
             };
+            if let Err(error) = &loaded {
+                console.say(&format!("warning: {}; `{}` does without it", error.0.message, verb.name()));
+            }
             for warning in loaded.iter().flat_map(|loaded| &loaded.warnings) {
                 console.say(&format!("warning: {warning}"));
             }
@@ -162,6 +164,12 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
             carry_out(verb, &app, console, &found)
         }
     }
+}
+
+/// Whether a verb needs a configuration that reads: what was claimed is run by the rules of its claim, and what runs can
+/// be watched and ended without any.
+fn needs_rules(verb: &Verb) -> bool {
+    !matches!(verb, Verb::Supervise(_) | Verb::Cancel(_) | Verb::Wait(_) | Verb::Logs(_))
 }
 
 fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> Answer {
@@ -230,6 +238,11 @@ fn of_state_dir(error: statedir::StateDirError) -> AppError {
             .hint("HOME in the environment makes the look unnecessary"),
         StateDirError::Empty(_) => AppError::usage(error.to_string()),
         // What stands on the command line is usage; what stands in the environment is configuration.
+        StateDirError::Relative("LUZIA_STATE_DIR", ref path) => {
+            AppError::new(Kind::Config, "BAD_VARIABLE", error.to_string()).hint(format!(
+                "LUZIA_STATE_DIR=\"$PWD/{path}\", set once; a relative one is another queue in every directory"
+            ))
+        }
         StateDirError::Control(what, _)
         | StateDirError::Relative(what, _)
         | StateDirError::NoWorkingDirectory(what, _) => {
@@ -310,7 +323,7 @@ fn account() -> Result<String, AppError> {
 fn caller() -> Caller {
     Caller {
         env: crate::app::enqueue::inherited(term::environment()),
-        cwd: term::working_directory().ok(),
+        cwd: term::working_directory().map_err(|error| error.to_string()),
         umask: term::umask(),
         accounts: Accounts::new(account),
         pid: RealProcesses.me().pid,

@@ -33,7 +33,7 @@ pub struct Inputs {
     pub var_lib_exists: bool,
     /// What [`home_state`] gives.
     pub home_state: BelowHome,
-    /// The working directory, against which a relative flag or `LUZIA_STATE_DIR` is read.
+    /// The working directory, against which a relative flag is read.
     pub cwd: Option<String>,
 }
 
@@ -196,7 +196,7 @@ fn places(inputs: &Inputs) -> impl Iterator<Item = Result<Found, StateDirError>>
     let flag = inputs.flag.as_deref();
     let flag = flag.map(|path| (Rule::Flag, absolute("--state-dir", path, cwd)));
     let variable = set(&inputs.luzia_state_dir);
-    let variable = variable.map(|path| (Rule::Variable, absolute("LUZIA_STATE_DIR", &path, cwd)));
+    let variable = variable.map(|path| (Rule::Variable, always_absolute("LUZIA_STATE_DIR", &path)));
     let systemd = set(&inputs.state_directory).map(|list| (Rule::Systemd, first_entry(&list)));
     let var_lib = inputs.var_lib_exists.then(|| SYSTEM_STATE.to_owned());
     let var_lib = var_lib.map(|path| (Rule::VarLib, Ok(path)));
@@ -209,16 +209,15 @@ fn places(inputs: &Inputs) -> impl Iterator<Item = Result<Found, StateDirError>>
     first.chain(home).flatten().map(|(rule, path)| path.map(|path| Found { path, rule }))
 }
 
-/// systemd writes absolute paths only, so a relative one is somebody else's variable: to follow it would start a queue
-/// in the working directory.
+/// systemd writes absolute paths only, so a relative one is somebody else's variable.
 fn first_entry(list: &str) -> Result<String, StateDirError> {
-    const NAME: &str = "STATE_DIRECTORY";
-    let entry = list.split(':').next().unwrap_or_default();
-    if entry.starts_with('/') {
-        absolute(NAME, entry, None)
-    } else {
-        Err(StateDirError::Relative(NAME, entry.to_owned()))
-    }
+    always_absolute("STATE_DIRECTORY", list.split(':').next().unwrap_or_default())
+}
+
+/// A variable goes wherever its process goes: to follow a relative path would be another queue in every working directory,
+/// and no exclusion between them.
+fn always_absolute(name: &'static str, path: &str) -> Result<String, StateDirError> {
+    if path.starts_with('/') { absolute(name, path, None) } else { Err(StateDirError::Relative(name, path.to_owned())) }
 }
 
 /// Makes a path absolute and drops what says nothing from it. `..` stays, for what it means depends on symbolic links.
@@ -322,7 +321,12 @@ mod tests {
             let flag = some(given);
             check(&Inputs { flag, ..all() }, path, Rule::Flag);
             let variable = Inputs { flag: None, luzia_state_dir: some(given), ..all() };
-            check(&variable, path, Rule::Variable);
+            if given.starts_with('/') {
+                check(&variable, path, Rule::Variable);
+            } else {
+                let relative = StateDirError::Relative("LUZIA_STATE_DIR", given.to_owned());
+                assert_eq!(resolve(&variable), Err(relative), "it goes to other working directories");
+            }
         }
     }
 

@@ -119,7 +119,7 @@ fn block(roff: &mut Roff, heading: &str, lines: &str) {
 fn environment(roff: &mut Roff) {
     roff.control("SH", ["ENVIRONMENT"]);
     for (name, meaning) in [
-        ("LUZIA_STATE_DIR", "The state directory, unless --state-dir is given."),
+        ("LUZIA_STATE_DIR", "The state directory, as an absolute path, unless --state-dir is given."),
         (
             "STATE_DIRECTORY",
             "The state directory when LUZIA_STATE_DIR is not set, as systemd names it; its first entry counts.",

@@ -105,6 +105,12 @@ macro_rules! verbs {
 /// Verbs that luzia starts itself.
 const HIDDEN: [&str; 2] = ["supervise", "exec-task"];
 
+/// Verbs that are described and do not exist yet: what is misspelled is told from what is missing.
+const LATER: [&str; 19] = [
+    "await", "beat", "cron", "emit", "events", "finish", "get", "guard", "hook", "lanes", "metrics", "pause", "resume",
+    "set", "stats", "step", "timeline", "top", "tree",
+];
+
 verbs! {
     Enqueue(EnqueueArgs) = ["enqueue", "add"] "Put a task in the queue and print its id",
     Run(RunArgs) = ["run"] "Queue a command, stream its output, and exit with its code",

@@ -2,7 +2,7 @@
 //!
 //! Translates clap's errors; must not print and must not end the process.
 
-use super::{Cli, Globals, OutputFormat, command};
+use super::{Cli, Globals, HIDDEN, LATER, OutputFormat, command};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command};
 use std::error::Error as _;
@@ -117,6 +117,10 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
             let message = format!("luzia {} has no verb {}", parent.get_name(), quoted(word));
             (message, parent)
         }
+        None if LATER.contains(&word) => {
+            let hint = "it belongs to what luzia is to become; `luzia --help` lists the verbs of this version";
+            return (format!("this version has no verb {}", quoted(word)), Some(hint.into()));
+        }
         None => (format!("there is no verb {}", quoted(word)), command()),
     };
     known = known.disable_help_subcommand(true);
@@ -128,6 +132,7 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
         .collect();
     if close.is_empty() {
         close = context(error, ContextKind::SuggestedSubcommand);
+        close.retain(|name| !HIDDEN.contains(name));
         // clap puts the closest last.
         close.drain(..close.len().saturating_sub(1));
     }

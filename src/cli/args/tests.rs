@@ -183,6 +183,16 @@ fn verbs_are_not_abbreviated() {
     );
     let hint = usage(&["lsit"]).hint.expect("a hint");
     assert!(hint.contains("\"list\""), "{hint}");
+    // Neither a verb that luzia starts itself, nor another one for a verb that is missing.
+    for word in ["exec-tsk", "supervis"] {
+        let hint = usage(&[word]).hint.unwrap_or_default();
+        assert!(!hint.contains("exec-task") && !hint.contains("supervise"), "{hint}");
+    }
+    for word in super::LATER {
+        let stop = usage(&[word]);
+        assert_eq!(stop.message, format!("this version has no verb \"{word}\""));
+        assert!(stop.hint.is_some_and(|hint| hint.contains("luzia --help")));
+    }
     refused(&["config", "sho"], "luzia config has no verb \"sho\"");
     refused(&["enqueue", "--prio", "3", "x"], "there is no option \"--prio\"");
 }

@@ -48,6 +48,21 @@ fn a_wrong_type_or_value_is_78_with_file_line_and_column() {
 }
 
 #[test]
+fn what_runs_is_watched_and_ended_without_a_configuration_that_reads() {
+    let place = lived_in();
+    let id = place.enqueue(&["-u", "eve", "--shell", "echo up; exec sleep 1000"]);
+    place.ok(&["dispatch"]);
+    place.until_status(&id, "running");
+    std::fs::write(place.path("config.json"), "{").unwrap();
+    refused(&place, &["list"], 78);
+    for verb in [&["logs", &id][..], &["cancel", &id], &["wait", &id]] {
+        let ran = place.luzia(verb);
+        assert_eq!(ran.code, i32::from(verb[0] == "wait"), "{ran:#?}");
+        assert!(ran.err.contains("warning: ") && ran.err.contains("does without it"), "{ran:#?}");
+    }
+}
+
+#[test]
 fn deep_or_endless_configurations_are_refused_quickly() {
     let place = lived_in();
     let path = place.path("config.json");

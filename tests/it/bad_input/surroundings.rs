@@ -188,7 +188,9 @@ fn a_working_directory_that_is_gone_matters_only_where_it_is_needed() {
     let script = "mkdir gone && cd gone && rmdir ../gone && exec \"$LUZIA\" \"$@\"";
     let gone = |args: &[&str]| place.spawn(place.shell(script).arg("sh").args(args)).end();
     gone(&["list"]).coded(0);
-    check_text(&gone(&["enqueue", "-u", "a", "--", "true"]).coded(2));
+    let refused = gone(&["enqueue", "-u", "a", "--", "true"]).coded(2);
+    check_text(&refused);
+    assert!(refused.err.contains("there is no working directory: No such file"), "{}", refused.err);
     gone(&["enqueue", "-u", "a", "--cwd", "/", "--", "true"]).coded(0);
     // Gone between enqueue and start: the task fails, the lane is free.
     std::fs::create_dir(place.path("brief")).unwrap();
@@ -214,4 +216,18 @@ fn few_file_descriptors_are_an_error_and_not_a_half_done_thing() {
     let tasks = after["items"].as_array().unwrap();
     assert!(tasks.len() >= before && tasks.iter().all(|task| task["status"] != "pending"), "{after}");
     place.ok(&["check", "a"]);
+}
+
+#[test]
+fn a_relative_state_directory_in_the_environment_is_no_queue_of_every_directory() {
+    let place = lived_in();
+    let relative = |value: &str| place.spawn(place.command(&["list"]).env("LUZIA_STATE_DIR", value)).end();
+    for value in ["state", "./state", "../state"] {
+        let refused = relative(value).coded(78);
+        check_text(&refused);
+        assert!(refused.err.contains("not an absolute path") && refused.err.contains("$PWD/"), "{}", refused.err);
+    }
+    // On the command line it is said anew each time, and means the working directory.
+    let script = "cd $PLACE && exec \"$LUZIA\" --state-dir state list";
+    place.spawn(&mut place.shell(script)).end().coded(0);
 }

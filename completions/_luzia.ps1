@@ -279,6 +279,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
             [CompletionResult]::new('-a', '-a', [CompletionResultType]::ParameterName, 'Finished tasks too')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Finished tasks too')
+            [CompletionResult]::new('--stuck', '--stuck', [CompletionResultType]::ParameterName, 'Only running tasks that nobody watches: their supervisor is dead or stopped')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -307,6 +308,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
             [CompletionResult]::new('-a', '-a', [CompletionResultType]::ParameterName, 'Finished tasks too')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Finished tasks too')
+            [CompletionResult]::new('--stuck', '--stuck', [CompletionResultType]::ParameterName, 'Only running tasks that nobody watches: their supervisor is dead or stopped')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break

@@ -1594,7 +1594,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__list)
-            opts="-o -q -v -y -a -u -l -n -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --all --state --user --lane --sort --limit --help"
+            opts="-o -q -v -y -a -u -l -n -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --all --state --user --lane --stuck --sort --limit --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -269,6 +269,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --no-input 'Never ask; a question counts as refused'
             cand -a 'Finished tasks too'
             cand --all 'Finished tasks too'
+            cand --stuck 'Only running tasks that nobody watches: their supervisor is dead or stopped'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -296,6 +297,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --no-input 'Never ask; a question counts as refused'
             cand -a 'Finished tasks too'
             cand --all 'Finished tasks too'
+            cand --stuck 'Only running tasks that nobody watches: their supervisor is dead or stopped'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }

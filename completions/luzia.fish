@@ -271,6 +271,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand list" -s v -l verbose -d 'Sa
 complete -c luzia -n "__fish_luzia_using_subcommand list" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand list" -l no-input -d 'Never ask; a question counts as refused'
 complete -c luzia -n "__fish_luzia_using_subcommand list" -s a -l all -d 'Finished tasks too'
+complete -c luzia -n "__fish_luzia_using_subcommand list" -l stuck -d 'Only running tasks that nobody watches: their supervisor is dead or stopped'
 complete -c luzia -n "__fish_luzia_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
@@ -299,6 +300,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand ls" -s v -l verbose -d 'Say 
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -l no-input -d 'Never ask; a question counts as refused'
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -s a -l all -d 'Finished tasks too'
+complete -c luzia -n "__fish_luzia_using_subcommand ls" -l stuck -d 'Only running tasks that nobody watches: their supervisor is dead or stopped'
 complete -c luzia -n "__fish_luzia_using_subcommand ls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand show" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand show" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F

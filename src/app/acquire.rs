@@ -49,6 +49,8 @@ pub struct Checked {
     pub lane: LaneName,
     /// Whether the next acquirer would get it.
     pub is_free: bool,
+    /// How many may hold it.
+    pub limit: u32,
     /// Everything that occupies it.
     pub holders: Vec<LockView>,
 }
@@ -204,8 +206,9 @@ impl App {
     pub fn check(&self, lane: &LaneName) -> Result<Checked, AppError> {
         let holders = self.holders(lane)?;
         let living = holders.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. })).count();
-        let is_free = u32::try_from(living).unwrap_or(u32::MAX) < self.config().limit(lane);
-        Ok(Checked { lane: lane.clone(), is_free, holders })
+        let limit = self.config().limit(lane);
+        let is_free = u32::try_from(living).unwrap_or(u32::MAX) < limit;
+        Ok(Checked { lane: lane.clone(), is_free, limit, holders })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `enqueue`: checks a request at the door, makes a task of it, and accepts it durably (P2). Starts nothing.
 
 use super::whose::Accounts;
-use super::{App, AppError, OnConflict};
+use super::{App, AppError, Kind, OnConflict};
 use crate::model::task::Environment;
 use crate::model::time::{format_duration, parse_duration};
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 /// The longest text that travels in an argument, in bytes; a longer one goes to standard input (`supervision.md`).
 pub const LONGEST_ARGUMENT: usize = 100_000;
+
+/// The word for a request without a command, for which a line of a batch has a hint of its own.
+const COMMAND_MISSING: &str = "COMMAND_MISSING";
 
 /// Of how many tasks of a batch the events are written in one piece.
 const EVENTS_AT_ONCE: usize = 1000;
@@ -280,6 +283,9 @@ pub(super) fn conductor_path(template: &str, project: &str, user: &str) -> Strin
 /// Puts the place of a refused request before its message.
 pub fn line_error(line: usize, mut error: AppError) -> AppError {
     error.0.message = format!("line {line}: {}", error.0.message);
+    if error.0.code == COMMAND_MISSING {
+        error.0.hint = Some("a line has \"command\", \"shell\", or \"prompt\" and a project with an agent".to_owned());
+    }
     error.0.hint.get_or_insert_with(|| "nothing of the batch was queued".to_owned());
     error
 }
@@ -399,7 +405,7 @@ fn command_of(new: &NewTask, agent: Option<&[String]>) -> Result<(Vec<String>, O
         return Err(match &new.prompt {
             Some(_) => AppError::usage("no agent is configured for this prompt")
                 .hint("give a command, or name a project whose configuration has an \"agent\""),
-            None => AppError::usage("there is no command")
+            None => AppError::new(Kind::Usage, COMMAND_MISSING, "there is no command")
                 .hint("write it after the options: luzia enqueue -u alice make test"),
         });
     }

@@ -4,7 +4,7 @@ use super::{App, AppError};
 use crate::model::{LaneName, Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
 use crate::policy::staleness::judge;
-use crate::store::{LockView, Started};
+use crate::store::{LockView, Place, Started};
 
 /// Which tasks are wanted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,6 +17,19 @@ pub struct Filter {
     pub user: Option<crate::model::Name>,
     /// Only with this lane.
     pub lane: Option<LaneName>,
+    /// Only running ones that nobody watches.
+    pub stuck: bool,
+}
+
+/// Why nobody watches a running task. Derived when asked, never stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stuck {
+    /// Its supervisor is dead and its command lives on.
+    Orphan,
+    /// Its supervisor is dead.
+    Dead,
+    /// Its supervisor, the process of this number, is stopped (SIGSTOP).
+    Stopped(u32),
 }
 
 /// Everything known about one task.
@@ -28,6 +41,8 @@ pub struct Shown {
     pub started: Option<Started>,
     /// Why it does not start, while it waits.
     pub obstacle: Option<Obstacle>,
+    /// Why nobody watches it, while it runs.
+    pub stuck: Option<Stuck>,
 }
 
 impl App {
@@ -38,12 +53,18 @@ impl App {
             return Ok(());
         }
         let wants = |status: Status| {
-            if filter.states.is_empty() { filter.all || !status.is_final() } else { filter.states.contains(&status) }
+            let is_asked = if filter.states.is_empty() {
+                filter.all || !status.is_final()
+            } else {
+                filter.states.contains(&status)
+            };
+            is_asked && (!filter.stuck || status == Status::Running)
         };
         let is_wanted = |task: &Task| {
             wants(task.status)
                 && filter.user.as_ref().is_none_or(|user| task.user == *user)
                 && filter.lane.as_ref().is_none_or(|lane| task.all_lanes().contains(lane))
+                && (!filter.stuck || matches!(self.stuck(task), Ok(Some(_))))
         };
         let mut seen = std::collections::HashSet::new();
         let wants_started = wants(Status::Running) || wants(Status::Waiting);
@@ -71,12 +92,31 @@ impl App {
         Ok(())
     }
 
+    /// Why nobody watches a task that runs, by its record; `None` when somebody does, or it does not run.
+    pub fn stuck(&self, task: &Task) -> Result<Option<Stuck>, AppError> {
+        if task.status != Status::Running {
+            return Ok(None);
+        }
+        if self.store.is_supervised(task.id)? {
+            let supervisor = self.store.started(task.id)?.flatten().map(|started| started.supervisor);
+            let stopped = supervisor.filter(|process| self.store.is_stopped(process));
+            return Ok(stopped.map(|process| Stuck::Stopped(process.pid)));
+        }
+        // It may have come to its end since its record was read.
+        let is_running = matches!(self.store.find(task.id)?, Some((Place::Running, _)));
+        if !is_running || self.store.is_supervised(task.id)? {
+            return Ok(None);
+        }
+        Ok(Some(if self.store.is_tree_locked(task.id)? { Stuck::Orphan } else { Stuck::Dead }))
+    }
+
     /// Everything known about a task.
     pub fn show(&self, id: TaskId) -> Result<Shown, AppError> {
         let task = self.existing(id)?;
         let started = if task.status == Status::Running { self.store.started(id)?.flatten() } else { None };
         let obstacle = if task.status == Status::Pending { self.first_obstacle(&task)? } else { None };
-        Ok(Shown { task, started, obstacle })
+        let stuck = self.stuck(&task)?;
+        Ok(Shown { task, started, obstacle, stuck })
     }
 
     /// The supervisor of a running task.

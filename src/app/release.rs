@@ -187,7 +187,17 @@ fn living_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
     let mut error = held_error(lane, view, now);
     error.0.kind = Kind::No;
     error.0.code = "HOLDER_LIVES";
-    error.0.hint = Some("--force ends the holder first, then releases".to_owned());
-    error.0.next = vec![format!("luzia release {} --force", shell_word(lane))];
+    let force = format!("luzia release {} --force", shell_word(lane));
+    let lease = view.record().filter(|record| record.kind == LockKind::Lease).and_then(|_| view.lock_id());
+    (error.0.hint, error.0.next) = match lease {
+        Some(id) => {
+            let by_name = format!("luzia release {} --lock-id {}", shell_word(lane), shell_word(id));
+            (
+                Some("whoever names it gives it back, and its process goes on; --force ends that".to_owned()),
+                vec![by_name, force],
+            )
+        }
+        None => (Some("--force ends the holder first, then releases".to_owned()), vec![force]),
+    };
     error
 }

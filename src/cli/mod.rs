@@ -368,7 +368,11 @@ fn read_input(path: &str) -> Result<String, AppError> {
         let message = format!("\"{path}\" is longer than {} MiB", MAX_INPUT_BYTES >> 20);
         return Err(AppError::usage(message).hint("queue it in parts; nothing was queued"));
     };
-    String::from_utf8(bytes).map_err(|_| AppError::usage(format!("\"{path}\" is not UTF-8")))
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        AppError::usage(format!("\"{path}\" line {line} is not UTF-8")).hint("nothing was queued")
+    })
 }
 
 /// Plays the demo in a directory that is removed afterwards. Another configuration must not change what it shows, so

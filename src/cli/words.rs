@@ -3,6 +3,7 @@
 use super::exit::Exit;
 use super::report::Report;
 use crate::app::explain::MOST_AHEAD;
+use crate::app::list::Stuck;
 use crate::app::lock::End;
 use crate::app::{AppError, Holder, Kind, Obstacle, shell_word};
 use crate::model::judgement::{Reason, Verdict};
@@ -115,6 +116,24 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             (text, Some("luzia dispatch --drain".to_owned()))
         }
     }
+}
+
+/// Why nobody watches a running task: the word, the sentence, and the command that would change it.
+pub fn stuck_text(stuck: Stuck) -> (&'static str, String, String) {
+    let recover = || "luzia dispatch".to_owned();
+    match stuck {
+        Stuck::Orphan => ("Orphan", "its supervisor is dead and its command lives on".to_owned(), recover()),
+        Stuck::Dead => ("Dead", "its supervisor is dead".to_owned(), recover()),
+        Stuck::Stopped(pid) => {
+            ("Stopped", format!("its supervisor, process {pid}, is stopped"), format!("kill -CONT {pid}"))
+        }
+    }
+}
+
+/// The same as JSON.
+pub fn stuck_json(stuck: Stuck) -> Value {
+    let (word, message, next) = stuck_text(stuck);
+    json!({ "reason": word, "message": message, "next": next })
 }
 
 /// The line for `-v` about a thread whose lock keeps a task from starting (S0.30).

@@ -60,8 +60,14 @@ impl fmt::Display for Timestamp {
 
 /// Why a duration was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("\"{0}\" is not a duration; write 100ms, 30s, 10m, 1h30m, 2d, or seconds as a bare number")]
-pub struct DurationError(pub String);
+pub enum DurationError {
+    /// It cannot be read.
+    #[error("\"{0}\" is not a duration; write 100ms, 30s, 10m, 1h30m, 2d, or seconds as a bare number")]
+    Unread(String),
+    /// It is longer than [`MAX_DURATION_MS`].
+    #[error("\"{0}\" is longer than 100 years")]
+    TooLong(String),
+}
 
 /// The longest duration accepted: 100 years, in milliseconds.
 pub const MAX_DURATION_MS: u64 = 100 * 365 * 24 * 3600 * 1000;
@@ -69,26 +75,36 @@ pub const MAX_DURATION_MS: u64 = 100 * 365 * 24 * 3600 * 1000;
 /// Reads a duration in milliseconds: `100ms`, `30s`, `10m`, `1h30m`, `2d`; a bare number is seconds, and may have a fraction.
 /// Units go from large to small, each at most once.
 pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
-    let wrong = || DurationError(text.chars().take(80).collect());
+    let shown = || text.chars().take(80).collect();
     if !text.is_ascii() || text.is_empty() {
-        return Err(wrong());
+        return Err(DurationError::Unread(shown()));
     }
     let total = if text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         parse_bare_seconds(text)
     } else {
         parse_units(text)
     };
-    total.filter(|ms| *ms <= MAX_DURATION_MS).ok_or_else(wrong)
+    match total {
+        Some(ms) if ms <= MAX_DURATION_MS => Ok(ms),
+        Some(_) => Err(DurationError::TooLong(shown())),
+        None => Err(DurationError::Unread(shown())),
+    }
+}
+
+/// A number of any length; one that does not fit is as large as it gets.
+fn amount(digits: &str) -> Option<u64> {
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse().unwrap_or(u64::MAX))
 }
 
 fn parse_bare_seconds(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let seconds: u64 = whole.parse().ok()?;
+    let seconds = amount(whole)?;
     if text.contains('.') && (fraction.is_empty() || fraction.len() > 3 || fraction.contains('.')) {
         return None;
     }
     let ms: u64 = format!("{fraction:0<3}").parse().ok()?;
-    seconds.checked_mul(1000)?.checked_add(ms)
+    Some(seconds.saturating_mul(1000).saturating_add(ms))
 }
 
 fn parse_units(text: &str) -> Option<u64> {
@@ -99,14 +115,14 @@ fn parse_units(text: &str) -> Option<u64> {
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let letters = rest[digits..].bytes().take_while(u8::is_ascii_lowercase).count();
-        let number: u64 = rest[..digits].parse().ok()?;
+        let number = amount(&rest[..digits])?;
         let unit = &rest[digits..digits + letters];
         let at = UNITS.iter().position(|(name, _)| *name == unit)?;
         if at < next_unit {
             return None;
         }
         next_unit = at + 1;
-        total = total.checked_add(number.checked_mul(UNITS[at].1)?)?;
+        total = total.saturating_add(number.saturating_mul(UNITS[at].1));
         rest = &rest[digits + letters..];
     }
     Some(total)
@@ -169,6 +185,9 @@ mod tests {
             "1s1s",
         ] {
             assert!(parse_duration(text).is_err(), "{text}");
+        }
+        for text in ["99999999999999999999", "36501d", "99999999999999999999h", "876000h1ms"] {
+            assert_eq!(parse_duration(text), Err(DurationError::TooLong(text.into())), "and that is said");
         }
     }
 

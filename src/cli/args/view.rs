@@ -26,6 +26,10 @@ pub struct ListArgs {
     #[arg(short, long)]
     pub lane: Option<String>,
 
+    /// Only running tasks that nobody watches: their supervisor is dead or stopped
+    #[arg(long)]
+    pub stuck: bool,
+
     /// Sort by id, user, status, priority, created_at or due_at
     #[arg(long, value_name = "KEY")]
     pub sort: Option<String>,
@@ -43,6 +47,7 @@ Examples:
   luzia list
   luzia list --all -u alice -n 20
   luzia list --state pending,running --json
+  luzia list --stuck
 
 Exit codes:
   0    listed, if only nothing

@@ -2,14 +2,15 @@
 
 use super::look::{task_json, tone};
 use crate::app::explain::Reasons;
-use crate::app::list::Filter;
+use crate::app::list::{Filter, Stuck};
 use crate::app::{App, AppError, Obstacle};
 use crate::cli::args::{ListArgs, OutputFormat, TaskState};
 use crate::cli::console::{Answer, Console, Stop};
 use crate::cli::exit::Exit;
-use crate::cli::json;
 use crate::cli::style::{Tone, age};
 use crate::cli::table::{Column, Table};
+use crate::cli::{json, words};
+use crate::model::task::Outcome;
 use crate::model::{Status, Task};
 
 /// How many tasks are written at once.
@@ -36,6 +37,7 @@ pub fn list(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
         states: args.states.iter().map(|state| state_of(*state)).collect(),
         user: args.user.as_deref().map(|user| crate::app::enqueue::name("user", user)).transpose()?,
         lane: args.lane.as_deref().map(|lane| app.lane(lane)).transpose()?,
+        stuck: args.stuck,
     };
     let key = args.sort.as_deref().map(sort_key).transpose()?;
     let limit = args.limit.unwrap_or(usize::MAX);
@@ -100,9 +102,10 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
     fn push(&mut self, task: Task) -> Result<(), Stop> {
         let wants_reason = task.status == Status::Pending && !matches!(self.form, Form::Names(_));
         let reason = if wants_reason { self.reasons.first_obstacle(&task)? } else { None };
+        let stuck = if matches!(self.form, Form::Names(_)) { None } else { self.app.stuck(&task)? };
         let waiting = match &mut self.form {
             Form::Table(table) => {
-                table.toned_row(row(&task, reason.as_ref(), self.console));
+                table.toned_row(row(&task, reason.as_ref(), stuck, self.console));
                 table.len()
             }
             Form::Names(names) => {
@@ -110,7 +113,7 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
                 names.len()
             }
             Form::Json(items) => {
-                items.push(&task_json(self.app, &task, reason, self.console)?);
+                items.push(&task_json(self.app, &task, reason, stuck, self.console)?);
                 items.waiting()
             }
         };
@@ -167,12 +170,13 @@ fn sort_key(key: &str) -> Result<SortKey, AppError> {
     })
 }
 
-fn row(task: &Task, reason: Option<&Obstacle>, console: &Console) -> Vec<(String, Tone)> {
+fn row(task: &Task, reason: Option<&Obstacle>, stuck: Option<Stuck>, console: &Console) -> Vec<(String, Tone)> {
     let plain = |text: String| (text, Tone::Plain);
-    let reason = match (reason, &task.outcome) {
-        (Some(obstacle), _) => obstacle.word().to_owned(),
-        (None, Some(outcome)) => outcome_word(task, outcome.exit_code, outcome.signal),
-        (None, None) => String::new(),
+    let reason = match (reason, stuck, &task.outcome) {
+        (Some(obstacle), ..) => obstacle.word().to_owned(),
+        (None, Some(stuck), _) => words::stuck_text(stuck).0.to_owned(),
+        (None, None, Some(outcome)) => outcome_word(outcome),
+        (None, None, None) => String::new(),
     };
     vec![
         plain(task.id.to_string()),
@@ -189,11 +193,11 @@ fn row(task: &Task, reason: Option<&Obstacle>, console: &Console) -> Vec<(String
     ]
 }
 
-fn outcome_word(task: &Task, exit_code: Option<i32>, signal: Option<i32>) -> String {
-    match (exit_code, signal) {
+fn outcome_word(outcome: &Outcome) -> String {
+    match (outcome.exit_code, outcome.signal) {
         (Some(0), _) => String::new(),
         (Some(code), _) => format!("exit={code}"),
         (None, Some(signal)) => format!("signal={signal}"),
-        (None, None) => task.outcome.as_ref().and_then(|outcome| outcome.cancel_reason.clone()).unwrap_or_default(),
+        (None, None) => outcome.cancel_reason.clone().or_else(|| outcome.error.clone()).unwrap_or_default(),
     }
 }

@@ -148,20 +148,25 @@ pub fn check(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
         let value = json!({
             "lane": checked.lane.to_string(),
             "free": checked.is_free,
+            "limit": if checked.limit == u32::MAX { Value::Null } else { checked.limit.into() },
             "activeExecutionId": execution,
             "executionLockedAt": record.and_then(|record| record.refreshed_at.or(record.acquired_at)).map(|at| at.to_string()),
             "locks": checked.holders.iter().map(lock_json).collect::<Vec<_>>(),
         });
         console.document(&json::single("check", value))?;
     } else {
-        let text = match first {
-            Some(view) if !checked.is_free => {
-                let holder = crate::app::explain::holder_of(view);
-                format!("lane \"{}\" is held by {}", checked.lane, words::holder_text(&holder, console.now))
-            }
-            _ => format!("lane \"{}\" is free", checked.lane),
-        };
-        console.say(&text);
+        let living = checked.holders.iter().filter(|view| lock_state(&view.verdict) != "stale").count();
+        let slots =
+            if checked.limit > 1 { format!(": {living} of {} slots held", checked.limit) } else { String::new() };
+        if checked.is_free {
+            console.say(&format!("lane \"{}\" is free{slots}", checked.lane));
+        } else if checked.limit > 1 {
+            console.say(&format!("lane \"{}\" is full{slots}", checked.lane));
+        }
+        for view in checked.holders.iter().filter(|view| !checked.is_free && lock_state(&view.verdict) != "stale") {
+            let holder = crate::app::explain::holder_of(view);
+            console.say(&format!("lane \"{}\" is held by {}", checked.lane, words::holder_text(&holder, console.now)));
+        }
     }
     Ok(if checked.is_free { Exit::Done.code() } else { Exit::Busy.code() })
 }
@@ -281,10 +286,12 @@ pub fn cleanup_stale(args: &CleanupStaleArgs, app: &App, console: &mut Console) 
         console.say(&format!("lane \"{}\" of {}: {why}", lock.lane, holder(lock)));
     }
     for id in &cleaned.recovered {
-        console.say(&format!("{id} recovered: it had died"));
+        let what = if args.dry_run { "would be recovered: it has died" } else { "recovered: it had died" };
+        console.say(&format!("{id} {what}"));
     }
     for id in &cleaned.closed {
-        console.say(&format!("{id} closed: an error had kept its meta.json from telling its end"));
+        let what = if args.dry_run { "would be closed" } else { "closed" };
+        console.say(&format!("{id} {what}: an error had kept its meta.json from telling its end"));
     }
     refusals(&cleaned.projects, console);
     console.out(&format!("{count}\n"))?;

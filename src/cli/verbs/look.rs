@@ -1,7 +1,7 @@
 //! `show`, `logs` and `explain`.
 
 use crate::app::explain::{LaneWhy, Supervisor, TaskWhy, Why};
-use crate::app::list::Shown;
+use crate::app::list::{Shown, Stuck};
 use crate::app::logs::Stream;
 use crate::app::{App, AppError, Obstacle};
 use crate::cli::args::{ExplainArgs, LogsArgs, OutputFormat, ShowArgs};
@@ -37,21 +37,23 @@ pub(super) fn task_json(
     app: &App,
     task: &Task,
     reason: Option<Obstacle>,
+    stuck: Option<Stuck>,
     console: &Console,
 ) -> Result<Value, AppError> {
     let mut value = running_json(app, task)?;
-    if let (Value::Object(members), Some(obstacle)) = (&mut value, reason) {
-        members.insert("reason".into(), obstacle.word().into());
-        members.insert("reason_detail".into(), words::obstacle_json(&obstacle, task, console.now));
+    let waits = reason.map(|obstacle| words::obstacle_json(&obstacle, task, console.now));
+    if let (Value::Object(members), Some(detail)) = (&mut value, waits.or(stuck.map(words::stuck_json))) {
+        members.insert("reason".into(), detail["reason"].clone());
+        members.insert("reason_detail".into(), detail);
     }
     Ok(value)
 }
 
 /// `luzia show`.
 pub fn show(args: &ShowArgs, app: &App, console: &mut Console) -> Answer {
-    let Shown { task, started, obstacle } = app.show(app.task_id(&args.task)?)?;
+    let Shown { task, started, obstacle, stuck } = app.show(app.task_id(&args.task)?)?;
     if console.is_json() {
-        let mut value = task_json(app, &task, obstacle, console)?;
+        let mut value = task_json(app, &task, obstacle, stuck, console)?;
         if let (Value::Object(members), Some(started)) = (&mut value, &started) {
             members.insert("started".into(), json!({ "start": started.start, "at": started.at.to_string() }));
         }
@@ -63,7 +65,8 @@ pub fn show(args: &ShowArgs, app: &App, console: &mut Console) -> Answer {
         return Ok(Exit::Done.code());
     }
     let mut table = Table::new(&[Column::new("FIELD"), Column::new("VALUE")]);
-    let reason = obstacle.map(|obstacle| words::obstacle_text(&obstacle, &task, console.now).0);
+    let waits = obstacle.map(|obstacle| words::obstacle_text(&obstacle, &task, console.now).0);
+    let reason = waits.or(stuck.map(|stuck| words::stuck_text(stuck).1));
     let extra = [("reason", reason), ("supervisor_pid", started.map(|started| started.supervisor.pid.to_string()))];
     for (field, value) in extra.into_iter().filter_map(|(field, value)| Some((field, value?))) {
         table.row([field.to_owned(), value]);

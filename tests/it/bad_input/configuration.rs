@@ -54,7 +54,7 @@ fn what_runs_is_watched_and_ended_without_a_configuration_that_reads() {
     place.ok(&["dispatch"]);
     place.until_status(&id, "running");
     std::fs::write(place.path("config.json"), "{").unwrap();
-    refused(&place, &["list"], 78);
+    place.luzia(&["list"]).coded(78);
     for verb in [&["logs", &id][..], &["cancel", &id], &["wait", &id]] {
         let ran = place.luzia(verb);
         assert_eq!(ran.code, i32::from(verb[0] == "wait"), "{ran:#?}");

@@ -138,8 +138,9 @@ fn endless_input_is_refused() {
 #[test]
 fn input_that_is_no_utf_8_is_refused() {
     let place = lived_in();
-    std::fs::write(place.path("lines"), b"{\"user\":\"\xff\",\"command\":[\"true\"]}").unwrap();
-    super::refused(&place, &["enqueue", "--from", &place.text("lines")], 2);
+    std::fs::write(place.path("lines"), b"{}\n\n{\"user\":\"\xff\",\"command\":[\"true\"]}").unwrap();
+    let refused = super::refused(&place, &["enqueue", "--from", &place.text("lines")], 2);
+    assert!(refused.err.contains("line 3 is not UTF-8"), "{}", refused.err);
     super::refused(&place, &["enqueue", "--from", &place.text("work")], 74);
 }
 

@@ -26,8 +26,16 @@ fn a_killed_supervisor_fails_its_task_and_the_next_one_starts() {
     let orphans = place.json(&["list-locks", "--state", "orphan"]);
     assert_eq!(with(&orphans["items"], "lane", "user:alice").len(), 1, "{orphans}");
     place.luzia(&["check", "alice"]).coded(75);
+    // Every look tells of it, and what would be done is not told as done.
+    let stuck = place.json(&["list", "--stuck"]);
+    assert_eq!((stuck["items"].as_array().unwrap().len(), &stuck["items"][0]["reason"]), (1, &"Orphan".into()));
+    assert!(place.ok(&["list"]).out.contains("Orphan"));
+    assert_eq!(place.show(&id)["reason_detail"]["next"], "luzia dispatch");
+    assert!(place.ok(&["cleanup-stale", "-n"]).err.contains("would be recovered"));
     place.drain();
     assert!(!lives(command));
+    assert!(place.ok(&["list", "-a"]).out.contains("interrupted: its supervisor was killed"));
+    assert_eq!(place.json(&["list", "-a", "--stuck"])["items"], serde_json::json!([]));
     assert_eq!((place.status(&id), place.status(&next)), ("failed".into(), "completed".into()));
     assert_eq!(place.show(&id)["attempt"], 1);
 }

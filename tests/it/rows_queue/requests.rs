@@ -88,6 +88,7 @@ fn a_batch_is_accepted_whole_or_refused_by_its_line() {
         assert!([2, 66].contains(&refused.code), "{bad}: {refused:?}");
         // The empty line is passed over, and counts for the number of the line.
         assert!(refused.err.contains("line 3"), "{bad}: {}", refused.err);
+        assert!(!refused.err.contains("after the options"), "{bad}: {}", refused.err);
         assert_eq!(place.json(&["list", "-a"])["items"], json!([]), "{bad}");
     }
     let ids = from(&format!("{good}\n{}\n", json!({ "user": "b", "command": ["true"] }))).coded(0).out;

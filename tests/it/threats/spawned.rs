@@ -320,8 +320,12 @@ fn run_as_root_or_an_unknown_account_is_refused() {
     let place =
         Place::configured(&json!({ "projects": { "r": { "run_as": "root" }, "n": { "run_as": "no-such-account" } } }));
     for project in ["r", "n"] {
-        place.luzia(&["enqueue", "-u", "a", "-p", project, "--", "true"]).coded(78);
-        place.luzia(&["run", "-u", "a", "-p", project, "--", "true"]).coded(78);
+        for verb in ["enqueue", "run"] {
+            let refused = place.luzia(&[verb, "-u", "a", "-p", project, "--", "true"]);
+            // On a host with a directory of accounts, which of the two it is cannot be told.
+            let is_in_doubt = project == "n" && refused.code == 74 && refused.err.contains("nsswitch.conf");
+            assert!(refused.code == 78 || is_in_doubt, "{refused:?}");
+        }
     }
     assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), 0);
 }

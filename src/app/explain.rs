@@ -49,6 +49,15 @@ pub struct LaneWhy {
     pub obstacles: Vec<Obstacle>,
 }
 
+/// What stands first in the queue.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Front {
+    /// The first task at the head of a lane, in the best tier that has one, that waits for something, and the word for that.
+    pub first: Option<(TaskId, &'static str)>,
+    /// A task that could start, while nothing that runs would start it: running tasks make a pass only when they end.
+    pub needs_pass: Option<TaskId>,
+}
+
 /// The answer of `explain`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Why {
@@ -215,40 +224,31 @@ impl App {
         Ok(count_before(&self.store.first_pending(&task.user, MOST_AHEAD)?, task))
     }
 
-    /// A task that could start, while nothing that runs would start it: running tasks make a pass only when they end. Looked
-    /// for among the first of a few lanes.
-    pub fn needs_pass(&self) -> Result<Option<TaskId>, AppError> {
-        if !self.store.has_layout()? || self.store.has_dispatcher()? {
-            return Ok(None);
+    /// What stands first in the queue, as far as a few lanes tell.
+    pub fn front(&self) -> Result<Front, AppError> {
+        let mut front = Front::default();
+        if !self.store.has_layout()? {
+            return Ok(front);
         }
+        let has_dispatcher = self.store.has_dispatcher()?;
         let mut reasons = self.reasons()?;
         let lanes = self.store.lanes_with_work()?;
         let stems = lanes.iter().flat_map(|(tier, lanes)| lanes.keys().map(move |stem| (*tier, stem)));
         for (tier, stem) in stems.take(LANES_LOOKED_AT) {
-            let task = self.store.head(tier, stem)?.and_then(|head| self.store.peek(&head));
-            if let Some(task) = task
-                && reasons.first_obstacle(&task)? == Some(Obstacle::NoDispatcher)
-            {
-                return Ok(Some(task.id));
+            // A record that does not read is reported by the pass that meets it.
+            let Some(task) = self.store.head(tier, stem)?.and_then(|head| self.store.peek(&head)) else { continue };
+            let obstacle = reasons.first_obstacle(&task)?;
+            if let (None, Some(obstacle)) = (&front.first, &obstacle) {
+                front.first = Some((task.id, obstacle.word()));
+            }
+            if obstacle == Some(Obstacle::NoDispatcher) {
+                front.needs_pass = Some(task.id);
+            }
+            if front.first.is_some() && (has_dispatcher || front.needs_pass.is_some()) {
+                break;
             }
         }
-        Ok(None)
-    }
-
-    /// A task at the head of its lane in the best tier that has one, with its first reason in words; `None` when none waits
-    /// for anything.
-    pub fn first_reason(&self) -> Result<Option<(TaskId, &'static str)>, AppError> {
-        if !self.store.has_layout()? {
-            return Ok(None);
-        }
-        for (tier, lanes) in self.store.lanes_with_work()? {
-            let Some((stem, _)) = lanes.into_iter().next() else { continue };
-            let Some(head) = self.store.head(tier, &stem)? else { continue };
-            // A record that does not read is reported by the pass that meets it.
-            let Some(task) = self.store.peek(&head) else { continue };
-            return Ok(self.first_obstacle(&task)?.map(|obstacle| (task.id, obstacle.word())));
-        }
-        Ok(None)
+        Ok(front)
     }
 }
 

@@ -1,8 +1,9 @@
 //! `status`: the queue, the slots and the locks at a glance.
 
+use super::explain::Front;
 use super::{App, AppError};
 use crate::model::judgement::Verdict;
-use crate::model::{LaneName, Task, TaskId};
+use crate::model::{LaneName, Task};
 use crate::policy::staleness::judge;
 use crate::store::{Counts, LockView};
 use std::collections::BTreeMap;
@@ -37,8 +38,8 @@ pub struct Overview {
     pub set_aside: usize,
     /// Whether anything would start pending tasks.
     pub has_dispatcher: bool,
-    /// A task that could start, while nothing that runs would start it now.
-    pub needs_pass: Option<TaskId>,
+    /// What stands first in the queue.
+    pub front: Front,
 }
 
 impl App {
@@ -86,7 +87,7 @@ impl App {
             active,
             set_aside: if has_layout { self.store.set_aside_records()?.len() } else { 0 },
             has_dispatcher: has_layout && self.has_dispatcher()?,
-            needs_pass: self.needs_pass()?,
+            front: self.front()?,
         })
     }
 }

@@ -316,7 +316,7 @@ fn sequence(app: &App) -> Result<Vec<Finding>, AppError> {
 fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
     const CHECK: &str = "dispatcher";
     let counts = app.store.counts().map_err(AppError::from);
-    let seen = counts.and_then(|counts| Ok((counts, app.has_dispatcher()?, app.needs_pass()?)));
+    let seen = counts.and_then(|counts| Ok((counts, app.has_dispatcher()?, app.front()?.needs_pass)));
     findings.push(match seen {
         Err(error) => Finding::error(CHECK, &error),
         Ok((_, true, Some(id))) => {

@@ -78,7 +78,7 @@ fn document(app: &App, overview: &Overview, rule: &str) -> Result<Value, AppErro
             ("tasks", tasks?.into()),
             ("set_aside", json!(overview.set_aside)),
             ("has_dispatcher", json!(overview.has_dispatcher)),
-            ("needs_pass", json!(overview.needs_pass.map(|id| id.to_string()))),
+            ("needs_pass", json!(overview.front.needs_pass.map(|id| id.to_string()))),
             ("state_dir", json!(app.store_path())),
             ("state_dir_rule", json!(rule)),
         ],
@@ -112,13 +112,13 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> Re
     }
     lines.row(["state directory".to_owned(), format!("{} ({rule})", app.store_path())]);
     console.table(&lines)?;
-    if let Some(reason) = app.first_reason()? {
-        console.say(&format!("first in the queue: {} ({})", reason.0, reason.1));
+    if let Some((id, reason)) = overview.front.first {
+        console.say(&format!("first in the queue: {id} ({reason})"));
     }
     if total > 0 && !overview.has_dispatcher {
         console
             .hint("tasks wait, and nothing runs that would start them; luzia dispatch --drain does, or luzia daemon");
-    } else if let Some(id) = overview.needs_pass {
+    } else if let Some(id) = overview.front.needs_pass {
         console.hint(&format!("{id} could start, and nothing runs that would start it now; luzia dispatch does"));
     }
     Ok(())

@@ -173,7 +173,7 @@ impl App {
         let views = self.holders(lane)?;
         let is_it = |view: &&LockView| view.lock_id() == Some(lock_id);
         let Some(view) = views.iter().find(is_it) else { return Err(lost(views.first())) };
-        if let Some(grant) = if self.is_around(view) { self.reentrant(lane)? } else { None } {
+        if let Some(grant) = self.reentrant(lane)?.filter(|grant| grant.lock_id.0 == lock_id) {
             return Ok(grant);
         }
         let Some(record) = view.record().filter(|record| record.kind == LockKind::Lease) else {

@@ -60,26 +60,27 @@ impl App {
         }
     }
 
-    /// Asks for the end of a task without waiting for it.
+    /// Asks for the end of a task without waiting for it. False when somebody acts for it right now, so that it is to be asked
+    /// for again.
     pub(super) fn request_end(
         &self,
         id: TaskId,
         by: &str,
         reason: Option<&str>,
         grace_ms: Option<u64>,
-    ) -> Result<(), AppError> {
+    ) -> Result<bool, AppError> {
         let task = self.existing(id)?;
         match task.status {
-            Status::Pending => drop(self.cancel_pending(id, by, reason)?),
+            Status::Pending => Ok(self.cancel_pending(id, by, reason)?.is_some()),
             Status::Running | Status::Waiting => {
-                self.ask_to_end(&task, by, reason, grace_ms)?;
+                let is_asked = self.ask_to_end(&task, by, reason, grace_ms)?;
                 if let Some(Some(started)) = self.store.started(id)? {
                     self.store.signal(&started.supervisor, Signal::Wake);
                 }
+                Ok(is_asked)
             }
-            Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => return Err(over(&task)),
+            Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => Err(over(&task)),
         }
-        Ok(())
     }
 
     /// Cancels a task that has not started; `None` when it is not pending any more, or somebody acts for it right now.

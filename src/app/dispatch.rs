@@ -151,7 +151,7 @@ impl App {
     }
 
     /// False when the task has none: it is over, and this process has only its environment.
-    fn wake_supervisor(&self, task: TaskId) -> Result<bool, AppError> {
+    pub(super) fn wake_supervisor(&self, task: TaskId) -> Result<bool, AppError> {
         if !self.store.is_supervised(task)? {
             return Ok(false);
         }
@@ -188,7 +188,7 @@ impl App {
         }
         if let Some(finished) = recover(&self.store, id, found, &[])? {
             pass.in_vain += u32::from(action(what) == Action::Unclaim);
-            self.wake_dependents(&finished.dependents)?;
+            self.wake_dependents(id, &finished.dependents)?;
         }
         Ok(true)
     }

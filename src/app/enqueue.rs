@@ -77,6 +77,8 @@ pub struct NewTask {
     pub shell: Option<String>,
     /// The command.
     pub command: Vec<String>,
+    /// `--group-output` of `run`, which is about the output of a whole task.
+    pub is_grouped: bool,
 }
 
 /// The process that asks: what a task takes over from it.

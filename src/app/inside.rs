@@ -9,6 +9,7 @@ use crate::model::lock::Grant;
 use crate::model::{LaneName, LockId, LockKind, Status, Task, TaskId};
 use crate::os::InPlace;
 use crate::store::{LockView, Release};
+use std::collections::BTreeSet;
 
 /// The task inside which this process runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,14 +36,19 @@ pub struct RanWithin {
 impl App {
     /// The grant by which whoever this process runs inside holds a lane already.
     pub(super) fn reentrant(&self, lane: &LaneName) -> Result<Option<Grant>, AppError> {
-        if self.inside.is_none() && self.under.is_none() {
+        let Some(view) = self.around(lane)? else { return Ok(None) };
+        let named = view.record().and_then(|record| Some((record.lock_id.clone()?, record.fence?)));
+        Ok(named.map(|(id, fence)| Grant { lane: lane.clone(), slot: view.slot, lock_id: LockId(id), fence }))
+    }
+
+    /// The lock of a lane inside which this process runs.
+    fn around(&self, lane: &LaneName) -> Result<Option<LockView>, AppError> {
+        if !self.has_holder {
             return Ok(None);
         }
         for view in self.holders(lane)? {
-            let Some(record) = view.record().filter(|_| self.is_around(&view)) else { continue };
-            if let (Some(lock_id), Some(fence)) = (&record.lock_id, record.fence) {
-                let lock_id = LockId(lock_id.clone());
-                return Ok(Some(Grant { lane: lane.clone(), slot: view.slot, lock_id, fence }));
+            if self.is_around(&view)? {
+                return Ok(Some(view));
             }
         }
         Ok(None)
@@ -51,48 +57,49 @@ impl App {
     /// Who keeps a lane, when a release would only give back what whoever this process runs inside holds: the other half of
     /// an `acquire` that took nothing.
     pub(super) fn keeps(&self, lane: &LaneName, which: &Release) -> Result<Option<String>, AppError> {
-        if self.inside.is_none() && self.under.is_none() {
-            return Ok(None);
-        }
-        let holders = self.holders(lane)?;
-        let mut meant = holders.iter().filter(|view| match which {
-            Release::LockId(id) => view.lock_id() == Some(id.as_str()),
-            Release::Holder(name) => view.holder() == Some(name.as_str()),
+        let Some(around) = self.around(lane)? else { return Ok(None) };
+        let is_meant = match which {
+            Release::LockId(id) => around.lock_id() == Some(id.as_str()),
             Release::Whoever => true,
-        });
-        let is_ours = match (meant.next(), which) {
-            (None, Release::LockId(_)) => false,
             // A name that holds nothing is the one that was given to that `acquire`.
-            (None, Release::Holder(_) | Release::Whoever) => true,
-            (Some(first), _) => self.is_around(first) && meant.all(|view| self.is_around(view)),
+            Release::Holder(name) => {
+                let of_name = self.holders(lane)?.into_iter().find(|view| view.holder() == Some(name.as_str()));
+                of_name.is_none_or(|view| view.lock_id() == around.lock_id())
+            }
         };
-        let around = holders.iter().find(|view| is_ours && self.is_around(view));
-        Ok(around.and_then(LockView::holder).map(str::to_owned))
+        Ok(around.holder().filter(|_| is_meant).map(str::to_owned))
     }
 
-    /// Whether a lock is that of the task, or of the `luzia lock`, inside which this process runs.
-    pub(super) fn is_around(&self, view: &LockView) -> bool {
+    /// Whether a lock is that of the task, or of a `luzia lock`, inside which this process runs: one that is not given back
+    /// before this process is over (P1). The environment alone is no proof of that.
+    pub(super) fn is_around(&self, view: &LockView) -> Result<bool, AppError> {
         let Some(record) = view.record().filter(|_| !matches!(view.verdict, Verdict::Stale { .. })) else {
-            return false;
+            return Ok(false);
         };
         match record.kind {
             LockKind::Task => {
                 let holder = record.task_id.as_deref().and_then(TaskId::parse);
-                holder.is_some() && holder == self.inside.as_ref().map(|inside| inside.task)
+                let own = self.inside.as_ref().map(|inside| inside.task).filter(|own| Some(*own) == holder);
+                Ok(own.map(|own| self.store.is_in_tree(own)).transpose()?.unwrap_or(false))
             }
-            LockKind::Process => record.lock_id.is_some() && record.lock_id == self.under,
-            LockKind::Lease | LockKind::Wait | LockKind::Foreign => false,
+            LockKind::Process => Ok(self.store.has_inherited_lock(&view.stem)?),
+            LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(false),
         }
     }
 
-    /// Runs a command as a part of the task around it, when that holds every lane it needs (contract, section 4) and
-    /// nothing is asked for that only a task of its own can have. `None` when it is to be queued.
+    /// Runs a command as a part of the task around it, when that holds every lane it needs (contract, section 4), is of the
+    /// same project and account, and nothing is asked for that only a task of its own can have. `None` when it is to be
+    /// queued.
     pub fn run_within(&self, new: &NewTask, caller: &Caller) -> Result<Option<RanWithin>, AppError> {
         let Some(inside) = &self.inside else { return Ok(None) };
         if only_of_a_task(new).is_some() {
             return Ok(None);
         }
+        let Some((_, own)) = self.find(inside.task)? else { return Ok(None) };
         let task = self.task_of(new, caller)?;
+        if (&task.project, &task.run_as) != (&own.project, &own.run_as) {
+            return Ok(None);
+        }
         for lane in task.all_lanes() {
             if self.reentrant(&lane)?.is_none() {
                 return Ok(None);
@@ -107,12 +114,12 @@ impl App {
             has_input: false,
             held: None,
         })?;
-        Ok(Some(RanWithin { task: self.existing(inside.task)?, end: exit.into() }))
+        Ok(Some(RanWithin { task: own, end: exit.into() }))
     }
 
     /// Refuses to wait for a task to be, when it could not start before whoever waits for it is over.
     pub fn refuse_waiting_inside(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
-        if self.inside.is_none() && self.under.is_none() {
+        if !self.has_holder {
             return Ok(());
         }
         let task = self.task_of(new, caller)?;
@@ -131,6 +138,10 @@ impl App {
 
     /// The same for tasks that are queued already: all of them are waited for, or with `any` one of them.
     pub fn refuse_waiting_for(&self, ids: &[TaskId], any: bool) -> Result<(), AppError> {
+        // By rules that do not read nobody is refused.
+        if !self.has_holder || self.follow_config().is_err() {
+            return Ok(());
+        }
         let stuck = ids.iter().map(|id| self.waits_for_itself(*id)).collect::<Result<Vec<_>, _>>()?;
         let is_refused = if any { stuck.iter().all(Option::is_some) } else { stuck.iter().any(Option::is_some) };
         match stuck.into_iter().flatten().next().filter(|_| is_refused) {
@@ -150,18 +161,25 @@ impl App {
         Ok(self.waits_for_us(&task)?.map(|why| format!("{why}, and would wait for {id}, which needs it")))
     }
 
-    /// Why a task cannot start before the holder around this process is over.
+    /// Why a task that has not started cannot start before the holder around this process is over.
     fn waits_for_us(&self, task: &Task) -> Result<Option<String>, AppError> {
-        if let Some(own) = self.inside.as_ref().map(|inside| inside.task).filter(|own| task.after.contains(own)) {
-            return Ok(Some(format!("{own} must be over first")));
-        }
-        for lane in task.all_lanes() {
-            let holders = self.holders(&lane)?;
-            if let Some(view) = holders.iter().find(|view| self.is_around(view))
-                && self.config().limit(&lane) <= 1
-            {
-                let holder = view.holder().unwrap_or("this command");
-                return Ok(Some(format!("{holder} holds lane \"{lane}\"")));
+        let own = self.inside.as_ref().map(|inside| inside.task);
+        let mut before = vec![task.clone()];
+        let mut seen = BTreeSet::new();
+        while let Some(task) = before.pop() {
+            for lane in task.all_lanes() {
+                if self.config().limit(&lane) <= 1
+                    && let Some(view) = self.around(&lane)?
+                {
+                    let holder = view.holder().unwrap_or("this command");
+                    return Ok(Some(format!("{holder} holds lane \"{lane}\"")));
+                }
+            }
+            for id in task.after.iter().filter(|id| seen.insert(**id)) {
+                if own == Some(*id) {
+                    return Ok(Some(format!("{id} must be over first")));
+                }
+                before.extend(self.find(*id)?.map(|(_, other)| other).filter(|other| other.status == Status::Pending));
             }
         }
         Ok(None)
@@ -185,6 +203,7 @@ fn only_of_a_task(new: &NewTask) -> Option<&'static str> {
         ("--key", new.key.is_some()),
         ("--on-conflict", new.on_conflict.is_some()),
         ("--prompt", new.prompt.is_some()),
+        ("--group-output", new.is_grouped),
     ];
     asked.into_iter().find(|(_, is_asked)| *is_asked).map(|(option, _)| option)
 }

@@ -56,8 +56,8 @@ pub struct App {
     pub config_path: Option<String>,
     /// Set when this process runs inside a task of this very state directory.
     pub inside: Option<Inside>,
-    /// The lock id that the command of a `luzia lock` has in its environment, when this process is in one.
-    pub under: Option<String>,
+    /// Whether the environment says that a task or a `luzia lock` is around this process. It is looked at closer then.
+    pub has_holder: bool,
     /// Tasks for whose recovery this process has started a supervisor.
     recovering: RefCell<BTreeSet<TaskId>>,
 }
@@ -76,7 +76,7 @@ impl App {
             same_place: Vec::new(),
             config_path: None,
             inside: None,
-            under: None,
+            has_holder: false,
             recovering: RefCell::default(),
         }
     }

@@ -19,23 +19,22 @@ impl App {
         for (id, at) in due {
             match self.find_or_set_aside(id, pass)? {
                 Some((Place::Pending | Place::Parked, task)) if task.start_by.is_some_and(|limit| limit <= now) => {
-                    self.end_unstarted(id, &Happened::StartedTooLate)?;
-                    self.store.clear_timer(id, at)?;
+                    let is_settled = self.end_unstarted(id, &Happened::StartedTooLate)?;
+                    is_settled.then(|| self.store.clear_timer(id, at)).transpose()?;
                 }
                 Some((Place::Parked, task)) => {
-                    self.unpark_if_free(&task, now, pass)?;
-                    self.store.clear_timer(id, at)?;
+                    let is_settled = self.unpark_if_free(&task, now, pass)?;
+                    (!is_settled).then(|| self.store.forget_timer(id, at)).transpose()?;
                 }
-                // A timer that the record does not name is of the record to be, which its supervisor is about to park.
-                Some((Place::Running | Place::Waiting, task)) if ![task.due_at, task.start_by].contains(&Some(at)) => {}
-                Some(_) => self.store.clear_timer(id, at)?,
+                Some((_, task)) if task.start_by == Some(at) => self.store.clear_timer(id, at)?,
+                Some(_) => self.store.forget_timer(id, at)?,
                 None if now.ms_since(at) > FORGET_TIMER_MS => self.store.clear_timer(id, at)?,
                 None => {}
             }
         }
         for (dependency, waiting) in self.store.dependencies()? {
             if self.find_or_set_aside(dependency, pass)?.is_none_or(|(place, _)| place == Place::Done) {
-                self.wake_those(&waiting, pass)?;
+                self.wake_those(dependency, &waiting, pass)?;
             }
         }
         Ok(next)
@@ -64,33 +63,26 @@ impl App {
     }
 
     /// Looks again at tasks that waited for another one to be over.
-    pub(super) fn wake_dependents(&self, waiting: &[TaskId]) -> Result<(), AppError> {
-        self.wake_those(waiting, &mut Pass::default())
+    pub(super) fn wake_dependents(&self, over: TaskId, waiting: &[TaskId]) -> Result<(), AppError> {
+        self.wake_those(over, waiting, &mut Pass::default())
     }
 
-    fn wake_those(&self, waiting: &[TaskId], pass: &mut Pass) -> Result<(), AppError> {
+    fn wake_those(&self, over: TaskId, waiting: &[TaskId], pass: &mut Pass) -> Result<(), AppError> {
         let now = self.store.now();
         for id in waiting {
             match self.find_or_set_aside(*id, pass)? {
-                Some((Place::Parked, task)) => self.unpark_if_free(&task, now, pass)?,
-                Some((_, task)) => self.forget_dependencies(&task)?,
+                Some((Place::Parked, task)) => drop(self.unpark_if_free(&task, now, pass)?),
+                Some(_) => self.store.forget_after(*id, over)?,
                 None => {}
             }
         }
         Ok(())
     }
 
-    /// Removes the marks of a task that does not wait any more, once their other side is over.
-    fn forget_dependencies(&self, task: &Task) -> Result<(), AppError> {
-        for dependency in &task.after {
-            self.store.clear_after(task.id, *dependency)?;
-        }
-        Ok(())
-    }
-
-    fn unpark_if_free(&self, task: &Task, now: Timestamp, pass: &mut Pass) -> Result<(), AppError> {
+    /// True when it is not parked any more, and nothing is left that would wake it.
+    fn unpark_if_free(&self, task: &Task, now: Timestamp, pass: &mut Pass) -> Result<bool, AppError> {
         if task.due_at.is_some_and(|at| at > now) {
-            return Ok(());
+            return Ok(false);
         }
         for dependency in &task.after {
             match self.find_or_set_aside(*dependency, pass)? {
@@ -98,23 +90,20 @@ impl App {
                 Some((Place::Done, _)) | None => {
                     return self.end_unstarted(task.id, &Happened::DependencyFailed(dependency.to_string()));
                 }
-                Some(_) => return Ok(()),
+                Some(_) => return Ok(false),
             }
         }
-        if self.store.unpark(task)? {
-            for dependency in &task.after {
-                self.store.clear_after(task.id, *dependency)?;
-            }
-        }
-        Ok(())
+        Ok(self.store.unpark(task.id)?)
     }
 
-    /// Ends a task that has not started. Nothing happens when it is not pending any more.
-    pub(super) fn end_unstarted(&self, id: TaskId, happened: &Happened) -> Result<(), AppError> {
-        if let Removed::Taken(task, lock) = self.store.take_pending(id)? {
-            self.end_taken(&task, lock, happened)?;
+    /// Ends a task that has not started. Nothing happens when it is not pending any more; false when somebody acts for it.
+    pub(super) fn end_unstarted(&self, id: TaskId, happened: &Happened) -> Result<bool, AppError> {
+        match self.store.take_pending(id)? {
+            Removed::Taken(task, lock) => drop(self.end_taken(&task, lock, happened)?),
+            Removed::NotPending => {}
+            Removed::Busy => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 
     pub(super) fn end_taken(
@@ -131,7 +120,7 @@ impl App {
         let finished = finish(&self.store, &ending, lock).map_err(|error| {
             AppError::from(error).hint("it is over all the same: the next pass brings it to its place")
         })?;
-        self.wake_dependents(&finished.dependents)?;
+        self.wake_dependents(task.id, &finished.dependents)?;
         Ok(ending.task)
     }
 }

@@ -6,6 +6,7 @@ use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::lifecycle::{self, Trigger};
 use crate::store::{Ending, Event, Place};
+use std::collections::BTreeSet;
 
 /// What a task that is retried does about the tasks it comes after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,16 +72,37 @@ impl App {
             match self.find(*before)? {
                 Some((_, other)) if other.status == Status::Completed => {}
                 Some((_, other)) if other.status.is_final() => {
-                    return Err(out_of_order(task.id, *before, other.status.word())
-                        .next(format!("luzia retry {before} {}", task.id)));
+                    let how = format!("is {}", other.status);
+                    return Err(out_of_order(task.id, *before, &how)
+                        .hint(format!("retry the chain, or --no-after: {} then waits for no other task", task.id))
+                        .next(format!("luzia retry {}", self.chain_to(task)?)));
                 }
                 Some(_) => open.push(*before),
                 // Pruned since, and it had completed if this one ever started.
                 None if task.starts > 0 => {}
-                None => return Err(out_of_order(task.id, *before, "gone")),
+                None => {
+                    return Err(out_of_order(task.id, *before, "is gone")
+                        .hint("nobody knows any more how that ended; --no-after does without it")
+                        .next(format!("luzia retry --no-after {}", task.id)));
+                }
             }
         }
         Ok(open)
+    }
+
+    /// The task and all that it comes after that are over and did not complete, as arguments.
+    fn chain_to(&self, task: &Task) -> Result<String, AppError> {
+        let (mut chain, mut open) = (BTreeSet::from([task.id]), task.comes_after.clone());
+        while let Some(id) = open.pop() {
+            let failed = self
+                .find(id)?
+                .map(|(_, other)| other)
+                .filter(|other| other.status.is_final() && other.status != Status::Completed);
+            if let Some(other) = failed.filter(|other| chain.insert(other.id)) {
+                open.extend(other.comes_after);
+            }
+        }
+        Ok(chain.iter().map(TaskId::to_string).collect::<Vec<_>>().join(" "))
     }
 
     /// Its directory waits where those of other attempts to come do. What is wrong there never holds a task up.
@@ -93,6 +115,5 @@ impl App {
 }
 
 fn out_of_order(id: TaskId, before: TaskId, how: &str) -> AppError {
-    AppError::new(Kind::No, "DEPENDENCY_FAILED", format!("{id} comes after {before}, which is {how}"))
-        .hint(format!("retry both, or --no-after: {id} then waits for no other task"))
+    AppError::new(Kind::No, "DEPENDENCY_FAILED", format!("{id} comes after {before}, which {how}"))
 }

@@ -68,19 +68,10 @@ impl App {
         let mut looked_ms = self.store.boot_ms();
         loop {
             let wish = audience.wish();
-            if wish != wished {
-                match self.carry_out(id, wish) {
-                    Ok(()) => wished = wish,
-                    // A full disk, perhaps: it is tried again until somebody has enough of that.
-                    Err(error) if matches!(error.0.kind, Kind::Io | Kind::CannotCreate) => {
-                        let error = goes_on(id, error);
-                        if wish == Wish::Kill {
-                            return Err(error);
-                        }
-                        audience.failed(&error);
-                    }
-                    Err(error) => return Err(error),
-                }
+            // What was asked for while an attempt came to its end is asked for again before the next one.
+            let is_new = wish != wished || wish != Wish::GoOn && self.existing(id)?.status == Status::Pending;
+            if is_new && self.carry_out_or_tell(id, wish, audience)? {
+                wished = wish;
             }
             let mut task = self.existing(id)?;
             if wish == Wish::Leave {
@@ -111,7 +102,7 @@ impl App {
             }
             let may_print = (!group_output || task.status.is_final()) && wished != Wish::Unread;
             // What never started has no logs, and perhaps no directory for them.
-            if may_print && task.status != Status::Pending && task.last_start.is_some() {
+            if may_print && task.last_start.is_some() {
                 // A command may write faster than it can be passed on: what its user wants does not wait for that.
                 let mut sink = |stream, bytes: &[u8]| {
                     audience.output(stream, bytes);
@@ -122,22 +113,39 @@ impl App {
             if task.status.is_final() {
                 return Ok(task);
             }
-            let pause = if task.status == Status::Pending { self.config().poll_interval_ms } else { 20 };
+            let is_patient = task.status == Status::Pending && audience.wish() == wished;
+            let pause = if is_patient { self.config().poll_interval_ms } else { 20 };
             let pause = Duration::from_millis(pause.clamp(1, 1000));
             changes.wait(pause);
         }
     }
 
-    fn carry_out(&self, id: TaskId, wish: Wish) -> Result<(), AppError> {
+    /// False when it is to be tried again: on a full disk, perhaps, until somebody has enough of that.
+    fn carry_out_or_tell(&self, id: TaskId, wish: Wish, audience: &mut dyn Audience) -> Result<bool, AppError> {
+        match self.carry_out(id, wish) {
+            Err(error) if matches!(error.0.kind, Kind::Io | Kind::CannotCreate) => {
+                let error = goes_on(id, error);
+                if wish == Wish::Kill {
+                    return Err(error);
+                }
+                audience.failed(&error);
+                Ok(false)
+            }
+            other => other,
+        }
+    }
+
+    /// False when it is to be tried again.
+    fn carry_out(&self, id: TaskId, wish: Wish) -> Result<bool, AppError> {
         let (reason, grace_ms) = match wish {
-            Wish::GoOn | Wish::Leave => return Ok(()),
+            Wish::GoOn | Wish::Leave => return Ok(true),
             Wish::Unread => ("nobody reads its output any more", None),
             Wish::Cancel => ("interrupted by its user", None),
             Wish::Kill => ("interrupted by its user", Some(0)),
         };
         // The end itself is seen by the loop of the caller; here the request is only made.
         match self.request_end(id, "run", Some(reason), grace_ms) {
-            Err(error) if error.0.code == "TASK_OVER" => Ok(()),
+            Err(error) if error.0.code == "TASK_OVER" => Ok(true),
             other => other,
         }
     }

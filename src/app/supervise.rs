@@ -88,8 +88,8 @@ impl App {
             Work::Recover(id, lock) => recover(&self.store, id, self.store.look_abandoned(id, lock)?, &[])?,
         };
         let is_told_to_end = around.is_told_to_end;
-        let Some(Finished { user, dependents, .. }) = ended else { return Ok(false) };
-        self.wake_dependents(&dependents)?;
+        let Some(Finished { id, user, dependents, .. }) = ended else { return Ok(false) };
+        self.wake_dependents(id, &dependents)?;
         self.charge_end(&user, self.store.boot_ms().saturating_sub(begin))?;
         Ok(!is_told_to_end)
     }

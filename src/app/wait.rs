@@ -61,8 +61,8 @@ impl App {
                 .next(format!("luzia explain {}", open.first().map_or("", String::as_str))));
             }
             // Who runs this task ends after us, and nobody else may be there to start what we wait for.
-            if self.inside.is_some() && last.contains(&Some(Status::Pending)) {
-                self.pass()?;
+            if let Some(inside) = self.inside.as_ref().filter(|_| last.contains(&Some(Status::Pending))) {
+                self.wake_supervisor(inside.task)?;
             }
             changes.wait(LONGEST_PAUSE.min(Duration::from_millis(left)));
         }

@@ -33,6 +33,7 @@ pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
         prompt: options.prompt.clone(),
         shell: options.shell.clone(),
         command: command.to_vec(),
+        is_grouped: false,
     }
 }
 

@@ -276,7 +276,7 @@ fn app_of(globals: &Globals, settings: Settings, found: &Found, verb: &Verb) -> 
         app.config_path = Some(path);
     }
     app.inside = inside(app.store_path())?;
-    app.under = variable("LUZIA_LOCK_ID")?;
+    app.has_holder = app.inside.is_some() || variable("LUZIA_LOCK_ID")?.is_some();
     Ok(app)
 }
 

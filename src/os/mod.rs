@@ -359,6 +359,10 @@ pub trait Processes: Send + Sync {
     /// The living processes of a task's tree: children that a subreaper inherited, and those found by their environment
     /// or an open `tree.lock`; without `spared` and this process itself.
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>;
+    /// Whether a process is an ancestor of this one.
+    fn descends_from(&self, who: &Identity) -> bool;
+    /// Whether this process has a file (device and inode) open, as one that was inherited.
+    fn has_open(&self, file: (u64, u64)) -> bool;
     /// Whether another process of this program would run the very file that this one runs.
     fn is_program_current(&self) -> bool;
     /// The memory of this process that it shares with no other, in bytes; `None` where that cannot be told.

@@ -167,7 +167,7 @@ impl Store {
     }
 
     /// Lets go of a task that was not taken after all.
-    fn let_go(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
+    pub(crate) fn let_go(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
         if let Some(lock) = self.if_unused(id, lock)? {
             self.remove_run_dir(id)?;
             drop(lock);

@@ -17,6 +17,7 @@ mod look;
 mod object;
 mod order;
 mod outside;
+mod parked;
 mod pending;
 mod prune;
 mod publish;

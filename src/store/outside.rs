@@ -77,6 +77,22 @@ impl Store {
         self.procs.tree(mark, spared).map_err(StoreError::io("look for the processes of", &mark.task_id))
     }
 
+    /// Whether this process belongs to the tree of a task that runs: below its supervisor, or with its `tree.lock` open. Its
+    /// environment alone may have gone to a process that the end of the task does not wait for.
+    pub fn is_in_tree(&self, task: TaskId) -> Result<bool> {
+        let supervisor = self.started(task)?.flatten().map(|started| started.supervisor);
+        if supervisor.is_some_and(|process| self.procs.descends_from(&process)) {
+            return Ok(true);
+        }
+        Ok(self.tree_ident(task)?.is_some_and(|file| self.procs.has_open(file)))
+    }
+
+    /// Whether this process has inherited a lock file, whose kernel lock then lasts as long as itself.
+    pub fn has_inherited_lock(&self, slot_stem: &str) -> Result<bool> {
+        let meta = self.meta(&format!("{}/{slot_stem}.lock", layout::LOCKS))?;
+        Ok(meta.is_some_and(|meta| self.procs.has_open(meta.ident)))
+    }
+
     /// The living processes that have a lock file open: the command of `luzia lock` and what it left behind.
     pub fn lock_file_users(&self, slot_stem: &str) -> Result<Vec<Identity>> {
         let path = format!("{}/{slot_stem}.lock", layout::LOCKS);

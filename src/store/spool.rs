@@ -4,7 +4,6 @@
 use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
 use super::pending::Spot;
-use super::publish::Publication;
 use super::{Event, Started, Store, decode_task, encode_task, layout};
 use crate::model::task::Start;
 use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
@@ -116,7 +115,7 @@ impl Store {
     /// being that of the first. (A folder that another process made is as durable as what is synced in it: its own name
     /// was journalled before.) Its folder may be gone already when a dispatcher was quick; then the record stands
     /// elsewhere, and everything is synced.
-    fn sync_published(&self, spot: &Spot, root: &str, first_made: Option<usize>) -> Result<()> {
+    pub(crate) fn sync_published(&self, spot: &Spot, root: &str, first_made: Option<usize>) -> Result<()> {
         if mutant!("mutant-no-dir-sync") {
             return Ok(());
         }
@@ -295,30 +294,6 @@ impl Store {
             }
         }
         Ok(())
-    }
-
-    /// Moves a parked task to its lane durably, now that nothing keeps it. False when it is not parked any more.
-    pub fn unpark(&self, task: &Task) -> Result<bool> {
-        self.mark_order(task)?;
-        let moved = match self.publish_pending(&layout::parked(task.id), task) {
-            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => None,
-            other => Some(other?),
-        };
-        let is_parked = match moved {
-            Some((spot, Publication::Placed { first_made })) => {
-                // The caller forgets why it was parked, and only that would find it again in its old place.
-                self.sync_published(&spot, layout::PENDING, first_made)?;
-                self.sync_parked(task.id)?;
-                true
-            }
-            Some((_, Publication::Taken)) | None => {
-                self.unmark_order(task)?;
-                false
-            }
-        };
-        self.sweep_parked(task.id)?;
-        self.ring();
-        Ok(is_parked)
     }
 
     /// The moment a timestamped record of this store would carry now.

@@ -10,6 +10,8 @@ use serde_json::json;
 /// What a finished end leaves to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finished {
+    /// The task.
+    pub id: TaskId,
     /// Whose task it was.
     pub user: Name,
     /// Tasks that waited for this one to be over.
@@ -68,5 +70,5 @@ pub fn give_back(
     };
     let status = task.status.word();
     store.note(&Event::of(name, task).in_lane(&LaneName::user(&task.user)).with(json!({ "status": status })));
-    Ok(Finished { user: task.user.clone(), dependents, next: ending.next() })
+    Ok(Finished { id: task.id, user: task.user.clone(), dependents, next: ending.next() })
 }

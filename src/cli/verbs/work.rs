@@ -40,6 +40,7 @@ pub fn enqueue(
     if !args.wait {
         return Ok(Exit::Done.code());
     }
+    app.refuse_waiting_for(&[accepted.task.id], false)?;
     if app.inside.is_none() && !app.has_dispatcher()? {
         console.hint("nothing runs that would start it; luzia dispatch --drain does");
     }
@@ -122,8 +123,8 @@ pub fn run(
     interrupts: &mut dyn FnMut() -> u32,
     console: &mut Console,
 ) -> Answer {
-    let new = door::new_task(&args.task, &args.command);
-    if let Some(within) = if args.group_output { None } else { app.run_within(&new, caller)? } {
+    let new = NewTask { is_grouped: args.group_output, ..door::new_task(&args.task, &args.command) };
+    if let Some(within) = app.run_within(&new, caller)? {
         return Ok(told_within(&within, console));
     }
     app.refuse_waiting_inside(&new, caller)?;
@@ -146,6 +147,7 @@ pub fn run(
         console.log(&format!("{} is queued for user \"{}\"", accepted.task.id, accepted.task.user));
     } else {
         console.say(&has_key(&accepted.task));
+        app.refuse_waiting_for(&[accepted.task.id], false)?;
     }
     let unread = if accepted.created { Wish::Unread } else { Wish::Leave };
     let mut room = Room { console, interrupts, unread, closed: None };
@@ -258,7 +260,10 @@ fn ids(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
 pub fn wait(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     let ids = ids(app, &args.tasks)?;
     let timeout_ms = door::duration("timeout", args.timeout.as_deref())?;
-    app.refuse_waiting_for(&ids, args.any)?;
+    // Who waits for a time only does not wait for ever.
+    if timeout_ms.is_none() {
+        app.refuse_waiting_for(&ids, args.any)?;
+    }
     for id in &ids {
         let task = app.existing(*id)?;
         let waits = task.status == Status::Pending && app.inside.is_none();

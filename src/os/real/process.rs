@@ -98,6 +98,14 @@ impl Processes for RealProcesses {
         tree::tree(mark, spared)
     }
 
+    fn descends_from(&self, who: &Identity) -> bool {
+        tree::descends_from(who)
+    }
+
+    fn has_open(&self, file: (u64, u64)) -> bool {
+        tree::has_open(std::process::id(), file)
+    }
+
     fn is_program_current(&self) -> bool {
         upgrade::replacement().is_none()
     }

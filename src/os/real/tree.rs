@@ -126,7 +126,21 @@ fn may_look_into(pid: u32) -> bool {
     uid.is_root() || rustix::fs::stat(format!("/proc/{pid}")).is_ok_and(|stat| stat.st_uid == uid.as_raw())
 }
 
-fn has_open(pid: u32, file: (u64, u64)) -> bool {
+/// Whether a process is above this one. What became an orphan stands below the subreaper.
+pub(super) fn descends_from(who: &Identity) -> bool {
+    const MOST: usize = 4096;
+    let mut pid = std::process::id();
+    for _ in 0..MOST {
+        let Some(parent) = procfs::stat(pid).map(|stat| stat.parent).filter(|parent| *parent > 1) else { break };
+        if parent == who.pid {
+            return procfs::stat(parent).is_some_and(|stat| stat.start == who.start);
+        }
+        pid = parent;
+    }
+    false
+}
+
+pub(super) fn has_open(pid: u32, file: (u64, u64)) -> bool {
     let Some(dir) = open_dir(&format!("/proc/{pid}/fd")) else {
         return false;
     };

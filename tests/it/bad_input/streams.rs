@@ -68,6 +68,11 @@ fn a_run_ends_with_the_reader_of_its_output() {
         assert_eq!((&task["status"], &task["cancelledBy"]), (&json!("cancelled"), &json!("run")));
         assert!(task["cancelReason"].as_str().unwrap().contains("reads"), "{task}");
     }
+    // Also between two attempts, when what the last one wrote comes out.
+    let script = "echo $LUZIA_ATTEMPT >> $PLACE/attempts; sleep 0.1; echo y; exit 1";
+    let mut again = place.command(&["run", "-u", "a", "--retries", "3", "--shell", script]);
+    place.spawn_into(&mut again, Some(unread())).end().coded(0);
+    assert_eq!((place.status("3"), crate::support::lines(&place.path("attempts")).len()), ("cancelled".into(), 1));
     // A task that has come to its own end by then answers for itself.
     let mut late = place.command(&["run", "-u", "a", "--group-output", "--shell", "echo x; exit 3"]);
     place.spawn_into(&mut late, Some(unread())).end().coded(3);

@@ -26,6 +26,11 @@ fn only_the_task_itself_may_take_again_what_it_holds() {
     let mut liar = place.command(&["lock", "-u", "alice", "-n", "--", "true"]);
     place.spawn(liar.env("LUZIA_TASK_ID", "task_99")).end().coded(75);
     place.luzia(&["lock", "-u", "alice", "-n", "--", "true"]).coded(75);
+    // Its environment may go to a process for which nobody waits when it ends, as by at(1).
+    for verb in [&["lock", "-u", "alice", "-n"][..], &["run", "-u", "alice", "--no-wait"]] {
+        let mut heir = place.command(&[verb, &["--", "true"]].concat());
+        place.spawn(heir.env("LUZIA_TASK_ID", "task_1").env("LUZIA_LOCK_ID", "task_1_1")).end().coded(75);
+    }
     assert!(!run.is_over());
     place.open_gate("gate");
     run.end().coded(0);
@@ -44,9 +49,12 @@ fn a_task_never_waits_for_itself() {
         "wait $($LUZIA enqueue -- true)",
         "wait $($LUZIA enqueue -u bob --after self -- true)",
         "wait --any $($LUZIA enqueue -- true) self",
+        "wait $($LUZIA enqueue -u bob --after $($LUZIA enqueue -u carol --after self -- true) -- true)",
+        "run -u bob --key k -- true",
+        "enqueue --wait -u bob --key k -- true",
     ] {
         let script = format!("$LUZIA {nested} > /dev/null; echo $?");
-        let ran = place.ok(&["run", "-u", "alice", "--timeout", "20s", "--", "sh", "-c", &script]);
+        let ran = place.ok(&["run", "-u", "alice", "--key", "k", "--timeout", "20s", "--", "sh", "-c", &script]);
         assert_eq!(ran.line(), "1", "{nested}: {}", ran.err);
         assert!(ran.err.contains("would wait for"), "{nested}: {}", ran.err);
     }
@@ -54,6 +62,9 @@ fn a_task_never_waits_for_itself() {
     // What can start it waits for, and nobody else is there to start it.
     let script = "$LUZIA wait $($LUZIA enqueue -u bob -- true) && $LUZIA enqueue --wait -u bob -- true";
     place.ok(&["run", "-u", "alice", "--timeout", "20s", "--shell", script]);
+    // Who waits for a time only does not wait for ever.
+    let script = "$LUZIA wait --timeout 0 $($LUZIA enqueue -- true) || echo $?";
+    assert_eq!(place.ok(&["run", "-u", "alice", "--shell", script]).out, "124\n");
     // One of several is enough.
     let script = "$LUZIA wait --any $($LUZIA enqueue -- true) $($LUZIA enqueue -u bob -- true)";
     place.ok(&["run", "-u", "alice", "--timeout", "20s", "--shell", script]);
@@ -80,9 +91,15 @@ fn a_run_in_the_lanes_of_its_task_is_a_part_of_it() {
     let told: serde_json::Value = serde_json::from_str(lines[4]).unwrap();
     assert_eq!((&told["id"], &told["within"], &told["exit_code"]), (&"task_1".into(), &true.into(), &0.into()));
     assert_eq!(place.json(&["list", "-a"])["items"].as_array().unwrap().len(), 1, "it made no tasks");
+    // Of another project it might have another account, and another user's environment.
+    place.configure(&serde_json::json!({ "projects": { "p": { "user": "alice" }, "q": { "user": "alice" } } }));
+    let script = "$LUZIA run -p q -- true; $LUZIA run -p p --shell 'exit 7'; echo $?; $LUZIA run -p q -- true";
+    let ran = place.luzia(&["run", "-p", "p", "--shell", script]).coded(1);
+    assert!(ran.out == "7\n" && ran.err.contains("would wait for"), "{ran:#?}");
+    place.configure(&serde_json::json!({}));
     // Only where the task holds every lane of it; and not by the word of somebody whose task is over.
-    place.ok(&["run", "-u", "alice", "--shell", "$LUZIA run -u bob --shell 'test $LUZIA_TASK_ID = task_3'"]);
-    let mut late = place.command(&["run", "-u", "alice", "--shell", "test $LUZIA_TASK_ID = task_4"]);
+    place.ok(&["run", "-u", "alice", "--shell", "$LUZIA run -u bob --shell 'test $LUZIA_TASK_ID = task_4'"]);
+    let mut late = place.command(&["run", "-u", "alice", "--shell", "test $LUZIA_TASK_ID = task_5"]);
     place.spawn(late.env("LUZIA_TASK_ID", "task_1")).end().coded(0);
 }
 
@@ -106,6 +123,21 @@ fn a_lease_on_the_lane_of_ones_own_task_is_given_back_without_a_word_of_force() 
     // The rules inside a task are those outside of it: `gpu` is a lane by configuration.
     place.ok(&["run", "-l", "gpu", "--shell", "$LUZIA release gpu other"]);
     assert_eq!(place.events_named("lock_released").len(), 1);
+    // Without a name, what is one's own is meant, whatever stands before or after it.
+    for before in [true, false] {
+        let other = || place.ok(&["acquire", "gpu", "--task", "other"]);
+        place.gate("gate");
+        before.then(other);
+        let script = "echo up > $PLACE/up; read _ < $PLACE/gate; $LUZIA release gpu; $LUZIA release gpu other";
+        let run = place.start(&["run", "-l", "gpu", "--shell", script]);
+        place.until_file("up");
+        (!before).then(other);
+        place.open_gate("gate");
+        let ran = run.end().coded(0);
+        assert!(ran.err.contains("stays with task_") && ran.err.contains("held by other"), "{ran:#?}");
+        std::fs::remove_file(place.path("up")).unwrap();
+        std::fs::remove_file(place.path("gate")).unwrap();
+    }
 }
 
 #[test]
@@ -134,10 +166,15 @@ fn a_lock_in_a_lock_of_the_same_lane_is_one() {
     let lines: Vec<&str> = ran.out.lines().collect();
     assert_eq!((lines[0], &lines[1..]), ("nested", &["0", "bob", "1"][..]), "{ran:#?}");
     assert!(ran.err.contains("would wait for"), "{}", ran.err);
-    // The word of a lock that is over, or of another lane, is worth nothing.
-    let (held, id) = (place.ok(&["acquire", "carol", "--task", "t"]).line(), "pid-1_1");
-    for id in [held.as_str(), id] {
-        let mut liar = place.command(&["lock", "-u", "carol", "-n", "--", "true"]);
-        place.spawn(liar.env("LUZIA_LOCK_ID", id)).end().coded(75);
-    }
+    // Through another lane, too.
+    let nested = ["lock", "-l", "cron", "-n", "--", "echo", "deep"];
+    let script = format!("$LUZIA lock -l db -- $LUZIA {}", nested.join(" "));
+    assert_eq!(place.ok(&["lock", "-l", "cron", "--", "sh", "-c", &script]).out, "deep\n");
+    // Whoever has not inherited the lock may outlive it; a name in the environment keeps nobody out.
+    let close = "for fd in /proc/$$/fd/*; do fd=${fd##*/}; test $fd -le 2 || eval \"exec $fd>&-\"; done";
+    let script = format!("{close}; $LUZIA lock -u alice -n -- true; echo $?");
+    assert_eq!(place.ok(&["lock", "-u", "alice", "--", "bash", "-c", &script]).out, "75\n");
+    place.ok(&["acquire", "carol", "--task", "t"]);
+    let mut liar = place.command(&["lock", "-u", "carol", "-n", "--", "true"]);
+    place.spawn(liar.env("LUZIA_LOCK_ID", "pid-1_1")).end().coded(75);
 }

@@ -71,6 +71,8 @@ fn a_chain_that_is_retried_runs_in_its_order_again() {
     let before = place.snapshot();
     let refused = place.luzia(&["--json", "retry", &second]).coded(1).err;
     assert!(refused.contains("DEPENDENCY_FAILED") && refused.contains("luzia retry task_1 task_2"), "{refused}");
+    let refused = place.luzia(&["retry", &third]).coded(1).err;
+    assert!(refused.contains("luzia retry task_1 task_2 task_3"), "{refused}");
     place.assert_unchanged(&before, "a refused retry");
     std::fs::write(place.path("good"), "").unwrap();
     // Also the one that completed meanwhile runs again, and those after it wait for it.

@@ -188,6 +188,14 @@ impl Processes for Host {
         self.ctx.op(what, &[], |world, slot| Ok(children::tree(world, slot, mark, spared)))
     }
 
+    fn descends_from(&self, _: &Identity) -> bool {
+        false
+    }
+
+    fn has_open(&self, _: (u64, u64)) -> bool {
+        false
+    }
+
     fn is_program_current(&self) -> bool {
         true
     }

@@ -15,6 +15,8 @@ use std::time::Duration;
 enum Deed {
     /// Works for a while.
     Work,
+    /// Ends at once.
+    Quick,
     /// Ends with 1.
     Fail,
     /// Ignores SIGTERM for half a minute.
@@ -106,6 +108,7 @@ fn supervisor(env: &Env, slots: u32) {
 fn command(env: &Env) {
     env.step("work");
     match env.args[0].as_str() {
+        "Quick" => {}
         "Fail" => env.exit_with(1),
         "Stay" => {
             env.ignore_term();
@@ -337,6 +340,48 @@ fn a_task_whose_record_stands_at_both_its_places_is_started_once() {
         let all = all.expect_clean();
         assert!(all.is_complete, "{all:?}");
     }
+}
+
+/// Whoever retries a task puts it aside again, while the end of the one before it looks for those that wait for it.
+fn retried_meanwhile(sim: &mut Sim) {
+    let quick = Wish { deed: Deed::Quick, ..PLAIN };
+    let (first, second) = (task_of(&quick, 1), task_of(&Wish { user: USERS[1], is_after: true, ..quick }, 2));
+    let book = Shared::default();
+    for task in [&first, &second] {
+        know(&book).asked.insert(task.id.0, task.clone());
+        know(&book).accepted.insert(task.id.0);
+    }
+    know(&book).retried.insert(2, 1);
+    let cast = Cast { wishes: Vec::new(), slots: 2, dispatchers: 1, cancels: Vec::new(), ..few(Deed::Work) };
+    scenario(sim, &cast, &book);
+    sim.spawn("retry", move |env| drop(app(&env, 2).retry(TaskId(2), Order::Kept)));
+    for folder in ["pending/5", "pending/5/user_alice", "done/2026-01-09"] {
+        sim.dir(&format!("/s/spool/{folder}"));
+    }
+    let record = |task: &Task| luzia::store::encode_task(task).expect("a record");
+    sim.file("/s/spool/pending/5/user_alice/1.json", &record(&first));
+    sim.file("/s/spool/done/2026-01-09/2.json", &record(&completed(second)));
+}
+
+#[test]
+fn a_task_that_is_retried_while_the_one_before_it_ends_comes_to_its_turn() {
+    explore(1_500, |sim| {
+        sim.limits(Limits::bounded(1, 0));
+        retried_meanwhile(sim);
+    })
+    .expect_clean();
+    for limits in [Limits { kills: 1, ..Limits::default() }, Limits { kills: 1, cuts: 1, ..Limits::default() }] {
+        seeds(0..150, |sim| {
+            sim.limits(limits.clone());
+            retried_meanwhile(sim);
+        })
+        .expect_clean();
+    }
+}
+
+fn completed(task: Task) -> Task {
+    let at = luzia::model::Timestamp(1_767_960_000_000);
+    luzia::policy::ending::conclude(&task, &luzia::policy::ending::Happened::Exited(0), at, Some(1))
 }
 
 /// Where nobody dies and nothing fails, one pass is enough: whatever becomes free is taken by the pass of whoever freed it.

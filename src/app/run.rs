@@ -24,8 +24,9 @@ pub enum Wish {
 
 /// How `run` talks to its user.
 pub trait Audience {
-    /// Output of the command.
-    fn output(&mut self, stream: Stream, bytes: &[u8]);
+    /// Output of the command. False when not all of it could be passed on yet; the rest is kept for the
+    /// next call.
+    fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool;
     /// The task changed its state, or waits for another reason than before.
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>);
     /// Something failed that is tried again.
@@ -101,16 +102,16 @@ impl App {
                 audience.progress(&task, obstacle.as_ref());
             }
             let may_print = (!group_output || task.status.is_final()) && wished != Wish::Unread;
+            let mut is_told = true;
             // What never started has no logs, and perhaps no directory for them.
             if may_print && task.last_start.is_some() {
                 // A command may write faster than it can be passed on: what its user wants does not wait for that.
                 let mut sink = |stream, bytes: &[u8]| {
-                    audience.output(stream, bytes);
-                    task.status.is_final() || audience.wish() == wished
+                    audience.output(stream, bytes) && (task.status.is_final() || audience.wish() == wished)
                 };
-                self.copy_logs(&task, &mut tails, None, &mut sink)?;
+                is_told = sink(Stream::Out, b"") && self.copy_logs(&task, &mut tails, None, &mut sink)?;
             }
-            if task.status.is_final() {
+            if task.status.is_final() && (is_told || wished == Wish::Kill) {
                 return Ok(task);
             }
             let is_patient = task.status == Status::Pending && audience.wish() == wished;

@@ -17,6 +17,7 @@ mod verbs;
 mod words;
 
 use crate::app::enqueue::Caller;
+use crate::app::logs::Stream;
 use crate::app::whose::Accounts;
 use crate::app::{App, AppError, Inside, Kind, Settings};
 use crate::model::{Config, TaskId};
@@ -33,6 +34,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 use style::{ColorHints, Style};
+use verbs::work::Terminal;
 
 /// The largest file of task lines read, in bytes.
 const MAX_INPUT_BYTES: u64 = 256 * 1024 * 1024;
@@ -175,7 +177,15 @@ fn needs_rules(verb: &Verb) -> bool {
 fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> Answer {
     match verb {
         Verb::Enqueue(args) => verbs::work::enqueue(args, app, &caller(), &read_input, console),
-        Verb::Run(args) => verbs::work::run(args, app, &caller(), &mut interrupts(&STOPS), console),
+        Verb::Run(args) => {
+            let has_room = |stream, time| match stream {
+                Stream::Out => term::has_room(term::Stream::Out, time),
+                Stream::Err => term::has_room(term::Stream::Err, time),
+            };
+            let interrupts = &mut interrupts(&STOPS);
+            let mut terminal = Terminal { interrupts, has_room: &has_room, piece: term::PIECE };
+            verbs::work::run(args, app, &caller(), &mut terminal, console)
+        }
         Verb::Wait(args) => verbs::work::wait(args, app, console),
         Verb::Cancel(args) => verbs::work::cancel(args, app, account, console),
         Verb::Retry(args) => verbs::work::retry(args, app, console),

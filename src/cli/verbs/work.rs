@@ -14,6 +14,7 @@ use crate::cli::exit::Exit;
 use crate::cli::{door, json, words};
 use crate::model::{Status, Task, TaskId};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// `luzia enqueue`.
 pub fn enqueue(
@@ -116,13 +117,7 @@ fn print_batch(app: &App, accepted: &[Accepted], console: &mut Console) -> Resul
 }
 
 /// `luzia run`.
-pub fn run(
-    args: &RunArgs,
-    app: &App,
-    caller: &Caller,
-    interrupts: &mut dyn FnMut() -> u32,
-    console: &mut Console,
-) -> Answer {
+pub fn run(args: &RunArgs, app: &App, caller: &Caller, terminal: &mut Terminal, console: &mut Console) -> Answer {
     let new = NewTask { is_grouped: args.group_output, ..door::new_task(&args.task, &args.command) };
     if let Some(within) = app.run_within(&new, caller)? {
         return Ok(told_within(&within, console));
@@ -150,7 +145,7 @@ pub fn run(
         app.refuse_waiting_for(&[accepted.task.id], false)?;
     }
     let unread = if accepted.created { Wish::Unread } else { Wish::Leave };
-    let mut room = Room { console, interrupts, unread, closed: None };
+    let mut room = Room { console, terminal, unread, closed: None, rest: Vec::new() };
     let task = app.see_through(accepted.task.id, args.group_output, &mut room)?;
     match room.closed {
         // Its own end, where it came to one, is the better answer.
@@ -184,26 +179,63 @@ fn told_within(within: &RanWithin, console: &mut Console) -> u8 {
     code
 }
 
+/// What `run` asks of its terminal.
+pub struct Terminal<'a> {
+    /// How often its user has interrupted it.
+    pub interrupts: &'a mut dyn FnMut() -> u32,
+    /// Waits for so long, or for ever, until a stream takes a piece; false when the time is over or its user interrupts.
+    pub has_room: &'a dyn Fn(Stream, Option<Duration>) -> bool,
+    /// How many bytes a piece has.
+    pub piece: usize,
+}
+
 /// The terminal as the audience of a run.
-struct Room<'a, 'b> {
+struct Room<'a, 'b, 'c> {
     console: &'a mut Console<'b>,
-    interrupts: &'a mut dyn FnMut() -> u32,
+    terminal: &'a mut Terminal<'c>,
     /// What is to be done when the reader of the output has gone.
     unread: Wish,
     closed: Option<Stop>,
+    /// What the reader has not taken yet.
+    rest: Vec<(Stream, Vec<u8>)>,
 }
 
-impl Audience for Room<'_, '_> {
-    fn output(&mut self, stream: Stream, bytes: &[u8]) {
-        if self.closed.is_some() {
-            return;
+impl Room<'_, '_, '_> {
+    /// How much of it was passed on before its user interrupted.
+    fn pass_on(&mut self, stream: Stream, bytes: &[u8]) -> usize {
+        // Whoever has interrupted twice does not wait for a reader that has paused.
+        let patience = ((self.terminal.interrupts)() > 1).then_some(Duration::ZERO);
+        let mut done = 0;
+        for piece in bytes.chunks(self.terminal.piece) {
+            if self.closed.is_none() {
+                if !(self.terminal.has_room)(stream, patience) {
+                    break;
+                }
+                // Where it cannot be written the task goes on: its log has all of it.
+                let passed = match stream {
+                    Stream::Out => self.console.out_bytes(piece),
+                    Stream::Err => self.console.pass_err_on(piece),
+                };
+                self.closed = passed.err();
+            }
+            done += piece.len();
         }
-        // Where it cannot be written the task goes on: its log has all of it.
-        let passed = match stream {
-            Stream::Out => self.console.out_bytes(bytes),
-            Stream::Err => self.console.pass_err_on(bytes),
-        };
-        self.closed = passed.err();
+        done
+    }
+}
+
+impl Audience for Room<'_, '_, '_> {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool {
+        self.rest.push((stream, bytes.to_vec()));
+        while let Some((stream, mut bytes)) = (!self.rest.is_empty()).then(|| self.rest.remove(0)) {
+            let done = self.pass_on(stream, &bytes);
+            if done < bytes.len() {
+                bytes.drain(..done);
+                self.rest.insert(0, (stream, bytes));
+                return false;
+            }
+        }
+        true
     }
 
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>) {
@@ -215,7 +247,7 @@ impl Audience for Room<'_, '_> {
     }
 
     fn wish(&mut self) -> Wish {
-        match (self.interrupts)() {
+        match (self.terminal.interrupts)() {
             0 if matches!(self.closed, Some(Stop::Closed)) => self.unread,
             0 => Wish::GoOn,
             1 => Wish::Cancel,

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStringExt;
+use std::time::Duration;
 
 /// One of the two streams that are written to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +44,22 @@ pub fn can_ask() -> bool {
 pub fn width(stream: Stream) -> Option<u16> {
     let size = tcgetwinsize(descriptor(stream)).ok()?;
     Some(size.ws_col).filter(|columns| *columns > 0)
+}
+
+/// How much a pipe takes without a wait once [`has_room`] says so (PIPE_BUF, pipe(7)).
+pub const PIECE: usize = 4096;
+
+/// Waits until a stream takes bytes, or its reader has gone; false when a caught signal came before that, or the time is
+/// over (`None`: never).
+pub fn has_room(stream: Stream, time: Option<Duration>) -> bool {
+    let fd = descriptor(stream);
+    let mut fds = vec![PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
+    fds.extend(super::signals::wakeups().map(|signals| PollFd::new(signals, PollFlags::IN)));
+    match super::waiting::poll_until(&mut fds, time.and_then(super::waiting::deadline)) {
+        Ok(_) => !fds[0].revents().is_empty(),
+        // The write itself tells.
+        Err(_) => true,
+    }
 }
 
 /// Writes all bytes, unbuffered. Unlike `println!` it never panics.

@@ -2,6 +2,7 @@
 
 use super::{check_quick, lived_in};
 use crate::support::Place;
+use rustix::process::Signal;
 use serde_json::json;
 use std::fs::File;
 use std::process::Stdio;
@@ -86,6 +87,32 @@ fn a_run_ends_with_the_reader_of_its_output() {
     assert_eq!(place.status(&id), "running");
     place.open_gate("gate");
     place.ok(&["wait", &id]);
+}
+
+#[test]
+fn a_run_whose_reader_has_paused_is_interrupted_all_the_same() {
+    // contract, section 4: the first Ctrl-C cancels, the second kills; a pager reads only what it shows
+    let place = Place::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let script = "seq 1 100000; echo up > $PLACE/up; exec sleep 1000";
+    let mut command = place.command(&["run", "-u", "a", "--shell", script]);
+    let run = place.spawn_into(&mut command, Some(writer.into()));
+    place.until_file("up");
+    run.signal(Signal::TERM);
+    place.until_status("1", "cancelled");
+    // What was written before is still there for its reader, unless somebody has enough of that.
+    run.signal(Signal::TERM);
+    drop(command);
+    run.end().coded(1);
+    drop(reader);
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut command = place.command(&["run", "-u", "a", "--shell", "seq 1 100000"]);
+    let run = place.spawn_into(&mut command, Some(writer.into()));
+    drop(command);
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut reader, &mut text).unwrap();
+    assert_eq!((text.lines().count(), text.lines().last()), (100_000, Some("100000")));
+    run.end().coded(0);
 }
 
 /// A pipe whose reader has gone.

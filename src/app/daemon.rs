@@ -104,6 +104,7 @@ impl App {
             if pass.is_quiet() && self.is_drained(&pass)? {
                 return Ok(());
             }
+            self.refuse_draining_inside()?;
             let pause = until(pass.next_due, self.store.now(), DRAIN_PAUSE);
             rhythm.wait(&self.store, pause, pass.is_quiet());
         }

@@ -150,6 +150,21 @@ impl App {
         }
     }
 
+    /// The same for whoever waits until the queue is empty: of very many tasks the first are looked at.
+    pub(super) fn refuse_draining_inside(&self) -> Result<(), AppError> {
+        const MOST: usize = 1000;
+        if !self.has_holder {
+            return Ok(());
+        }
+        for task in self.store.pending_tasks(None)?.take(MOST).filter_map(Result::ok) {
+            if let Some(why) = self.waits_for_us(&task)? {
+                return Err(deadlock(format!("{why}, and would wait for {}, which needs it", task.id))
+                    .hint("`luzia dispatch` starts what can start now"));
+            }
+        }
+        Ok(())
+    }
+
     fn waits_for_itself(&self, id: TaskId) -> Result<Option<String>, AppError> {
         if self.inside.as_ref().is_some_and(|inside| inside.task == id) {
             return Ok(Some(format!("{id} is the very task that would wait for it")));

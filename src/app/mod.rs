@@ -88,6 +88,12 @@ impl App {
 
     /// Reads a `USER|LANE` argument.
     pub fn lane(&self, text: &str) -> Result<LaneName, AppError> {
+        if let Some(id) = TaskId::parse(text) {
+            let message = format!("\"{text}\" is a task, and a user or a lane is meant here");
+            return Err(AppError::usage(message)
+                .hint(format!("write user:{text} for a user of that name"))
+                .next(format!("luzia explain {id}")));
+        }
         Target::lane(text, |word| self.config().names_lane(word)).map_err(|error| {
             AppError::usage(format!("\"{text}\" is not a user or a lane: {error}"))
                 .hint("write a user's name, or a lane as kind:key, such as thread:7")
@@ -126,10 +132,24 @@ impl App {
     pub fn existing(&self, id: TaskId) -> Result<Task, AppError> {
         match self.find(id)? {
             Some((_, task)) => Ok(task),
-            None => Err(AppError::not_found("TASK_NOT_FOUND", format!("there is no {id}"))
-                .hint("`luzia list -a` shows every task")
-                .next("luzia list -a")),
+            None => Err(self.absent(id)?),
         }
+    }
+
+    /// A task that is not found, or whose record was damaged and has been set aside.
+    fn absent(&self, id: TaskId) -> Result<AppError, AppError> {
+        let set_aside = if self.store.has_layout()? { self.store.set_aside_of(id)? } else { None };
+        Ok(match set_aside {
+            Some(path) => {
+                let message = format!("the record of {id} was damaged and is set aside: \"{path}\"");
+                AppError::new(Kind::Corrupt, "RECORD_SET_ASIDE", message)
+                    .hint("it was accepted and will not run: read it, and queue the work again")
+                    .next("luzia doctor")
+            }
+            None => AppError::not_found("TASK_NOT_FOUND", format!("there is no {id}"))
+                .hint("`luzia list -a` shows every task")
+                .next("luzia list -a"),
+        })
     }
 
     /// A task and its place; nothing where there is no state directory.

@@ -99,7 +99,11 @@ impl App {
         if record.kind == LockKind::Task {
             let task = record.task_id.as_deref().and_then(TaskId::parse);
             if let Some(task) = task {
-                self.cancel(task, "luzia release --force", Some("its lane was released by force"), None)?;
+                match self.cancel(task, "luzia release --force", Some("its lane was released by force"), None) {
+                    // It has ended by itself meanwhile.
+                    Err(error) if error.0.code == "TASK_OVER" => {}
+                    ended => drop(ended?),
+                }
             }
             return Ok(());
         }

@@ -121,12 +121,13 @@ impl App {
         }
     }
 
-    /// False when it is to be tried again: on a full disk, perhaps, until somebody has enough of that.
+    /// False when it is to be tried again.
     fn carry_out_or_tell(&self, id: TaskId, wish: Wish, audience: &mut dyn Audience) -> Result<bool, AppError> {
         match self.carry_out(id, wish) {
             Err(error) if matches!(error.0.kind, Kind::Io | Kind::CannotCreate) => {
                 let error = goes_on(id, error);
-                if wish == Wish::Kill {
+                // Whoever wants to go is not kept.
+                if wish != Wish::Unread {
                     return Err(error);
                 }
                 audience.failed(&error);

@@ -168,10 +168,11 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
     }
 }
 
-/// Whether a verb needs a configuration that reads: what was claimed is run by the rules of its claim, and what runs can
-/// be watched and ended without any.
+/// Whether a verb needs a configuration that reads: what was claimed is run by the rules of its claim, and what runs or is
+/// held can be watched, kept and ended without any.
 fn needs_rules(verb: &Verb) -> bool {
-    !matches!(verb, Verb::Supervise(_) | Verb::Cancel(_) | Verb::Wait(_) | Verb::Logs(_))
+    let is_of_tasks = matches!(verb, Verb::Supervise(_) | Verb::Cancel(_) | Verb::Wait(_) | Verb::Logs(_));
+    !is_of_tasks && !matches!(verb, Verb::Renew(_) | Verb::Release(_))
 }
 
 fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> Answer {

@@ -334,3 +334,30 @@ fn a_command_that_removes_empty_files_does_not_lose_its_own_record() {
     assert_eq!(place.status(&id), "completed");
     assert_eq!(fs::read_dir(place.state().join("spool/running")).unwrap().count(), 0);
 }
+
+#[test]
+fn a_task_whose_record_was_set_aside_is_not_one_that_never_was() {
+    let place = Place::new();
+    for _ in 0..11 {
+        place.ok(&["enqueue", "-u", "a", "--", "true"]);
+    }
+    fs::write(place.state().join("spool/pending/5/user_a/1.json"), "{").unwrap();
+    place.drain();
+    for verb in ["show", "wait", "cancel", "retry", "logs", "explain"] {
+        let refused = place.luzia(&[verb, "1"]).coded(65);
+        assert!(refused.err.contains("spool/corrupt/"), "{verb}: {}", refused.err);
+    }
+    place.ok(&["show", "11"]);
+    place.luzia(&["show", "111"]).coded(66);
+}
+
+#[test]
+fn a_release_by_force_of_what_ends_by_itself_meanwhile_is_done() {
+    let place = Place::new();
+    for round in 0..12 {
+        place.ok(&["enqueue", "-u", "a", "--shell", "sleep 0.03"]);
+        place.ok(&["dispatch"]);
+        std::thread::sleep(Duration::from_millis(5 * (round % 8)));
+        place.ok(&["release", "a", "--force"]);
+    }
+}

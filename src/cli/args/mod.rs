@@ -111,6 +111,9 @@ const LATER: [&str; 19] = [
     "set", "stats", "step", "timeline", "top", "tree",
 ];
 
+/// Options of verbs that exist, of which the same holds.
+const LATER_OPTIONS: [&str; 3] = ["--parent", "--no-inherit", "--on-parent-death"];
+
 verbs! {
     Enqueue(EnqueueArgs) = ["enqueue", "add"] "Put a task in the queue and print its id",
     Run(RunArgs) = ["run"] "Queue a command, stream its output, and exit with its code",

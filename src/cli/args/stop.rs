@@ -2,7 +2,7 @@
 //!
 //! Translates clap's errors; must not print and must not end the process.
 
-use super::{Cli, Globals, HIDDEN, LATER, OutputFormat, command};
+use super::{Cli, Globals, HIDDEN, LATER, LATER_OPTIONS, OutputFormat, command};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command};
 use std::error::Error as _;
@@ -148,6 +148,10 @@ fn unknown_argument(error: &clap::Error, name: &str, args: &[String]) -> (String
     if !name.starts_with('-') {
         let hint = "quote a text of several words; `--help` lists what the verb takes";
         return (format!("unexpected argument {}", quoted(name)), Some(hint.into()));
+    }
+    if LATER_OPTIONS.contains(&name) {
+        let hint = "it belongs to what luzia is to become; `--help` lists what the verb takes in this version";
+        return (format!("this version has no option {}", quoted(name)), Some(hint.into()));
     }
     let suggested = context(error, ContextKind::SuggestedArg);
     let hint = match suggested.first() {

@@ -188,6 +188,9 @@ fn verbs_are_not_abbreviated() {
         let hint = usage(&[word]).hint.unwrap_or_default();
         assert!(!hint.contains("exec-task") && !hint.contains("supervise"), "{hint}");
     }
+    for option in super::LATER_OPTIONS {
+        assert_eq!(usage(&["enqueue", option, "x"]).message, format!("this version has no option \"{option}\""));
+    }
     for word in super::LATER {
         let stop = usage(&[word]);
         assert_eq!(stop.message, format!("this version has no verb \"{word}\""));

@@ -88,6 +88,9 @@ pub fn show(args: &ShowArgs, app: &App, console: &mut Console) -> Answer {
 /// `luzia logs`.
 pub fn logs(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
     let id = app.task_id(&args.task)?;
+    if args.follow {
+        app.refuse_waiting_for(&[id], false)?;
+    }
     let streams: &[Stream] = match (args.stdout, args.stderr) {
         (true, _) => &[Stream::Out],
         (_, true) => &[Stream::Err],

@@ -139,7 +139,7 @@ fn wrong_names_lanes_and_commands_are_refused_at_their_line() {
         (r#""projects":{"p":{"conductor_dir":"~/c"}}"#, "absolute"),
         (r#""projects":{"p":{"conductor_dir":"/home/{projct}/c"}}"#, "braces"),
         (r#""projects":{"p":{"agent":[]}}"#, "empty"),
-        (r#""projects":{"p":{"agent":["claude"]}}"#, "{prompt}"),
+        (r#""projects":{"p":{"agent":[]}}"#, "empty"),
         (r#""projects":{"p":{"agent":["{prompt}"]}}"#, "program"),
         (r#""projects":{"p":{"agent":["","{prompt}"]}}"#, "program"),
         (r#""projects":{"p":{"agent":["a","{prompt}\u0000"]}}"#, "NUL"),

@@ -207,9 +207,6 @@ impl<'de> Visitor<'de> for AgentVisitor {
             Some((program, _)) if program.is_empty() || program.contains("{prompt}") => {
                 Err(Error::custom("the agent's command does not name a program"))
             }
-            Some((_, rest)) if !rest.iter().any(|item| item.contains("{prompt}")) => {
-                Err(Error::custom("the agent's command has no \"{prompt}\" among its arguments"))
-            }
             Some(_) => Ok(Agent(argv)),
         }
     }

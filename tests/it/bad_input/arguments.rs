@@ -211,6 +211,24 @@ fn what_does_not_exist_is_66_and_what_is_no_task_is_2() {
 }
 
 #[test]
+fn a_task_is_no_user_and_no_lane() {
+    // contract, section 4: `task_N` or digits are a task; a success that does nothing would be believed
+    let place = lived_in();
+    for task in ["task_1", "1", "task_99"] {
+        for args in [
+            &["check", task][..],
+            &["release", task],
+            &["acquire", task, "--task", "x"],
+            &["renew", task, "--lock-id", "x"],
+        ] {
+            let refused = refused(&place, args, 2);
+            assert!(refused.err.contains(&format!("user:{task}")), "{refused:#?}");
+        }
+    }
+    place.ok(&["check", "user:task_1"]);
+}
+
+#[test]
 fn arguments_that_are_no_utf_8_are_refused() {
     let place = lived_in();
     let raw = OsStr::from_bytes(b"al\xffice");

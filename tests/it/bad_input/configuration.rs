@@ -53,8 +53,12 @@ fn what_runs_is_watched_and_ended_without_a_configuration_that_reads() {
     let id = place.enqueue(&["-u", "eve", "--shell", "echo up; exec sleep 1000"]);
     place.ok(&["dispatch"]);
     place.until_status(&id, "running");
+    let lease = place.ok(&["acquire", "dora", "--task", "deploy", "--ttl", "1h"]).line();
     std::fs::write(place.path("config.json"), "{").unwrap();
     place.luzia(&["list"]).coded(78);
+    for verb in [&["renew", "dora", "--lock-id", &lease][..], &["release", "dora", "--lock-id", &lease]] {
+        assert!(place.ok(verb).err.contains("does without it"));
+    }
     for verb in [&["logs", &id][..], &["cancel", &id], &["wait", &id]] {
         let ran = place.luzia(verb);
         assert_eq!(ran.code, i32::from(verb[0] == "wait"), "{ran:#?}");

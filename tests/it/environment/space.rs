@@ -108,33 +108,19 @@ fn a_full_disk_refuses_new_tasks_finishes_running_ones_and_recovers() {
 }
 
 #[test]
-fn a_run_that_cannot_be_cancelled_on_a_full_disk_says_so_and_asks_again() {
-    let test = "a_run_that_cannot_be_cancelled_on_a_full_disk_says_so_and_asks_again";
+fn a_run_that_cannot_be_cancelled_on_a_full_disk_says_that_its_task_goes_on() {
+    let test = "a_run_that_cannot_be_cancelled_on_a_full_disk_says_that_its_task_goes_on";
     let Some(small) = Small::new(test, "size=512k") else { return };
     let place = &small.place;
-    let interrupted = |times: usize| {
-        let _ = std::fs::remove_file(place.path("up"));
-        let run = place.start_attentive(&["run", "-u", "alice", "--shell", "echo up > $PLACE/up; exec sleep 1000"]);
-        place.until_file("up");
-        small.fill();
-        for _ in 0..times {
-            run.signal(Signal::INT);
-            until("it is told", || run.err().contains("goes on").then_some(()));
-        }
-        run
-    };
-    // Asked once, it is cancelled when there is space.
-    let run = interrupted(1);
+    let run = place.start(&["run", "-u", "alice", "--shell", "echo up > $PLACE/up; exec sleep 1000"]);
+    place.until_file("up");
+    small.fill();
+    run.signal(Signal::TERM);
+    let left = run.end().coded(74);
+    assert!(left.err.contains("goes on") && left.err.contains("luzia cancel task_1"), "{}", left.err);
     assert_eq!(place.status("1"), "running");
     small.free();
-    run.end().coded(1);
-    assert_eq!(place.status("1"), "cancelled");
-    // Whoever has enough of that leaves it.
-    let left = interrupted(2).end().coded(74);
-    assert!(left.err.contains("luzia cancel task_2"), "{}", left.err);
-    assert_eq!(place.status("2"), "running");
-    small.free();
-    place.ok(&["cancel", "2"]);
+    place.ok(&["cancel", "1"]);
 }
 
 #[test]

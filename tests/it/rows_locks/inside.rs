@@ -52,6 +52,10 @@ fn a_task_never_waits_for_itself() {
         "wait $($LUZIA enqueue -u bob --after $($LUZIA enqueue -u carol --after self -- true) -- true)",
         "run -u bob --key k -- true",
         "enqueue --wait -u bob --key k -- true",
+        "enqueue -- true > /dev/null; $LUZIA dispatch --drain",
+        "enqueue -u bob --after self -- true > /dev/null; $LUZIA dispatch --drain",
+        "logs -f self",
+        "logs -f $($LUZIA enqueue -- true)",
     ] {
         let script = format!("$LUZIA {nested} > /dev/null; echo $?");
         let ran = place.ok(&["run", "-u", "alice", "--key", "k", "--timeout", "20s", "--", "sh", "-c", &script]);

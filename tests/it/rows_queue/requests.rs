@@ -164,6 +164,9 @@ fn a_prompt_reaches_the_agent_of_its_project_byte_for_byte() {
     // A long one travels by standard input.
     let long = "y".repeat(120_000);
     assert_eq!(place.ok(&["run", "-p", "p", "--prompt", &long]).out, long);
+    // And where no argument has a place for it.
+    place.configure(&agent(&["sh", "-c", "echo $#; cat"]));
+    assert_eq!(place.ok(&["run", "-p", "p", "--prompt", "x"]).out, "0\nx");
     place.luzia(&["enqueue", "-u", "a", "--prompt", "x"]).coded(2);
     assert_eq!(place.ok(&["run", "-u", "a", "--prompt", "x", "--", "sh", "-c", "cat"]).out, "x");
 }

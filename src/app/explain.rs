@@ -2,7 +2,7 @@
 
 use super::firsts::Firsts;
 use super::{App, AppError};
-use crate::model::{LaneName, Name, Priority, Status, Target, Task, TaskId, Tier};
+use crate::model::{Identity, LaneName, LockKind, Name, Priority, Status, Target, Task, TaskId, Tier};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
 use crate::store::{LockIndex, LockView};
 use std::collections::BTreeMap;
@@ -129,7 +129,7 @@ impl Reasons<'_> {
             return Ok(known.clone());
         }
         let views = self.app.holders_in(&self.locks, lane)?;
-        let holders = views.iter().map(holder_of).collect();
+        let holders = views.iter().map(|view| self.app.holder_of(view)).collect();
         let now = LaneNow { lane: lane.clone(), limit: self.app.config().limit(lane), holders };
         self.lanes.insert(lane.clone(), now.clone());
         Ok(now)
@@ -224,6 +224,24 @@ impl App {
         Ok(count_before(&self.store.first_pending(&task.user, MOST_AHEAD)?, task))
     }
 
+    /// A lock as admission sees it.
+    pub fn holder_of(&self, view: &LockView) -> Holder {
+        let record = view.record();
+        let process = record.filter(|record| matches!(record.kind, LockKind::Task | LockKind::Process));
+        let process = process.and_then(|record| {
+            Some(Identity { pid: record.pid?, start: record.pid_start?, boot_id: record.boot_id.clone()? })
+        });
+        Holder {
+            name: view.holder().map(str::to_owned),
+            lock_id: view.lock_id().map(str::to_owned),
+            since: record.and_then(|record| record.acquired_at),
+            expires_at: record.and_then(|record| record.expires_at),
+            age_ms: view.age_ms,
+            verdict: view.verdict.clone(),
+            stopped: process.filter(|process| self.store.is_stopped(process)).map(|process| process.pid),
+        }
+    }
+
     /// What stands first in the queue, as far as a few lanes tell.
     pub fn front(&self) -> Result<Front, AppError> {
         let mut front = Front::default();
@@ -256,17 +274,4 @@ impl App {
 fn count_before(turns: &[(Priority, TaskId)], task: &Task) -> u64 {
     let before = turns.partition_point(|turn| *turn < (task.priority, task.id));
     u64::try_from(before).unwrap_or(u64::MAX)
-}
-
-/// A lock as admission sees it.
-pub fn holder_of(view: &LockView) -> Holder {
-    let record = view.record();
-    Holder {
-        name: view.holder().map(str::to_owned),
-        lock_id: view.lock_id().map(str::to_owned),
-        since: record.and_then(|record| record.acquired_at),
-        expires_at: record.and_then(|record| record.expires_at),
-        age_ms: view.age_ms,
-        verdict: view.verdict.clone(),
-    }
 }

@@ -145,6 +145,9 @@ pub fn locked_line(obstacle: &Obstacle, task: &Task) -> Option<String> {
 /// The command that would free a lane from a holder.
 pub fn release_command(lane: &str, holder: &Holder) -> String {
     let (name, lock_id) = (holder.name.as_deref(), holder.lock_id.as_deref());
+    if let Some(pid) = holder.stopped {
+        return format!("kill -CONT {pid}");
+    }
     crate::app::release::freeing_command(lane, name, lock_id, &holder.verdict)
 }
 
@@ -157,7 +160,11 @@ pub fn holder_text(holder: &Holder, now: Timestamp) -> String {
         _ => String::new(),
     };
     let state = crate::app::lock_state(&holder.verdict);
-    format!("{name} for {} ({state}: {}{expiry})", format_duration(since), reason_of(&holder.verdict).text())
+    let why = match holder.stopped {
+        Some(pid) => format!("its process {pid} is stopped, and does nothing"),
+        None => reason_of(&holder.verdict).text().to_owned(),
+    };
+    format!("{name} for {} ({state}: {why}{expiry})", format_duration(since))
 }
 
 /// A holder as JSON.
@@ -170,6 +177,7 @@ pub fn holder_json(holder: &Holder) -> Value {
         "age_ms": holder.age_ms,
         "state": crate::app::lock_state(&holder.verdict),
         "alive": !matches!(holder.verdict, Verdict::Stale { .. }),
+        "stopped": holder.stopped.is_some(),
         "evidence": reason_of(&holder.verdict).text(),
     })
 }

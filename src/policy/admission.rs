@@ -19,6 +19,8 @@ pub struct Holder {
     pub age_ms: u64,
     /// Whether it lives, and how that is known.
     pub verdict: Verdict,
+    /// The process that holds it, when that is stopped (SIGSTOP) and does nothing.
+    pub stopped: Option<u32>,
 }
 
 /// One lane of a task, as it is now.
@@ -149,7 +151,7 @@ mod tests {
     use crate::store::tests_support::task;
 
     fn holder(verdict: Verdict) -> Holder {
-        Holder { name: None, lock_id: None, since: None, expires_at: None, age_ms: 0, verdict }
+        Holder { name: None, lock_id: None, since: None, expires_at: None, age_ms: 0, verdict, stopped: None }
     }
 
     fn free() -> Situation {

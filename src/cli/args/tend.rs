@@ -30,6 +30,7 @@ Examples:
 
 Exit codes:
   0    done, whether something was started or not
+  1    --drain inside a task, and tasks wait for that one
   2    usage
   65   done, but a newer luzia wrote a record; it was left alone
   others as in luzia-exit-codes(7)";

@@ -164,7 +164,7 @@ pub fn check(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
             console.say(&format!("lane \"{}\" is full{slots}", checked.lane));
         }
         for view in checked.holders.iter().filter(|view| !checked.is_free && lock_state(&view.verdict) != "stale") {
-            let holder = crate::app::explain::holder_of(view);
+            let holder = app.holder_of(view);
             console.say(&format!("lane \"{}\" is held by {}", checked.lane, words::holder_text(&holder, console.now)));
         }
     }

@@ -91,6 +91,10 @@ fn a_stopped_supervisor_is_told_of_and_a_cancel_does_not_wait_for_it() {
     let way_out = format!("kill -CONT {supervisor}");
     until("it is seen", || place.ok(&["explain", &id]).out.contains(&way_out).then_some(()));
     assert_eq!(place.json(&["list", "--stuck"])["items"][0]["reason"], "Stopped");
+    // Whoever waits for it is told, too.
+    assert!(place.ok(&["explain", "alice"]).out.contains(&way_out));
+    let behind = place.luzia(&["run", "--no-wait", "-u", "alice", "--", "true"]).coded(75);
+    assert!(behind.err.contains("is stopped") && behind.err.contains(&way_out), "{}", behind.err);
     let refused = place.luzia(&["cancel", &id]).coded(75);
     assert!(refused.took < Duration::from_secs(5) && refused.err.contains(&way_out), "{refused:?}");
     assert!(place.luzia(&["doctor"]).coded(1).err.contains(&way_out));

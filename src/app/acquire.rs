@@ -47,12 +47,22 @@ pub struct Leased {
 pub struct Checked {
     /// The lane.
     pub lane: LaneName,
-    /// Whether the next acquirer would get it.
-    pub is_free: bool,
     /// How many may hold it.
     pub limit: u32,
     /// Everything that occupies it.
     pub holders: Vec<LockView>,
+}
+
+impl Checked {
+    /// Those holders that are not proven dead.
+    pub fn living(&self) -> impl Iterator<Item = &LockView> {
+        self.holders.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. }))
+    }
+
+    /// Whether the next acquirer would get it.
+    pub fn is_free(&self) -> bool {
+        u32::try_from(self.living().count()).unwrap_or(u32::MAX) < self.limit
+    }
 }
 
 impl App {
@@ -205,10 +215,7 @@ impl App {
     /// Whether the next acquirer would get a lane.
     pub fn check(&self, lane: &LaneName) -> Result<Checked, AppError> {
         let holders = self.holders(lane)?;
-        let living = holders.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. })).count();
-        let limit = self.config().limit(lane);
-        let is_free = u32::try_from(living).unwrap_or(u32::MAX) < limit;
-        Ok(Checked { lane: lane.clone(), is_free, limit, holders })
+        Ok(Checked { lane: lane.clone(), limit: self.config().limit(lane), holders })
     }
 }
 

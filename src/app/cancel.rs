@@ -10,6 +10,9 @@ use crate::store::{CancelRequest, Changes, Event, Place, Removed};
 use serde_json::json;
 use std::time::Duration;
 
+/// The word for a task that has come to its end before it could be cancelled.
+pub(super) const TASK_OVER: &str = "TASK_OVER";
+
 /// How long a cancel waits for the end beyond the grace, in milliseconds.
 const PATIENCE_MS: u64 = 10_000;
 /// How long a cancel waits for a change at most before it looks again: the death of a supervisor changes no file.
@@ -120,8 +123,8 @@ impl App {
             Some(Some(started)) => {
                 self.store.signal(&started.supervisor, Signal::Wake);
                 changes.wait(LOOK);
-                if self.store.is_stopped(&started.supervisor) && self.store.is_supervised(id)? {
-                    return Err(stopped(id, started.supervisor.pid));
+                if let Some(pid) = self.store.stopped_supervisor(id)? {
+                    return Err(stopped(id, pid));
                 }
             }
             // The supervisor looks for a request before it starts the command.
@@ -139,7 +142,7 @@ fn stopped(id: TaskId, supervisor: u32) -> AppError {
 }
 
 fn over(task: &Task) -> AppError {
-    AppError::new(Kind::No, "TASK_OVER", format!("{} is over already: {}", task.id, task.status))
+    AppError::new(Kind::No, TASK_OVER, format!("{} is over already: {}", task.id, task.status))
         .hint("nothing leaves this state but a retry")
         .next(format!("luzia show {}", task.id))
 }

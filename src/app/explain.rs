@@ -180,14 +180,14 @@ impl App {
             if task.status.is_final() {
                 return Ok(TaskWhy { task, obstacles: Vec::new(), lanes: Vec::new(), supervisor: None });
             }
-            let process = self.store.started(id)?.flatten().map(|started| started.supervisor);
+            let pid = self.store.started(id)?.flatten().map(|started| started.supervisor.pid);
             let is_alive = self.store.is_supervised(id)?;
             if !is_alive && self.existing(id)?.status != task.status {
                 // It came to its end meanwhile.
                 return self.explain_task(id, reasons);
             }
-            let is_stopped = is_alive && process.as_ref().is_some_and(|process| self.store.is_stopped(process));
-            let supervisor = Some(Supervisor { pid: process.map(|process| process.pid), is_alive, is_stopped });
+            let is_stopped = self.store.stopped_supervisor(id)?.is_some();
+            let supervisor = Some(Supervisor { pid, is_alive, is_stopped });
             let lanes = reasons.lanes_now(&task)?;
             return Ok(TaskWhy { task, obstacles: Vec::new(), lanes, supervisor });
         }

@@ -20,8 +20,6 @@ pub struct Inside {
     pub user: Option<String>,
     /// Its project.
     pub project: Option<String>,
-    /// The lock id of its user lane.
-    pub lock_id: Option<String>,
 }
 
 /// A command that the task around it ran as a part of itself.

@@ -98,9 +98,7 @@ impl App {
             return Ok(None);
         }
         if self.store.is_supervised(task.id)? {
-            let supervisor = self.store.started(task.id)?.flatten().map(|started| started.supervisor);
-            let stopped = supervisor.filter(|process| self.store.is_stopped(process));
-            return Ok(stopped.map(|process| Stuck::Stopped(process.pid)));
+            return Ok(self.store.stopped_supervisor(task.id)?.map(Stuck::Stopped));
         }
         // It may have come to its end since its record was read.
         let is_running = matches!(self.store.find(task.id)?, Some((Place::Running, _)));

@@ -20,11 +20,15 @@ impl App {
             match self.find_or_set_aside(id, pass)? {
                 Some((Place::Pending | Place::Parked, task)) if task.start_by.is_some_and(|limit| limit <= now) => {
                     let is_settled = self.end_unstarted(id, &Happened::StartedTooLate)?;
-                    is_settled.then(|| self.store.clear_timer(id, at)).transpose()?;
+                    if is_settled {
+                        self.store.clear_timer(id, at)?;
+                    }
                 }
                 Some((Place::Parked, task)) => {
                     let is_settled = self.unpark_if_free(&task, now, pass)?;
-                    (!is_settled).then(|| self.store.forget_timer(id, at)).transpose()?;
+                    if !is_settled {
+                        self.store.forget_timer(id, at)?;
+                    }
                 }
                 Some((_, task)) if task.start_by == Some(at) => self.store.clear_timer(id, at)?,
                 Some(_) => self.store.forget_timer(id, at)?,

@@ -1,5 +1,6 @@
 //! `release`: gives a lane back; with `--force`, ends a living holder first.
 
+use super::cancel::TASK_OVER;
 use super::{App, AppError, Kind, shell_word};
 use crate::model::judgement::Verdict;
 use crate::model::time::format_duration;
@@ -101,7 +102,7 @@ impl App {
             if let Some(task) = task {
                 match self.cancel(task, "luzia release --force", Some("its lane was released by force"), None) {
                     // It has ended by itself meanwhile.
-                    Err(error) if error.0.code == "TASK_OVER" => {}
+                    Err(error) if error.0.code == TASK_OVER => {}
                     ended => drop(ended?),
                 }
             }

@@ -1,5 +1,6 @@
 //! `run`: enqueue, dispatch if need be, stream the output, and end as the command ended.
 
+use super::cancel::TASK_OVER;
 use super::daemon::is_of_rules;
 use super::logs::{Stream, Tail};
 use super::{App, AppError, Kind};
@@ -78,22 +79,23 @@ impl App {
             if wish == Wish::Leave {
                 return Ok(task);
             }
-            if task.status != Status::Pending {
-                // It makes no passes for others while its own task runs, and does not count as somebody who does.
-                presence = None;
-            } else if presence.is_none() {
-                presence = Some(self.store.join_dispatchers()?);
-            }
             if task.status == Status::Pending {
+                if presence.is_none() {
+                    presence = Some(self.store.join_dispatchers()?);
+                }
                 // A pass at once, and again whenever something may have changed.
                 self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
                 task = self.existing(id)?;
-            } else if self.store.boot_ms().saturating_sub(looked_ms) >= self.config().poll_interval_ms {
-                looked_ms = self.store.boot_ms();
-                // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
-                if !task.status.is_final() && !self.store.is_supervised(id)? {
-                    self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
-                    task = self.existing(id)?;
+            } else {
+                // It makes no passes for others while its own task runs, and does not count as somebody who does.
+                presence = None;
+                if self.store.boot_ms().saturating_sub(looked_ms) >= self.config().poll_interval_ms {
+                    looked_ms = self.store.boot_ms();
+                    // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
+                    if !task.status.is_final() && !self.store.is_supervised(id)? {
+                        self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
+                        task = self.existing(id)?;
+                    }
                 }
             }
             let obstacle = if task.status == Status::Pending { self.first_obstacle(&task)? } else { None };
@@ -109,6 +111,7 @@ impl App {
                 let mut sink = |stream, bytes: &[u8]| {
                     audience.output(stream, bytes) && (task.status.is_final() || audience.wish() == wished)
                 };
+                // What was kept goes first.
                 is_told = sink(Stream::Out, b"") && self.copy_logs(&task, &mut tails, None, &mut sink)?;
             }
             if task.status.is_final() && (is_told || wished == Wish::Kill) {
@@ -147,7 +150,7 @@ impl App {
         };
         // The end itself is seen by the loop of the caller; here the request is only made.
         match self.request_end(id, "run", Some(reason), grace_ms) {
-            Err(error) if error.0.code == "TASK_OVER" => Ok(true),
+            Err(error) if error.0.code == TASK_OVER => Ok(true),
             other => other,
         }
     }

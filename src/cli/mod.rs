@@ -248,12 +248,12 @@ fn of_state_dir(error: statedir::StateDirError) -> AppError {
         StateDirError::HomeUnknown(_) => AppError::new(Kind::Io, "ACCOUNT", error.to_string())
             .hint("HOME in the environment makes the look unnecessary"),
         StateDirError::Empty(_) => AppError::usage(error.to_string()),
-        // What stands on the command line is usage; what stands in the environment is configuration.
         StateDirError::Relative("LUZIA_STATE_DIR", ref path) => {
             AppError::new(Kind::Config, "BAD_VARIABLE", error.to_string()).hint(format!(
                 "LUZIA_STATE_DIR=\"$PWD/{path}\", set once; a relative one is another queue in every directory"
             ))
         }
+        // What stands on the command line is usage; what stands in the environment is configuration.
         StateDirError::Control(what, _)
         | StateDirError::Relative(what, _)
         | StateDirError::NoWorkingDirectory(what, _) => {
@@ -313,12 +313,7 @@ fn inside(state_dir: &str) -> Result<Option<Inside>, AppError> {
     if variable("LUZIA_STATE_DIR")?.as_deref() != Some(state_dir) {
         return Ok(None);
     }
-    Ok(Some(Inside {
-        task,
-        user: variable("LUZIA_USER")?,
-        project: variable("LUZIA_PROJECT")?,
-        lock_id: variable("LUZIA_LOCK_ID")?,
-    }))
+    Ok(Some(Inside { task, user: variable("LUZIA_USER")?, project: variable("LUZIA_PROJECT")? }))
 }
 
 /// The name of the account that calls; one that has none is called by its number. A name that cannot be looked up is not

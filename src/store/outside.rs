@@ -117,6 +117,13 @@ impl Store {
         self.procs.is_stopped(who)
     }
 
+    /// The pid of the supervisor of a task, when that is stopped and still has the task.
+    pub fn stopped_supervisor(&self, id: TaskId) -> Result<Option<u32>> {
+        let supervisor = self.started(id)?.flatten().map(|started| started.supervisor);
+        let Some(stopped) = supervisor.filter(|process| self.is_stopped(process)) else { return Ok(None) };
+        Ok(self.is_supervised(id)?.then_some(stopped.pid))
+    }
+
     /// A look at a pid.
     pub fn probe(&self, pid: u32) -> crate::model::process::Probe {
         self.procs.probe(pid)

@@ -247,12 +247,8 @@ impl Store {
 
     /// Where the damaged record of a task was put, by the name that [`Store::set_aside`] gives it.
     pub fn set_aside_of(&self, id: TaskId) -> Result<Option<String>> {
-        let record = format!("_{}.json", id.0);
-        let is_its = |path: &String| {
-            let (name, number) = path.rsplit_once(".json").unwrap_or((path, ""));
-            let is_plain = number.is_empty() || number.strip_prefix('.').is_some_and(|n| n.parse::<u32>().is_ok());
-            is_plain && format!("{name}.json").ends_with(&record)
-        };
+        let end = format!("_{}", id.0);
+        let is_its = |path: &String| path.rsplit_once(".json").is_some_and(|(record, _)| record.ends_with(&end));
         Ok(self.set_aside_records()?.into_iter().find(is_its))
     }
 

@@ -131,11 +131,9 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
         found.push(Finding { check: "in-flight", level, message: format!("{id}: {state}"), hint });
     }
     for id in app.store.in_flight()? {
-        let Some(supervisor) = app.store.started(id)?.flatten().map(|started| started.supervisor) else { continue };
-        if app.store.is_stopped(&supervisor) && app.store.is_supervised(id)? {
-            let message =
-                format!("{id}: its supervisor, process {}, is stopped, and nobody watches it", supervisor.pid);
-            found.push(Finding::problem("in-flight", message, format!("kill -CONT {}", supervisor.pid)));
+        if let Some(pid) = app.store.stopped_supervisor(id)? {
+            let message = format!("{id}: its supervisor, process {pid}, is stopped, and nobody watches it");
+            found.push(Finding::problem("in-flight", message, format!("kill -CONT {pid}")));
         }
     }
     Ok(found)

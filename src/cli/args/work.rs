@@ -341,6 +341,7 @@ pub struct RetryArgs {
     /// The tasks, as `task_12` or `12`
     #[arg(value_name = "TASK", required = true)]
     pub tasks: Vec<String>,
+
     /// Do not wait for the tasks it comes after, now or at any later retry
     #[arg(long)]
     pub no_after: bool,

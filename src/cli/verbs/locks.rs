@@ -141,13 +141,13 @@ fn break_json(lock: &Break) -> Value {
 /// `luzia check`.
 pub fn check(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
     let checked = app.check(&app.lane(&args.target)?)?;
-    let first = checked.holders.iter().find(|view| lock_state(&view.verdict) != "stale");
+    let (is_free, first) = (checked.is_free(), checked.living().next());
     if console.is_json() {
         let record = first.and_then(LockView::record);
         let execution = first.and_then(LockView::holder).map(execution_id);
         let value = json!({
             "lane": checked.lane.to_string(),
-            "free": checked.is_free,
+            "free": is_free,
             "limit": if checked.limit == u32::MAX { Value::Null } else { checked.limit.into() },
             "activeExecutionId": execution,
             "executionLockedAt": record.and_then(|record| record.refreshed_at.or(record.acquired_at)).map(|at| at.to_string()),
@@ -155,20 +155,19 @@ pub fn check(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
         });
         console.document(&json::single("check", value))?;
     } else {
-        let living = checked.holders.iter().filter(|view| lock_state(&view.verdict) != "stale").count();
-        let slots =
-            if checked.limit > 1 { format!(": {living} of {} slots held", checked.limit) } else { String::new() };
-        if checked.is_free {
-            console.say(&format!("lane \"{}\" is free{slots}", checked.lane));
-        } else if checked.limit > 1 {
-            console.say(&format!("lane \"{}\" is full{slots}", checked.lane));
+        let held = format!(": {} of {} slots held", checked.living().count(), checked.limit);
+        let slots = Some(held).filter(|_| (2..u32::MAX).contains(&checked.limit));
+        match (is_free, slots) {
+            (true, slots) => console.say(&format!("lane \"{}\" is free{}", checked.lane, slots.unwrap_or_default())),
+            (false, Some(slots)) => console.say(&format!("lane \"{}\" is full{slots}", checked.lane)),
+            (false, None) => {}
         }
-        for view in checked.holders.iter().filter(|view| !checked.is_free && lock_state(&view.verdict) != "stale") {
+        for view in checked.living().filter(|_| !is_free) {
             let holder = app.holder_of(view);
             console.say(&format!("lane \"{}\" is held by {}", checked.lane, words::holder_text(&holder, console.now)));
         }
     }
-    Ok(if checked.is_free { Exit::Done.code() } else { Exit::Busy.code() })
+    Ok(if is_free { Exit::Done.code() } else { Exit::Busy.code() })
 }
 
 /// The number of `task_<n>`, or the name given to `acquire` (S0.3).

@@ -14,6 +14,7 @@ use crate::cli::exit::Exit;
 use crate::cli::{door, json, words};
 use crate::model::{Status, Task, TaskId};
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// `luzia enqueue`.
@@ -145,7 +146,7 @@ pub fn run(args: &RunArgs, app: &App, caller: &Caller, terminal: &mut Terminal, 
         app.refuse_waiting_for(&[accepted.task.id], false)?;
     }
     let unread = if accepted.created { Wish::Unread } else { Wish::Leave };
-    let mut room = Room { console, terminal, unread, closed: None, rest: Vec::new() };
+    let mut room = Room { console, terminal, unread, closed: None, rest: VecDeque::new() };
     let task = app.see_through(accepted.task.id, args.group_output, &mut room)?;
     match room.closed {
         // Its own end, where it came to one, is the better answer.
@@ -197,7 +198,7 @@ struct Room<'a, 'b, 'c> {
     unread: Wish,
     closed: Option<Stop>,
     /// What the reader has not taken yet.
-    rest: Vec<(Stream, Vec<u8>)>,
+    rest: VecDeque<(Stream, Vec<u8>)>,
 }
 
 impl Room<'_, '_, '_> {
@@ -226,12 +227,11 @@ impl Room<'_, '_, '_> {
 
 impl Audience for Room<'_, '_, '_> {
     fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool {
-        self.rest.push((stream, bytes.to_vec()));
-        while let Some((stream, mut bytes)) = (!self.rest.is_empty()).then(|| self.rest.remove(0)) {
+        self.rest.push_back((stream, bytes.to_vec()));
+        while let Some((stream, bytes)) = self.rest.pop_front() {
             let done = self.pass_on(stream, &bytes);
             if done < bytes.len() {
-                bytes.drain(..done);
-                self.rest.insert(0, (stream, bytes));
+                self.rest.push_front((stream, bytes[done..].to_vec()));
                 return false;
             }
         }

@@ -62,6 +62,12 @@ impl App {
     /// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes. Gives it as
     /// it is when it is to be left.
     pub fn see_through(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
+        // Where a full disk ends us, the task is there all the same.
+        self.watch_over(id, group_output, audience)
+            .map_err(|error| if is_of_disk(&error) { goes_on(id, error) } else { error })
+    }
+
+    fn watch_over(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
         let mut presence = None;
         let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
         let mut changes = self.store.watch();
@@ -127,13 +133,9 @@ impl App {
     /// False when it is to be tried again.
     fn carry_out_or_tell(&self, id: TaskId, wish: Wish, audience: &mut dyn Audience) -> Result<bool, AppError> {
         match self.carry_out(id, wish) {
-            Err(error) if matches!(error.0.kind, Kind::Io | Kind::CannotCreate) => {
-                let error = goes_on(id, error);
-                // Whoever wants to go is not kept.
-                if wish != Wish::Unread {
-                    return Err(error);
-                }
-                audience.failed(&error);
+            // Whoever wants to go is not kept.
+            Err(error) if wish == Wish::Unread && is_of_disk(&error) => {
+                audience.failed(&goes_on(id, error));
                 Ok(false)
             }
             other => other,
@@ -156,6 +158,10 @@ impl App {
     }
 }
 
+fn is_of_disk(error: &AppError) -> bool {
+    matches!(error.0.kind, Kind::Io | Kind::CannotCreate)
+}
+
 fn goes_on(id: TaskId, error: AppError) -> AppError {
-    error.hint(format!("{id} could not be asked to end, and goes on")).next(format!("luzia cancel {id}"))
+    error.hint(format!("{id} was not asked to end, and goes on")).next(format!("luzia cancel {id}"))
 }

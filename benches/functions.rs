@@ -61,6 +61,9 @@ fn schedule(criterion: &mut Criterion) {
                 tier: Tier::ALL[at % 3],
                 priority: Priority::new(5).unwrap(),
                 sequence: None,
+                queue: format!("user_{at}").into(),
+                takes_user_lane: true,
+                turn: u64::MAX,
             })
             .collect();
         criterion.bench_function(&format!("the first four of {users} users"), |bencher| {

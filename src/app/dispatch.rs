@@ -2,10 +2,11 @@
 //! died, wake what is due, then start tasks in the order of `policy::schedule` until no slot or no runnable lane is left.
 //! Any number of passes may run at once; the claim decides.
 
+use super::candidates::head_of;
 use super::error::NEWER;
 use super::firsts::Firsts;
 use super::{App, AppError};
-use crate::model::{LaneName, LockKind, Priority, Task, TaskId, Tier, Timestamp};
+use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp};
 use crate::os::Handle;
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::fair::Ledger;
@@ -18,9 +19,6 @@ use serde_json::json;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Up to how many lanes with work the ages of heads are looked up, so that users who are equal for want of any earlier
-/// grant go by age (S3.12).
-const FEW_LANES: usize = 32;
 /// How many lanes that look locked are tried in one pass, in case their holder is dead.
 const LOCKED_LANES_TRIED: usize = 64;
 /// How many heads of one lane may turn out damaged in one pass.
@@ -261,38 +259,6 @@ impl App {
         Ok(())
     }
 
-    /// The heads of all lanes with work: those that look free, and those whose user's locks are all taken.
-    fn heads(
-        &self,
-        lanes: &BTreeMap<Tier, BTreeMap<String, Priority>>,
-        locks: &LockIndex,
-        ledger: &Ledger,
-    ) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
-        let total: usize = lanes.values().map(BTreeMap::len).sum();
-        let (mut free, mut held) = (Vec::new(), Vec::new());
-        for (tier, lanes) in lanes {
-            for (stem, priority) in lanes {
-                let Some(lane) = self.store.pending_lane_name(stem)? else { continue };
-                let holders = u32::try_from(locks.slots(stem).count()).unwrap_or(u32::MAX);
-                let is_locked = holders >= self.config().limit(&lane);
-                let is_looked_up = total <= FEW_LANES && !is_locked && !ledger.knows(lane.key());
-                let head = if is_looked_up { self.store.head_from(*priority, stem)? } else { None };
-                let entry = LaneHead {
-                    user: lane.key().clone(),
-                    tier: *tier,
-                    priority: head.as_ref().map_or(*priority, |head| head.priority),
-                    sequence: head.as_ref().map(|head| head.id.0),
-                };
-                match (is_locked, is_looked_up && head.is_none()) {
-                    (_, true) => {}
-                    (true, false) => held.push(entry),
-                    (false, false) => free.push(entry),
-                }
-            }
-        }
-        Ok((free, held))
-    }
-
     /// Tries lanes in the order of the schedule. False when no slot is left.
     fn start_round(
         &self,
@@ -311,7 +277,7 @@ impl App {
                     let weight = self.config().weight(&candidate.user);
                     tally.grants.push((candidate.clone(), weight));
                     round.started(candidate.clone(), weight);
-                    if self.config().limit(&LaneName::user(&candidate.user)) > 1 {
+                    if !candidate.takes_user_lane || self.config().limit(&LaneName::user(&candidate.user)) > 1 {
                         round.offer(head_of(&candidate));
                     }
                     if tally.slots == 0 {
@@ -330,9 +296,9 @@ impl App {
         pass: &mut Pass,
         hand: &mut Hand,
     ) -> Result<Tried, AppError> {
-        let stem = LaneName::user(&candidate.user).stem();
+        let stem = candidate.queue.to_string();
         let mut known = candidate.sequence.map(|sequence| Head {
-            lane_stem: stem.clone(),
+            queue: stem.clone(),
             priority: candidate.priority,
             id: TaskId(sequence),
         });
@@ -404,6 +370,7 @@ impl App {
         let situation = Situation {
             now: self.store.now(),
             unfinished: self.unfinished_before(task),
+            context: self.differences(task),
             ahead: 0,
             first_in_lane,
             lanes: Vec::new(),
@@ -468,10 +435,6 @@ impl App {
         let breaks = broken.iter().map(|lock| Event { task: Some(task.id), ..super::cleanup::broken_event(lock) });
         self.store.note_all(breaks.chain(steps));
     }
-}
-
-fn head_of(candidate: &Candidate) -> LaneHead {
-    LaneHead { user: candidate.user.clone(), tier: candidate.tier, priority: candidate.priority, sequence: None }
 }
 
 impl Obstacle {

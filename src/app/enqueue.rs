@@ -201,6 +201,8 @@ impl App {
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
         self.check_account(settings.and_then(|settings| settings.run_as.as_deref()), &caller.accounts)?;
         let now = self.store.now();
+        let (lanes, takes_user_lane) = lanes_of(new, &user)?;
+        let context = self.own_context();
         let conductor_dir = match &conductor {
             Some(template) => conductor_path(template, project.as_ref().map_or("", Name::as_str), user.as_str()),
             None => self.store.default_conductor(project.as_ref().map(Name::as_str)),
@@ -208,7 +210,10 @@ impl App {
         Ok(Task {
             id: TaskId(0),
             status: Status::Pending,
-            lanes: lanes_of(new, &user)?,
+            takes_user_lane,
+            lanes,
+            sandbox: Some(Arc::clone(&context.0)),
+            limits: Some(context.1.clone()),
             user,
             project,
             priority: priority_of(new.priority)?,
@@ -356,8 +361,9 @@ fn due_of(new: &NewTask, now: Timestamp) -> Result<Option<Timestamp>, AppError> 
     })
 }
 
-/// The further lanes in canonical order, without repeats. A second user is refused: never two user locks (S3.36).
-fn lanes_of(new: &NewTask, user: &Name) -> Result<Vec<LaneName>, AppError> {
+/// The further lanes in canonical order, without repeats, and whether the task takes the lane of its user: not when it names
+/// lanes and neither a user nor a project (contract, section 4). A second user is refused: never two user locks (S3.36).
+fn lanes_of(new: &NewTask, user: &Name) -> Result<(Vec<LaneName>, bool), AppError> {
     let own = LaneName::user(user);
     let mut lanes = Vec::new();
     for text in &new.lanes {
@@ -371,10 +377,12 @@ fn lanes_of(new: &NewTask, user: &Name) -> Result<Vec<LaneName>, AppError> {
     for id in &new.threads {
         lanes.push(LaneName::thread(&name("thread", id)?));
     }
+    let names_user = new.user.is_some() || new.project.is_some() || lanes.contains(&own);
     lanes.retain(|lane| *lane != own && !lane.is_global());
     lanes.sort();
     lanes.dedup();
-    Ok(lanes)
+    let takes_user_lane = names_user || lanes.is_empty();
+    Ok((lanes, takes_user_lane))
 }
 
 fn cwd_of(new: &NewTask, caller: &Caller) -> Result<String, AppError> {

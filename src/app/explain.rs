@@ -2,7 +2,7 @@
 
 use super::firsts::Firsts;
 use super::{App, AppError};
-use crate::model::{Identity, LaneName, LockKind, Name, Priority, Status, Target, Task, TaskId, Tier};
+use crate::model::{Identity, LaneName, LockKind, Priority, QueueName, Status, Target, Task, TaskId, Tier};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
 use crate::store::{LockIndex, LockView};
 use std::collections::BTreeMap;
@@ -72,8 +72,8 @@ pub struct Reasons<'a> {
     app: &'a App,
     locks: LockIndex,
     lanes: BTreeMap<LaneName, LaneNow>,
-    /// The first tasks of a user, in the order of their turn.
-    turns: BTreeMap<Name, Vec<(Priority, TaskId)>>,
+    /// The first tasks that take turns with those of a queue, by the queue's name, in the order of their turn.
+    turns: BTreeMap<String, Vec<(Priority, TaskId)>>,
     firsts: Firsts,
     /// Whether a dispatcher runs, and whether one runs or a task does.
     has_dispatcher: [Option<bool>; 2],
@@ -93,6 +93,7 @@ impl Reasons<'_> {
         let unfinished = self.app.unfinished_before(task);
         let is_parked = task.due_at.is_some_and(|at| at > now) || !unfinished.is_empty();
         let ahead = if is_parked { 0 } else { self.position(task)? };
+        let context = self.app.differences(task);
         let first_in_lane = self.firsts.before(&self.app.store, task)?;
         let mut lanes = self.lanes_now(task)?;
         // A claim takes the lanes first and moves the record then: a task is not in its own way.
@@ -100,7 +101,7 @@ impl Reasons<'_> {
         for lane in &mut lanes {
             lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
         }
-        let mut situation = Situation { now, unfinished, ahead, first_in_lane, lanes, has_dispatcher: true };
+        let mut situation = Situation { now, unfinished, context, ahead, first_in_lane, lanes, has_dispatcher: true };
         // What it waits for may be a task that runs, whose supervisor makes a pass at its end. What waits for nothing else
         // needs somebody who makes one now.
         let waits = obstacles(task, &situation).next().is_some();
@@ -110,11 +111,12 @@ impl Reasons<'_> {
 
     /// As [`App::position`].
     fn position(&mut self, task: &Task) -> Result<u64, AppError> {
-        let turns = match self.turns.get(&task.user) {
+        let queue = task.queue();
+        let turns = match self.turns.get(&queue) {
             Some(known) => known,
             None => {
-                let first = self.app.store.first_pending(&task.user, MOST_AHEAD)?;
-                self.turns.entry(task.user.clone()).or_insert(first)
+                let first = self.app.turns_of(task)?;
+                self.turns.entry(queue).or_insert(first)
             }
         };
         Ok(count_before(turns, task))
@@ -205,9 +207,10 @@ impl App {
         }
         let stem = lane.stem();
         why.pending = if lane.is_user() { self.store.lane_depth(&stem)? } else { self.store.waiting_in(lane)? };
+        let takes_lane = |queue: &str| QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
         for tier in Tier::ALL {
             let first = if lane.is_user() {
-                self.store.head(tier, &stem)?.map(|head| head.id)
+                self.store.head_of_user(tier, &stem, &takes_lane)?.map(|head| head.id)
             } else {
                 self.store.first_in(lane, tier)?.map(|(_, id)| id)
             };
@@ -219,9 +222,20 @@ impl App {
         Ok(why)
     }
 
+    /// The first tasks that take turns with a task: those of its queue, and where it takes its user's lane, those of the user's
+    /// other queues that this process could start.
+    fn turns_of(&self, task: &Task) -> Result<Vec<(Priority, TaskId)>, AppError> {
+        let own = task.queue();
+        let counts = |queue: &str| {
+            let takes_user_lane = QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
+            queue == own || task.takes_user_lane && takes_user_lane && self.is_near(queue).unwrap_or(false)
+        };
+        Ok(self.store.first_pending(&task.user, MOST_AHEAD, &counts)?)
+    }
+
     /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
     pub fn position(&self, task: &Task) -> Result<u64, AppError> {
-        Ok(count_before(&self.store.first_pending(&task.user, MOST_AHEAD)?, task))
+        Ok(count_before(&self.turns_of(task)?, task))
     }
 
     /// A lock as admission sees it.
@@ -253,6 +267,9 @@ impl App {
         let lanes = self.store.lanes_with_work()?;
         let stems = lanes.iter().flat_map(|(tier, lanes)| lanes.keys().map(move |stem| (*tier, stem)));
         for (tier, stem) in stems.take(LANES_LOOKED_AT) {
+            if !self.is_near(stem)? {
+                continue;
+            }
             // A record that does not read is reported by the pass that meets it.
             let Some(task) = self.store.head(tier, stem)?.and_then(|head| self.store.peek(&head)) else { continue };
             let obstacle = reasons.first_obstacle(&task)?;

@@ -3,6 +3,7 @@
 
 pub mod acquire;
 pub mod cancel;
+mod candidates;
 pub mod check_project;
 pub mod cleanup;
 pub mod daemon;
@@ -21,6 +22,7 @@ pub mod logs;
 mod outward;
 mod parked;
 mod prune;
+mod reach;
 pub mod release;
 pub mod retry;
 pub mod run;
@@ -31,6 +33,7 @@ pub mod wait;
 pub mod whose;
 
 pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
+pub use crate::policy::context::Difference;
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, GivenBack, LockView, Started, lock_state};
 pub use error::{AppError, Kind, Refusal, shell_word};
 pub use inside::Inside;
@@ -60,6 +63,8 @@ pub struct App {
     pub has_holder: bool,
     /// Tasks for whose recovery this process has started a supervisor.
     recovering: RefCell<BTreeSet<TaskId>>,
+    /// Which queues this process may start.
+    reach: RefCell<reach::Reach>,
 }
 
 /// The configuration as the JSON that reads back to it.
@@ -78,6 +83,7 @@ impl App {
             inside: None,
             has_holder: false,
             recovering: RefCell::default(),
+            reach: RefCell::default(),
         }
     }
 

@@ -111,7 +111,8 @@ pub fn maybe_time(at: Option<Timestamp>) -> Value {
 
 /// The lanes of a task as its JSON lists them: the user's first, then the others; not `global`, which all take.
 pub fn task_lanes(task: &Task) -> Vec<String> {
-    let mut lanes = vec![LaneName::user(&task.user).to_string()];
+    let mut lanes: Vec<String> =
+        task.takes_user_lane.then(|| LaneName::user(&task.user).to_string()).into_iter().collect();
     lanes.extend(task.lanes.iter().map(LaneName::to_string));
     lanes
 }
@@ -216,7 +217,10 @@ mod tests {
             status: Status::Pending,
             user: name("alice"),
             project: None,
+            takes_user_lane: true,
             lanes: vec![LaneName::parse("thread:7").expect("a lane")],
+            sandbox: None,
+            limits: None,
             priority: Priority::DEFAULT,
             command: vec!["echo".into(), "a\u{202e}\u{9b}\n".into()],
             stdin: None,

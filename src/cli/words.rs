@@ -5,7 +5,7 @@ use super::report::Report;
 use crate::app::explain::MOST_AHEAD;
 use crate::app::list::Stuck;
 use crate::app::lock::End;
-use crate::app::{AppError, Holder, Kind, Obstacle, shell_word};
+use crate::app::{AppError, Difference, Holder, Kind, Obstacle, shell_word};
 use crate::model::judgement::{Reason, Verdict};
 use crate::model::task::Outcome;
 use crate::model::time::format_duration;
@@ -88,6 +88,15 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             let names: Vec<String> = tasks.iter().map(ToString::to_string).collect();
             let text = format!("it comes after {}, not over yet", names.join(", "));
             (text, names.first().map(|name| format!("luzia explain {name}")))
+        }
+        Obstacle::OtherContext { differences } => {
+            let what: Vec<String> = differences.iter().map(Difference::text).collect();
+            let text = format!(
+                "it was queued in another sandbox, and a pass there starts it (different: {}): run `luzia dispatch` or a \
+                 daemon in that sandbox",
+                what.join(", ")
+            );
+            (text, Some(format!("luzia wait {}", task.id)))
         }
         Obstacle::Priority { ahead } => {
             let (noun, verb) = match *ahead {
@@ -189,6 +198,9 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
     let evidence = match obstacle {
         Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
         Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
+        Obstacle::OtherContext { differences } => {
+            json!({ "differences": differences.iter().map(Difference::text).collect::<Vec<_>>() })
+        }
         Obstacle::Priority { ahead } => json!({ "ahead": ahead }),
         Obstacle::LaneOrder { lane, first } => json!({ "lane": lane.to_string(), "first": first.to_string() }),
         Obstacle::UserLockHeld { holder } => json!({ "lock": holder_json(holder) }),

@@ -25,10 +25,32 @@ pub struct Config {
     pub retention_tasks: u32,
     /// How often a daemon looks where it cannot be told, in milliseconds.
     pub poll_interval_ms: u64,
+    /// Whether tasks that were queued in another sandbox are started (`dispatch.contexts`).
+    pub contexts: Contexts,
     /// Whether a project may run its tasks as root.
     pub allow_root: bool,
     /// Whether `--env` may set variables that change how programs load.
     pub allow_loader_env: bool,
+}
+
+/// Which tasks a process starts, by the sandbox in which they were queued (`dispatch.contexts`, contract P9).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Contexts {
+    /// Those of a sandbox that is compatible with its own.
+    #[default]
+    Same,
+    /// All: several sandboxes are one domain of trust.
+    Any,
+}
+
+impl Contexts {
+    /// The word in the configuration.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Any => "any",
+        }
+    }
 }
 
 /// A project: a conductor directory, and by configuration a user.
@@ -72,6 +94,7 @@ impl Default for Config {
             retention_days: 7,
             retention_tasks: 10_000,
             poll_interval_ms: 1000,
+            contexts: Contexts::Same,
             allow_root: false,
             allow_loader_env: false,
         }

@@ -1,18 +1,22 @@
 //! WHAT: the words of luzia as types. Nothing here does I/O, asks the time or knows JSON.
 
 pub mod config;
+pub mod context;
 pub mod judgement;
 pub mod lane;
 pub mod lock;
 pub mod name;
 pub mod process;
+pub mod queue;
 pub mod task;
 pub mod time;
 
 pub use config::Config;
+pub use context::{Context, Limits, NamedSandbox, Sandbox, SandboxId};
 pub use lane::{LaneName, Target};
 pub use lock::{Fence, LockId, LockKind, LockRecord};
 pub use name::Name;
 pub use process::Identity;
+pub use queue::QueueName;
 pub use task::{Priority, Status, Task, TaskId, Tier};
 pub use time::Timestamp;

@@ -1,5 +1,6 @@
 //! A task: one command with a state machine, and how it ended.
 
+use super::context::{Limits, NamedSandbox};
 use super::lane::LaneName;
 use super::name::Name;
 use super::time::Timestamp;
@@ -180,8 +181,14 @@ pub struct Task {
     pub user: Name,
     /// Its project, if any.
     pub project: Option<Name>,
+    /// Whether it takes the lane of its user. A task that names lanes only does not (contract, section 4).
+    pub takes_user_lane: bool,
     /// Further lanes it takes, beside its user's and `global`: in canonical order, without repeats.
     pub lanes: Vec<LaneName>,
+    /// The sandbox in which it was queued; `None` for records of luzia 0.1.0, which start in any.
+    pub sandbox: Option<Arc<NamedSandbox>>,
+    /// The limits of its submitter, which the supervisor sets for the command.
+    pub limits: Option<Limits>,
     /// Its place among tasks of the same lane.
     pub priority: Priority,
     /// The program and its arguments, executed as they are.
@@ -239,7 +246,7 @@ pub struct Task {
 impl Task {
     /// Every lane it must hold to run, in the order in which they are taken: user, others by name, `global` last.
     pub fn all_lanes(&self) -> Vec<LaneName> {
-        let mut lanes = vec![LaneName::user(&self.user)];
+        let mut lanes: Vec<LaneName> = self.takes_user_lane.then(|| LaneName::user(&self.user)).into_iter().collect();
         lanes.extend(self.lanes.iter().cloned());
         lanes.push(LaneName::global());
         lanes

@@ -3,9 +3,8 @@
 //! Knows files, clocks and processes; must not know what a task or a lane is for. The traits exist so that the
 //! crash tests can stop at every operation and the race tests can let one pretend process move at a time.
 
-use crate::model::Identity;
-use crate::model::Timestamp;
 use crate::model::process::Probe;
+use crate::model::{Context, Identity, Limits, Timestamp};
 use rustix::io::Errno;
 use smol_str::SmolStr;
 use std::fs::File;
@@ -230,6 +229,8 @@ pub struct Command {
     pub umask: u32,
     /// The account to become, when running as root.
     pub run_as: Option<String>,
+    /// The limits to set, where they are not those of this process.
+    pub limits: Option<Limits>,
 }
 
 /// How a command ended.
@@ -332,6 +333,8 @@ pub trait Processes: Send + Sync {
     fn account_id(&self, name: &str) -> io::Result<Option<u32>>;
     /// The name of this host.
     fn host(&self) -> String;
+    /// The context of this process; the same as long as nobody changes its limits from outside.
+    fn context(&self) -> Context;
     /// The inode of this process's pid namespace.
     fn pid_namespace(&self) -> u64;
     /// Looks at a pid.

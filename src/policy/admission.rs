@@ -3,6 +3,7 @@
 
 use crate::model::judgement::Verdict;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
+use crate::policy::context::Difference;
 
 /// What is known of one holder of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,6 +42,8 @@ pub struct Situation {
     pub now: Timestamp,
     /// Tasks it comes after that are not over.
     pub unfinished: Vec<TaskId>,
+    /// How its sandbox differs from that of the process that looks; empty when that process may start it.
+    pub context: Vec<Difference>,
     /// How many tasks of its user come before it.
     pub ahead: u64,
     /// For each further key lane in which another task is first: that task.
@@ -63,6 +66,11 @@ pub enum Obstacle {
     After {
         /// Those tasks.
         tasks: Vec<TaskId>,
+    },
+    /// It was queued in another sandbox, and waits for a pass there.
+    OtherContext {
+        /// In what the sandboxes differ.
+        differences: Vec<Difference>,
     },
     /// Other tasks of its user come first.
     Priority {
@@ -102,6 +110,7 @@ impl Obstacle {
         match self {
             Self::Delayed { .. } => "Delayed",
             Self::After { .. } => "After",
+            Self::OtherContext { .. } => "OtherContext",
             Self::Priority { .. } => "Priority",
             Self::LaneOrder { .. } => "LaneOrder",
             Self::UserLockHeld { .. } => "UserLockHeld",
@@ -115,13 +124,16 @@ impl Obstacle {
 pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item = Obstacle> + 'a {
     let delayed = task.due_at.filter(|at| *at > now.now).map(|until| Obstacle::Delayed { until });
     let after = (!now.unfinished.is_empty()).then(|| Obstacle::After { tasks: now.unfinished.clone() });
+    let elsewhere = (!now.context.is_empty()).then(|| Obstacle::OtherContext { differences: now.context.clone() });
     let order = (now.ahead > 0).then_some(Obstacle::Priority { ahead: now.ahead });
     let lane_order =
         now.first_in_lane.iter().map(|(lane, first)| Obstacle::LaneOrder { lane: lane.clone(), first: *first });
-    let nobody = (!now.has_dispatcher).then_some(Obstacle::NoDispatcher);
+    // A pass of this process would not start it, so a dispatcher is missing elsewhere: the reason above says so.
+    let nobody = (!now.has_dispatcher && now.context.is_empty()).then_some(Obstacle::NoDispatcher);
     delayed
         .into_iter()
         .chain(after)
+        .chain(elsewhere)
         .chain(order)
         .chain(lane_order)
         .chain(now.lanes.iter().filter_map(full))
@@ -158,6 +170,7 @@ mod tests {
         Situation {
             now: Timestamp(1000),
             unfinished: vec![],
+            context: vec![],
             ahead: 0,
             first_in_lane: vec![],
             lanes: vec![],
@@ -186,13 +199,15 @@ mod tests {
         delayed.due_at = Some(Timestamp(2000));
         let now = Situation {
             unfinished: vec![TaskId(9)],
+            context: vec![Difference::Root],
             ahead: 3,
             first_in_lane: vec![(LaneName::parse("thread:7").expect("a lane"), TaskId(4))],
             lanes: vec![lane("user:alice"), lane("global")],
             has_dispatcher: false,
             ..free()
         };
-        let expected = ["Delayed", "After", "Priority", "LaneOrder", "UserLockHeld", "LaneFull", "NoDispatcher"];
+        let expected =
+            ["Delayed", "After", "OtherContext", "Priority", "LaneOrder", "UserLockHeld", "LaneFull", "NoDispatcher"];
         assert_eq!(words(&delayed, &now), expected);
     }
 

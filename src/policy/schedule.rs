@@ -43,6 +43,7 @@ use super::fair::{CAP_US, Ledger, place_of};
 use crate::model::{Name, Priority, Tier, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
+use std::sync::Arc;
 
 #[cfg(test)]
 mod cases;
@@ -54,6 +55,10 @@ mod simulation;
 pub struct LaneHead {
     /// The user.
     pub user: Name,
+    /// The queue of that user; a user may have several.
+    pub queue: Arc<str>,
+    /// Whether its tasks take the lane of the user: then the user's queues take turns.
+    pub takes_user_lane: bool,
     /// The tier of the work.
     pub tier: Tier,
     /// The best priority with work in this tier.
@@ -61,6 +66,9 @@ pub struct LaneHead {
     /// The sequence of the task at the head. It decides between users that the ledger does not know, so either all of
     /// those should have it or none.
     pub sequence: Option<u64>,
+    /// The sequence of the task at the head, where the user has several queues: it decides between these. `u64::MAX` where
+    /// it is not known.
+    pub turn: u64,
 }
 
 /// The user to try next.
@@ -68,6 +76,10 @@ pub struct LaneHead {
 pub struct Candidate {
     /// The user.
     pub user: Name,
+    /// The queue to try.
+    pub queue: Arc<str>,
+    /// Whether its tasks take the lane of the user.
+    pub takes_user_lane: bool,
     /// The tier in which it is tried.
     pub tier: Tier,
     /// The priority at which its head waits.
@@ -95,6 +107,9 @@ struct Entry {
     sequence: u64,
     distance: u64,
     user: Name,
+    turn: u64,
+    queue: Arc<str>,
+    takes_user_lane: bool,
 }
 
 impl<'a> Round<'a> {
@@ -127,7 +142,9 @@ impl<'a> Round<'a> {
 
     /// Adds a head during the pass: of a user that may run more than one task, after one was started.
     pub fn offer(&mut self, head: LaneHead) {
-        self.started.remove(&head.user);
+        if head.takes_user_lane {
+            self.started.remove(&head.user);
+        }
         let tier = head.tier.index();
         self.queues[tier].push(Reverse(Entry::of(self.ledger, head)));
     }
@@ -143,15 +160,32 @@ impl<'a> Round<'a> {
             }
         }
         self.ledger.charge_grant(candidate.tier, &candidate.user, weight, self.now);
-        self.started.insert(candidate.user);
+        if candidate.takes_user_lane {
+            self.started.insert(candidate.user);
+        }
         self.drop_started();
+    }
+
+    /// The best entry of a tier by what its user has used by now: a user with several queues may have been granted a task from
+    /// another one in this pass.
+    fn pop(&mut self, tier: Tier) -> Option<Entry> {
+        loop {
+            let Reverse(mut entry) = self.queues[tier.index()].pop()?;
+            let usage = self.ledger.usage(&entry.user);
+            if (entry.used_us, entry.last_grant) >= (usage.used_us, usage.last_grant) {
+                return Some(entry);
+            }
+            (entry.used_us, entry.last_grant) = (usage.used_us, usage.last_grant);
+            self.queues[tier.index()].push(Reverse(entry));
+        }
     }
 
     /// Takes users off the heads of the queues that were started in this pass, so that a queue is empty when nobody
     /// in it can run.
     fn drop_started(&mut self) {
         for queue in &mut self.queues {
-            while queue.peek().is_some_and(|Reverse(entry)| self.started.contains(&entry.user)) {
+            while queue.peek().is_some_and(|Reverse(entry)| entry.takes_user_lane && self.started.contains(&entry.user))
+            {
                 queue.pop();
             }
         }
@@ -167,10 +201,17 @@ impl Iterator for Round<'_> {
             let at = tier.index();
             (self.ledger.credits[at] + self.shares[at], Reverse(at))
         })?;
-        let Reverse(entry) = self.queues[tier.index()].pop()?;
+        let entry = self.pop(tier)?;
         self.drop_started();
         let sequence = Some(entry.sequence).filter(|sequence| *sequence != u64::MAX);
-        Some(Candidate { user: entry.user, tier, priority: entry.priority, sequence })
+        Some(Candidate {
+            user: entry.user,
+            queue: entry.queue,
+            takes_user_lane: entry.takes_user_lane,
+            tier,
+            priority: entry.priority,
+            sequence,
+        })
     }
 }
 
@@ -186,6 +227,9 @@ impl Entry {
             // The place after the one that was served last comes first, that very place last.
             distance: place_of(&head.user).wrapping_sub(place).wrapping_sub(1),
             user: head.user,
+            turn: head.turn,
+            queue: head.queue,
+            takes_user_lane: head.takes_user_lane,
         }
     }
 }

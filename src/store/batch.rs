@@ -5,19 +5,20 @@ use super::error::{Result, StoreError};
 use super::pending::Spot;
 use super::publish::Publication;
 use super::{Store, encode_task, layout};
-use crate::model::{Priority, Task};
+use crate::model::{LaneName, Name, Priority, SandboxId, Task};
 use crate::os::Open;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A folder of pending records: that of a lane, or of a segment of one.
-type FolderKey<'a> = (Priority, &'a str, Option<u64>);
+type FolderKey = (Priority, Arc<str>, Option<u64>);
 
 /// What is published by one rename.
 enum Portion<'a> {
     /// A record.
     One(&'a Task),
     /// A folder with all that the batch has for it, in order.
-    Folder(FolderKey<'a>, Vec<&'a Task>),
+    Folder(FolderKey, Vec<&'a Task>),
 }
 
 impl Portion<'_> {
@@ -118,18 +119,48 @@ impl Store {
     }
 }
 
+/// What the name of a task's queue is made of.
+type QueueParts<'a> = (&'a Name, Option<&'a SandboxId>, Option<&'a [LaneName]>);
+
+/// The names of the queues of a batch, each made once.
+struct QueueNames<'a>(HashMap<QueueParts<'a>, Arc<str>>);
+
+impl<'a> QueueNames<'a> {
+    fn of(tasks: &'a [Task]) -> Self {
+        let mut names = HashMap::new();
+        for task in tasks {
+            names.entry(Self::parts(task)).or_insert_with(|| task.queue().into());
+        }
+        Self(names)
+    }
+
+    fn parts(task: &Task) -> QueueParts<'_> {
+        (
+            &task.user,
+            task.sandbox.as_ref().map(|named| named.id()),
+            (!task.takes_user_lane).then_some(task.lanes.as_slice()),
+        )
+    }
+
+    fn name(&self, task: &Task) -> Arc<str> {
+        self.0.get(&Self::parts(task)).map_or_else(|| task.queue().into(), Arc::clone)
+    }
+}
+
 /// The parts of a batch in the order of their first tasks. All that a lane gets stands in its folder when that holds so
 /// many, and else in segments. A folder goes as a whole only when no task in it needs a hint beside its record, because a
 /// later task of a lane must not appear before an earlier one. Parked tasks are in no lane.
 fn portions<'a>(tasks: &'a [Task], lane_holds: usize, must_park: &dyn Fn(&Task) -> bool) -> Vec<Portion<'a>> {
-    let lane_of = |task: &'a Task| (task.priority, task.user.as_str());
+    let queues = QueueNames::of(tasks);
+    let lane_of = |task: &Task| (task.priority, queues.name(task));
     let parked: Vec<bool> = tasks.iter().map(must_park).collect();
     let pending = || tasks.iter().zip(&parked).filter_map(|(task, is_parked)| (!is_parked).then_some(task));
-    let mut depths: HashMap<(Priority, &str), usize> = HashMap::new();
+    let mut depths: HashMap<(Priority, Arc<str>), usize> = HashMap::new();
     pending().for_each(|task| *depths.entry(lane_of(task)).or_default() += 1);
-    let key_of = |task: &'a Task| {
-        let (priority, user) = lane_of(task);
-        (priority, user, (depths[&(priority, user)] > lane_holds).then(|| layout::segment(task.id)))
+    let key_of = |task: &Task| {
+        let (priority, queue) = lane_of(task);
+        let is_deep = depths[&(priority, Arc::clone(&queue))] > lane_holds;
+        (priority, queue, is_deep.then(|| layout::segment(task.id)))
     };
     let mut folders: HashMap<FolderKey, (Vec<&Task>, bool)> = HashMap::new();
     for task in pending() {
@@ -140,7 +171,8 @@ fn portions<'a>(tasks: &'a [Task], lane_holds: usize, must_park: &dyn Fn(&Task) 
     let mut portions = Vec::new();
     for (task, is_parked) in tasks.iter().zip(parked) {
         let key = (!is_parked).then(|| key_of(task));
-        match key.and_then(|key| Some((key, folders.get_mut(&key)?))) {
+        let found = key.and_then(|key| folders.get_mut(&key).map(|folder| (key, folder)));
+        match found {
             Some((key, (all, true))) if all.len() != 1 => {
                 // Whoever comes first takes all; the others find none.
                 if !all.is_empty() {
@@ -189,9 +221,9 @@ mod tests {
             for portion in portions(&tasks, lane_holds, &is_parked) {
                 let all = match portion {
                     Portion::One(task) => vec![task],
-                    Portion::Folder((priority, user, segment), all) => {
+                    Portion::Folder((priority, queue, segment), all) => {
                         prop_assert!(all.len() > 1 && all.iter().all(|task| task.lanes.is_empty() && !is_parked(task)));
-                        prop_assert!(all.iter().all(|task| (task.priority, task.user.as_str()) == (priority, user)));
+                        prop_assert!(all.iter().all(|task| (task.priority, task.queue()) == (priority, queue.to_string())));
                         match segment {
                             Some(segment) => prop_assert!(all.iter().all(|task| layout::segment(task.id) == segment)),
                             None => prop_assert!(all.len() <= lane_holds),

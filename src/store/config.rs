@@ -4,7 +4,7 @@
 //! out of the way with a warning, so that a newer configuration can be read by an older luzia.
 
 use super::object::Object;
-use crate::model::config::{Config, LaneRule, Project};
+use crate::model::config::{Config, Contexts, LaneRule, Project};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -73,6 +73,7 @@ pub fn to_json(config: &Config) -> Value {
         "tier_shares": { "high": high, "normal": normal, "low": low },
         "retention": { "days": config.retention_days, "tasks": config.retention_tasks },
         "poll_interval_seconds": seconds(config.poll_interval_ms),
+        "dispatch": { "contexts": config.contexts.word() },
         "allow_root": config.allow_root,
         "allow_loader_env": config.allow_loader_env,
     })
@@ -93,6 +94,7 @@ struct File {
     tier_shares: Object<Shares>,
     retention: Object<Retention>,
     poll_interval_seconds: Option<Is<Time>>,
+    dispatch: Object<Dispatch>,
     allow_root: bool,
     allow_loader_env: bool,
 }
@@ -102,6 +104,19 @@ struct File {
 struct PerUser {
     enabled: Option<bool>,
     lock_timeout_seconds: Option<Is<Time>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Dispatch {
+    contexts: Option<ContextsFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ContextsFile {
+    Same,
+    Any,
 }
 
 #[derive(Deserialize, Default)]
@@ -161,6 +176,10 @@ impl File {
             retention_days: self.retention.0.days.map_or(default.retention_days, |days| days.0.0),
             retention_tasks: self.retention.0.tasks.map_or(default.retention_tasks, |tasks| tasks.0.0),
             poll_interval_ms: time(self.poll_interval_seconds, default.poll_interval_ms),
+            contexts: self.dispatch.0.contexts.map_or(default.contexts, |word| match word {
+                ContextsFile::Same => Contexts::Same,
+                ContextsFile::Any => Contexts::Any,
+            }),
             allow_root: self.allow_root,
             allow_loader_env: self.allow_loader_env,
         }
@@ -231,9 +250,11 @@ fn unknown_key(keys: &[String]) -> String {
             "tier_shares",
             "retention",
             "poll_interval_seconds",
+            "dispatch",
             "allow_root",
             "allow_loader_env",
         ],
+        ["dispatch"] => &["contexts"],
         ["per_user_serialization"] => &["enabled", "lock_timeout_seconds"],
         ["slots"] => &["max"],
         ["retention"] => &["days", "tasks"],

@@ -122,7 +122,7 @@ impl Store {
         judge: Judge,
     ) -> Result<(Claim, Option<Box<dyn Handle>>)> {
         let id = head.id;
-        let (path, read) = self.read_pending(head.priority, &head.lane_stem, id);
+        let (path, read) = self.read_pending(head.priority, &head.queue, id);
         let task = match read {
             Ok(Some(task)) => task,
             Ok(None) => return Ok((Claim::Lost, self.if_unused(id, lock)?)),

@@ -22,6 +22,7 @@ mod pending;
 mod prune;
 mod publish;
 mod record;
+mod record_context;
 mod release;
 pub(crate) mod rundir;
 pub(crate) mod sidecar;

@@ -15,8 +15,8 @@ pub type Timer = (TaskId, Timestamp);
 
 impl Store {
     fn order_marker(task: &Task, lane: &LaneName) -> String {
-        let user = LaneName::user(&task.user).stem();
-        format!("{}/{}", layout::order(lane), spelling::order_name(task.priority, task.id, &user))
+        let queue = task.queue();
+        format!("{}/{}", layout::order(lane), spelling::order_name(task.priority, task.id, &queue))
     }
 
     /// Marks a task's place in its further key lanes. Before its record appears in `pending`.

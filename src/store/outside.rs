@@ -2,7 +2,7 @@
 
 use super::error::{Result, StoreError};
 use super::{Store, layout};
-use crate::model::{Identity, TaskId};
+use crate::model::{Context, Identity, TaskId};
 use crate::os::{Child, Clock, Command, InPlace, Open, Signal, StartError, Streams, TreeMark, Watch};
 use std::fs::File;
 use std::io;
@@ -60,6 +60,11 @@ impl Store {
     /// Starts a command on this terminal.
     pub fn start_here(&self, command: InPlace) -> std::result::Result<Box<dyn Child>, StartError> {
         self.procs.start_here(command)
+    }
+
+    /// The context of this process.
+    pub fn context(&self) -> Context {
+        self.procs.context()
     }
 
     /// Milliseconds since boot.

@@ -20,11 +20,11 @@ const LANES_AT_ONCE: usize = 1000;
 /// The folder of a lane: its priority, and the stem of the lane.
 pub(crate) type Lane = (Priority, Arc<str>);
 
-/// The first task of a user's lane at one priority.
+/// The first task of a queue at one priority.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Head {
-    /// The stem of the user's lane.
-    pub lane_stem: String,
+    /// The name of its queue.
+    pub queue: String,
     /// The priority of the folder in which it stands.
     pub priority: Priority,
     /// The task.
@@ -47,8 +47,7 @@ impl Spot {
 
     /// In the lane's own folder.
     pub fn in_lane(task: &Task) -> Self {
-        let stem = LaneName::user(&task.user).stem();
-        let folders = vec![layout::pending_tier(task.priority), layout::pending_lane(task.priority, &stem)];
+        let folders = vec![layout::pending_tier(task.priority), layout::pending_lane(task.priority, &task.queue())];
         Self { path: layout::record_in(&folders[1], task.id), folders }
     }
 
@@ -102,7 +101,7 @@ impl Store {
     /// Whether so many further records are to stand in segments of a task's lane: where there are segments, and where its
     /// folder would hold too many.
     pub(crate) fn is_deep(&self, task: &Task, further: usize) -> Result<bool> {
-        let lane = layout::pending_lane(task.priority, &LaneName::user(&task.user).stem());
+        let lane = layout::pending_lane(task.priority, &task.queue());
         let Some(meta) = self.meta(&lane)? else { return Ok(further > self.lane_holds) };
         // A folder has two names and one more by each folder in it, or always one where the file system does not count.
         if meta.links > 2 {
@@ -175,8 +174,7 @@ impl Store {
 
     /// Whether a task has a record in its lane.
     pub(crate) fn is_pending(&self, task: &Task) -> Result<bool> {
-        let stem = LaneName::user(&task.user).stem();
-        Ok(self.pending_path(task.priority, &stem, task.id)?.is_some())
+        Ok(self.pending_path(task.priority, &task.queue(), task.id)?.is_some())
     }
 
     /// The record of a pending task, and where it was looked for last.
@@ -199,17 +197,17 @@ impl Store {
         (deep, read)
     }
 
-    /// Gives `sink` what stands in the folder of every lane, or of one, with its priority and stem, tier by tier; it says
-    /// whether to go on.
+    /// Gives `sink` what stands in the folder of every queue, or of those of one user (by the stem of the user's lane), with
+    /// priority and name, tier by tier; `sink` says whether to go on.
     pub(crate) fn each_lane(
         &self,
         wanted: Option<&str>,
         sink: &mut dyn FnMut(Priority, &Arc<str>, Standing) -> bool,
     ) -> Result<()> {
-        let lanes = match wanted {
-            Some(stem) => self.used_priorities()?.into_iter().map(|priority| (priority, stem.into())).collect(),
-            None => self.lanes()?,
-        };
+        let mut lanes = self.lanes()?;
+        if let Some(wanted) = wanted {
+            lanes.retain(|(_, queue)| is_queue_of(queue, wanted));
+        }
         let folders: Vec<String> = lanes.iter().map(|(priority, stem)| layout::pending_lane(*priority, stem)).collect();
         self.list_each(&folders, &mut |at, entries| {
             let (priority, stem) = &lanes[at];
@@ -306,7 +304,7 @@ impl Store {
                 break;
             }
             if let Some(id) = first {
-                return Ok(Some(Head { lane_stem: lane_stem.to_owned(), priority, id }));
+                return Ok(Some(Head { queue: lane_stem.to_owned(), priority, id }));
             }
             // Debris of a crash between making a folder and filling it; a folder in use is not empty.
             self.remove_dir(&lane)?;
@@ -314,24 +312,36 @@ impl Store {
         Ok(None)
     }
 
-    /// The record of a head; `None` when it is gone or does not read, which is for the claim to find out.
-    pub fn peek(&self, head: &Head) -> Option<Task> {
-        self.read_pending(head.priority, &head.lane_stem, head.id).1.ok().flatten()
+    /// A task of a queue, whichever stands first in any tier; `None` when none of them reads.
+    pub fn any_of_queue(&self, queue: &str) -> Result<Option<Task>> {
+        for tier in Tier::ALL {
+            if let Some(task) = self.head(tier, queue)?.and_then(|head| self.peek(&head)) {
+                return Ok(Some(task));
+            }
+        }
+        Ok(None)
     }
 
-    /// The first pending tasks of a user in the order of their turn, `most` at most.
-    pub fn first_pending(&self, user: &Name, most: u64) -> Result<Vec<(Priority, TaskId)>> {
+    /// The record of a head; `None` when it is gone or does not read, which is for the claim to find out.
+    pub fn peek(&self, head: &Head) -> Option<Task> {
+        self.read_pending(head.priority, &head.queue, head.id).1.ok().flatten()
+    }
+
+    /// The first pending tasks in those queues of a user that `counts`, in the order of their turn, `most` at most.
+    pub fn first_pending(
+        &self,
+        user: &Name,
+        most: u64,
+        counts: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<(Priority, TaskId)>> {
         let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));
         let mut first = Vec::new();
-        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
-            let lane = layout::pending_lane(priority, &stem);
-            let Standing { records: mut ids, segments } = Standing::from(&*self.list(&lane)?);
-            for segment in segments {
-                // What stands before this segment is known by now.
-                if first.len() + ids.iter().filter(|id| layout::segment(**id) < segment).count() >= most {
-                    break;
+        for priority in self.used_priorities()? {
+            let mut ids = Vec::new();
+            for queue in self.queues_of(priority, &stem)? {
+                if counts(&queue) {
+                    ids.extend(self.first_of_queue(priority, &queue, most - first.len())?);
                 }
-                ids.extend(self.records(&layout::segment_of_lane(&lane, segment))?);
             }
             ids.sort_unstable();
             first.extend(ids.into_iter().map(|id| (priority, id)));
@@ -342,4 +352,45 @@ impl Store {
         }
         Ok(first)
     }
+
+    /// The first tasks of one queue, without order, `most` at least where it has so many.
+    fn first_of_queue(&self, priority: Priority, queue: &str, most: usize) -> Result<Vec<TaskId>> {
+        let folder = layout::pending_lane(priority, queue);
+        let Standing { records: mut ids, segments } = Standing::from(&*self.list(&folder)?);
+        for segment in segments {
+            // What stands before this segment is known by now.
+            if ids.iter().filter(|id| layout::segment(**id) < segment).count() >= most {
+                break;
+            }
+            ids.extend(self.records(&layout::segment_of_lane(&folder, segment))?);
+        }
+        Ok(ids)
+    }
+
+    /// The queues of a user at one priority, by the stem of the user's lane.
+    fn queues_of(&self, priority: Priority, user_stem: &str) -> Result<Vec<String>> {
+        let mut queues = self.folders(&layout::pending_tier(priority))?;
+        queues.retain(|queue| is_queue_of(queue, user_stem));
+        Ok(queues)
+    }
+
+    /// The first task of a user in a tier, over those queues of the user that `counts`.
+    pub fn head_of_user(&self, tier: Tier, user_stem: &str, counts: &dyn Fn(&str) -> bool) -> Result<Option<Head>> {
+        let mut queues = Vec::new();
+        for priority in tier.priorities() {
+            queues.extend(self.queues_of(priority, user_stem)?);
+        }
+        queues.sort_unstable();
+        queues.dedup();
+        let mut heads = Vec::new();
+        for queue in queues.iter().filter(|queue| counts(queue)) {
+            heads.extend(self.head(tier, queue)?);
+        }
+        Ok(heads.into_iter().min_by_key(|head| (head.priority, head.id)))
+    }
+}
+
+/// Whether a queue is one of the user with a lane of this stem, or is itself of that name.
+fn is_queue_of(queue: &str, name: &str) -> bool {
+    queue.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('~'))
 }

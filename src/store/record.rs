@@ -1,6 +1,9 @@
 //! Task records: JSON on disk, `model::Task` in memory. Members that this version does not know are kept.
 
 use super::error::{Result, StoreError};
+use super::record_context::{
+    LimitsFile, SandboxFile, decode_limits, decode_sandbox, encode_limits, encode_sandbox, is_true, yes,
+};
 use super::{FORMAT_VERSION, MAX_RECORD_BYTES, object};
 use crate::model::task::{Environment, Outcome, Start};
 use crate::model::time::MAX_DURATION_MS;
@@ -20,6 +23,13 @@ struct TaskFile<'a> {
     project: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     lanes: Vec<String>,
+    /// `false` for a task that takes named lanes only.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    user_lane: bool,
+    #[serde(default, deserialize_with = "object::member", skip_serializing_if = "Option::is_none")]
+    sandbox: Option<SandboxFile>,
+    #[serde(default, deserialize_with = "object::member", skip_serializing_if = "Option::is_none")]
+    limits: Option<LimitsFile>,
     priority: u8,
     command: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,6 +135,9 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         user: Some(task.user.to_string()),
         project: task.project.as_ref().map(Name::to_string),
         lanes: task.lanes.iter().map(LaneName::to_string).collect(),
+        user_lane: task.takes_user_lane,
+        sandbox: task.sandbox.as_ref().map(|named| encode_sandbox(named.sandbox())),
+        limits: task.limits.as_ref().map(encode_limits),
         priority: task.priority.number(),
         command: task.command.clone(),
         stdin: task.stdin.clone(),
@@ -201,7 +214,10 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
     let task = Task {
         id: task_id(&file.id)?,
         status: Status::parse(&file.status).ok_or_else(|| format!("\"{}\" is not a state", file.status))?,
+        takes_user_lane: file.user_lane,
         lanes: lanes_of(&file.lanes, &user)?,
+        sandbox: file.sandbox.map(decode_sandbox),
+        limits: file.limits.map(decode_limits),
         user,
         project: file.project.as_deref().map(name).transpose()?,
         priority: Priority::new(file.priority).ok_or("its priority is not one of 0 to 9")?,
@@ -260,6 +276,7 @@ fn check(task: &Task) -> std::result::Result<(), String> {
         (task.command.iter().any(|argument| argument.contains('\0')), "an argument of its command holds NUL"),
         (!is_name(&task.key), "its key is not a name"),
         (!is_name(&task.run_as), "its account is not a name"),
+        (!task.takes_user_lane && task.lanes.is_empty(), "it takes no lane"),
         (!is_path(&task.cwd), "its working directory is not an absolute path"),
         (!is_path(&task.conductor_dir), "its conductor directory is not an absolute path"),
         (task.after.contains(&task.id) || task.comes_after.contains(&task.id), "it comes after itself"),
@@ -363,7 +380,10 @@ pub(crate) mod tests {
             status: Status::Pending,
             user: Name::new("alice").expect("a name"),
             project: None,
+            takes_user_lane: true,
             lanes: vec![LaneName::parse("thread:7").expect("a lane")],
+            sandbox: None,
+            limits: None,
             priority: Priority::DEFAULT,
             command: vec!["true".into()],
             stdin: None,

@@ -6,7 +6,7 @@ use super::error::{Result, StoreError};
 use super::pending::Spot;
 use super::{Event, Started, Store, decode_task, encode_task, layout};
 use crate::model::task::Start;
-use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
+use crate::model::{Name, QueueName, Status, Task, TaskId, Timestamp};
 use crate::os::{Open, Published};
 
 /// How often a task that is nowhere is looked for again, before it counts as unknown.
@@ -305,5 +305,5 @@ impl Store {
 /// The user of the lane folder in which a pending record stands.
 pub(crate) fn user_of_path(path: &str) -> Option<Name> {
     let lane = path.strip_prefix(layout::PENDING)?.split('/').nth(2)?;
-    LaneName::from_stem(lane).filter(LaneName::is_user).map(|lane| lane.key().clone())
+    QueueName::parse(lane)?.user()
 }

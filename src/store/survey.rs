@@ -5,7 +5,7 @@ use super::pending::Lane;
 use super::publish::{number, records_in};
 use super::spool::Place;
 use super::{Store, layout, spelling};
-use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
+use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier};
 use crate::os::FileKind;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -95,19 +95,22 @@ impl Iterator for Survey<'_> {
 }
 
 impl Store {
-    /// The lane of a folder of pending tasks: by its name, or, for a hashed name, by the first record in it.
+    /// The user's lane of a queue: by its name, or, for a hashed name, by the first record in it.
     pub fn pending_lane_name(&self, stem: &str) -> Result<Option<LaneName>> {
-        if let Some(lane) = LaneName::from_stem(stem) {
-            return Ok(Some(lane).filter(LaneName::is_user));
+        let Some(name) = QueueName::parse(stem) else { return Ok(None) };
+        if let Some(user) = name.user() {
+            return Ok(Some(LaneName::user(&user)));
         }
-        if !stem.starts_with("user_=h") {
+        if !name.user_stem.starts_with("user_=h") {
             return Ok(None);
         }
         for tier in Tier::ALL {
             let Some(head) = self.head(tier, stem)? else { continue };
             let (path, record) = self.read_pending(head.priority, stem, head.id);
             match record {
-                Ok(Some(task)) => return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == stem)),
+                Ok(Some(task)) => {
+                    return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == name.user_stem));
+                }
                 Ok(None) | Err(StoreError::Newer { .. }) => {}
                 Err(error @ StoreError::Corrupt { .. }) => self.set_aside(&path, &error)?,
                 Err(error) => return Err(error),
@@ -273,7 +276,7 @@ impl Store {
         })?;
         for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
             let tier = layout::pending_tier(priority);
-            look(&tier, &|name, kind| kind == FileKind::Dir && name.starts_with("user_"))?;
+            look(&tier, &|name, kind| kind == FileKind::Dir && QueueName::parse(name).is_some())?;
             for lane in self.folders(&tier)? {
                 let folder = layout::pending_lane(priority, &lane);
                 let is_segment = |name: &str, kind| kind == FileKind::Dir && spelling::number(name).is_some();

@@ -15,7 +15,7 @@ pub struct Place<'a> {
 
 /// The whole environment of a task's command.
 pub fn environment(task: &Task, place: &Place, grants: &[Grant]) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let user_grant = grants.iter().find(|grant| grant.lane.is_user());
+    let user_grant = grants.iter().find(|grant| grant.lane.is_user()).or(grants.first());
     let lanes: Vec<String> = task.all_lanes().iter().map(LaneName::to_string).collect();
     let own = [
         ("LUZIA_STATE_DIR", place.state_dir.to_owned()),

@@ -106,7 +106,8 @@ pub(super) fn launch(
 /// All that comes before the launch itself. After a shortage it can be tried again.
 fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant]) -> Result<Made, StoreError> {
     let store = around.store;
-    let user_grant = grants.iter().find(|grant| grant.lane.is_user());
+    // The user's lane, or the first of the named ones.
+    let user_grant = grants.iter().find(|grant| grant.lane.is_user()).or(grants.first());
     let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
     let (start, at) = (task.starts.saturating_add(1), store.now());
     let begun = Task { starts: start, last_start: Some(Start { at, lock_id: lock_id.clone(), fence }), ..task.clone() };
@@ -130,6 +131,7 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant]) -> Resul
         cwd: task.cwd.clone(),
         umask: task.umask,
         run_as: task.run_as.clone(),
+        limits: task.limits.clone().filter(|wanted| store.context().limits.differ_from(wanted)),
     };
     Ok(Made::Ready(Box::new(Ready { command, streams: Streams { stdin, stdout, stderr }, tree, result })))
 }

@@ -1,7 +1,7 @@
 //! Defects that were there once: each test is the scenario in which one showed.
 
 use super::harness::strace;
-use super::support::{LUZIA, Place, skip};
+use super::support::{LUZIA, Place, queue, skip};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -25,13 +25,15 @@ fn a_record_that_does_not_read_keeps_nobody_else_from_their_turn() {
         }
         place.ok(&["enqueue", "-u", "a", "--", "true"]);
         place.ok(&["enqueue", "-u", "b", "--", "true"]);
-        fs::write(place.state().join("spool/pending/5").join(path), bytes).unwrap();
+        let path = path.strip_prefix("user_a/").unwrap();
+        let folder = place.state().join("spool/pending/5").join(queue("a"));
+        fs::write(folder.join(path), bytes).unwrap();
         let is_newer = bytes.starts_with(b"{");
         let is_first = path.ends_with("1.json");
         assert_eq!(place.luzia(&["dispatch", "--once"]).code, if is_newer && is_first { 65 } else { 0 });
         place.until_status("2", "completed");
         assert_eq!(place.luzia(&["dispatch", "--drain"]).code, if is_newer { 65 } else { 0 });
-        assert_eq!(place.state().join("spool/pending/5").join(path).exists(), is_newer);
+        assert_eq!(folder.join(path).exists(), is_newer);
     }
 }
 
@@ -52,12 +54,12 @@ fn names_that_luzia_did_not_make_are_left_alone_wherever_they_lie() {
     let place = Place::new();
     place.ok(&["enqueue", "-u", "a", "--", "true"]);
     place.ok(&["enqueue", "-u", "b", "--in", "10ms", "--", "true"]);
-    for folder in ["", "pending", "pending/5", "pending/5/user_a", "parked", "timers", "after"] {
+    for folder in ["", "pending", "pending/5", &format!("pending/5/{}", queue("a")), "parked", "timers", "after"] {
         fs::write(place.state().join("spool").join(folder).join("README"), "").unwrap();
         std::os::unix::fs::symlink("/", place.state().join("spool").join(folder).join("link")).unwrap();
     }
     // Names of segments, in the folders of lanes.
-    let lane = |user: &str| place.state().join("spool/pending/5").join(format!("user_{user}"));
+    let lane = |user: &str| place.state().join("spool/pending/5").join(queue(user));
     for user in ["c", "d"] {
         place.ok(&["enqueue", "-u", user, "--", "true"]);
     }
@@ -254,8 +256,8 @@ fn a_cancel_brings_to_its_end_what_a_power_cut_left_of_a_retry() {
     let place = Place::new();
     place.ok(&["enqueue", "-u", "a", "--", "sleep", "60"]);
     // The record to be of somebody who died after its commit point, beside the copy that the next pass would replace.
-    fs::copy(place.state().join("spool/pending/5/user_a/1.json"), place.state().join("spool/running/1.result.json"))
-        .unwrap();
+    let queued = place.state().join("spool/pending/5").join(queue("a")).join("1.json");
+    fs::copy(queued, place.state().join("spool/running/1.result.json")).unwrap();
     let begin = Instant::now();
     assert_eq!(place.luzia(&["cancel", "1"]).code, 0, "it is queued or starts, and nobody else acts for it");
     assert!(begin.elapsed() < Duration::from_secs(8), "it does not wait for somebody who would");
@@ -341,7 +343,7 @@ fn a_task_whose_record_was_set_aside_is_not_one_that_never_was() {
     for _ in 0..11 {
         place.ok(&["enqueue", "-u", "a", "--", "true"]);
     }
-    fs::write(place.state().join("spool/pending/5/user_a/1.json"), "{").unwrap();
+    fs::write(place.state().join("spool/pending/5").join(queue("a")).join("1.json"), "{").unwrap();
     place.drain();
     for verb in ["show", "wait", "cancel", "retry", "logs", "explain"] {
         let refused = place.luzia(&[verb, "1"]).coded(65);

@@ -180,7 +180,7 @@ fn passes_bring_every_combination_that_a_crash_can_leave_to_one_place_without_a_
 fn a_retry_beside_the_copy_that_a_killed_cancel_left_keeps_nobody_from_their_turn() {
     let place = Place::new();
     let id = place.enqueue(&["-u", "alice", "--", "sh", "-c", "echo ran >> $PLACE/ran"]);
-    let queued = place.state().join("spool/pending/5/user_alice/1.json");
+    let queued = place.state().join("spool/pending/5").join(crate::support::queue("alice")).join("1.json");
     let record = std::fs::read(&queued).unwrap();
     place.ok(&["cancel", &id]);
     std::fs::create_dir_all(queued.parent().unwrap()).unwrap();

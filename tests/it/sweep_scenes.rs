@@ -3,6 +3,7 @@
 use super::harness::oracle::{self, Deed};
 use super::harness::procs::{KILL, of_world, signal};
 use super::harness::{Answer, World, run, strace, until};
+use super::support::queue;
 use std::fs::File;
 use std::process::Stdio;
 
@@ -153,11 +154,11 @@ fn queue_three(world: &World) {
 
 /// As lanes stand of which each has so many tasks that further ones go to segments.
 fn queue_deep(world: &World) {
-    for lane in ["user_alice", "user_bob"] {
-        std::fs::create_dir_all(world.state.join("spool/pending/5").join(lane).join("999999")).unwrap();
+    for user in ["alice", "bob"] {
+        std::fs::create_dir_all(world.state.join("spool/pending/5").join(queue(user)).join("999999")).unwrap();
     }
     queue_three(world);
-    assert!(world.state.join("spool/pending/5/user_bob/0/2.json").exists());
+    assert!(world.state.join("spool/pending/5").join(queue("bob")).join("0/2.json").exists());
 }
 
 fn park_two(world: &World) {

@@ -70,6 +70,7 @@ fn command(argv: &[&str]) -> Command {
         cwd: "/".to_owned(),
         umask: 0o022,
         run_as: None,
+        limits: None,
     }
 }
 

@@ -1,11 +1,16 @@
 //! The trampoline that takes an account on before it becomes the command of a task. Which account a task may have is
 //! decided elsewhere.
 
+use super::context;
 use super::passwd;
 use super::program::{find, start_error};
 use super::signals;
+use crate::model::Limits;
+use crate::model::context::LIMITS as LIMIT_NAMES;
 use crate::os::StartError;
 use nix::unistd::{Gid, Uid, execve, getgroups, getresgid, getresuid, setgroups, setresgid, setresuid};
+use rustix::process::{Rlimit, setrlimit};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ffi::{CString, OsStr};
@@ -18,6 +23,12 @@ pub(super) const ENVIRONMENT_FD: &str = "LUZIA_EXEC_ENVIRONMENT_FD";
 
 /// Names to the trampoline the descriptor that the task keeps.
 pub(super) const TREE_FD: &str = "LUZIA_EXEC_TREE_FD";
+
+/// Carries to the trampoline the limits to set, as one line.
+pub(super) const LIMITS: &str = "LUZIA_EXEC_LIMITS";
+
+/// Instead of an account: the trampoline keeps its own.
+pub(super) const OWN_ACCOUNT: &str = "-";
 
 /// What a process needs to become an account: looked up by who starts the trampoline, for only that one can wait when the
 /// host is short of something.
@@ -66,14 +77,53 @@ pub fn exec_task(account: &str, argv: &[String]) -> StartError {
 
 fn take_on(account: &str) -> io::Result<Vec<CString>> {
     let unreadable = || io::Error::new(io::ErrorKind::InvalidInput, format!("{account:?} is not uid:gid:group,group"));
-    let account = Credentials::read(account).ok_or_else(unreadable)?;
+    let account = match account {
+        OWN_ACCOUNT => None,
+        text => Some(Credentials::read(text).ok_or_else(unreadable)?),
+    };
     // Read before the account changes, because the new one may not open what the old one did.
     let env = environment()?;
     let tree = number_in(TREE_FD);
     close_fds::set_fds_cloexec(3, tree.as_slice());
     signals::restore_broken_pipe()?;
-    drop_privileges(&account)?;
+    if let Ok(text) = std::env::var(LIMITS) {
+        let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("{text:?} are not limits"));
+        set_limits(&Limits::read(&text).ok_or_else(wrong)?)?;
+    }
+    if let Some(account) = account {
+        drop_privileges(&account)?;
+    }
     Ok(env)
+}
+
+/// Sets the limits of a submitter for this process and what it becomes. A process that may not raise a hard limit does not get
+/// here (contract P9); a nice value, an affinity or an OOM score that it may not set stays as it is.
+fn set_limits(limits: &Limits) -> io::Result<()> {
+    let _ = std::fs::write("/proc/self/oom_score_adj", limits.oom_score_adj.to_string());
+    let _ = rustix::process::setpriority_process(None, limits.nice);
+    let mut processors = CpuSet::new();
+    for number in processors_in(&limits.affinity).filter(|number| *number < CpuSet::MAX_CPU) {
+        processors.set(number);
+    }
+    if processors.count() > 0 {
+        let _ = sched_setaffinity(None, &processors);
+    }
+    for name in LIMIT_NAMES {
+        let Some(resource) = context::resource(name) else { continue };
+        let limit = Rlimit { current: limits.soft.get(name).copied(), maximum: limits.hard.get(name).copied() };
+        setrlimit(resource, limit)?;
+    }
+    Ok(())
+}
+
+/// The numbers of a list such as `0-3,8`.
+fn processors_in(list: &str) -> impl Iterator<Item = usize> {
+    list.split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Some(first.parse::<usize>().ok()?..=last.parse::<usize>().ok()?)
+        })
+        .flatten()
 }
 
 /// Groups first, uid last: each step needs the privilege that the last one gives up. What the kernel says afterwards

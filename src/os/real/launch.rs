@@ -1,6 +1,6 @@
 //! Starts processes: supervisors, commands of tasks, and commands that run in place. What they are for is not known here.
 
-use super::account::{Credentials, ENVIRONMENT_FD, TREE_FD};
+use super::account::{Credentials, ENVIRONMENT_FD, LIMITS, OWN_ACCOUNT, TREE_FD};
 use super::child::{Reach, RealChild};
 use super::procfs;
 use super::program::{check_cwd, check_format, find, lookup, start_error};
@@ -62,13 +62,12 @@ pub(super) fn start(command: &Command, streams: &Streams, tree: Option<File>) ->
     let tree = tree.map(out_of_the_way);
     let cwd = Path::new(&command.cwd);
     check_cwd(cwd)?;
-    let (mut std_command, environment) = match &command.run_as {
-        None => (directly(command, cwd)?, None),
-        Some(user) => {
-            let file = environment_file(&command.env).map_err(StartError::Other)?;
-            let through = through_trampoline(command, user, &file, tree.as_ref())?;
-            (through, Some(file))
-        }
+    let (mut std_command, environment) = if command.run_as.is_none() && command.limits.is_none() {
+        (directly(command, cwd)?, None)
+    } else {
+        let file = environment_file(&command.env).map_err(StartError::Other)?;
+        let through = through_trampoline(command, &file, tree.as_ref())?;
+        (through, Some(file))
     };
     // Copies, since whoever has no process to start it with now may want to try again.
     let copy = |file: &File| file.try_clone().map(Stdio::from).map_err(StartError::Other);
@@ -179,28 +178,27 @@ fn directly(command: &Command, cwd: &Path) -> Result<StdCommand, StartError> {
     Ok(direct)
 }
 
-/// The account is taken on by another run of this program. It runs as root until then, so it must not see the
-/// environment of the task: a variable like LD_PRELOAD would be obeyed with the rights of root.
-fn through_trampoline(
-    command: &Command,
-    user: &str,
-    environment: &File,
-    tree: Option<&File>,
-) -> Result<StdCommand, StartError> {
+/// Another run of this program takes the account on and sets the limits. It may run as root until then, so it must not see
+/// the environment of the task: a variable like LD_PRELOAD would be obeyed with the rights of root.
+fn through_trampoline(command: &Command, environment: &File, tree: Option<&File>) -> Result<StdCommand, StartError> {
     split(&command.argv)?;
-    let account = Credentials::of(user).map_err(|error| match error.kind() {
+    let account = command.run_as.as_deref().map(Credentials::of).transpose().map_err(|error| match error.kind() {
         // A directory of the network may answer later.
         io::ErrorKind::TimedOut | io::ErrorKind::HostUnreachable => StartError::Short(error),
         _ if is_shortage(&error) => StartError::Short(error),
         _ => StartError::Other(error),
     })?;
+    let account = account.map_or_else(|| OWN_ACCOUNT.to_owned(), |account| account.text());
     let mut through = StdCommand::new(own_program());
     through
         .arg0("luzia")
-        .args(["exec-task", "--account", &account.text(), "--"])
+        .args(["exec-task", "--account", &account, "--"])
         .args(&command.argv)
         .env_clear()
         .env(ENVIRONMENT_FD, environment.as_raw_fd().to_string());
+    if let Some(limits) = &command.limits {
+        through.env(LIMITS, limits.text());
+    }
     if let Some(tree) = tree {
         through.env(TREE_FD, tree.as_raw_fd().to_string());
     }

@@ -12,6 +12,7 @@ mod become_supervisor;
 mod beneath;
 mod child;
 mod clock;
+mod context;
 mod files;
 mod fs_kind;
 mod handle;

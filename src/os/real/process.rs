@@ -2,8 +2,8 @@
 
 use super::waiting::{deadline, poll_until};
 use super::{become_supervisor, child, launch, procfs, tree, upgrade};
-use crate::model::Identity;
 use crate::model::process::Probe;
+use crate::model::{Context, Identity};
 use crate::os::{Child, Command, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
 use nix::sys::signal::{SigSet, Signal as NixSignal};
 use nix::sys::wait::{Id, WaitPidFlag, waitid as nix_waitid};
@@ -44,6 +44,11 @@ impl Processes for RealProcesses {
     fn host(&self) -> String {
         let name = rustix::system::uname();
         name.nodename().to_string_lossy().into_owned()
+    }
+
+    fn context(&self) -> Context {
+        static OWN: OnceLock<Context> = OnceLock::new();
+        OWN.get_or_init(|| super::context::of_this_process(procfs::boot_id().to_owned())).clone()
     }
 
     fn pid_namespace(&self) -> u64 {

@@ -168,6 +168,11 @@ fn find_holder(table: &str, (device, inode): (u64, u64)) -> Option<u32> {
     })
 }
 
+/// A field of `/proc/<pid>/status`, without the blanks around it.
+pub(super) fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

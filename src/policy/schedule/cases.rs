@@ -12,7 +12,15 @@ pub(super) fn name(text: &str) -> Name {
 }
 
 pub(super) fn head(user: &str, tier: Tier) -> LaneHead {
-    LaneHead { user: name(user), tier, priority: tier.priorities().next().expect("a priority"), sequence: None }
+    LaneHead {
+        user: name(user),
+        tier,
+        priority: tier.priorities().next().expect("a priority"),
+        sequence: None,
+        queue: user.into(),
+        takes_user_lane: true,
+        turn: u64::MAX,
+    }
 }
 
 /// One pass that starts one task: of whom?

@@ -1,13 +1,13 @@
 //! Damaged, strange and newer files in the state directory: each is set aside or left alone, and nobody else waits.
 
 use super::{check_quick, lived_in};
-use crate::support::{Place, until};
+use crate::support::{Place, queue, until};
 use std::path::PathBuf;
 
 /// The file of a pending task.
 fn record(place: &Place, user: &str, id: &str) -> PathBuf {
     let number = id.strip_prefix("task_").unwrap();
-    place.state().join(format!("spool/pending/5/user_{user}/{number}.json"))
+    place.state().join(format!("spool/pending/5/{}/{number}.json", queue(user)))
 }
 
 fn set_aside(place: &Place) -> usize {
@@ -132,11 +132,12 @@ fn parked_records_are_treated_alike() {
 fn files_that_luzia_did_not_make_are_left_alone() {
     let place = lived_in();
     let state = place.state();
+    let bob = queue("bob");
     let strange = [
-        "spool/pending/5/user_bob/.2.json.swp",
-        "spool/pending/5/user_bob/core",
+        &format!("spool/pending/5/{bob}/.2.json.swp"),
+        &format!("spool/pending/5/{bob}/core"),
         "spool/pending/5/README",
-        "spool/pending/5/user_bob/notes~",
+        &format!("spool/pending/5/{bob}/notes~"),
         "spool/running/x",
         "spool/done/lost+found",
         "run/README",

@@ -59,7 +59,7 @@ fn a_limit_of_processes_queues_the_task_and_frees_the_lane() {
         );
         place.spawn(&mut place.shell(&script)).end()
     };
-    let id = with("", "enqueue -u a -- sh -c \"echo ran >> $PLACE/work/ran\"").coded(0).line();
+    let id = with("prlimit --nproc=1", "enqueue -u a -- sh -c \"echo ran >> $PLACE/work/ran\"").coded(0).line();
     let refused = with("prlimit --nproc=1", "dispatch");
     let refused = refused.coded(74);
     assert!(refused.err.contains("cannot start a supervisor"), "{refused:#?}");

@@ -74,7 +74,9 @@ fn a_state_directory_that_goes_away_ends_a_verb_that_waits_for_it() {
         place.start(&["acquire", "alice", "--task", "t2", "--timeout", "10s", "--ttl", "1s"]),
         place.start(&["run", "-u", "alice", "--", "true"]),
     ];
-    until("they wait", || place.state().join("spool/pending/5/user_alice/2.json").exists().then_some(()));
+    until("they wait", || {
+        place.state().join("spool/pending/5").join(crate::support::queue("alice")).join("2.json").exists().then_some(())
+    });
     std::thread::sleep(std::time::Duration::from_millis(200));
     std::fs::rename(place.state(), place.path("moved")).unwrap();
     place.open_gate("gate");

@@ -44,7 +44,6 @@ fn a_task_never_waits_for_itself() {
         "enqueue --wait -- true",
         "run --timeout 5s -- true",
         "run --group-output -- true",
-        "run -l cron -- true",
         "wait self",
         "wait $($LUZIA enqueue -- true)",
         "wait $($LUZIA enqueue -u bob --after self -- true)",
@@ -63,6 +62,8 @@ fn a_task_never_waits_for_itself() {
         assert!(ran.err.contains("would wait for"), "{nested}: {}", ran.err);
     }
     place.drain();
+    // A lane beside its own, without the user's, is free (S4.5).
+    place.ok(&["run", "-u", "alice", "--timeout", "20s", "--shell", "$LUZIA run -l cron -- true"]);
     // What can start it waits for, and nobody else is there to start it.
     let script = "$LUZIA wait $($LUZIA enqueue -u bob -- true) && $LUZIA enqueue --wait -u bob -- true";
     place.ok(&["run", "-u", "alice", "--timeout", "20s", "--shell", script]);

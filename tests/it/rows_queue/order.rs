@@ -220,7 +220,7 @@ fn a_lane_that_becomes_deep_keeps_the_order_of_its_tasks_and_tells_them_all() {
     place.ok(&["acquire", "held", "--task", "t1"]);
     batch(line("held").repeat(640));
     batch(line("a").repeat(150));
-    let folder = place.state().join("spool/pending/5/user_a");
+    let folder = place.state().join("spool/pending/5").join(crate::support::queue("a"));
     let names = || std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!(names().filter(|name| name.ends_with(".json")).count(), 250, "what the folder holds");
     let mut segments: Vec<String> = names().filter(|name| !name.ends_with(".json")).collect();

@@ -88,6 +88,10 @@ impl Processes for Host {
         "pretend".into()
     }
 
+    fn context(&self) -> luzia::model::Context {
+        luzia::model::Context::default()
+    }
+
     fn pid_namespace(&self) -> u64 {
         4_026_531_836
     }

@@ -2,10 +2,12 @@
 //! nothing is left running.
 
 mod place;
+mod queues;
 mod running;
 mod skip;
 
 pub use place::{LUZIA, Place, processes_in};
+pub use queues::queue;
 pub use running::{Ran, Running};
 pub use skip::skip;
 

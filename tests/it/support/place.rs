@@ -61,7 +61,7 @@ impl Place {
 
     /// Gives the lane of a user a segment, as a lane with very many tasks has some, so that what comes next stands in one.
     pub fn deepen(&self, user: &str) {
-        std::fs::create_dir_all(self.state().join(format!("spool/pending/5/user_{user}/999999"))).unwrap();
+        std::fs::create_dir_all(self.state().join(format!("spool/pending/5/{}/999999", super::queue(user)))).unwrap();
     }
 
     /// luzia with arguments, not started yet: in a clean environment and with nothing on standard input.

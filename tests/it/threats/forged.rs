@@ -104,7 +104,7 @@ fn a_record_that_names_another_user_than_its_folder_takes_that_users_turn_and_no
     // Within one account a queue can be edited by its owner; what is edited takes the lane that it names all the same.
     let place = Place::new();
     let id = place.enqueue(&["-u", "alice", "--", "sh", "-c", "echo $LUZIA_USER >> $PLACE/ran"]);
-    let path = place.state().join("spool/pending/5/user_alice/1.json");
+    let path = place.state().join("spool/pending/5").join(crate::support::queue("alice")).join("1.json");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("\"user\":\"alice\"", "\"user\":\"bob\"")).unwrap();
     place.ok(&["acquire", "bob", "--task", "t1"]);

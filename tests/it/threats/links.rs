@@ -140,7 +140,7 @@ fn a_hard_link_to_a_file_of_ours_is_no_way_to_change_it() {
     assert_eq!(identity(&place.path("outside/secret")), before);
     // A second name for a pending record is no second task.
     let id = place.enqueue(&["-u", "y", "--", "sh", "-c", "echo ran >> $PLACE/ran"]);
-    let folder = place.state().join("spool/pending/5/user_y");
+    let folder = place.state().join("spool/pending/5").join(crate::support::queue("y"));
     std::fs::hard_link(folder.join("2.json"), folder.join("77.json")).unwrap();
     place.drain();
     assert_eq!(place.status(&id), "completed");

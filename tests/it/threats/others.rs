@@ -30,7 +30,7 @@ fn as_nobody(place: &Place, script: &str) -> Ran {
 /// System calls by their plainest programs; each must fail.
 const CALLS: [&str; 16] = [
     "ls $S/locks/.guard",
-    "cat $S/spool/pending/5/user_bob/2.json",
+    "cat $S/spool/pending/5/user_bob*/2.json",
     "cat $S/spool/done/*/1.json",
     "cat $S/events/*",
     ": > $S/locks/user_alice.lock",
@@ -39,7 +39,7 @@ const CALLS: [&str; 16] = [
     "mv $S/locks/user_alice.lock $S/locks/x",
     "ln -s $O/secret $S/locks/user_x.lock",
     "ln $S/locks/user_alice.lock /tmp/luzia-test-link.$$",
-    "ln $O/secret $S/spool/pending/5/user_bob/3.json",
+    "ln $O/secret $S/spool/pending/5/user_bob*/3.json",
     "mkdir $S/run/9",
     "rmdir $S/spool/tmp",
     "mknod $S/spool/tmp/fifo p",

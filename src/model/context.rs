@@ -1,0 +1,227 @@
+//! The context of a process: the sandbox in which it lives, and the limits that its children inherit. A task runs in the
+//! context in which it was queued (contract P9, `agents.md` section 1).
+
+use super::queue::digest;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::OnceLock;
+
+/// The kinds of namespaces that are compared, by their names in `/proc/self/ns` (namespaces(7)).
+pub const NAMESPACES: [&str; 8] = ["cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts"];
+
+/// Inode numbers of the initial namespaces that the kernel fixes (`include/linux/proc_ns.h`). Those of `mnt` and `net` are
+/// given at boot, so they say nothing in another boot.
+pub const INITIAL: [(&str, u64); 6] = [
+    ("cgroup", 0xEFFF_FFFB),
+    ("ipc", 0xEFFF_FFFF),
+    ("pid", 0xEFFF_FFFC),
+    ("time", 0xEFFF_FFFA),
+    ("user", 0xEFFF_FFFD),
+    ("uts", 0xEFFF_FFFE),
+];
+
+/// The resource limits that are recorded, by their names in `/proc/self/limits` and getrlimit(2).
+pub const LIMITS: [&str; 8] = ["as", "core", "cpu", "fsize", "memlock", "nofile", "nproc", "stack"];
+
+/// The name of a sandbox: 16 hex digits of the SHA-256 of its description.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SandboxId(String);
+
+impl SandboxId {
+    /// Reads 16 lower-case hex digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        (text.len() == 16 && text.bytes().all(is_hex)).then(|| Self(text.to_owned()))
+    }
+
+    fn of(sandbox: &Sandbox) -> Self {
+        let numbers = |map: &BTreeMap<String, u64>| {
+            map.iter().map(|(name, number)| format!("{name}={number}")).collect::<Vec<_>>().join(",")
+        };
+        let Sandbox { boot_id, namespaces, root, no_new_privs, seccomp, cap_bounding, cap_effective, hard_limits } =
+            sandbox;
+        let text = format!(
+            "{boot_id}\n{}\n{root:?}\n{no_new_privs}\n{seccomp}\n{cap_bounding:x}\n{cap_effective:x}\n{}\n",
+            numbers(namespaces),
+            numbers(hard_limits)
+        );
+        Self(digest(&text))
+    }
+
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SandboxId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a process cannot leave, or cannot give to a child: two processes with compatible sandboxes may start each other's
+/// tasks.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sandbox {
+    /// The boot in which the inode numbers hold.
+    pub boot_id: String,
+    /// Inode numbers of namespaces by kind; a kind that the kernel lacks, or that cannot be read, is absent.
+    pub namespaces: BTreeMap<String, u64>,
+    /// Device and inode number of the root directory.
+    pub root: [u64; 2],
+    /// Whether the process, and all it starts, can gain no privileges by execve(2).
+    pub no_new_privs: bool,
+    /// The seccomp(2) mode: 0 none, 1 strict, 2 filter.
+    pub seccomp: u32,
+    /// The bounding set of capabilities(7), as bits.
+    pub cap_bounding: u64,
+    /// The effective set of capabilities, as bits.
+    pub cap_effective: u64,
+    /// The hard limits by name, in the units of getrlimit(2); an absent name is no limit.
+    pub hard_limits: BTreeMap<String, u64>,
+}
+
+/// A sandbox with its name. The name is part of the name of a queue, so a pass skips all tasks of a foreign sandbox without
+/// a look at them.
+#[derive(Clone, Debug)]
+pub struct NamedSandbox {
+    sandbox: Sandbox,
+    /// Made when it is asked for: most records are read without it.
+    id: OnceLock<SandboxId>,
+}
+
+impl PartialEq for NamedSandbox {
+    fn eq(&self, other: &Self) -> bool {
+        self.sandbox == other.sandbox
+    }
+}
+
+impl Eq for NamedSandbox {}
+
+impl From<Sandbox> for NamedSandbox {
+    fn from(sandbox: Sandbox) -> Self {
+        Self { sandbox, id: OnceLock::new() }
+    }
+}
+
+impl NamedSandbox {
+    /// Its name.
+    pub fn id(&self) -> &SandboxId {
+        self.id.get_or_init(|| SandboxId::of(&self.sandbox))
+    }
+
+    /// What it is.
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+}
+
+/// What a supervisor sets for the command of a task, as at(1) and batch(1) do: the submitter's own choices.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Limits {
+    /// The soft limits by name; an absent name is no limit.
+    pub soft: BTreeMap<String, u64>,
+    /// The hard limits by name; an absent name is no limit.
+    pub hard: BTreeMap<String, u64>,
+    /// The nice value, -20 to 19.
+    pub nice: i32,
+    /// The processors that may be used, as a list such as `0-3,8`; empty when it is not known.
+    pub affinity: String,
+    /// The adjustment of the OOM killer's score, -1000 to 1000.
+    pub oom_score_adj: i32,
+}
+
+impl Limits {
+    /// Whether a child of a process with these limits has other ones than `wanted`.
+    pub fn differ_from(&self, wanted: &Self) -> bool {
+        let is_other_affinity = !wanted.affinity.is_empty() && self.affinity != wanted.affinity;
+        (&self.soft, &self.hard, self.nice, self.oom_score_adj)
+            != (&wanted.soft, &wanted.hard, wanted.nice, wanted.oom_score_adj)
+            || is_other_affinity
+    }
+
+    /// One line that [`Limits::read`] reads back.
+    pub fn text(&self) -> String {
+        let numbers = |map: &BTreeMap<String, u64>| {
+            map.iter().map(|(name, number)| format!("{name}={number}")).collect::<Vec<_>>().join(",")
+        };
+        let Self { soft, hard, nice, affinity, oom_score_adj } = self;
+        format!("{};{};{nice};{affinity};{oom_score_adj}", numbers(soft), numbers(hard))
+    }
+
+    /// Reads [`Limits::text`] back.
+    pub fn read(text: &str) -> Option<Self> {
+        let numbers = |text: &str| {
+            let pair = |pair: &str| {
+                pair.split_once('=').and_then(|(name, number)| Some((name.to_owned(), number.parse().ok()?)))
+            };
+            text.split(',').filter(|pair| !pair.is_empty()).map(pair).collect::<Option<BTreeMap<String, u64>>>()
+        };
+        let [soft, hard, nice, affinity, oom_score_adj] = text.split(';').collect::<Vec<&str>>()[..] else {
+            return None;
+        };
+        Some(Self {
+            soft: numbers(soft)?,
+            hard: numbers(hard)?,
+            nice: nice.parse().ok()?,
+            affinity: affinity.to_owned(),
+            oom_score_adj: oom_score_adj.parse().ok()?,
+        })
+    }
+}
+
+/// The whole context of a process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Context {
+    /// What it cannot leave.
+    pub sandbox: Sandbox,
+    /// What it would give to its children.
+    pub limits: Limits,
+    /// Supplementary groups, for people.
+    pub groups: Vec<u32>,
+    /// The path of its cgroup v2, for people; empty without one.
+    pub cgroup: String,
+    /// The smallest `memory.max` on the way up from its cgroup, in bytes.
+    pub memory_max: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sandbox_id_has_one_spelling() {
+        assert!(SandboxId::parse("0123456789abcdef").is_some());
+        for wrong in ["", "0123456789abcde", "0123456789abcdeF", "0123456789abcdefa", "0123456789abcdeg"] {
+            assert_eq!(SandboxId::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn limits_are_set_only_where_they_differ() {
+        let own = Limits { affinity: "0-1".into(), ..Limits::default() };
+        assert!(!own.differ_from(&own));
+        assert!(!own.differ_from(&Limits { affinity: String::new(), ..own.clone() }));
+        assert!(own.differ_from(&Limits { affinity: "0".into(), ..own.clone() }));
+        assert!(own.differ_from(&Limits { nice: 5, ..own.clone() }));
+        assert!(own.differ_from(&Limits { soft: [("as".to_owned(), 1)].into(), ..own.clone() }));
+    }
+
+    #[test]
+    fn limits_read_back_from_their_line() {
+        let limits = Limits {
+            soft: [("as".to_owned(), 5), ("core".to_owned(), 0)].into(),
+            hard: [("as".to_owned(), u64::MAX)].into(),
+            nice: -3,
+            affinity: "0-1,8".into(),
+            oom_score_adj: -1000,
+        };
+        for limits in [limits, Limits::default()] {
+            assert_eq!(Limits::read(&limits.text()), Some(limits));
+        }
+        for wrong in ["", ";;0;", ";;x;;0", "as;;0;;0", "as=x;;0;;0", ";;0;;0;"] {
+            assert_eq!(Limits::read(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! May a process start a task that was queued in a given sandbox? (contract P9, `agents.md` section 1). Pure.
+
+use crate::model::context::{INITIAL, Sandbox};
+
+/// One way in which the sandbox of a task differs from that of a process that could start it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Difference {
+    /// Another namespace of this kind, e.g. `pid`.
+    Namespace(String),
+    /// Another root directory (chroot(2)).
+    Root,
+    /// One of the two has NoNewPrivs.
+    NoNewPrivs,
+    /// Another seccomp mode.
+    Seccomp,
+    /// Other capabilities.
+    Capabilities,
+    /// This process may not raise the hard limit of this name to the recorded one.
+    HardLimit(String),
+    /// The host has rebooted since, and the sandbox of the task ended with that boot.
+    Ended,
+}
+
+impl Difference {
+    /// The words for people, e.g. `pid namespace`.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Namespace(kind) => format!("{kind} namespace"),
+            Self::Root => "root directory".to_owned(),
+            Self::NoNewPrivs => "NoNewPrivs".to_owned(),
+            Self::Seccomp => "seccomp mode".to_owned(),
+            Self::Capabilities => "capabilities".to_owned(),
+            Self::HardLimit(name) => format!("hard limit of {name}"),
+            Self::Ended => "its sandbox ended with a reboot".to_owned(),
+        }
+    }
+}
+
+/// CAP_SYS_RESOURCE: a process that has it may raise hard limits (capabilities(7)).
+const CAP_SYS_RESOURCE: u64 = 1 << 24;
+
+/// How the sandbox `theirs` of a task differs from `mine`, that of a process that would start it; empty when this process
+/// may start it.
+pub fn differences(mine: &Sandbox, theirs: &Sandbox) -> Vec<Difference> {
+    let mut found = Vec::new();
+    if mine.boot_id == theirs.boot_id {
+        namespaces(mine, theirs, &mut found);
+        if mine.root != theirs.root {
+            found.push(Difference::Root);
+        }
+    } else if !is_initial(theirs) {
+        return vec![Difference::Ended];
+    } else {
+        // Inode numbers of mount and network namespaces, and of a root on a volatile file system, are new in each boot.
+        // What is left to compare are the numbers that the kernel fixes.
+        let foreign = INITIAL.iter().filter(|(kind, inode)| mine.namespaces.get(*kind).is_some_and(|own| own != inode));
+        found.extend(foreign.map(|(kind, _)| Difference::Namespace((*kind).to_owned())));
+    }
+    if mine.no_new_privs != theirs.no_new_privs {
+        found.push(Difference::NoNewPrivs);
+    }
+    if mine.seccomp != theirs.seccomp {
+        found.push(Difference::Seccomp);
+    }
+    if (mine.cap_bounding, mine.cap_effective) != (theirs.cap_bounding, theirs.cap_effective) {
+        found.push(Difference::Capabilities);
+    }
+    found.extend(limits_out_of_reach(mine, theirs));
+    found
+}
+
+/// Whether every namespace whose initial inode number the kernel fixes is the initial one.
+pub fn is_initial(sandbox: &Sandbox) -> bool {
+    INITIAL.iter().all(|(kind, inode)| sandbox.namespaces.get(*kind).is_none_or(|own| own == inode))
+}
+
+fn namespaces(mine: &Sandbox, theirs: &Sandbox, found: &mut Vec<Difference>) {
+    let kinds = mine.namespaces.keys().chain(theirs.namespaces.keys());
+    let mut different: Vec<&String> =
+        kinds.filter(|kind| mine.namespaces.get(*kind) != theirs.namespaces.get(*kind)).collect();
+    different.sort();
+    different.dedup();
+    found.extend(different.into_iter().cloned().map(Difference::Namespace));
+}
+
+fn limits_out_of_reach(mine: &Sandbox, theirs: &Sandbox) -> Vec<Difference> {
+    if mine.cap_effective & CAP_SYS_RESOURCE != 0 {
+        return Vec::new();
+    }
+    let is_lower = |(name, own): &(&String, &u64)| theirs.hard_limits.get(*name).is_none_or(|wanted| wanted > own);
+    mine.hard_limits.iter().filter(is_lower).map(|(name, _)| Difference::HardLimit(name.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::context::NAMESPACES;
+    use proptest::prelude::*;
+
+    fn sandbox() -> Sandbox {
+        let mut namespaces: std::collections::BTreeMap<String, u64> =
+            INITIAL.iter().map(|(kind, inode)| ((*kind).to_owned(), *inode)).collect();
+        namespaces.insert("mnt".into(), 4_026_531_841);
+        namespaces.insert("net".into(), 4_026_531_840);
+        Sandbox {
+            boot_id: "this".into(),
+            namespaces,
+            root: [1, 2],
+            cap_bounding: 7,
+            cap_effective: 7,
+            ..Sandbox::default()
+        }
+    }
+
+    #[test]
+    fn a_process_starts_what_was_queued_in_its_own_sandbox() {
+        assert_eq!(differences(&sandbox(), &sandbox()), []);
+    }
+
+    #[test]
+    fn each_part_of_a_sandbox_counts() {
+        for kind in NAMESPACES {
+            let mut theirs = sandbox();
+            theirs.namespaces.insert(kind.into(), 99);
+            assert_eq!(differences(&sandbox(), &theirs), [Difference::Namespace(kind.into())]);
+            theirs.namespaces.remove(kind);
+            assert_eq!(differences(&sandbox(), &theirs), [Difference::Namespace(kind.into())]);
+        }
+        type Change = fn(&mut Sandbox);
+        let cases: [(Change, Difference); 5] = [
+            (|it| it.root = [1, 3], Difference::Root),
+            (|it| it.no_new_privs = true, Difference::NoNewPrivs),
+            (|it| it.seccomp = 2, Difference::Seccomp),
+            (|it| it.cap_effective = 3, Difference::Capabilities),
+            (|it| it.cap_bounding = 3, Difference::Capabilities),
+        ];
+        for (change, expected) in cases {
+            let mut theirs = sandbox();
+            change(&mut theirs);
+            assert_eq!(differences(&sandbox(), &theirs), std::slice::from_ref(&expected));
+            assert_eq!(differences(&theirs, &sandbox()), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_hard_limit_below_the_recorded_one_counts_unless_it_may_be_raised() {
+        let with = |limit: Option<u64>| {
+            let mut it = sandbox();
+            it.hard_limits = limit.map(|limit| ("nofile".to_owned(), limit)).into_iter().collect();
+            it
+        };
+        let nofile = Difference::HardLimit("nofile".into());
+        assert_eq!(differences(&with(Some(100)), &with(Some(200))), std::slice::from_ref(&nofile));
+        assert_eq!(differences(&with(Some(100)), &with(None)), [nofile]);
+        assert_eq!(differences(&with(Some(200)), &with(Some(100))), []);
+        assert_eq!(differences(&with(None), &with(Some(100))), []);
+        let mut able = with(Some(100));
+        let mut theirs = with(Some(200));
+        (able.cap_effective, theirs.cap_effective) = (CAP_SYS_RESOURCE, CAP_SYS_RESOURCE);
+        assert_eq!(differences(&able, &theirs), []);
+    }
+
+    #[test]
+    fn after_a_reboot_only_the_initial_namespaces_are_known_again() {
+        let mut before = sandbox();
+        before.boot_id = "earlier".into();
+        before.namespaces.insert("mnt".into(), 1);
+        before.root = [7, 7];
+        assert_eq!(differences(&sandbox(), &before), []);
+        let mut inside = sandbox();
+        inside.namespaces.insert("pid".into(), 5);
+        assert_eq!(differences(&inside, &before), [Difference::Namespace("pid".into())]);
+        before.namespaces.insert("pid".into(), 5);
+        for mine in [sandbox(), inside] {
+            assert_eq!(differences(&mine, &before), [Difference::Ended]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn without_limits_sandboxes_of_one_boot_are_compatible_exactly_when_they_are_equal(
+            inodes in prop::collection::vec(0..2_u64, 4), flags in prop::collection::vec(any::<bool>(), 4),
+        ) {
+            let make = |at: usize| {
+                let mut it = sandbox();
+                it.namespaces.insert("mnt".into(), inodes[at]);
+                it.namespaces.insert("pid".into(), inodes[at + 2]);
+                (it.no_new_privs, it.seccomp) = (flags[at], u32::from(flags[at + 2]));
+                it
+            };
+            let (mine, theirs) = (make(0), make(1));
+            prop_assert_eq!(differences(&mine, &theirs).is_empty(), mine == theirs);
+        }
+    }
+}

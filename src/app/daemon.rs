@@ -142,9 +142,10 @@ impl App {
             return Ok(false);
         }
         // An empty folder that a crash left is no task: what looks like work is counted before it is waited for. What
-        // only a newer luzia can start is not waited for.
+        // only a newer luzia or a pass in another sandbox can start is not waited for.
         let blocked: u64 = pass.left.iter().map(|left| left.blocked).sum();
-        Ok(self.store.is_queue_empty()? || !self.store.has_more_waiting_than(blocked)?)
+        let counts = |queue: &str| self.is_near(queue).unwrap_or(true);
+        Ok(self.store.is_queue_empty()? || !self.store.has_more_waiting_than(blocked, &counts)?)
     }
 
     /// Dispatches for ever: at every change, when something is due, and every `poll` (or as configured) in case a change was

@@ -197,17 +197,14 @@ impl Store {
         (deep, read)
     }
 
-    /// Gives `sink` what stands in the folder of every queue, or of those of one user (by the stem of the user's lane), with
-    /// priority and name, tier by tier; `sink` says whether to go on.
+    /// Gives `sink` what stands in the folder of every queue that is `wanted`, with its priority and name, tier by tier; `sink` says whether to go on.
     pub(crate) fn each_lane(
         &self,
-        wanted: Option<&str>,
+        wanted: &dyn Fn(&str) -> bool,
         sink: &mut dyn FnMut(Priority, &Arc<str>, Standing) -> bool,
     ) -> Result<()> {
         let mut lanes = self.lanes()?;
-        if let Some(wanted) = wanted {
-            lanes.retain(|(_, queue)| is_queue_of(queue, wanted));
-        }
+        lanes.retain(|(_, queue)| wanted(queue));
         let folders: Vec<String> = lanes.iter().map(|(priority, stem)| layout::pending_lane(*priority, stem)).collect();
         self.list_each(&folders, &mut |at, entries| {
             let (priority, stem) = &lanes[at];
@@ -215,11 +212,11 @@ impl Store {
         })
     }
 
-    /// Gives `sink` the numbers of the pending tasks in every folder of every lane, or of one, with their priority, in no
+    /// Gives `sink` the numbers of the pending tasks in every folder of every queue that is `wanted`, with their priority, in no
     /// order; it says whether to go on.
     pub(crate) fn each_pending(
         &self,
-        wanted: Option<&str>,
+        wanted: &dyn Fn(&str) -> bool,
         sink: &mut dyn FnMut(Priority, Vec<TaskId>) -> bool,
     ) -> Result<()> {
         let (mut priorities, mut segments, mut goes_on) = (Vec::new(), Vec::new(), true);
@@ -391,6 +388,6 @@ impl Store {
 }
 
 /// Whether a queue is one of the user with a lane of this stem, or is itself of that name.
-fn is_queue_of(queue: &str, name: &str) -> bool {
+pub(super) fn is_queue_of(queue: &str, name: &str) -> bool {
     queue.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('~'))
 }

@@ -255,7 +255,7 @@ impl Store {
 
     /// Calls `visit` for every task's number and place; by names only.
     pub fn visit_ids(&self, visit: &mut dyn FnMut(Place, TaskId)) -> Result<()> {
-        self.each_pending(None, &mut |_, ids| {
+        self.each_pending(&|_| true, &mut |_, ids| {
             ids.into_iter().for_each(|id| visit(Place::Pending, id));
             true
         })?;

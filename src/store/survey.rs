@@ -1,7 +1,7 @@
 //! Overviews: counts of pending tasks by names only, the records of a place, and what `doctor` looks at. Changes nothing.
 
 use super::error::{Result, StoreError};
-use super::pending::Lane;
+use super::pending::{Lane, is_queue_of};
 use super::publish::{number, records_in};
 use super::spool::Place;
 use super::{Store, layout, spelling};
@@ -129,15 +129,15 @@ impl Store {
         Ok(counts)
     }
 
-    /// Whether more than `most` tasks are pending or parked; stops to count when it knows.
-    pub fn has_more_waiting_than(&self, most: u64) -> Result<bool> {
+    /// Whether more than `most` tasks are parked, or pending in a queue that `counts`; stops to count when it knows.
+    pub fn has_more_waiting_than(&self, most: u64, counts: &dyn Fn(&str) -> bool) -> Result<bool> {
         let mut total = 0;
         let mut add = |count| {
             total += count;
             total <= most
         };
         self.count_each(&self.parked_folders()?, &mut |_, count| add(count))?;
-        self.each_pending(None, &mut |_, ids| add(number(ids.len())))?;
+        self.each_pending(counts, &mut |_, ids| add(number(ids.len())))?;
         Ok(total > most)
     }
 
@@ -153,7 +153,7 @@ impl Store {
 
     fn depth_where(&self, stem: &str, counts: &dyn Fn(Priority) -> bool) -> Result<u64> {
         let mut depth = 0;
-        self.each_pending(Some(stem), &mut |priority, ids| {
+        self.each_pending(&|queue| is_queue_of(queue, stem), &mut |priority, ids| {
             depth += if counts(priority) { number(ids.len()) } else { 0 };
             true
         })?;
@@ -174,7 +174,8 @@ impl Store {
         // A segment holds a thousand numbers, so one segment of all lanes is one shelf.
         let mut shelves: BTreeMap<u64, Shelf> = self.parked_segments()?;
         let wanted = user.map(|user| LaneName::user(user).stem());
-        self.each_lane(wanted.as_deref(), &mut |priority, stem, standing| {
+        let is_wanted = |queue: &str| wanted.as_ref().is_none_or(|stem| is_queue_of(queue, stem));
+        self.each_lane(&is_wanted, &mut |priority, stem, standing| {
             for id in standing.records {
                 let shelf = shelves.entry(layout::segment(id)).or_default();
                 shelf.known.push(((priority, Arc::clone(stem)), id));

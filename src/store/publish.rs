@@ -3,7 +3,7 @@
 
 use super::error::{Result, StoreError};
 use super::{MAX_RECORD_BYTES, Store, layout, spelling};
-use crate::model::{TaskId, Timestamp};
+use crate::model::TaskId;
 use crate::os::{Entry, FileKind, Handle, Meta, Open, Published};
 use std::io::ErrorKind;
 
@@ -79,12 +79,6 @@ impl Store {
             }
         }
         Ok(None)
-    }
-
-    /// When each of many folders last changed; `None` of one that is gone.
-    pub(crate) fn times_of_change(&self, paths: &[String]) -> Result<Vec<Option<Timestamp>>> {
-        let found = paths.iter().zip(self.vfs.meta_many(paths));
-        found.map(|(path, found)| Ok(looked(path, found)?.map(|meta| meta.modified))).collect()
     }
 
     /// What is in a folder. A foreign file that stands where one of luzia's inner folders would be has nothing in it; the

@@ -27,7 +27,6 @@ mod storm;
 mod support;
 mod sweep;
 mod sweep_scenes;
-mod tally;
 mod threats;
 mod tidy;
 mod turnover;

@@ -5,7 +5,7 @@ use super::passwd;
 use super::program::{find, start_error};
 use super::signals;
 use crate::os::StartError;
-use nix::unistd::{Gid, Uid, execve, getgroups, getresgid, getresuid, setgroups, setresgid, setresuid};
+use nix::unistd::{Gid, Uid, execvpe, getgroups, getresgid, getresuid, setgroups, setresgid, setresuid};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ffi::{CString, OsStr};
@@ -111,8 +111,7 @@ fn become_command(argv: &[String], env: &[CString]) -> Result<Infallible, StartE
     let cwd = Path::new(".");
     let program = find(name, path, cwd)?;
     let file = CString::new(program.as_os_str().as_bytes()).map_err(invalid)?;
-    // Unlike execvp(3), this runs no file of unknown format by /bin/sh.
-    execve(&file, &args, env).map_err(|error| start_error(error.into(), &program, cwd))
+    execvpe(&file, &args, env).map_err(|error| start_error(error.into(), &program, cwd))
 }
 
 /// The environment of the task: from the descriptor that `start` names, or ours when called by hand.

@@ -110,10 +110,6 @@ impl Processes for RealProcesses {
         upgrade::replacement().is_none()
     }
 
-    fn own_memory(&self) -> Option<u64> {
-        procfs::own_memory()
-    }
-
     fn reap(&self) {
         reap();
     }

@@ -156,9 +156,6 @@ impl Store {
     /// Writes a record durably under a temporary name that nobody else uses now.
     pub(crate) fn stage(&self, tmp: &str, bytes: &[u8]) -> Result<()> {
         let mut handle = self.write_whole(tmp, Open::Truncate(0o600), bytes)?;
-        if mutant!("mutant-no-file-sync") {
-            return Ok(());
-        }
         if let Err(error) = handle.sync_data() {
             let _ = self.vfs.unlink(tmp);
             return Err(StoreError::io("sync", tmp)(error));

@@ -27,7 +27,8 @@ fn each_planted_fault_applies_to_the_sources() {
     }
     assert!(patches().len() >= 6);
     for patch in patches() {
-        let output = Command::new("git").current_dir(ROOT).args(["apply", "--check", "-v"]).arg(&patch).output().unwrap();
+        let output =
+            Command::new("git").current_dir(ROOT).args(["apply", "--check", "-v"]).arg(&patch).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         // git passes over a file that it does not find in the repository around, and says so.
         let applies = output.status.success() && said.contains("Checking patch src/") && !said.contains("Skipped");

@@ -1,5 +1,6 @@
 //! How the binary is linked on Linux with glibc. Where the archive of the C library is installed (on Debian it comes with
-//! the headers, on Fedora as glibc-static), the binary has nothing to load, and a short command takes a quarter less time;
+//! the headers, on Fedora as glibc-static), the binary has nothing to load: a dynamic `enqueue` takes 16 to 28 % longer in the
+//! same loop (docs/decisions/070-static-link.md).
 //! `LUZIA_LINK=dynamic` keeps the shared library. Builds for other systems, for another machine than the one that
 //! compiles, or with `+crt-static` are left as they are. The tests read what was chosen in `LUZIA_LINKED`.
 //!

@@ -1,8 +1,5 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
-#[macro_use]
-mod mutant;
-
 pub mod app;
 pub mod cli;
 #[cfg(any(test, feature = "fuzzing"))]

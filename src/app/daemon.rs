@@ -16,11 +16,6 @@ const TOGETHER_MS: (u64, u64) = (5, 80);
 /// How many times longer than a pass that found nothing the pause after it is, while tasks run.
 const REST: u64 = 8;
 
-/// How long a daemon leaves the tally of the queue alone after it was brought up to date, in milliseconds at least, and how
-/// many times longer than that took.
-const TALLY_MS: u64 = 3_000;
-const TALLY_REST: u64 = 30;
-
 /// What a dispatcher tells whoever started it.
 pub trait Log {
     /// A pass was made.
@@ -46,11 +41,6 @@ impl Rhythm {
         Self { changes: store.watch(), begin_ms: store.boot_ms(), together_ms: TOGETHER_MS.0 }
     }
 
-    /// Does not count some of the time since the pass began as what the pass took.
-    fn leave_out(&mut self, time_ms: u64) {
-        self.begin_ms += time_ms;
-    }
-
     /// Waits for a change after a pass, and then for those that come with it.
     fn wait(&mut self, store: &Store, pause: Duration, is_quiet: bool) {
         let end = store.boot_ms();
@@ -63,28 +53,6 @@ impl Rhythm {
             store.sleep(Duration::from_millis(self.together_ms));
         }
         self.begin_ms = store.boot_ms();
-    }
-}
-
-/// When a daemon looks next whether the tally of the queue is up to date.
-#[derive(Default)]
-struct Keeping {
-    next_ms: u64,
-}
-
-impl Keeping {
-    /// Brings the tally up to date, when the last time is long enough ago for what it took. It is a hint, and whoever counts
-    /// without it only takes longer. Gives the time it took, in milliseconds.
-    fn keep(&mut self, store: &Store) -> u64 {
-        let begin = store.boot_ms();
-        if begin < self.next_ms {
-            return 0;
-        }
-        let _ = store.refresh_tally();
-        let end = store.boot_ms();
-        let took_ms = end.saturating_sub(begin);
-        self.next_ms = end + TALLY_MS.max(took_ms * TALLY_REST);
-        took_ms
     }
 }
 
@@ -157,7 +125,6 @@ impl App {
         self.store.prepare()?;
         let _presence = self.store.join_dispatchers()?;
         let mut rhythm = Rhythm::new(&self.store);
-        let mut keeping = Keeping::default();
         while !log.is_ended() {
             must(self.store.is_still_there()?)?;
             let pass = self.pass_patiently(|_| true, &mut |error| log.failed(error))?;
@@ -165,9 +132,6 @@ impl App {
                 log.pass(pass);
             }
             let pass = pass.unwrap_or_default();
-            if pass.is_quiet() {
-                rhythm.leave_out(keeping.keep(&self.store));
-            }
             let poll = poll.unwrap_or_else(|| Duration::from_millis(self.config().poll_interval_ms));
             let pause = until(pass.next_due, self.store.now(), poll);
             rhythm.wait(&self.store, pause, pass.is_quiet());

@@ -11,11 +11,8 @@ use crate::supervise::{Finished, Surroundings, recover, run, run_claimed};
 use std::cell::Cell;
 
 /// After how many tasks a supervisor ends: what a process may use up in all its life, as its CPU time (setrlimit(2)), is
-/// not to end the last of them.
-const MOST_TASKS: u32 = 1000;
-/// By how much, in bytes, the memory of a supervisor may grow before it ends: a pass over very many lanes leaves more than a
-/// new process has, and a task may run for days.
-const MOST_GROWTH: u64 = 192 * 1024;
+/// not to end the last of them. It also bounds what passes over very many lanes leave in its memory.
+const MOST_TASKS: u32 = 100;
 
 /// What this process has to do for a task whose lock it has.
 enum Work {
@@ -41,7 +38,7 @@ impl App {
                 "supervise is started by luzia itself, with the task's lock as standard input",
             ));
         };
-        let (mut count, at_birth) = (0, self.store.own_memory());
+        let mut count = 0;
         let has_supervisors = Cell::new(false);
         let mut work = if is_recovery { Work::Recover(id, lock) } else { Work::Run(id, lock) };
         loop {
@@ -50,7 +47,7 @@ impl App {
             })?;
             count += 1;
             let is_free = may_go_on && count < MOST_TASKS && !has_supervisors.get() && !is_told_to_end();
-            let is_fit = || self.is_as_good_as_new(at_birth);
+            let is_fit = || self.store.is_program_current();
             let mut hand = Hand { is_free, is_fit: &is_fit, claimed: None };
             if let Err(error) = self.pass_with(&mut hand) {
                 // There is nobody to tell of it but the events.
@@ -92,12 +89,6 @@ impl App {
         self.wake_dependents(id, &dependents)?;
         self.charge_end(&user, self.store.boot_ms().saturating_sub(begin))?;
         Ok(!is_told_to_end)
-    }
-
-    /// Whether this process is as good a supervisor as a new one would be.
-    fn is_as_good_as_new(&self, at_birth: Option<u64>) -> bool {
-        let grown = self.store.own_memory().zip(at_birth).map(|(now, then)| now.saturating_sub(then));
-        self.store.is_program_current() && grown.is_some_and(|bytes| bytes <= MOST_GROWTH)
     }
 
     fn charge_end(&self, user: &Name, ran_ms: u64) -> Result<(), AppError> {

@@ -368,8 +368,6 @@ pub trait Processes: Send + Sync {
     fn has_open(&self, file: (u64, u64)) -> bool;
     /// Whether another process of this program would run the very file that this one runs.
     fn is_program_current(&self) -> bool;
-    /// The memory of this process that it shares with no other, in bytes; `None` where that cannot be told.
-    fn own_memory(&self) -> Option<u64>;
     /// Waits for dead children that nobody else waits for, so that no zombie stays.
     fn reap(&self);
     /// The pid of a process that holds a kernel lock on a file, as far as `/proc/locks` tells.

@@ -1,5 +1,6 @@
 //! A directory that does not exist: nothing can be read from it and nothing made in it. Verbs that only look use it
-//! where no state directory was made yet.
+//! where no state directory was made yet. (An optional store would need a branch at each of the calls of the verbs that look,
+//! which are more lines than these answers.)
 
 use super::{Entry, FileSystem, Handle, Meta, Open, Published, Vfs, Watch};
 use std::io;

@@ -3,14 +3,13 @@
 //! Opens no file. What is wrong is refused with the line and column at which it stands; what is merely unknown is kept
 //! out of the way with a warning, so that a newer configuration can be read by an older luzia.
 
-use super::object::Object;
-use crate::model::config::{Config, Contexts, LaneRule, Project};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
-use values::{Agent, Count, Directory, Is, Lanes, Share, Text, Time, Unique, UserName, Version, Weight};
+use crate::model::config::{Config, LaneRule, Project};
+use crate::model::{LaneName, Name};
+use keys::{FILE, Key, PROJECT, RULE, unexpected};
+use serde_json::{Map, Value};
 
-mod values;
+mod keys;
+mod text;
 
 /// A configuration that was read.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,15 +41,14 @@ pub fn parse(text: &[u8]) -> Result<Parsed, ConfigError> {
     if text.trim_ascii().is_empty() {
         return Err(at_start("the file is empty; write {} for the built-in defaults"));
     }
-    // Twice: serde sees a key given twice only where it knows the key, and then not in maps.
-    serde_json::from_slice::<Unique>(text).map_err(ConfigError::from)?;
-    let mut warnings = Vec::new();
-    let mut reader = serde_json::Deserializer::from_slice(text);
-    let file: Object<File> = serde_ignored::deserialize(&mut reader, |path| {
-        warnings.push(unknown_key(&keys_of(&path)));
+    let file = text::read(text)?;
+    let mut reader = Reader::default();
+    let config = reader.file(&file).map_err(|message| {
+        let error = text::error_at(text, &reader.path, &message);
+        error.map_or_else(|| at_start(&message), ConfigError::from)
     })?;
-    let config = file.0.into_config();
-    if config.lanes.get("global").is_some_and(|r| r.max.is_some()) {
+    let Reader { mut warnings, .. } = reader;
+    if config.lanes.get("global").is_some_and(|rule| rule.max.is_some()) {
         warnings.push("\"lanes.global.max\" has no effect; set \"slots.max\"".to_owned());
     }
     Ok(Parsed { config, warnings })
@@ -58,153 +56,61 @@ pub fn parse(text: &[u8]) -> Result<Parsed, ConfigError> {
 
 /// A configuration as JSON, for `config show`: every value in effect, and [`parse`] reads it back.
 pub fn to_json(config: &Config) -> Value {
-    let [high, normal, low] = config.tier_shares;
-    let projects: Map<String, Value> =
-        config.projects.iter().map(|(name, project)| (name.clone(), project_json(project))).collect();
-    let lanes: Map<String, Value> = config.lanes.iter().map(|(name, rule)| (name.clone(), rule_json(rule))).collect();
-    json!({
-        "per_user_serialization": {
-            "enabled": config.serialize_users,
-            "lock_timeout_seconds": seconds(config.lock_timeout_ms),
-        },
-        "slots": { "max": config.slots_max },
-        "projects": projects,
-        "lanes": lanes,
-        "tier_shares": { "high": high, "normal": normal, "low": low },
-        "retention": { "days": config.retention_days, "tasks": config.retention_tasks },
-        "poll_interval_seconds": seconds(config.poll_interval_ms),
-        "dispatch": { "contexts": config.contexts.word() },
-        "allow_root": config.allow_root,
-        "allow_loader_env": config.allow_loader_env,
-    })
+    keys::to_json(FILE, config)
 }
 
-/// The file as it is written. Every member may be missing.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct File {
-    #[serde(rename = "$schema")]
-    _schema: Option<String>,
-    #[serde(rename = "v")]
-    _version: Option<Is<Version>>,
-    per_user_serialization: Object<PerUser>,
-    slots: Object<Slots>,
-    projects: BTreeMap<Is<Text>, Object<ProjectFile>>,
-    lanes: Lanes<RuleFile>,
-    tier_shares: Object<Shares>,
-    retention: Object<Retention>,
-    poll_interval_seconds: Option<Is<Time>>,
-    dispatch: Object<Dispatch>,
-    allow_root: bool,
-    allow_loader_env: bool,
+/// Reads objects by their keys. An error leaves `path` at the value that is wrong.
+#[derive(Default)]
+struct Reader {
+    /// The keys that lead to the value that is read.
+    path: Vec<String>,
+    warnings: Vec<String>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct PerUser {
-    enabled: Option<bool>,
-    lock_timeout_seconds: Option<Is<Time>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Dispatch {
-    contexts: Option<ContextsFile>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum ContextsFile {
-    Same,
-    Any,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Slots {
-    max: Option<Is<Count>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Shares {
-    high: Option<Is<Share>>,
-    normal: Option<Is<Share>>,
-    low: Option<Is<Share>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Retention {
-    days: Option<Is<Count>>,
-    tasks: Option<Is<Count>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ProjectFile {
-    user: Option<Is<UserName>>,
-    conductor_dir: Option<Is<Directory>>,
-    agent: Option<Agent>,
-    run_as: Option<Is<Text>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct RuleFile {
-    max: Option<Is<Count>>,
-    weight: Option<Is<Weight>>,
-    lock_timeout_seconds: Option<Is<Time>>,
-}
-
-impl File {
-    fn into_config(self) -> Config {
-        let default = Config::default();
-        let (users, shares) = (self.per_user_serialization.0, self.tier_shares.0);
-        let [high, normal, low] = default.tier_shares;
-        let share = |given: Option<Is<Share>>, default| given.map_or(default, |share| share.0.0);
-        let time = |given: Option<Is<Time>>, default| given.map_or(default, |time| time.0.0);
-        let projects = self.projects.into_iter();
-        let lanes = self.lanes.0.into_iter();
-        Config {
-            serialize_users: users.enabled.unwrap_or(default.serialize_users),
-            lock_timeout_ms: time(users.lock_timeout_seconds, default.lock_timeout_ms),
-            slots_max: self.slots.0.max.map_or(default.slots_max, |max| max.0.0),
-            projects: projects.map(|(name, project)| (name.0.0, project.0.into_project())).collect(),
-            lanes: lanes.map(|(name, rule)| (name, rule.into_rule())).collect(),
-            tier_shares: [share(shares.high, high), share(shares.normal, normal), share(shares.low, low)],
-            retention_days: self.retention.0.days.map_or(default.retention_days, |days| days.0.0),
-            retention_tasks: self.retention.0.tasks.map_or(default.retention_tasks, |tasks| tasks.0.0),
-            poll_interval_ms: time(self.poll_interval_seconds, default.poll_interval_ms),
-            contexts: self.dispatch.0.contexts.map_or(default.contexts, |word| match word {
-                ContextsFile::Same => Contexts::Same,
-                ContextsFile::Any => Contexts::Any,
-            }),
-            allow_root: self.allow_root,
-            allow_loader_env: self.allow_loader_env,
+impl Reader {
+    fn file(&mut self, file: &Value) -> Result<Config, String> {
+        let mut config = Config::default();
+        self.object(file, FILE, "", &mut config)?;
+        for (name, project) in inner(file, "projects") {
+            self.path = vec!["projects".to_owned(), name.clone()];
+            let name = Name::new(name).map_err(|error| error.to_string())?;
+            let mut read = Project::default();
+            self.object(project, PROJECT, "", &mut read)?;
+            config.projects.insert(name.as_str().to_owned(), read);
         }
+        for (given, rule) in inner(file, "lanes") {
+            self.path = vec!["lanes".to_owned(), given.clone()];
+            let lane = lane_or_pattern(given)?;
+            if config.lanes.contains_key(&lane) {
+                return Err(format!("{given:?} is a second name of the lane {lane:?}"));
+            }
+            let mut read = LaneRule::default();
+            self.object(rule, RULE, "", &mut read)?;
+            config.lanes.insert(lane, read);
+        }
+        Ok(config)
+    }
+
+    /// Reads the keys whose names begin with `group`, as `slots.`, which may be nothing.
+    fn object<T>(&mut self, value: &Value, keys: &[Key<T>], group: &str, into: &mut T) -> Result<(), String> {
+        let members = value.as_object().ok_or_else(|| unexpected(value, "an object"))?;
+        // The names that may stand here, each with a key that has it.
+        let known = || keys.iter().filter_map(|key| Some((key.name.strip_prefix(group)?.split('.').next()?, key)));
+        for (name, value) in members {
+            self.path.push(name.clone());
+            match known().find(|(known, _)| known == name) {
+                Some((_, key)) if key.name.len() == group.len() + name.len() => key.read(into, value)?,
+                Some(_) => self.object(value, keys, &format!("{group}{name}."), into)?,
+                None => self.warnings.push(unknown_key(&self.path, name, known().map(|(known, _)| known))),
+            }
+            self.path.pop();
+        }
+        Ok(())
     }
 }
 
-impl ProjectFile {
-    fn into_project(self) -> Project {
-        Project {
-            user: self.user.map(|user| user.0.0),
-            conductor_dir: self.conductor_dir.map(|dir| dir.0.0),
-            agent: self.agent.map(|agent| agent.0),
-            run_as: self.run_as.map(|account| account.0.0),
-        }
-    }
-}
-
-impl RuleFile {
-    fn into_rule(self) -> LaneRule {
-        LaneRule {
-            max: self.max.map(|max| max.0.0),
-            weight: self.weight.map(|weight| weight.0.0),
-            lock_timeout_ms: self.lock_timeout_seconds.map(|time| time.0.0),
-        }
-    }
+fn inner<'a>(file: &'a Value, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    file.get(name).and_then(Value::as_object).into_iter().flat_map(Map::iter)
 }
 
 impl From<serde_json::Error> for ConfigError {
@@ -220,100 +126,42 @@ impl From<serde_json::Error> for ConfigError {
     }
 }
 
-/// The keys that lead to a value, outermost first.
-fn keys_of(path: &serde_ignored::Path<'_>) -> Vec<String> {
-    use serde_ignored::Path;
-    let (parent, key) = match path {
-        Path::Root => return Vec::new(),
-        Path::Seq { parent, index } => (parent, Some(index.to_string())),
-        Path::Map { parent, key } => (parent, Some(key.clone())),
-        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => (parent, None),
+/// The one spelling of a lane's name, or of a pattern that ends in `*`.
+fn lane_or_pattern(given: &str) -> Result<String, String> {
+    let wrong = |why: String| format!("{given:?} is not a lane: {why}");
+    let Some(prefix) = given.strip_suffix('*') else {
+        if given.contains('*') {
+            return Err(wrong("a \"*\" can only be its last character".to_owned()));
+        }
+        let lane = LaneName::parse(given).map_err(|error| wrong(error.to_string()))?;
+        return Ok(lane.to_string());
     };
-    let mut keys = keys_of(parent);
-    keys.extend(key);
-    keys
+    if prefix.contains('*') {
+        return Err(wrong("a \"*\" can only be its last character".to_owned()));
+    }
+    if prefix == "lane:" {
+        return Err(wrong("no pattern stands for all lanes without a kind".to_owned()));
+    }
+    // The pattern is right when some name that it stands for is right.
+    let example = LaneName::parse(&format!("{prefix}x")).map_err(|error| wrong(error.to_string()))?;
+    let example = example.to_string();
+    let prefix = example.strip_suffix('x').unwrap_or(&example);
+    Ok(format!("{prefix}*"))
 }
 
 /// The warning for a key that means nothing, with the nearest key that would mean something there.
-fn unknown_key(keys: &[String]) -> String {
-    let (wrong, parents) = match keys.split_last() {
-        Some((wrong, parents)) => (wrong.as_str(), parents),
-        None => ("", keys),
-    };
-    let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
-    let known: &[&str] = match parents.as_slice() {
-        [] => &[
-            "per_user_serialization",
-            "slots",
-            "projects",
-            "lanes",
-            "tier_shares",
-            "retention",
-            "poll_interval_seconds",
-            "dispatch",
-            "allow_root",
-            "allow_loader_env",
-        ],
-        ["dispatch"] => &["contexts"],
-        ["per_user_serialization"] => &["enabled", "lock_timeout_seconds"],
-        ["slots"] => &["max"],
-        ["retention"] => &["days", "tasks"],
-        ["tier_shares"] => &["high", "normal", "low"],
-        ["projects", _] => &["user", "conductor_dir", "agent", "run_as"],
-        ["lanes", _] => &["max", "weight", "lock_timeout_seconds"],
-        _ => &[],
-    };
-    let full = keys.join(".");
+fn unknown_key<'a>(path: &[String], wrong: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let full = path.join(".");
     // A word far longer than any key is near none, and the comparison takes room for the product of both lengths.
-    let comparable = if wrong.len() <= 64 { known } else { &[] };
-    let nearest = comparable
-        .iter()
-        .map(|key| (strsim::damerau_levenshtein(wrong, key), *key))
+    let nearest = known
+        .filter(|key| wrong.len() <= 64 && key.len() > 1)
+        .map(|key| (strsim::damerau_levenshtein(wrong, key), key))
         .min()
         .filter(|(distance, key)| *distance <= key.len().max(3) / 3);
     match nearest {
         Some((_, key)) => format!("unknown key {full:?} has no effect; did you mean {key:?}?"),
         None => format!("unknown key {full:?} has no effect"),
     }
-}
-
-/// Milliseconds as a number of seconds, whole where it is whole.
-fn seconds(ms: u64) -> Value {
-    if ms.is_multiple_of(1000) {
-        json!(ms / 1000)
-    } else {
-        // Exact to the millisecond: accepted times are far below 2^53 milliseconds.
-        #[allow(clippy::cast_precision_loss)]
-        let ms = ms as f64;
-        json!(ms / 1000.0)
-    }
-}
-
-fn project_json(project: &Project) -> Value {
-    let mut out = Map::new();
-    let mut set = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            out.insert(key.to_owned(), value);
-        }
-    };
-    set("user", project.user.as_ref().map(|u| json!(u.as_str())));
-    set("conductor_dir", project.conductor_dir.as_ref().map(|d| json!(d)));
-    set("agent", project.agent.as_ref().map(|a| json!(a)));
-    set("run_as", project.run_as.as_ref().map(|a| json!(a)));
-    Value::Object(out)
-}
-
-fn rule_json(rule: &LaneRule) -> Value {
-    let mut out = Map::new();
-    let mut set = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            out.insert(key.to_owned(), value);
-        }
-    };
-    set("max", rule.max.map(|max| json!(max)));
-    set("weight", rule.weight.map(|weight| json!(weight)));
-    set("lock_timeout_seconds", rule.lock_timeout_ms.map(seconds));
-    Value::Object(out)
 }
 
 #[cfg(test)]

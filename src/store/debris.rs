@@ -41,10 +41,6 @@ impl Store {
             }
         }
         found.extend(self.unused_timers()?.into_iter().map(|(path, folder)| (path, Some(folder))));
-        if self.meta(layout::TALLY)?.is_some() && !self.has_dispatcher()? {
-            // Nobody keeps it any more, and of a queue that has become short it only costs time.
-            found.push((layout::TALLY.to_owned(), None));
-        }
         let mut removed = Vec::new();
         for (path, folder) in found {
             if !self.is_old(&path)? {

@@ -29,7 +29,6 @@ pub(crate) const RUN: &str = "run";
 pub(crate) const EVENTS: &str = "events";
 pub(crate) const CONDUCTOR: &str = "conductor";
 pub(crate) const FORMAT: &str = "format";
-pub(crate) const TALLY: &str = "tally";
 pub(crate) const DISPATCHERS: &str = "dispatchers.lock";
 
 const HOUR_MS: i64 = 3_600_000;
@@ -163,11 +162,6 @@ pub(crate) fn tmp(id: TaskId, pid: u32) -> String {
 /// What whoever has a task's `supervisor.lock` is writing as its result.
 pub(crate) fn result_tmp(id: TaskId) -> String {
     format!("{TMP}/{}.result", id.0)
-}
-
-/// A tally that is being written.
-pub(crate) fn tally_tmp(pid: u32) -> String {
-    format!("{TMP}/tally.{pid}")
 }
 
 /// Where a process writes a whole folder of a lane, named by its first task.

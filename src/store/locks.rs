@@ -121,8 +121,7 @@ impl Store {
     /// Takes all lanes of a request, or none.
     pub fn acquire(&self, request: &Request, judge: Judge) -> Result<Acquired> {
         let lanes: Vec<&LaneName> = request.needs.iter().map(|need| &need.lane).collect();
-        let is_late = mutant!("mutant-break-outside-guard");
-        let mut guards = self.enter_guards(if is_late { &[] } else { &lanes })?;
+        let mut guards = self.enter_guards(&lanes)?;
         let locks = self.list(layout::LOCKS)?;
         let mut choices = Vec::with_capacity(request.needs.len());
         for need in &request.needs {
@@ -134,9 +133,6 @@ impl Store {
                     return self.refresh_lease(need, slot, *record, request).map(Acquired::Refreshed);
                 }
             }
-        }
-        if is_late {
-            guards = self.enter_guards(&lanes)?;
         }
         self.take_all(request, choices, &mut guards, judge)
     }
@@ -299,15 +295,9 @@ impl Store {
         }
         let record = self.new_record(need, request, &lock_id, fence, now);
         let path = layout::lock_file(&stem, choice.slot);
-        let is_late = mutant!("mutant-empty-lock");
-        if !is_late {
-            self.write_sidecar(&need.lane, choice.slot, &record, request.durable)?;
-        }
+        self.write_sidecar(&need.lane, choice.slot, &record, request.durable)?;
         let opened = self.vfs.open(&path, Open::CreateNew(0o644));
         let Some(mut file) = self.undo_sidecar(&stem, choice.slot, opened, &path)? else { return Ok(None) };
-        if is_late {
-            self.write_sidecar(&need.lane, choice.slot, &record, request.durable)?;
-        }
         if let Err(error) = self.fill_lock(file.as_mut(), &path, &lock_id, fence, request) {
             self.remove_lock(&stem, choice.slot)?;
             return Err(error);

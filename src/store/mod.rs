@@ -30,7 +30,6 @@ pub(crate) mod spelling;
 mod spool;
 pub mod statedir;
 mod survey;
-mod tally;
 mod turn;
 
 pub use conductor::{ClaimedMeta, Conductor};

@@ -149,11 +149,6 @@ impl Store {
         self.procs.is_program_current()
     }
 
-    /// The memory that this process has for itself, in bytes.
-    pub fn own_memory(&self) -> Option<u64> {
-        self.procs.own_memory()
-    }
-
     /// Takes note of dead children.
     pub fn reap(&self) {
         self.procs.reap();

@@ -3,7 +3,7 @@
 
 use super::error::{Result, StoreError};
 use super::{MAX_RECORD_BYTES, Store, layout, spelling};
-use crate::model::{TaskId, Timestamp};
+use crate::model::TaskId;
 use crate::os::{Entry, FileKind, Handle, Meta, Open, Published};
 use std::io::ErrorKind;
 
@@ -81,12 +81,6 @@ impl Store {
         Ok(None)
     }
 
-    /// When each of many folders last changed; `None` of one that is gone.
-    pub(crate) fn times_of_change(&self, paths: &[String]) -> Result<Vec<Option<Timestamp>>> {
-        let found = paths.iter().zip(self.vfs.meta_many(paths));
-        found.map(|(path, found)| Ok(looked(path, found)?.map(|meta| meta.modified))).collect()
-    }
-
     /// What is in a folder. A foreign file that stands where one of luzia's inner folders would be has nothing in it; the
     /// outer folders must be folders.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>> {
@@ -162,9 +156,6 @@ impl Store {
     /// Writes a record durably under a temporary name that nobody else uses now.
     pub(crate) fn stage(&self, tmp: &str, bytes: &[u8]) -> Result<()> {
         let mut handle = self.write_whole(tmp, Open::Truncate(0o600), bytes)?;
-        if mutant!("mutant-no-file-sync") {
-            return Ok(());
-        }
         if let Err(error) = handle.sync_data() {
             let _ = self.vfs.unlink(tmp);
             return Err(StoreError::io("sync", tmp)(error));

@@ -52,7 +52,7 @@ impl Store {
     /// Accepts tasks: durable when this returns (P2). Commit point of one task is the sync of its folder.
     pub fn accept(&self, tasks: &[Task]) -> Result<()> {
         let result = match tasks {
-            [task] if !mutant!("mutant-early-answer") => self.accept_one(task),
+            [task] => self.accept_one(task),
             _ => self.accept_batch(tasks),
         };
         self.ring();
@@ -116,9 +116,6 @@ impl Store {
     /// was journalled before.) Its folder may be gone already when a dispatcher was quick; then the record stands
     /// elsewhere, and everything is synced.
     pub(crate) fn sync_published(&self, spot: &Spot, root: &str, first_made: Option<usize>) -> Result<()> {
-        if mutant!("mutant-no-dir-sync") {
-            return Ok(());
-        }
         let Spot { path, folders } = spot;
         let depth = 1 + first_made.map_or(0, |first| folders.len() - first);
         for folder in folders.iter().rev().map(String::as_str).chain([root]).take(depth) {

@@ -121,7 +121,11 @@ impl Store {
 
     /// Counts pending tasks by names only.
     pub fn counts(&self) -> Result<Counts> {
-        let mut counts = Counts { pending: self.count_pending()?, parked: 0 };
+        let mut counts = Counts { pending: [0; 3], parked: 0 };
+        self.each_pending(&|_| true, &mut |priority, ids| {
+            counts.pending[priority.tier().index()] += number(ids.len());
+            true
+        })?;
         self.count_each(&self.parked_folders()?, &mut |_, count| {
             counts.parked += count;
             true

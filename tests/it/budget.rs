@@ -2,8 +2,6 @@
 //! a change that makes one dearer or cheaper shows. `UPDATE_BUDGET=1` writes the file anew. And what must not grow with
 //! the backlog does not: the same verb costs the same with many waiting tasks as with few.
 
-mod instructions;
-
 use crate::harness::strace;
 use crate::support::{Place, processes_in, skip, until};
 use std::fmt::Write as _;

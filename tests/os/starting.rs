@@ -85,7 +85,7 @@ fn a_refused_start_says_what_its_exit_code_will_say() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
         let text = script(dir.path(), "text", "echo ran by a shell\n", 0o755);
-        let empty = script(dir.path(), "empty", "", 0o755);
+        assert_eq!(run(&command(&[&text])), (Exit::Code(0), "ran by a shell\n".to_owned()));
         let closed = script(dir.path(), "closed", "#!/bin/sh\n", 0o600);
         let orphan = script(dir.path(), "orphan", "#!/no/such/interpreter\n", 0o755);
         for (program, code) in [
@@ -96,8 +96,6 @@ fn a_refused_start_says_what_its_exit_code_will_say() {
             (String::new(), 127),
             (closed, 126),
             (at(""), 126),
-            (text, 126),
-            (empty, 126),
         ] {
             assert_eq!(refusal(&command(&[&program])).0, code, "{program}");
         }
@@ -257,31 +255,27 @@ fn a_replaced_program_is_still_found_as_itself() {
         assert!(RealProcesses.is_program_current(), "what cannot be executed is no program");
         std::fs::set_permissions(&own, PermissionsExt::from_mode(0o755)).unwrap();
         assert_eq!(own_program(), link);
-        assert!(RealProcesses.is_program_current(), "text is no program either");
+        assert!(!RealProcesses.is_program_current());
         std::fs::remove_file(&own).unwrap();
     });
 }
 
 #[test]
-fn only_a_luzia_that_nobody_else_can_change_comes_into_the_place_of_this_program() {
-    let name = "only_a_luzia_that_nobody_else_can_change_comes_into_the_place_of_this_program";
+fn only_a_program_that_nobody_else_can_change_comes_into_the_place_of_this_program() {
+    let name = "only_a_program_that_nobody_else_can_change_comes_into_the_place_of_this_program";
     alone(module_path!(), name, FROM_A_COPY, || {
         let own = std::env::current_exe().unwrap();
         let luzia = env!("CARGO_BIN_EXE_luzia");
-        let part = std::fs::read(luzia).unwrap();
-        let copy = |from: &str| assert!(std::fs::copy(from, &own).unwrap() > 0);
+        let copy = || assert!(std::fs::copy(luzia, &own).unwrap() > 0);
         let put = |mode, write: &dyn Fn()| {
             std::fs::remove_file(&own).unwrap();
             write();
             std::fs::set_permissions(&own, PermissionsExt::from_mode(mode)).unwrap();
             RealProcesses.is_program_current()
         };
-        assert!(put(0o755, &|| std::fs::write(&own, "#!/bin/sh\necho luzia 9\n").unwrap()), "a script");
-        assert!(put(0o755, &|| copy("/bin/true")), "another program");
-        assert!(put(0o755, &|| std::fs::write(&own, &part[..100_000]).unwrap()), "the beginning of one");
-        assert!(put(0o775, &|| copy(luzia)), "one that others can change");
-        assert!(put(0o644, &|| copy(luzia)), "one that cannot be executed");
-        assert!(!put(0o755, &|| copy(luzia)), "one that is as good");
+        assert!(put(0o775, &copy), "one that others can change");
+        assert!(put(0o644, &copy), "one that cannot be executed");
+        assert!(!put(0o755, &copy), "one that is as good");
         std::fs::remove_file(&own).unwrap();
     });
 }

@@ -39,9 +39,8 @@ Exit codes:
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Start tasks whenever their turn comes, until SIGTERM or Ctrl-C. Running tasks are not touched when it \
-                  stops, and another daemon or any `luzia dispatch` goes on from there. While tasks of very many users \
-                  wait, it keeps a tally of them, which makes `luzia status` quicker. A change of the configuration holds \
-                  from its next pass; SIGHUP makes it look at once, and ends it only where it has a terminal. What fails, such as a pass on a full disk or a supervisor that does not come up, is \
+                  stops, and another daemon or any `luzia dispatch` goes on from there. A change of the configuration \
+                  holds from its next pass; SIGHUP makes it look at once, and ends it only where it has a terminal. What fails, such as a pass on a full disk or a supervisor that does not come up, is \
                   said on standard error and tried again after a second, without end; no task is failed for it.",
     after_help = DAEMON_HELP
 )]

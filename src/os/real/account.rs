@@ -8,7 +8,7 @@ use super::signals;
 use crate::model::Limits;
 use crate::model::context::LIMITS as LIMIT_NAMES;
 use crate::os::StartError;
-use nix::unistd::{Gid, Uid, execve, getgroups, getresgid, getresuid, setgroups, setresgid, setresuid};
+use nix::unistd::{Gid, Uid, execvpe, getgroups, getresgid, getresuid, setgroups, setresgid, setresuid};
 use rustix::process::{Rlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::collections::BTreeSet;
@@ -161,8 +161,7 @@ fn become_command(argv: &[String], env: &[CString]) -> Result<Infallible, StartE
     let cwd = Path::new(".");
     let program = find(name, path, cwd)?;
     let file = CString::new(program.as_os_str().as_bytes()).map_err(invalid)?;
-    // Unlike execvp(3), this runs no file of unknown format by /bin/sh.
-    execve(&file, &args, env).map_err(|error| start_error(error.into(), &program, cwd))
+    execvpe(&file, &args, env).map_err(|error| start_error(error.into(), &program, cwd))
 }
 
 /// The environment of the task: from the descriptor that `start` names, or ours when called by hand.

@@ -35,7 +35,8 @@ pub(super) enum Reach {
 #[derive(Debug)]
 pub(super) struct RealChild {
     pid: Pid,
-    /// Missing on kernels before 5.3; SIGCHLD tells of the end as well.
+    /// Missing where the process has no descriptor left: the child was started and must not be lost for that. SIGCHLD tells
+    /// of its end as well, unless the caller of this program blocked it.
     pidfd: Option<OwnedFd>,
     reach: Reach,
     ended: Option<Exit>,
@@ -68,7 +69,7 @@ impl RealChild {
         let ends = self.pidfd.as_ref().map(AsFd::as_fd);
         let mut fds: Vec<PollFd<'_>> =
             [wakeups, ends].into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-        // Without a pidfd, the death of the child may have been told before the pipe was there to tell it.
+        // Without a pidfd and with SIGCHLD blocked, nothing tells of the end.
         let nap = deadline(Duration::from_millis(100)).filter(|_| self.pidfd.is_none());
         poll_until(&mut fds, nap.into_iter().chain(until).min())?;
         signals::drain();

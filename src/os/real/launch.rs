@@ -3,7 +3,7 @@
 use super::account::{Credentials, ENVIRONMENT_FD, LIMITS, OWN_ACCOUNT, TREE_FD};
 use super::child::{Reach, RealChild};
 use super::procfs;
-use super::program::{check_cwd, check_format, find, lookup, start_error};
+use super::program::{check_cwd, find, lookup, start_error};
 use super::signals::{self, Caught};
 use super::upgrade::{SELF, given_path, is_running, replacement};
 use crate::model::task::TASK_VARIABLES;
@@ -167,7 +167,6 @@ pub(super) fn own_program() -> PathBuf {
 fn directly(command: &Command, cwd: &Path) -> Result<StdCommand, StartError> {
     let (name, args) = split(&command.argv)?;
     let program = find(name, lookup(&command.env, "PATH").as_deref(), cwd)?;
-    check_format(&program, cwd)?;
     let mut direct = StdCommand::new(program);
     let pairs = command.env.iter();
     direct

@@ -17,8 +17,6 @@ mod files;
 mod fs_kind;
 mod handle;
 mod launch;
-#[cfg(feature = "mutants")]
-pub(crate) mod mutant;
 mod passwd;
 mod process;
 mod procfs;

@@ -3,6 +3,7 @@
 //!
 //! The C library is not asked. For other sources than files it loads modules of its own version, and in a program that
 //! is linked statically it loads them beside itself: after an upgrade of the host they do not fit (nss(5), getpwnam(3)).
+//! Why the program is linked so: docs/decisions/070-static-link.md.
 
 use super::ask::ask;
 use super::program::named;

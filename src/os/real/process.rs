@@ -10,14 +10,14 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid as nix_waitid};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{
-    Pid, PidfdFlags, Signal as Number, WaitOptions, geteuid, getpid, kill_process, pidfd_open, pidfd_send_signal,
-    test_kill_process, waitpid,
+    Pid, PidfdFlags, Signal as Number, WaitOptions, geteuid, getpid, pidfd_open, pidfd_send_signal, test_kill_process,
+    waitpid,
 };
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The processes of this host.
 #[derive(Clone, Copy, Default, Debug)]
@@ -115,10 +115,6 @@ impl Processes for RealProcesses {
         upgrade::replacement().is_none()
     }
 
-    fn own_memory(&self) -> Option<u64> {
-        procfs::own_memory()
-    }
-
     fn reap(&self) {
         reap();
     }
@@ -170,35 +166,23 @@ fn probe(pid: Pid) -> Probe {
     }
 }
 
-/// A descriptor of a process, if that process may still be the one that is meant.
-enum Grip {
-    Dead,
-    Held(OwnedFd),
-    /// A kernel before 5.3, or a sandbox without pidfd_open(2).
-    Unavailable,
-}
-
-fn grip(who: &Identity, pid: Pid) -> io::Result<Grip> {
+/// A descriptor of the process that has this number now; `None` where the process that is meant is dead.
+fn open_process(who: &Identity, pid: Pid) -> io::Result<Option<OwnedFd>> {
     if who.boot_id != procfs::boot_id() {
-        return Ok(Grip::Dead);
+        return Ok(None);
     }
     match retry_on_intr(|| pidfd_open(pid, PidfdFlags::empty())) {
-        Ok(fd) => Ok(Grip::Held(fd)),
-        // The second and third are said of a number that only a thread has: the process itself is gone.
-        Err(Errno::SRCH | Errno::INVAL | Errno::NOENT) => Ok(Grip::Dead),
-        Err(Errno::NOSYS) => Ok(Grip::Unavailable),
+        Ok(fd) => Ok(Some(fd)),
+        // The second and third mean that only a thread has this number: the process itself is gone.
+        Err(Errno::SRCH | Errno::INVAL | Errno::NOENT) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The comparison comes after the grip, so that the process compared is the one that is signalled.
+/// The comparison follows the opening, so that the process compared is the process signalled.
 fn send(who: &Identity, signal: Signal) -> io::Result<bool> {
     let pid = target(who)?;
-    let grip = match grip(who, pid)? {
-        Grip::Dead => return Ok(false),
-        Grip::Held(fd) => Some(fd),
-        Grip::Unavailable => None,
-    };
+    let Some(fd) = open_process(who, pid)? else { return Ok(false) };
     let seen = probe(pid);
     if seen.proves_death_of(who.start) {
         return Ok(false);
@@ -207,11 +191,7 @@ fn send(who: &Identity, signal: Signal) -> io::Result<bool> {
         let text = format!("cannot tell whether pid {} is still the same process", who.pid);
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
-    let sent = match grip {
-        Some(fd) => pidfd_send_signal(fd, number(signal)),
-        None => kill_process(pid, number(signal)),
-    };
-    match sent {
+    match pidfd_send_signal(fd, number(signal)) {
         Ok(()) => Ok(true),
         Err(Errno::SRCH) => Ok(false),
         Err(error) => Err(error.into()),
@@ -233,24 +213,12 @@ fn await_death(who: &Identity, time: Duration) -> io::Result<bool> {
     let Some(pid) = pid_of(who.pid) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such pid can be"));
     };
-    let fd = match grip(who, pid)? {
-        Grip::Dead => return Ok(true),
-        Grip::Held(fd) => Some(fd),
-        Grip::Unavailable => None,
-    };
-    loop {
-        if probe(pid).proves_death_of(who.start) {
-            return Ok(true);
-        }
-        // Whoever has that number now: when it ends, the one that is meant has ended too.
-        if let Some(fd) = &fd {
-            return poll_until(&mut [PollFd::new(fd, PollFlags::IN)], until);
-        }
-        if until.is_some_and(|end| Instant::now() >= end) {
-            return Ok(false);
-        }
-        std::thread::sleep(Duration::from_millis(20).min(time));
+    let Some(fd) = open_process(who, pid)? else { return Ok(true) };
+    if probe(pid).proves_death_of(who.start) {
+        return Ok(true);
     }
+    // The pid may have been reused: then the end of its current owner comes after the end of ours.
+    poll_until(&mut [PollFd::new(&fd, PollFlags::IN)], until)
 }
 
 fn reap() {

@@ -51,18 +51,6 @@ fn small(path: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The memory of this process that no other has, in bytes: what is resident without being a file's or shared (proc(5):
-/// `/proc/pid/statm`).
-pub(super) fn own_memory() -> Option<u64> {
-    parse_statm(&small("/proc/self/statm")?)?.checked_mul(rustix::param::page_size() as u64)
-}
-
-fn parse_statm(text: &[u8]) -> Option<u64> {
-    let mut pages = std::str::from_utf8(text).ok()?.split_ascii_whitespace().map(|field| field.parse::<u64>().ok());
-    let (_, resident, shared) = (pages.next()??, pages.next()??, pages.next()??);
-    resident.checked_sub(shared)
-}
-
 /// The name of a program may hold spaces, brackets and line ends, so the fields are counted after the last bracket.
 fn parse_stat(text: &[u8]) -> Option<Stat> {
     let name_end = text.iter().rposition(|byte| *byte == b')')?;

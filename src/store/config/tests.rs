@@ -1,8 +1,10 @@
 //! The configuration file, by what it says and by what is wrong with it.
 
 use super::*;
+use crate::model::config::Contexts;
 use crate::model::{LaneName, Name};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 fn read(text: &str) -> Parsed {
     parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -145,7 +147,7 @@ fn wrong_names_lanes_and_commands_are_refused_at_their_line() {
         (r#""projects":{"p":{"agent":["a","{prompt}\u0000"]}}"#, "NUL"),
         (r#""projects":{"p":{"agent":"claude {prompt}"}}"#, "a list"),
         (r#""projects":{"p":[]}"#, "an object"),
-        (r#""projects":[]"#, "a map"),
+        (r#""projects":[]"#, "an object"),
         (r#""slots":[4]"#, "an object"),
         (r#""lanes":{"Thread:*":{}}"#, "lower-case"),
         (r#""lanes":{"":{}}"#, "empty"),

@@ -200,13 +200,9 @@ impl Processes for Host {
         false
     }
 
+    /// Some leave the next task to a new process.
     fn is_program_current(&self) -> bool {
-        true
-    }
-
-    /// Of some there is too much of it to go on with.
-    fn own_memory(&self) -> Option<u64> {
-        Some(if self.me().pid.is_multiple_of(3) { u64::MAX } else { 0 })
+        !self.me().pid.is_multiple_of(3)
     }
 
     fn reap(&self) {}

@@ -194,8 +194,8 @@ impl App {
     pub(super) fn task_of(&self, new: &NewTask, caller: &Caller) -> Result<Task, AppError> {
         let project =
             new.project.as_deref().or(self.inside_project(new)).map(|text| name("project", text)).transpose()?;
-        let config = self.config();
-        let settings = project.as_ref().and_then(|project| config.projects.get(project.as_str()));
+        let settings = project.as_ref().and_then(|project| self.config().project(project.as_str()));
+        let settings = settings.as_ref();
         let conductor = settings.and_then(|settings| settings.conductor_dir.clone());
         let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.accounts)?;
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;

@@ -43,6 +43,7 @@ pub use look::{LockIndex, LockView, lock_state};
 pub use order::KeySlot;
 pub use outside::Changes;
 pub use pending::Head;
+pub(crate) use record::decode_named;
 pub use record::{DEFAULT_GRACE_MS, decode_task, encode_task};
 pub use release::{By, Cleanup, GivenBack};
 pub use rundir::{CancelRequest, Started};

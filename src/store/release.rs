@@ -131,6 +131,22 @@ impl Store {
         Ok(released)
     }
 
+    /// Releases every lock that a task holds, in whichever lane, for a task whose record does not read. The caller holds the
+    /// task's `supervisor.lock`, and the task's tree is dead. Idempotent.
+    pub fn release_all_of(&self, task: TaskId) -> Result<()> {
+        for (stem, slot) in self.lock_stems()? {
+            if self.task_in_lock_file(&layout::lock_file(&stem, slot)).ok().flatten() != Some(task) {
+                continue;
+            }
+            let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
+            let _guards = self.enter_patiently(&lane)?;
+            if self.held_in(task, &stem, slot)?.is_some() {
+                self.remove_lock(&stem, slot)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes this process into every sidecar of a task, and gives the task's grants. The caller holds `supervisor.lock`.
     pub fn adopt(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>> {
         let (mut grants, mut locks) = (Vec::with_capacity(lanes.len()), None);

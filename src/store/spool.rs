@@ -4,7 +4,7 @@
 use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
 use super::pending::Spot;
-use super::{Event, Started, Store, decode_task, encode_task, layout};
+use super::{Event, Started, Store, decode_named, encode_task, layout};
 use crate::model::task::Start;
 use crate::model::{LaneName, Name, Status, Task, TaskId, Timestamp};
 use crate::os::{Open, Published};
@@ -232,7 +232,12 @@ impl Store {
     }
 
     pub(crate) fn read_task(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<Task> {
-        let mut task = decode_task(path, bytes, user_of_path(path).as_ref())?;
+        self.read_named(place, path, bytes, id).map(|(task, _)| task)
+    }
+
+    /// Reads a task, and tells whether its record names its user; the lane folder tells the user of one that does not.
+    pub(crate) fn read_named(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<(Task, bool)> {
+        let (mut task, names_user) = decode_named(path, bytes, user_of_path(path).as_ref())?;
         if task.id != id {
             return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
         }
@@ -250,7 +255,7 @@ impl Store {
             Place::Done if task.outcome.is_some() => {}
             Place::Done => return Err(StoreError::corrupt(path, "it is not over")),
         }
-        Ok(task)
+        Ok((task, names_user))
     }
 
     /// Calls `visit` for every task's number and place; by names only.

@@ -107,7 +107,7 @@ impl Store {
             let Some(head) = self.head(tier, stem)? else { continue };
             let (path, record) = self.read_pending(head.priority, stem, head.id);
             match record {
-                Ok(Some(task)) => return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == stem)),
+                Ok(Some((task, _))) => return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == stem)),
                 Ok(None) | Err(StoreError::Newer { .. }) => {}
                 Err(error @ StoreError::Corrupt { .. }) => self.set_aside(&path, &error)?,
                 Err(error) => return Err(error),

@@ -68,8 +68,10 @@ pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Resul
         }
         (Action::StayWaiting, ..) => return Ok(None),
         (_, _, task) => {
-            if let Some(task) = &task {
-                store.release_task(id, &task.all_lanes(), &[])?;
+            match &task {
+                Some(task) => drop(store.release_task(id, &task.all_lanes(), &[])?),
+                // No record tells its lanes: the lock files do.
+                None => store.release_all_of(id)?,
             }
             store.discard_leftovers(id, task.as_ref(), found.lock)?;
             return Ok(None);

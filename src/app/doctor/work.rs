@@ -51,6 +51,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     add("foreign-names", "every name in the spool is luzia's", foreign(app), findings);
     add("parked", "something will wake every parked task", parked(app), findings);
     add("sequence", "the counter of task ids is whole", sequence(app), findings);
+    add("conductor", "every conductor directory can be read", conductors(app), findings);
     dispatcher(app, findings);
     add("spool-debris", "nothing was left in the spool", left(app), findings);
 }
@@ -137,6 +138,18 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
         }
     }
     Ok(found)
+}
+
+/// The conductor directories that cannot be read. Their tasks run, and nobody learns there how they end.
+fn conductors(app: &App) -> Result<Vec<Finding>, AppError> {
+    let look = |path: &String| {
+        let opened = app.store.conductor(path, false);
+        let read = opened.and_then(|conductor| conductor.map_or(Ok(()), |conductor| conductor.claims().map(drop)));
+        let error = read.err()?;
+        let hint = format!("{error}; luzia must be able to read and to write it");
+        Some(Finding::problem("conductor", format!("the conductor directory \"{path}\" cannot be used"), hint))
+    };
+    Ok(app.conductors()?.iter().filter_map(look).collect())
 }
 
 fn set_aside(app: &App) -> Result<Vec<Finding>, AppError> {

@@ -104,7 +104,8 @@ impl App {
     /// A project needs no configuration, but then there must be tasks of it.
     fn no_project(&self, project: &str) -> AppError {
         let config = self.config();
-        let known: Vec<&str> = config.projects.keys().map(String::as_str).filter(|name| *name != EVERY_PROJECT).collect();
+        let known: Vec<&str> =
+            config.projects.keys().map(String::as_str).filter(|name| *name != EVERY_PROJECT).collect();
         let hint = match known.as_slice() {
             [] => "no project is configured, and no task was ever started for this one".to_owned(),
             known => format!("configured: {}", known.join(", ")),

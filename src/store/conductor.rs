@@ -225,11 +225,8 @@ impl Conductor {
             serde_json::to_vec_pretty(members).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
         bytes.push(b'\n');
         let missing = || self.io("create", &tmp)(std::io::ErrorKind::NotFound.into());
-        let mut handle = self
-            .files
-            .open(&tmp, Open::Truncate(0o640))
-            .map_err(self.io("create", &tmp))?
-            .ok_or_else(missing)?;
+        let mut handle =
+            self.files.open(&tmp, Open::Truncate(0o640)).map_err(self.io("create", &tmp))?.ok_or_else(missing)?;
         handle.write_all(&bytes).map_err(self.io("write", &tmp))?;
         drop(handle);
         self.files.rename(&tmp, &path).map_err(self.io("rename", &tmp))?;

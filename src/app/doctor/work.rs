@@ -77,12 +77,16 @@ fn lock(view: &LockView) -> Option<Finding> {
         }
         (Verdict::Live { overdue: true, .. }, _) => Level::Warn,
         (Verdict::Live { .. }, _) if view.sidecar == Sidecar::Corrupt => Level::Warn,
+        (Verdict::Live { .. }, Reason::SupervisorLives | Reason::LockHeld) if view.record().is_none() => Level::Warn,
         (Verdict::Live { .. }, _) => return None,
     };
     let hint = match &view.verdict {
         Verdict::Stale { .. } => format!("the next one who wants it gets it; luzia cleanup-stale, or {FIX}"),
         Verdict::Refused { .. } => format!("luzia leaves it alone; look at locks/{}.lock", view.stem),
         Verdict::Live { .. } if why == Reason::CommandLives => format!("luzia dispatch ends it, or {FIX}"),
+        Verdict::Live { .. } if view.record().is_none() && why.is_living_process() => {
+            format!("a living holder writes it anew within seconds; luzia cleanup-stale, or {FIX}")
+        }
         Verdict::Live { .. } => match view.holder().and_then(TaskId::parse) {
             Some(task) => format!("luzia explain {task}"),
             None => format!("luzia explain {name}"),

@@ -277,6 +277,7 @@ pub fn cleanup_stale(args: &CleanupStaleArgs, app: &App, console: &mut Console) 
             "closed": cleaned.closed.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "released": released.into_iter().map(break_json).collect::<Vec<_>>(),
             "debris": cleaned.locks.debris,
+            "rebuilt": cleaned.locks.rebuilt,
             "skipped": cleaned.locks.skipped,
             "failed": cleaned.failed.iter().map(failed_json).collect::<Vec<_>>(),
         });
@@ -286,6 +287,10 @@ pub fn cleanup_stale(args: &CleanupStaleArgs, app: &App, console: &mut Console) 
     for lock in &cleaned.locks.broken {
         let why = lock.why.map_or("", crate::model::judgement::Reason::text);
         console.say(&format!("lane \"{}\" of {}: {why}", lock.lane, holder(lock)));
+    }
+    for lane in &cleaned.locks.rebuilt {
+        let what = if args.dry_run { "would be written anew" } else { "was written anew" };
+        console.say(&format!("lane \"{lane}\": its sidecar {what}; its holder lives"));
     }
     for id in &cleaned.recovered {
         let what = if args.dry_run { "would be recovered: it has died" } else { "recovered: it had died" };

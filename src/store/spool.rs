@@ -12,6 +12,17 @@ use crate::os::{Open, Published};
 /// How often a task that is nowhere is looked for again, before it counts as unknown.
 const LOOKS_AGAIN: u32 = 3;
 
+/// Of how many tasks of a batch the events are written in one piece.
+const EVENTS_AT_ONCE: usize = 1000;
+
+/// Makes the event of a task that is to be accepted.
+pub type Told<'a> = &'a dyn Fn(&Task) -> Event;
+
+/// The event of a task that was told of and is not in the queue.
+pub(crate) fn withdrawn(task: &Task, error: &StoreError) -> Event {
+    Event::of("withdrawn", task).in_lane(&LaneName::user(&task.user)).saying(error.to_string())
+}
+
 /// In which folder a task's record stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
@@ -49,33 +60,48 @@ impl Store {
         Ok(if *found == CounterFile::Damaged { last.max(seconds) } else { last })
     }
 
-    /// Accepts tasks: durable when this returns (P2). Commit point of one task is the sync of its folder.
-    pub fn accept(&self, tasks: &[Task]) -> Result<()> {
+    /// Accepts tasks: durable when this returns (P2). Commit point of one task is the sync of its folder. `told` makes the
+    /// event of a task. It is written when nothing but the name is missing, so before anybody can claim the task; when the
+    /// task does not get its name after all, the event `withdrawn` follows.
+    pub fn accept(&self, tasks: &[Task], told: Option<Told>) -> Result<()> {
         let result = match tasks {
-            [task] if !mutant!("mutant-early-answer") => self.accept_one(task),
-            _ => self.accept_batch(tasks),
+            [task] if !mutant!("mutant-early-answer") => self.accept_one(task, told),
+            _ => self.accept_batch(tasks, told),
         };
         self.ring();
         result
     }
 
-    fn accept_one(&self, task: &Task) -> Result<()> {
+    fn accept_one(&self, task: &Task, told: Option<Told>) -> Result<()> {
         let staged = layout::tmp(task.id, self.me.pid);
         self.stage(&staged, &encode_task(task)?)?;
+        self.tell(std::slice::from_ref(task), told);
         let placed = self.place(task, &staged, true);
-        if placed.is_err() {
-            self.withdraw(task, &staged);
+        if let Err(error) = &placed
+            && self.withdraw(task, &staged)
+            && told.is_some()
+        {
+            self.note(&withdrawn(task, error));
         }
         placed
     }
 
+    /// Writes the events of tasks that are to be published.
+    pub(crate) fn tell(&self, tasks: &[Task], told: Option<Told>) {
+        let Some(told) = told else { return };
+        tasks.chunks(EVENTS_AT_ONCE).for_each(|some| self.note_all(some.iter().map(told)));
+    }
+
     /// Removes a record that was to be accepted and was not. What still lies where it was staged was not published, and
-    /// its hints would mean nothing. What was published stays with them: it may run, although nobody was told.
-    pub(crate) fn withdraw(&self, task: &Task, staged: &str) {
-        if self.vfs.unlink(staged).unwrap_or(false) {
+    /// its hints would mean nothing. What was published stays with them: it may run, although nobody was told. Gives
+    /// whether it was removed.
+    pub(crate) fn withdraw(&self, task: &Task, staged: &str) -> bool {
+        let is_withdrawn = self.vfs.unlink(staged).unwrap_or(false);
+        if is_withdrawn {
             let _ = self.unmark_order(task);
             let _ = self.drop_hints(task);
         }
+        is_withdrawn
     }
 
     /// Gives a staged record its place: parked when it is not due or comes after another, pending otherwise.

@@ -100,7 +100,7 @@ fn enqueue(env: &Env, book: &Shared, wishes: &[Wish]) {
         keys.push(slot);
     }
     know(book).asked.extend(tasks.iter().map(|task| (task.id.0, task.clone())));
-    if store.accept(&tasks).is_ok() {
+    if store.accept(&tasks, None).is_ok() {
         know(book).accepted.extend(tasks.iter().map(|task| task.id.0));
     }
 }

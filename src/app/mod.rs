@@ -27,6 +27,7 @@ pub mod run;
 mod settings;
 pub mod status;
 pub mod supervise;
+mod timers;
 pub mod wait;
 pub mod whose;
 

@@ -6,6 +6,9 @@
 #![allow(clippy::disallowed_methods, reason = "it starts cargo")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "it/support/home.rs"]
+mod home;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -37,6 +40,14 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Where the compiler was installed, which is below the home of whoever runs the tests unless they say otherwise.
+fn compiler() -> impl Iterator<Item = (&'static str, PathBuf)> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")]
+        .into_iter()
+        .map(move |(name, below)| (name, std::env::var_os(name).map_or_else(|| home.join(below), PathBuf::from)))
+}
+
 /// The integration tests, built with every fault for choice by `LUZIA_MUTANT`; none is in force without it.
 fn tests_with_faults() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutants");
@@ -45,6 +56,8 @@ fn tests_with_faults() -> PathBuf {
         .args(["test", "--no-run", "--locked", "--offline", "--test", "it", "--features", "mutants"])
         .args(["--message-format", "json", "--target-dir"])
         .arg(target)
+        .envs(home::home_variables(Path::new(env!("CARGO_TARGET_TMPDIR"))))
+        .envs(compiler())
         .output()
         .unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
@@ -60,6 +73,7 @@ fn tests_with_faults() -> PathBuf {
 fn run(tests: &Path, test: &str, fault: Option<&str>) -> Output {
     let mut command = Command::new(tests);
     command.current_dir(root()).args(["--exact", test]).env_remove("LUZIA_MUTANT");
+    home::at_home(&mut command, Path::new(env!("CARGO_TARGET_TMPDIR")));
     command.envs(fault.map(|fault| ("LUZIA_MUTANT", fault))).output().unwrap()
 }
 

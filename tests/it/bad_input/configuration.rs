@@ -65,7 +65,8 @@ fn a_configuration_needs_no_right_to_list_its_directory() {
     let show = || {
         let mut command = std::process::Command::new("setpriv");
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]).arg(&program);
-        command.args(["config", "show", "--json"]).env_clear().current_dir("/").env("HOME", "/");
+        command.args(["config", "show", "--json"]).env_clear().current_dir("/");
+        crate::support::at_home(&mut command, &place.path("home"));
         command.env("LUZIA_STATE_DIR", place.path("own/state"));
         command.env("LUZIA_CONFIG", place.path("etc/config.json"));
         place.spawn(&mut command).end()

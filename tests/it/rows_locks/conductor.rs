@@ -97,7 +97,8 @@ fn a_directory_of_another_account_is_named_and_passed_by() {
     let as_nobody = |verb: &[&str]| {
         let mut command = std::process::Command::new("setpriv");
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]).arg(&program).args(verb);
-        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", "/").current_dir("/");
+        command.env_clear().env("PATH", "/usr/bin:/bin").current_dir("/");
+        crate::support::at_home(&mut command, &place.path("home"));
         command.env("LUZIA_STATE_DIR", place.path("own/state")).env("LUZIA_CONFIG", place.path("config.json"));
         place.spawn(&mut command).end()
     };

@@ -185,7 +185,8 @@ fn a_timer_that_is_due_fails_no_verb_that_only_reads() {
     let as_nobody = |verb: &[&str]| {
         let mut command = std::process::Command::new("setpriv");
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]).arg(&program).args(verb);
-        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", "/").current_dir("/");
+        command.env_clear().env("PATH", "/usr/bin:/bin").current_dir("/");
+        crate::support::at_home(&mut command, &place.path("home"));
         place.spawn(command.env("LUZIA_STATE_DIR", place.path("own/state"))).end()
     };
     as_nobody(&["enqueue", "-u", "alice", "--start-within", "300ms", "--", "true"]).coded(0);

@@ -187,7 +187,9 @@ fn fires_timers(verb: &Verb) -> bool {
 
 fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> Answer {
     if fires_timers(verb) {
-        app.fire_timers();
+        for what in app.fire_timers() {
+            console.say(&format!("warning: {what}; it was set aside"));
+        }
     }
     match verb {
         Verb::Enqueue(args) => verbs::work::enqueue(args, app, &caller(), &read_input, console),

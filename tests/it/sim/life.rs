@@ -452,3 +452,28 @@ fn a_task_whose_locks_are_refreshed_lives_through_kills_cuts_and_failures() {
     let alone = Cast { wishes, dispatchers: 1, cancels: Vec::new(), rules, ..few(Deed::Linger) };
     complete(&alone, &Limits::bounded(0, 1));
 }
+
+/// A queued record that names no user is written anew before it is claimed: wherever that ends, it stays the task of the
+/// user in whose lane it stands, and is started once.
+#[test]
+fn a_queued_record_without_a_user_is_run_for_its_lane_wherever_its_claimant_dies() {
+    for limits in [Limits::bounded(0, 1), Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }] {
+        let all = explore(20_000, |sim| {
+            sim.limits(limits.clone());
+            let task = task_of(&PLAIN, 1);
+            let record = String::from_utf8(luzia::store::encode_task(&task).expect("a record")).expect("text");
+            let nameless = record.replace("\"user\":\"alice\",", "");
+            assert_ne!(record, nameless);
+            let book = Shared::default();
+            know(&book).asked.insert(1, task);
+            know(&book).accepted.insert(1);
+            let cast = Cast { wishes: Vec::new(), dispatchers: 1, cancels: Vec::new(), ..few(Deed::Work) };
+            scenario(sim, &cast, &book);
+            for folder in ["", "/user_alice"] {
+                sim.dir(&format!("/s/spool/pending/5{folder}"));
+            }
+            sim.file("/s/spool/pending/5/user_alice/1.json", nameless.as_bytes());
+        });
+        assert!(all.expect_clean().is_complete);
+    }
+}

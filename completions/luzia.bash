@@ -2018,7 +2018,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__run)
-            opts="-o -q -v -y -u -p -l -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --project --lane --thread --priority --in --at --after --timeout --start-within --retries --key --on-conflict --label --env --cwd --grace --prompt --shell --no-wait --wait --group-output --help"
+            opts="-o -q -v -y -u -p -l -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --project --lane --thread --priority --in --at --after --timeout --start-within --retries --key --on-conflict --label --env --cwd --grace --prompt --shell --no-wait --wait --from --group-output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2147,6 +2147,21 @@ _luzia() {
                     ;;
                 --shell)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 *)

@@ -5,10 +5,11 @@
 use super::enqueue::conductor_path;
 use super::whose::Known;
 use super::{App, AppError};
+use crate::model::config::EVERY_PROJECT;
 use crate::model::judgement::{Reason, Verdict};
 use crate::model::{LaneName, Name, Status};
 use crate::policy::staleness::judge;
-use crate::store::{Break, By, ClaimedMeta, Conductor, Event, LockView, Release, Released};
+use crate::store::{Break, By, ClaimedMeta, Conductor, Event, LockView, Release, Released, StoreError};
 use serde_json::json;
 
 /// What came of one claim.
@@ -27,20 +28,17 @@ pub struct Checked {
 impl App {
     /// Checks every claim of a project, in order.
     pub fn check_project(&self, project: &str, dry_run: bool) -> Result<Vec<Checked>, AppError> {
-        let config = self.config();
-        let settings = config.projects.get(project);
+        let settings = self.config().project(project);
+        let settings = settings.as_ref();
         let user = settings.and_then(|settings| settings.user.clone());
-        let path = match settings.and_then(|settings| settings.conductor_dir.as_deref()) {
-            Some(template) => conductor_path(template, project, user.as_ref().map_or("", |user| user.as_str())),
-            None => self.store.default_conductor(Some(super::enqueue::name("project", project)?.as_str())),
-        };
-        let Some(conductor) = self.store.conductor(&path, false)? else {
+        let path = self.conductor_of(project)?;
+        let Some(conductor) = self.store.conductor(&path, false).map_err(of_conductor)? else {
             return if settings.is_some() { Ok(Vec::new()) } else { Err(self.no_project(project)) };
         };
         let run_as = settings.and_then(|settings| settings.run_as.as_deref());
         let numbers = Known::nothing();
         let mut checked = Vec::new();
-        let mut claims = conductor.claims()?;
+        let mut claims = conductor.claims().map_err(of_conductor)?;
         claims.extend(self.claims_in_done(&conductor, user.as_ref())?.into_iter().map(Ok));
         for claim in claims {
             let answer = |dir: &str, released, refused| Checked {
@@ -69,6 +67,16 @@ impl App {
         Ok(checked)
     }
 
+    /// The conductor directory of a project.
+    pub(super) fn conductor_of(&self, project: &str) -> Result<String, AppError> {
+        let settings = self.config().project(project).unwrap_or_default();
+        let user = settings.user.as_ref().map_or("", Name::as_str);
+        Ok(match settings.conductor_dir.as_deref() {
+            Some(template) => conductor_path(template, project, user),
+            None => self.store.default_conductor(Some(super::enqueue::name("project", project)?.as_str())),
+        })
+    }
+
     /// The claims below `done/` that name a lock of the project's user. `done/` is not listed: it may hold every task
     /// that ever was. A task of luzia is there a moment before its supervisor releases its lanes; that is no claim.
     fn claims_in_done(&self, conductor: &Conductor, user: Option<&Name>) -> Result<Vec<ClaimedMeta>, AppError> {
@@ -85,7 +93,8 @@ impl App {
             };
             claims.extend(
                 conductor
-                    .claim_in_done(task)?
+                    .claim_in_done(task)
+                    .map_err(of_conductor)?
                     .filter(|claim| claim.lock_id.is_some() && claim.lock_id.as_deref() == view.lock_id()),
             );
         }
@@ -95,7 +104,8 @@ impl App {
     /// A project needs no configuration, but then there must be tasks of it.
     fn no_project(&self, project: &str) -> AppError {
         let config = self.config();
-        let known: Vec<&str> = config.projects.keys().map(String::as_str).collect();
+        let known: Vec<&str> =
+            config.projects.keys().map(String::as_str).filter(|name| *name != EVERY_PROJECT).collect();
         let hint = match known.as_slice() {
             [] => "no project is configured, and no task was ever started for this one".to_owned(),
             known => format!("configured: {}", known.join(", ")),
@@ -162,7 +172,7 @@ impl App {
         let (Some(lane), Some(lock_id)) = (lane, &claim.lock_id) else {
             // Nothing is held under that lock id any more: only the note is missing.
             if !dry_run {
-                conductor.acknowledge(claim)?;
+                conductor.acknowledge(claim).map_err(of_conductor)?;
             }
             return Ok(None);
         };
@@ -174,23 +184,28 @@ impl App {
         let which = Release::LockId(lock_id.clone());
         match self.store.release(&lane, &which, By::Anybody, self.config().lock_timeout_ms(&lane), judge)? {
             Released::Removed(lock) => {
-                conductor.acknowledge(claim)?;
+                conductor.acknowledge(claim).map_err(of_conductor)?;
                 let data = json!({ "lock_id": lock.lock_id, "holder": lock.holder, "by": "meta.json" });
                 self.store.note(&Event::new("lock_released").in_lane(&lane).with(data));
                 Ok(Some(lock))
             }
             Released::NeedsRecovery(task) => {
                 self.recover_now(task)?;
-                conductor.acknowledge(claim)?;
+                conductor.acknowledge(claim).map_err(of_conductor)?;
                 Ok(None)
             }
             Released::Free | Released::NotYours(_) => {
-                conductor.acknowledge(claim)?;
+                conductor.acknowledge(claim).map_err(of_conductor)?;
                 Ok(None)
             }
             Released::Living(_) => Ok(None),
         }
     }
+}
+
+/// Makes an error of a conductor directory, which may belong to another account and lie anywhere.
+fn of_conductor(error: StoreError) -> AppError {
+    AppError::from(error).hint("it is part of a conductor directory, which luzia must be able to read and to write")
 }
 
 enum AppErrorOr {

@@ -18,6 +18,19 @@ pub struct Cleaned {
     pub closed: Vec<TaskId>,
     /// What was refused or released on the word of a project's `meta.json`.
     pub projects: Vec<super::check_project::Checked>,
+    /// Conductor directories that an error kept it from looking through. Everything else was done.
+    pub failed: Vec<Failed>,
+}
+
+/// A conductor directory that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failed {
+    /// Its project; `None` for one whose tasks have no project of the configuration.
+    pub project: Option<String>,
+    /// Its path.
+    pub path: String,
+    /// What is wrong with it.
+    pub why: String,
 }
 
 /// The event of a broken lock, with the log line of S0.32 for a thread.
@@ -62,7 +75,7 @@ impl App {
         if !dry_run {
             self.await_recovery(&cleaned.recovered)?;
         }
-        cleaned.closed = self.close_outward(dry_run)?;
+        (cleaned.closed, cleaned.failed) = self.close_outward(dry_run)?;
         let timeout = |lane: &crate::model::LaneName| self.config().lock_timeout_ms(lane);
         cleaned.locks = self.store.clean_locks(timeout, max_age_ms, dry_run, judge)?;
         cleaned.locks.debris.extend(self.store.clean_spool(dry_run)?);
@@ -72,7 +85,15 @@ impl App {
             }
         }
         for project in self.config().projects.keys() {
-            cleaned.projects.extend(self.check_project(project, dry_run)?);
+            match self.check_project(project, dry_run) {
+                Ok(checked) => cleaned.projects.extend(checked),
+                Err(error) => {
+                    let path = self.conductor_of(project)?;
+                    cleaned.failed.retain(|failed| failed.path != path);
+                    let (project, why) = (Some(project.clone()), error.0.message);
+                    cleaned.failed.push(Failed { project, path, why });
+                }
+            }
         }
         Ok(cleaned)
     }

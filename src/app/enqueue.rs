@@ -15,9 +15,6 @@ pub const LONGEST_ARGUMENT: usize = 100_000;
 /// The word for a request without a command, for which a line of a batch has a hint of its own.
 const COMMAND_MISSING: &str = "COMMAND_MISSING";
 
-/// Of how many tasks of a batch the events are written in one piece.
-const EVENTS_AT_ONCE: usize = 1000;
-
 /// Variables that change how programs load or what shells run at their start; never taken over.
 pub const LOADER_VARIABLES: [&str; 12] = [
     "LD_PRELOAD",
@@ -160,15 +157,11 @@ impl App {
     }
 
     pub(super) fn accept(&self, tasks: &[Task]) -> Result<(), AppError> {
-        self.store.accept(tasks)?;
         let event = |task: &Task| {
             let data = json!({ "priority": task.priority.number() });
             Event::of("enqueued", task).in_lane(&LaneName::user(&task.user)).with(data)
         };
-        for some in tasks.chunks(EVENTS_AT_ONCE) {
-            self.store.note_all(some.iter().map(event));
-        }
-        Ok(())
+        Ok(self.store.accept(tasks, Some(&event))?)
     }
 
     /// Tasks it comes after: unknown ones are refused, completed ones need no waiting, failed ones are a refusal.
@@ -194,8 +187,8 @@ impl App {
     pub(super) fn task_of(&self, new: &NewTask, caller: &Caller) -> Result<Task, AppError> {
         let project =
             new.project.as_deref().or(self.inside_project(new)).map(|text| name("project", text)).transpose()?;
-        let config = self.config();
-        let settings = project.as_ref().and_then(|project| config.projects.get(project.as_str()));
+        let settings = project.as_ref().and_then(|project| self.config().project(project.as_str()));
+        let settings = settings.as_ref();
         let conductor = settings.and_then(|settings| settings.conductor_dir.clone());
         let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.accounts)?;
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;

@@ -7,6 +7,7 @@ use super::{App, AppError, Kind};
 use crate::model::{LaneName, LockKind};
 use crate::os::{Exit, InPlace, Signal, StartError, Woken};
 use crate::store::{GivenBack, Request};
+use crate::supervise::Keeper;
 
 /// What a command run under a lock came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,7 +47,8 @@ impl App {
         log: &mut dyn FnMut(&str),
     ) -> Result<Ran, AppError> {
         if self.reentrant(lane)?.is_some() {
-            let exit = self.run_here(InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None })?;
+            let exit =
+                self.run_here(InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None }, None)?;
             return Ok(Ran { end: exit.into(), lane: None });
         }
         self.store.prepare()?;
@@ -83,7 +85,11 @@ impl App {
             ("LUZIA_FENCE", grant.fence.to_string()),
         ];
         let env: Vec<(String, String)> = own.into_iter().chain(config).map(|(k, v)| (k.to_owned(), v)).collect();
-        let ran = self.run_here(InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share() });
+        let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
+        let grants = std::slice::from_ref(&grant);
+        let keeper = Keeper::new(&self.store, LockKind::Process, request.holder.clone(), grants, &timeout_ms);
+        let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share() };
+        let ran = self.run_here(place, Some(keeper));
         let given_back = self.store.release_process(&grant, file)?;
         if given_back == GivenBack::Free {
             let line = released_line(lane, &request.holder);
@@ -93,13 +99,17 @@ impl App {
         Ok(Ran { end: ran?.into(), lane: Some(given_back) })
     }
 
-    /// Runs a command on this terminal and waits for it; SIGTERM is passed on.
-    pub(super) fn run_here(&self, command: InPlace) -> Result<Exit, AppError> {
+    /// Runs a command on this terminal and waits for it; SIGTERM is passed on. The keeper refreshes its lock meanwhile.
+    pub(super) fn run_here(&self, command: InPlace, mut keeper: Option<Keeper>) -> Result<Exit, AppError> {
         let name = command.argv.first().map_or("", String::as_str);
         let mut child = self.store.start_here(command).map_err(|error| not_started(name, &error))?;
         loop {
+            let time = keeper.as_mut().map(|keeper| {
+                keeper.keep();
+                keeper.time_left()
+            });
             let woken = child
-                .wait(None)
+                .wait(time)
                 .map_err(|error| AppError::new(Kind::Io, "IO", format!("cannot wait for \"{name}\": {error}")))?;
             match woken {
                 Woken::Exited(exit) => return Ok(exit),

@@ -29,6 +29,7 @@ pub mod run;
 mod settings;
 pub mod status;
 pub mod supervise;
+mod timers;
 pub mod wait;
 pub mod whose;
 

@@ -1,5 +1,6 @@
 //! Outward directories that an error kept from telling the end of their task: closed late, by `cleanup-stale`.
 
+use super::cleanup::Failed;
 use super::enqueue::conductor_path;
 use super::{App, AppError};
 use crate::model::{Name, Task, TaskId};
@@ -7,18 +8,24 @@ use crate::store::Place;
 
 impl App {
     /// Closes what still stands in `active/` of tasks that are over; gives their ids. An error of a conductor directory
-    /// holds nothing up when a task ends, so that it is tried again here; one that cannot be used is passed by.
-    pub(super) fn close_outward(&self, dry_run: bool) -> Result<Vec<TaskId>, AppError> {
-        let mut paths = self.store.default_conductors()?;
-        for (project, settings) in &self.config().projects {
-            let user = settings.user.as_ref().map_or("", Name::as_str);
-            paths
-                .extend(settings.conductor_dir.iter().map(|template| conductor_path(template, project.as_str(), user)));
-        }
-        let mut closed = Vec::new();
-        for path in paths {
-            let Ok(Some(conductor)) = self.store.conductor(&path, false) else { continue };
-            for id in conductor.active_ids().unwrap_or_default() {
+    /// holds nothing up when a task ends, so that it is tried again here; one that cannot be used is named.
+    pub(super) fn close_outward(&self, dry_run: bool) -> Result<(Vec<TaskId>, Vec<Failed>), AppError> {
+        let (mut closed, mut failed) = (Vec::new(), Vec::new());
+        for path in self.conductors()? {
+            let opened = self.store.conductor(&path, false);
+            let listed = opened.and_then(|conductor| match conductor {
+                Some(conductor) => conductor.active_ids().map(|ids| Some((conductor, ids))),
+                None => Ok(None),
+            });
+            let (conductor, ids) = match listed {
+                Ok(Some(listed)) => listed,
+                Ok(None) => continue,
+                Err(error) => {
+                    failed.push(Failed { project: None, path, why: error.to_string() });
+                    continue;
+                }
+            };
+            for id in ids {
                 if dry_run {
                     let found = self.store.find(id)?;
                     let is_late = |(place, task): &(Place, Task)| *place == Place::Done && task.conductor_dir == path;
@@ -33,6 +40,20 @@ impl App {
                 self.store.discard_leftovers(id, Some(&task), lock)?;
             }
         }
-        Ok(closed)
+        Ok((closed, failed))
+    }
+
+    /// The path of every conductor directory that tasks may have: those below the state directory, and those of the
+    /// configuration.
+    pub(super) fn conductors(&self) -> Result<Vec<String>, AppError> {
+        let mut paths = self.store.default_conductors()?;
+        for (project, settings) in &self.config().projects {
+            let user = settings.user.as_ref().map_or("", Name::as_str);
+            let own = settings.conductor_dir.iter();
+            paths.extend(own.map(|template| conductor_path(template, project.as_str(), user)));
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        Ok(paths)
     }
 }

@@ -1,5 +1,7 @@
 //! `run`: enqueue, dispatch if need be, stream the output, and end as the command ended.
 
+mod batch;
+
 use super::cancel::TASK_OVER;
 use super::daemon::is_of_rules;
 use super::logs::{Stream, Tail};

@@ -3,7 +3,7 @@
 
 use super::dispatch::Hand;
 use super::{App, AppError};
-use crate::model::{Name, TaskId};
+use crate::model::{LaneName, Name, TaskId};
 use crate::os::Handle;
 use crate::policy::fair::Ledger;
 use crate::store::{Claimed, Event};
@@ -72,8 +72,10 @@ impl App {
             has_supervisors.set(has_supervisors.get() || !supervisors.is_empty());
             supervisors
         };
+        let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
         let mut around = Surroundings {
             store: &self.store,
+            timeout_ms: &timeout_ms,
             config: self.config_path.as_deref(),
             pass: &mut pass,
             told_to_end: is_told_to_end,

@@ -25,6 +25,7 @@ impl App {
         let mut last: Vec<Option<Status>> = vec![None; ids.len()];
         let mut changes = self.store.watch();
         loop {
+            let _ = self.fire_timers();
             let mut over = Vec::new();
             for (id, last) in ids.iter().zip(&mut last) {
                 if last.is_some_and(Status::is_final) && !any {

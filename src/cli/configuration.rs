@@ -126,7 +126,7 @@ fn places(globals: &Globals, home: BelowHome) -> Result<Vec<ConfigPlace>, AppErr
 
 fn is_unchanged((path, seen): &(String, Option<Stamp>)) -> bool {
     let (folder, name) = split(path);
-    let found = RealFiles::open_at(folder, false).and_then(|files| files.map_or(Ok(None), |files| files.meta(name)));
+    let found = RealFiles::reach(folder).and_then(|files| files.map_or(Ok(None), |files| files.meta(name)));
     found.is_ok_and(|found| found.as_ref().map(Stamp::of) == *seen)
 }
 
@@ -136,7 +136,7 @@ fn read_config(path: &str) -> Result<Option<(Vec<u8>, Stamp)>, AppError> {
             .hint("it must be a file of this account or root, of at most 1 MiB; nothing was done")
     };
     let (folder, name) = split(path);
-    let Some(files) = RealFiles::open_at(folder, false).map_err(failed)? else { return Ok(None) };
+    let Some(files) = RealFiles::reach(folder).map_err(failed)? else { return Ok(None) };
     let Some(mut file) = files.open(name, Open::ReadOnly).map_err(failed)? else { return Ok(None) };
     let meta = file.meta().map_err(failed)?;
     let (uid, _) = term::account();

@@ -175,7 +175,22 @@ fn needs_rules(verb: &Verb) -> bool {
     !is_of_tasks && !matches!(verb, Verb::Renew(_) | Verb::Release(_))
 }
 
+/// Whether a verb is about tasks and makes no pass of its own, which lets timers fire.
+fn fires_timers(verb: &Verb) -> bool {
+    let asks = matches!(
+        verb,
+        Verb::List(_) | Verb::Show(_) | Verb::Logs(_) | Verb::Explain(_) | Verb::Status(_) | Verb::ListLocks(_)
+    );
+    let acts = matches!(verb, Verb::Enqueue(_) | Verb::Cancel(_) | Verb::Retry(_) | Verb::Wait(_));
+    asks || acts || matches!(verb, Verb::CleanupStale(_) | Verb::CheckProject(_))
+}
+
 fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> Answer {
+    if fires_timers(verb) {
+        for what in app.fire_timers() {
+            console.say(&format!("warning: {what}; it was set aside"));
+        }
+    }
     match verb {
         Verb::Enqueue(args) => verbs::work::enqueue(args, app, &caller(), &read_input, console),
         Verb::Run(args) => {
@@ -185,7 +200,7 @@ fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> An
             };
             let interrupts = &mut interrupts(&STOPS);
             let mut terminal = Terminal { interrupts, has_room: &has_room, piece: term::PIECE };
-            verbs::work::run(args, app, &caller(), &mut terminal, console)
+            verbs::work::run(args, app, &caller(), &read_input, &mut terminal, console)
         }
         Verb::Wait(args) => verbs::work::wait(args, app, console),
         Verb::Cancel(args) => verbs::work::cancel(args, app, account, console),

@@ -13,7 +13,7 @@ pub struct Config {
     pub lock_timeout_ms: u64,
     /// How many tasks run at once (`slots.max`), the limit of lane `global`.
     pub slots_max: u32,
-    /// Projects by name.
+    /// Projects by name; [`EVERY_PROJECT`] has the defaults of all.
     pub projects: BTreeMap<String, Project>,
     /// Rules for lanes, by lane or pattern (`thread:*`).
     pub lanes: BTreeMap<String, LaneRule>,
@@ -77,6 +77,9 @@ pub struct LaneRule {
     pub lock_timeout_ms: Option<u64>,
 }
 
+/// The name under which the configuration has the defaults of all projects.
+pub const EVERY_PROJECT: &str = "*";
+
 /// The default lock timeout of user lanes: one hour (S3.9).
 pub const USER_LOCK_TIMEOUT_MS: u64 = 3_600_000;
 /// The default lock timeout of thread lanes: ten minutes (S0.9).
@@ -126,6 +129,18 @@ impl Config {
         self.rule(&LaneName::user(user), |rule| rule.weight).unwrap_or(1)
     }
 
+    /// What is configured for a project: its own members, and for those that it leaves out the ones of project `*`.
+    pub fn project(&self, name: &str) -> Option<Project> {
+        let (own, all) = (self.projects.get(name), self.projects.get(EVERY_PROJECT));
+        let or = |member: fn(&Project) -> Option<String>| own.and_then(member).or_else(|| all.and_then(member));
+        (own.is_some() || all.is_some()).then(|| Project {
+            user: own.and_then(|own| own.user.clone()).or_else(|| all.and_then(|all| all.user.clone())),
+            conductor_dir: or(|project| project.conductor_dir.clone()),
+            agent: own.and_then(|own| own.agent.clone()).or_else(|| all.and_then(|all| all.agent.clone())),
+            run_as: or(|project| project.run_as.clone()),
+        })
+    }
+
     /// Whether a bare word names a configured lane rather than a user.
     pub fn names_lane(&self, word: &str) -> bool {
         !word.contains([':', '*']) && self.lanes.contains_key(word)
@@ -170,6 +185,18 @@ mod tests {
         assert_eq!(of("thread:1"), (1, THREAD_LOCK_TIMEOUT_MS));
         assert_eq!(of("user:a"), (1, USER_LOCK_TIMEOUT_MS));
         assert_eq!(of("global").0, 4);
+    }
+
+    #[test]
+    fn a_project_has_what_it_does_not_say_from_the_one_for_all() {
+        let mut config = Config::default();
+        let dir = |path: &str| Some(path.to_owned());
+        let all = Project { conductor_dir: dir("/all/{project}"), agent: Some(vec!["a".into()]), ..Project::default() };
+        config.projects.insert("own".into(), Project { conductor_dir: dir("/own"), ..Project::default() });
+        assert_eq!((config.project("other"), config.project("own").and_then(|own| own.agent)), (None, None));
+        config.projects.insert(EVERY_PROJECT.into(), all.clone());
+        assert_eq!(config.project("other"), Some(all.clone()));
+        assert_eq!(config.project("own"), Some(Project { conductor_dir: dir("/own"), ..all }));
     }
 
     #[test]

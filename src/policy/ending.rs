@@ -2,7 +2,7 @@
 
 use super::lifecycle::{self, Trigger};
 use crate::model::task::Outcome;
-use crate::model::{Status, Task, Timestamp};
+use crate::model::{Status, Task, TaskId, Timestamp};
 
 /// How many times a task may be taken over and not launched before it is given up. To be claimed and not taken over does
 /// not count: where no supervisor comes up (a damaged program, a full table of processes) it is not the task's doing.
@@ -54,7 +54,7 @@ pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option
                 _ => {
                     after.failures = after.failures.saturating_add(1);
                     after.claims = 0;
-                    after.due_at = Some(now.plus_ms(backoff_ms(after.failures)));
+                    after.due_at = Some(now.plus_ms(backoff_ms(task.id, after.failures)));
                 }
             }
             after.status = Status::Pending;
@@ -71,10 +71,25 @@ pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option
     after
 }
 
-/// The pause before the next attempt after `failures` failed ones: 2, 4, 8 … seconds, at most an hour (S2.20).
-pub fn backoff_ms(failures: u32) -> i64 {
-    let seconds = 1_u64.checked_shl(failures).unwrap_or(u64::MAX).min(LONGEST_BACKOFF_S);
-    i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX)
+/// The pause before the next attempt after `failures` failed ones, in milliseconds: 2, 4, 8 … seconds, at most an hour
+/// (S2.20), each longer or shorter by up to a tenth (X19). The task and its attempt decide by how much, so that tasks that
+/// failed together do not come back together, and whoever asks twice gets one answer.
+pub fn backoff_ms(task: TaskId, failures: u32) -> i64 {
+    let longest = LONGEST_BACKOFF_S * 1000;
+    let pause = 1000_u64.checked_shl(failures).filter(|ms| ms >> failures == 1000).unwrap_or(longest).min(longest);
+    let most = pause / 10;
+    let jittered = pause - most + mixed(task.0, failures) % (2 * most + 1);
+    // No pause is longer than an hour: what is beyond it is taken off instead.
+    i64::try_from(if jittered > longest { 2 * longest - jittered } else { jittered }).unwrap_or(i64::MAX)
+}
+
+/// A number that differs in every bit for tasks and attempts that differ in one (splitmix64).
+fn mixed(task: u64, attempt: u32) -> u64 {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut mixed = (task ^ (u64::from(attempt) << 48)).wrapping_add(GOLDEN);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 fn trigger_of(task: &Task, happened: &Happened) -> Trigger {
@@ -164,10 +179,27 @@ mod tests {
         let mut task = with(3, 0, 0);
         for seconds in [2, 4, 8] {
             task = conclude(&task, &Happened::Exited(1), NOW, Some(1));
-            assert_eq!(task.due_at, Some(NOW.plus_ms(seconds * 1000)));
+            let pause = task.due_at.map_or(0, |at| at.ms_since(NOW));
+            assert!((seconds * 900..=seconds * 1100).contains(&pause), "{pause} for {seconds} s");
         }
         assert_eq!(conclude(&task, &Happened::Exited(1), NOW, Some(1)).status, Status::Failed);
-        assert_eq!(backoff_ms(500), 3_600_000);
+    }
+
+    #[test]
+    fn pauses_are_spread_by_a_tenth_and_never_exceed_an_hour() {
+        for failures in [1, 2, 3, 11, 12, 13, 40, 63, 64, 500, u32::MAX] {
+            let base = 2_f64.powf(f64::from(failures)).min(3600.0) * 1000.0;
+            let pauses: Vec<i64> = (1..=1000).map(|id| backoff_ms(TaskId(id), failures)).collect();
+            let (least, most) = (pauses.iter().min().expect("some"), pauses.iter().max().expect("some"));
+            #[expect(clippy::cast_possible_truncation, reason = "below an hour and a tenth, in milliseconds")]
+            let (from, to) = ((base * 0.9).floor() as i64, ((base * 1.1).ceil() as i64).min(3_600_000));
+            assert!(*least >= from && *most <= to, "{failures}: {least} to {most}");
+            // They fill the range: of ten parts of it each has some.
+            let part = |pause: &i64| ((pause - from) * 10 / (to - from + 1)).clamp(0, 9);
+            let parts: std::collections::BTreeSet<i64> = pauses.iter().map(part).collect();
+            assert!(parts.len() >= if base < 3_600_000.0 { 9 } else { 5 }, "{failures}: {parts:?}");
+            assert_eq!(pauses, (1..=1000).map(|id| backoff_ms(TaskId(id), failures)).collect::<Vec<_>>());
+        }
     }
 
     #[test]

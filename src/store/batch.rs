@@ -5,6 +5,7 @@
 use super::error::{Result, StoreError};
 use super::pending::Spot;
 use super::publish::Publication;
+use super::spool::{Told, withdrawn};
 use super::{Store, encode_task, layout};
 use crate::model::{LaneName, Name, Priority, SandboxId, Task};
 use crate::os::Open;
@@ -50,18 +51,29 @@ fn staged_record(task: &Task, folder: Option<&str>, pid: u32) -> String {
 
 impl Store {
     /// Accepts tasks whose numbers follow one another. Commit point: the second sync of the file system.
-    pub(crate) fn accept_batch(&self, tasks: &[Task]) -> Result<()> {
+    pub(crate) fn accept_batch(&self, tasks: &[Task], told: Option<Told>) -> Result<()> {
         let portions = portions(tasks, self.lane_holds, &|task| self.must_park(task));
-        let result = self.stage_and_publish(&portions);
-        if result.is_err() {
-            portions.iter().for_each(|portion| self.withdraw_portion(portion));
+        if let Err(error) = self.stage_all(&portions) {
+            portions.iter().for_each(|portion| drop(self.withdraw_portion(portion)));
+            return Err(error);
+        }
+        self.tell(tasks, told);
+        let result = self.publish_all(&portions);
+        if let Err(error) = &result {
+            for portion in &portions {
+                let gone = self.withdraw_portion(portion).into_iter().filter(|_| told.is_some());
+                self.note_all(gone.map(|task| withdrawn(task, error)));
+            }
         }
         result
     }
 
-    fn stage_and_publish(&self, portions: &[Portion]) -> Result<()> {
+    fn stage_all(&self, portions: &[Portion]) -> Result<()> {
         portions.iter().try_for_each(|portion| self.stage_portion(portion))?;
-        self.vfs.sync_everything().map_err(StoreError::io("sync", layout::TMP))?;
+        self.vfs.sync_everything().map_err(StoreError::io("sync", layout::TMP))
+    }
+
+    fn publish_all(&self, portions: &[Portion]) -> Result<()> {
         portions.iter().try_for_each(|portion| self.publish_portion(portion))?;
         self.vfs.sync_everything().map_err(StoreError::io("sync", layout::PENDING))
     }
@@ -106,14 +118,18 @@ impl Store {
         self.remove_dir(staged).map(|_| ())
     }
 
-    fn withdraw_portion(&self, portion: &Portion) {
+    /// Removes what was not published of a portion, and gives its tasks.
+    fn withdraw_portion<'a>(&self, portion: &Portion<'a>) -> Vec<&'a Task> {
         let folder = portion.staged(self.me.pid);
-        for task in portion.tasks() {
-            self.withdraw(task, &staged_record(task, folder.as_deref(), self.me.pid));
-        }
+        let is_gone = |task: &&Task| self.withdraw(task, &staged_record(task, folder.as_deref(), self.me.pid));
+        let gone: Vec<&Task> = match portion {
+            Portion::One(task) => std::iter::once(*task).filter(is_gone).collect(),
+            Portion::Folder(_, tasks) => tasks.iter().copied().filter(is_gone).collect(),
+        };
         if let Some(folder) = folder {
             let _ = self.vfs.remove_dir(&folder);
         }
+        gone
     }
 }
 

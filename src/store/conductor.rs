@@ -120,8 +120,8 @@ impl Conductor {
     /// Opens a log for appending.
     pub fn open_log(&self, id: TaskId, name: &str) -> Result<Box<dyn Handle>> {
         let path = format!("{}/{name}", dir("active", id));
-        let missing = || StoreError::io("create", &path)(std::io::ErrorKind::NotFound.into());
-        self.files.open(&path, Open::Append(0o640)).map_err(StoreError::io("open", &path))?.ok_or_else(missing)
+        let missing = || self.io("create", &path)(std::io::ErrorKind::NotFound.into());
+        self.files.open(&path, Open::Append(0o640)).map_err(self.io("open", &path))?.ok_or_else(missing)
     }
 
     /// Opens a log for reading, where the task stands now; `None` when there is none.
@@ -132,7 +132,7 @@ impl Conductor {
                 Ok(Some(handle)) => return Ok(Some(handle)),
                 Ok(None) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(StoreError::io("open", &path)(error)),
+                Err(error) => return Err(self.io("open", &path)(error)),
             }
         }
         Ok(None)
@@ -156,7 +156,7 @@ impl Conductor {
     /// Moves a directory from `active/` to `done/`. What has its name there, of an earlier life, gets another one.
     fn move_to_done(&self, id: TaskId) -> Result<()> {
         let (from, to) = (dir("active", id), dir("done", id));
-        let publish = |from: &str, to: &str| self.files.publish(from, to).map_err(StoreError::io("move", from));
+        let publish = |from: &str, to: &str| self.files.publish(from, to).map_err(self.io("move", from));
         for number in 1_u32.. {
             match publish(&from, &to)? {
                 Published::Done => break,
@@ -184,7 +184,7 @@ impl Conductor {
 
     /// The tasks that have a directory below `active/`.
     pub fn active_ids(&self) -> Result<Vec<TaskId>> {
-        let entries = self.files.list("active").map_err(StoreError::io("list", "active"))?.unwrap_or_default();
+        let entries = self.files.list("active").map_err(self.io("list", "active"))?.unwrap_or_default();
         let id = |name: &str| TaskId::parse(name).filter(|id| id.to_string() == name);
         Ok(entries.iter().filter(|entry| entry.kind == FileKind::Dir).filter_map(|entry| id(&entry.name)).collect())
     }
@@ -194,7 +194,7 @@ impl Conductor {
         for place in ["active", "done"] {
             let members = self.members_in(place, id)?;
             let path = dir(place, id);
-            let is_here = || self.files.meta(&path).map_err(StoreError::io("look at", &path));
+            let is_here = || self.files.meta(&path).map_err(self.io("look at", &path));
             if members.is_some() || is_here()?.is_some() {
                 return Ok(Some((place, members)));
             }
@@ -224,15 +224,12 @@ impl Conductor {
         let mut bytes =
             serde_json::to_vec_pretty(members).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
         bytes.push(b'\n');
-        let missing = || StoreError::io("create", &tmp)(std::io::ErrorKind::NotFound.into());
-        let mut handle = self
-            .files
-            .open(&tmp, Open::Truncate(0o640))
-            .map_err(StoreError::io("create", &tmp))?
-            .ok_or_else(missing)?;
-        handle.write_all(&bytes).map_err(StoreError::io("write", &tmp))?;
+        let missing = || self.io("create", &tmp)(std::io::ErrorKind::NotFound.into());
+        let mut handle =
+            self.files.open(&tmp, Open::Truncate(0o640)).map_err(self.io("create", &tmp))?.ok_or_else(missing)?;
+        handle.write_all(&bytes).map_err(self.io("write", &tmp))?;
         drop(handle);
-        self.files.rename(&tmp, &path).map_err(StoreError::io("rename", &tmp))?;
+        self.files.rename(&tmp, &path).map_err(self.io("rename", &tmp))?;
         Ok(())
     }
 
@@ -244,9 +241,9 @@ impl Conductor {
             Err(error) if matches!(error.kind(), std::io::ErrorKind::InvalidInput | std::io::ErrorKind::NotFound) => {
                 return Ok(None);
             }
-            Err(error) => return Err(StoreError::io("open", path)(error)),
+            Err(error) => return Err(self.io("open", path)(error)),
         };
-        let uid = handle.meta().map_err(StoreError::io("look at", path))?.uid;
+        let uid = handle.meta().map_err(self.io("look at", path))?.uid;
         let Ok(bytes) = handle.read_all(MAX_META_BYTES) else { return Ok(None) };
         Ok(decode_members(&bytes).map(|members| (members, uid)))
     }
@@ -254,7 +251,7 @@ impl Conductor {
     /// What the `meta.json` files below `active/` claim; those that do not read come as `Err` with their path.
     pub fn claims(&self) -> Result<Vec<std::result::Result<ClaimedMeta, String>>> {
         let mut claims = Vec::new();
-        let mut entries = self.files.list("active").map_err(StoreError::io("list", "active"))?.unwrap_or_default();
+        let mut entries = self.files.list("active").map_err(self.io("list", "active"))?.unwrap_or_default();
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         for entry in entries.into_iter().filter(|entry| entry.kind == FileKind::Dir) {
             let path = format!("active/{}/meta.json", entry.name);
@@ -285,8 +282,14 @@ impl Conductor {
     }
 
     fn make_dir(&self, path: &str) -> Result<()> {
-        self.files.make_dir(path, 0o750).map_err(StoreError::io("make the folder", path))?;
+        self.files.make_dir(path, 0o750).map_err(self.io("make the folder", path))?;
         Ok(())
+    }
+
+    /// Makes an error of an operation on a path below this directory, which it names by its whole path.
+    fn io(&self, action: &'static str, path: &str) -> impl FnOnce(std::io::Error) -> StoreError + use<> {
+        let path = format!("{}/{path}", self.files.root());
+        move |source| StoreError::Io { action, path, source }
     }
 }
 

@@ -123,8 +123,8 @@ impl Store {
     ) -> Result<(Claim, Option<Box<dyn Handle>>)> {
         let id = head.id;
         let (path, read) = self.read_pending(head.priority, &head.queue, id);
-        let task = match read {
-            Ok(Some(task)) => task,
+        let (task, names_user) = match read {
+            Ok(Some(read)) => read,
             Ok(None) => return Ok((Claim::Lost, self.if_unused(id, lock)?)),
             Err(error @ StoreError::Corrupt { .. }) => {
                 self.set_aside(&path, &error)?;
@@ -145,7 +145,8 @@ impl Store {
             Acquired::NeedsRecovery(dead) => return Ok((Claim::NeedsRecovery(dead), Some(lock))),
             Acquired::Refreshed(_) => return Ok((Claim::Lost, Some(lock))),
         };
-        match self.rename(&path, &layout::running(id)) {
+        let named = if names_user { Ok(()) } else { self.name_user(&task, &path) };
+        match named.and_then(|()| self.rename(&path, &layout::running(id))) {
             Ok(true) => {}
             lost => {
                 self.release_task(id, &task.all_lanes(), &grants)?;
@@ -156,6 +157,14 @@ impl Store {
         self.unmark_order(&task)?;
         self.sweep_moved(&task, &path)?;
         Ok((Claim::Claimed(Box::new(Claimed { task, lock, grants, broken })), None))
+    }
+
+    /// Writes a pending record anew with its user, which so far only the folder of its lane tells: nothing else tells it
+    /// once the record stands elsewhere. The caller holds the task's `supervisor.lock`.
+    fn name_user(&self, task: &Task, path: &str) -> Result<()> {
+        let staged = layout::tmp(task.id, self.me.pid);
+        self.stage(&staged, &encode_task(task)?)?;
+        self.replace_by(&staged, path)
     }
 
     /// The lock itself when the run folder may be removed: nothing of the task is there that recovery would need.

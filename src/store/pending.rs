@@ -177,21 +177,26 @@ impl Store {
         Ok(self.pending_path(task.priority, &task.queue(), task.id)?.is_some())
     }
 
-    /// The record of a pending task, and where it was looked for last.
+    /// Reads the record of a pending task. Gives where it was looked for last, and with the task whether the record names
+    /// its user.
     pub(crate) fn read_pending(
         &self,
         priority: Priority,
         lane_stem: &str,
         id: TaskId,
-    ) -> (String, Result<Option<Task>>) {
+    ) -> (String, Result<Option<(Task, bool)>>) {
         let [shallow, deep] = layout::pending_paths(priority, lane_stem, id);
-        match self.read_record(Place::Pending, &shallow, id) {
+        let read_at = |path: &str| {
+            let bytes = self.read(path)?;
+            bytes.map(|bytes| self.read_named(Place::Pending, path, &bytes, id)).transpose()
+        };
+        match read_at(&shallow) {
             Ok(None) => {}
             read => return (shallow, read),
         }
         // What is under a foreign name, and so not luzia's, is not there.
         let read = self.meta(&deep).and_then(|meta| match meta {
-            Some(_) => self.read_record(Place::Pending, &deep, id),
+            Some(_) => read_at(&deep),
             None => Ok(None),
         });
         (deep, read)
@@ -321,7 +326,8 @@ impl Store {
 
     /// The record of a head; `None` when it is gone or does not read, which is for the claim to find out.
     pub fn peek(&self, head: &Head) -> Option<Task> {
-        self.read_pending(head.priority, &head.queue, head.id).1.ok().flatten()
+        let (_, read) = self.read_pending(head.priority, &head.queue, head.id);
+        read.ok().flatten().map(|(task, _)| task)
     }
 
     /// The first pending tasks in those queues of a user that `counts`, in the order of their turn, `most` at most.

@@ -180,6 +180,11 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
 
 /// Reads a task record. `user` is the user of the lane in which it stands, for records that name none.
 pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task> {
+    decode_named(path, bytes, user).map(|(task, _)| task)
+}
+
+/// Reads a task record like [`decode_task`], and tells whether the record itself names its user.
+pub(crate) fn decode_named(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<(Task, bool)> {
     let read = object::text(bytes).and_then(serde_json::from_str);
     let file: TaskFile<'static> = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
     match file.v {
@@ -187,7 +192,8 @@ pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task
         0 => return Err(StoreError::corrupt(path, "there was no version 0")),
         version => return Err(StoreError::Newer { path: path.to_owned(), version }),
     }
-    task_of(file, user).map_err(|why| StoreError::corrupt(path, why))
+    let names_user = file.user.is_some();
+    task_of(file, user).map(|task| (task, names_user)).map_err(|why| StoreError::corrupt(path, why))
 }
 
 /// Tells a record of a newer version, which may look different altogether, from a damaged one.

@@ -21,6 +21,8 @@ pub struct Cleanup {
     pub to_recover: Vec<TaskId>,
     /// Sidecars and temporary files without a lock that were removed.
     pub debris: Vec<String>,
+    /// Lanes whose sidecar was lost or damaged while their holder lives, and was written anew.
+    pub rebuilt: Vec<String>,
     /// Locks whose guard was busy.
     pub skipped: Vec<String>,
 }
@@ -104,8 +106,13 @@ impl Store {
         let _guards = self.enter_guards(&[&grant.lane])?;
         drop(file);
         let path = layout::lock_file(&stem, grant.slot);
-        let record = self.read_sidecar(&layout::sidecar(&stem, grant.slot))?;
-        if record.record().and_then(|record| record.lock_id.as_ref()) != Some(&grant.lock_id.0) {
+        let is_ours = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
+            Sidecar::Whole(record) => record.lock_id.as_ref() == Some(&grant.lock_id.0),
+            // A sidecar that was lost or damaged: the lock file itself names the grant.
+            Sidecar::Missing | Sidecar::Corrupt => self.granted_by_file(&stem, grant.slot)?.as_ref() == Some(grant),
+            Sidecar::Newer => false,
+        };
+        if !is_ours {
             return Ok(GivenBack::Gone);
         }
         if self.is_kernel_locked(&path)? {
@@ -129,6 +136,22 @@ impl Store {
             }
         }
         Ok(released)
+    }
+
+    /// Releases every lock that a task holds, in whichever lane, for a task whose record does not read. The caller holds the
+    /// task's `supervisor.lock`, and the task's tree is dead. Idempotent.
+    pub fn release_all_of(&self, task: TaskId) -> Result<()> {
+        for (stem, slot) in self.lock_stems()? {
+            if self.task_in_lock_file(&layout::lock_file(&stem, slot)).ok().flatten() != Some(task) {
+                continue;
+            }
+            let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
+            let _guards = self.enter_patiently(&lane)?;
+            if self.held_in(task, &stem, slot)?.is_some() {
+                self.remove_lock(&stem, slot)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes this process into every sidecar of a task, and gives the task's grants. The caller holds `supervisor.lock`.
@@ -241,7 +264,11 @@ impl Store {
                 continue;
             };
             let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
-            let Verdict::Stale { .. } = view.verdict else { continue };
+            let Verdict::Stale { .. } = view.verdict else {
+                let is_rebuilt = self.rebuild(&lane, &view, limits.timeout_ms, dry_run)?;
+                done.rebuilt.extend(is_rebuilt.then(|| lane.to_string()));
+                continue;
+            };
             if let Some(task) = self.task_to_recover(view.record()) {
                 done.to_recover.push(task);
                 continue;

@@ -4,13 +4,24 @@
 use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
 use super::pending::Spot;
-use super::{Event, Started, Store, decode_task, encode_task, layout};
+use super::{Event, Started, Store, decode_named, encode_task, layout};
 use crate::model::task::Start;
-use crate::model::{Name, QueueName, Status, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Name, QueueName, Status, Task, TaskId, Timestamp};
 use crate::os::{Open, Published};
 
 /// How often a task that is nowhere is looked for again, before it counts as unknown.
 const LOOKS_AGAIN: u32 = 3;
+
+/// Of how many tasks of a batch the events are written in one piece.
+const EVENTS_AT_ONCE: usize = 1000;
+
+/// Makes the event of a task that is to be accepted.
+pub type Told<'a> = &'a dyn Fn(&Task) -> Event;
+
+/// The event of a task that was told of and is not in the queue.
+pub(crate) fn withdrawn(task: &Task, error: &StoreError) -> Event {
+    Event::of("withdrawn", task).in_lane(&LaneName::user(&task.user)).saying(error.to_string())
+}
 
 /// In which folder a task's record stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,33 +60,48 @@ impl Store {
         Ok(if *found == CounterFile::Damaged { last.max(seconds) } else { last })
     }
 
-    /// Accepts tasks: durable when this returns (P2). Commit point of one task is the sync of its folder.
-    pub fn accept(&self, tasks: &[Task]) -> Result<()> {
+    /// Accepts tasks: durable when this returns (P2). Commit point of one task is the sync of its folder. `told` makes the
+    /// event of a task. It is written when nothing but the name is missing, so before anybody can claim the task; when the
+    /// task does not get its name after all, the event `withdrawn` follows.
+    pub fn accept(&self, tasks: &[Task], told: Option<Told>) -> Result<()> {
         let result = match tasks {
-            [task] => self.accept_one(task),
-            _ => self.accept_batch(tasks),
+            [task] => self.accept_one(task, told),
+            _ => self.accept_batch(tasks, told),
         };
         self.ring();
         result
     }
 
-    fn accept_one(&self, task: &Task) -> Result<()> {
+    fn accept_one(&self, task: &Task, told: Option<Told>) -> Result<()> {
         let staged = layout::tmp(task.id, self.me.pid);
         self.stage(&staged, &encode_task(task)?)?;
+        self.tell(std::slice::from_ref(task), told);
         let placed = self.place(task, &staged, true);
-        if placed.is_err() {
-            self.withdraw(task, &staged);
+        if let Err(error) = &placed
+            && self.withdraw(task, &staged)
+            && told.is_some()
+        {
+            self.note(&withdrawn(task, error));
         }
         placed
     }
 
+    /// Writes the events of tasks that are to be published.
+    pub(crate) fn tell(&self, tasks: &[Task], told: Option<Told>) {
+        let Some(told) = told else { return };
+        tasks.chunks(EVENTS_AT_ONCE).for_each(|some| self.note_all(some.iter().map(told)));
+    }
+
     /// Removes a record that was to be accepted and was not. What still lies where it was staged was not published, and
-    /// its hints would mean nothing. What was published stays with them: it may run, although nobody was told.
-    pub(crate) fn withdraw(&self, task: &Task, staged: &str) {
-        if self.vfs.unlink(staged).unwrap_or(false) {
+    /// its hints would mean nothing. What was published stays with them: it may run, although nobody was told. Gives
+    /// whether it was removed.
+    pub(crate) fn withdraw(&self, task: &Task, staged: &str) -> bool {
+        let is_withdrawn = self.vfs.unlink(staged).unwrap_or(false);
+        if is_withdrawn {
             let _ = self.unmark_order(task);
             let _ = self.drop_hints(task);
         }
+        is_withdrawn
     }
 
     /// Gives a staged record its place: parked when it is not due or comes after another, pending otherwise.
@@ -229,7 +255,12 @@ impl Store {
     }
 
     pub(crate) fn read_task(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<Task> {
-        let mut task = decode_task(path, bytes, user_of_path(path).as_ref())?;
+        self.read_named(place, path, bytes, id).map(|(task, _)| task)
+    }
+
+    /// Reads a task, and tells whether its record names its user; the lane folder tells the user of one that does not.
+    pub(crate) fn read_named(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<(Task, bool)> {
+        let (mut task, names_user) = decode_named(path, bytes, user_of_path(path).as_ref())?;
         if task.id != id {
             return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
         }
@@ -247,7 +278,7 @@ impl Store {
             Place::Done if task.outcome.is_some() => {}
             Place::Done => return Err(StoreError::corrupt(path, "it is not over")),
         }
-        Ok(task)
+        Ok((task, names_user))
     }
 
     /// Calls `visit` for every task's number and place; by names only.

@@ -108,7 +108,7 @@ impl Store {
             let Some(head) = self.head(tier, stem)? else { continue };
             let (path, record) = self.read_pending(head.priority, stem, head.id);
             match record {
-                Ok(Some(task)) => {
+                Ok(Some((task, _))) => {
                     return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == name.user_stem));
                 }
                 Ok(None) | Err(StoreError::Newer { .. }) => {}

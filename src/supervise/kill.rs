@@ -25,13 +25,14 @@ fn mark_of(store: &Store, id: TaskId, began_by: Option<&Identity>) -> Result<Tre
 
 /// Waits until a task's tree is dead: SIGTERM at once, SIGKILL after `grace_ms`, and again until none is left.
 /// `began_by` is the supervisor that launched it, as far as that is known; `spared` are supervisors of other tasks that this
-/// process started. Gives how many processes were alive at the first look.
+/// process started. Calls `meanwhile` between two looks. Gives how many processes were alive at the first look.
 pub fn end_tree(
     store: &Store,
     id: TaskId,
     began_by: Option<&Identity>,
     grace_ms: u64,
     spared: &[u32],
+    meanwhile: &mut dyn FnMut(),
 ) -> Result<usize, StoreError> {
     let start = store.boot_ms();
     let mut pause_ms = FIRST_PAUSE_MS;
@@ -55,6 +56,7 @@ pub fn end_tree(
         }
         asked.get_or_insert(tree.len());
         store.sleep(Duration::from_millis(pause_ms));
+        meanwhile();
         pause_ms = (pause_ms * 2).min(LONGEST_PAUSE_MS);
     }
 }

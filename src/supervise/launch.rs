@@ -3,6 +3,7 @@
 
 use super::Surroundings;
 use super::environment::{Place, environment};
+use super::keep::Keeper;
 use super::run::{TOLD_TO_END, cancelled};
 use crate::model::lock::Grant;
 use crate::model::task::Start;
@@ -60,14 +61,15 @@ impl Patience {
         self.begin_ms.is_some_and(|begin| store.boot_ms().saturating_sub(begin) >= PATIENCE_MS)
     }
 
-    fn wait(&mut self, store: &Store, task: &Task, why: &str) {
+    fn wait(&mut self, store: &Store, task: &Task, why: &str, keeper: &mut Keeper) {
         if self.begin_ms.is_none() {
             store.note(&Event::of("start_waits", task).saying(why.to_owned()));
         }
         self.begin_ms.get_or_insert(store.boot_ms());
         let pause = self.pause.map_or(PAUSES.0, |pause| (pause * 2).min(PAUSES.1));
         self.pause = Some(pause);
-        store.sleep(pause);
+        store.sleep(pause.min(keeper.time_left()));
+        keeper.keep();
     }
 }
 
@@ -76,6 +78,7 @@ pub(super) fn launch(
     around: &mut Surroundings,
     task: &mut Task,
     grants: &[Grant],
+    keeper: &mut Keeper,
 ) -> Result<Result<Launched, Happened>, StoreError> {
     let store = around.store;
     let (mut for_all, mut for_logs) = (Patience::default(), Patience::default());
@@ -84,7 +87,7 @@ pub(super) fn launch(
             return Ok(Err(cancelled(request)));
         }
         let (error, patience) = match make_ready(around, task, grants)? {
-            Made::Ready(ready) => return begin(around, task, *ready),
+            Made::Ready(ready) => return begin(around, task, *ready, keeper),
             Made::Ended(happened) => return Ok(Err(happened)),
             Made::NoSpaceForLogs(error) if for_logs.is_over(store) && store.has_space(task.id) => {
                 return Ok(Err(Happened::NotStarted(125, error.to_string())));
@@ -99,7 +102,7 @@ pub(super) fn launch(
             around.is_told_to_end = true;
             return Ok(Err(Happened::GivenBack));
         }
-        patience.wait(store, task, &error.to_string());
+        patience.wait(store, task, &error.to_string(), keeper);
     }
 }
 
@@ -162,7 +165,12 @@ fn record(store: &Store, task: &Task, started: &Started) -> Result<Recorded, Sto
 }
 
 /// The launch. No attempt of a command is made before its start is recorded, and none is recorded twice.
-fn begin(around: &mut Surroundings, task: &Task, ready: Ready) -> Result<Result<Launched, Happened>, StoreError> {
+fn begin(
+    around: &mut Surroundings,
+    task: &Task,
+    ready: Ready,
+    keeper: &mut Keeper,
+) -> Result<Result<Launched, Happened>, StoreError> {
     let store = around.store;
     let Ready { command, streams, tree, result } = ready;
     let lane = LaneName::user(&task.user);
@@ -181,7 +189,7 @@ fn begin(around: &mut Surroundings, task: &Task, ready: Ready) -> Result<Result<
         if patience.is_over(store) {
             break begun;
         }
-        patience.wait(store, task, &error.to_string());
+        patience.wait(store, task, &error.to_string(), keeper);
     };
     // Only the command and its children keep the tree's lock from here on.
     drop(tree);

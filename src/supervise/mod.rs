@@ -3,16 +3,18 @@
 
 mod environment;
 mod finish;
+mod keep;
 mod kill;
 mod launch;
 mod recover;
 mod run;
 
 pub use finish::{Finished, finish};
+pub use keep::Keeper;
 pub use recover::{recover, seen};
 pub use run::{run, run_claimed};
 
-use crate::model::Timestamp;
+use crate::model::{LaneName, Timestamp};
 use crate::store::Store;
 use std::time::Duration;
 
@@ -27,6 +29,8 @@ pub struct Surroundings<'a> {
     pub store: &'a Store,
     /// The configuration file, where it has been named.
     pub config: Option<&'a str>,
+    /// The lock timeout of a lane, in milliseconds.
+    pub timeout_ms: &'a dyn Fn(&LaneName) -> u64,
     /// Called when somebody inside the task asked for a scheduling pass; gives the pids of the supervisors it started,
     /// which are this process's children and none of the task's.
     pub pass: &'a mut dyn FnMut() -> Vec<u32>,

@@ -38,7 +38,7 @@ pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Resul
         .unwrap_or(crate::store::DEFAULT_GRACE_MS);
     if seen.is_started || seen.is_tree_locked || seen.has_result {
         let began_by = store.started(id)?.flatten().map(|started| started.supervisor);
-        end_tree(store, id, began_by.as_ref(), grace_ms, spared)?;
+        end_tree(store, id, began_by.as_ref(), grace_ms, spared, &mut || {})?;
     }
     if let Some(task) = &found.task {
         let what = json!({ "action": format!("{action:?}"), "was_alive": seen.is_tree_locked });
@@ -68,8 +68,10 @@ pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Resul
         }
         (Action::StayWaiting, ..) => return Ok(None),
         (_, _, task) => {
-            if let Some(task) = &task {
-                store.release_task(id, &task.all_lanes(), &[])?;
+            match &task {
+                Some(task) => drop(store.release_task(id, &task.all_lanes(), &[])?),
+                // No record tells its lanes: the lock files do.
+                None => store.release_all_of(id)?,
             }
             store.discard_leftovers(id, task.as_ref(), found.lock)?;
             return Ok(None);

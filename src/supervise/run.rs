@@ -1,12 +1,13 @@
 //! One run of a task: verify the claim, launch, watch, kill, record the result, end.
 
 use super::finish::{Finished, close_outside, give_back};
+use super::keep::Keeper;
 use super::kill::{end_tree, shorter_grace};
 use super::launch::{Launched, launch};
 use super::recover::{recover, seen};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
 use crate::model::lock::Grant;
-use crate::model::{LaneName, Task, TaskId};
+use crate::model::{LaneName, LockKind, Task, TaskId};
 use crate::os::{Child, Exit, Handle, Signal, Woken};
 use crate::policy::ending::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
@@ -74,23 +75,32 @@ fn run_found(
         None => store.adopt(id, &lanes)?,
     };
     let has_all = lanes.iter().all(|lane| grants.iter().any(|grant| grant.lane == *lane));
-    let attempted =
-        if has_all { attempt(around, &mut task, &grants)? } else { Attempted::not_launched(Happened::NeverLaunched) };
-    end(store, &task, attempted, &grants, found.lock).map(Some)
+    let mut keeper = Keeper::new(store, LockKind::Task, id.to_string(), &grants, around.timeout_ms);
+    let attempted = if has_all {
+        attempt(around, &mut task, &grants, &mut keeper)?
+    } else {
+        Attempted::not_launched(Happened::NeverLaunched)
+    };
+    end(&task, attempted, &grants, found.lock, (store, &mut keeper)).map(Some)
 }
 
 /// Runs the command of a task whose lanes are held, unless it is cancelled.
-fn attempt(around: &mut Surroundings, task: &mut Task, grants: &[Grant]) -> Result<Attempted, StoreError> {
+fn attempt(
+    around: &mut Surroundings,
+    task: &mut Task,
+    grants: &[Grant],
+    keeper: &mut Keeper,
+) -> Result<Attempted, StoreError> {
     let store = around.store;
-    let Launched { mut child, result } = match launch(around, task, grants)? {
+    let Launched { mut child, result } = match launch(around, task, grants, keeper)? {
         Ok(launched) => launched,
         Err(happened) => return Ok(Attempted::not_launched(happened)),
     };
     let mut spared = Vec::new();
-    let stop = watch(around, task, child.as_mut(), &mut spared)?;
+    let stop = watch(around, task, child.as_mut(), &mut spared, keeper)?;
     let now = store.now();
     let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now));
-    Ok(Attempted { happened: stop_tree(store, task, child, stop, &spared)?, ran_ms, result: Some(result) })
+    Ok(Attempted { happened: stop_tree((store, keeper), task, child, stop, &spared)?, ran_ms, result: Some(result) })
 }
 
 pub(super) fn cancelled(request: CancelRequest) -> Happened {
@@ -100,11 +110,11 @@ pub(super) fn cancelled(request: CancelRequest) -> Happened {
 /// Records what happened and brings it to its end. A full disk does not lose a result: it is tried until it succeeds,
 /// and the lanes stay held meanwhile. Only a state directory that is gone ends it.
 fn end(
-    store: &Store,
     task: &Task,
     attempted: Attempted,
     grants: &[Grant],
     lock: Box<dyn Handle>,
+    (store, keeper): (&Store, &mut Keeper),
 ) -> Result<Finished, StoreError> {
     let Attempted { happened, ran_ms, mut result } = attempted;
     let ending = Ending { task: conclude(task, &happened, store.now(), ran_ms) };
@@ -116,7 +126,8 @@ fn end(
             return Err(error);
         }
         store.note(&Event::of("result_failed", task).saying(error.to_string()));
-        store.sleep(pause);
+        store.sleep(pause.min(keeper.time_left()));
+        keeper.keep();
         pause = (pause * 2).min(Duration::from_secs(5));
     }
     let status = ending.task.status.word();
@@ -137,10 +148,12 @@ fn watch(
     task: &Task,
     child: &mut dyn Child,
     spared: &mut Vec<u32>,
+    keeper: &mut Keeper,
 ) -> Result<Stop, StoreError> {
     let store = around.store;
     let begin = store.boot_ms();
     loop {
+        keeper.keep();
         if let Some(request) = store.cancel_request(task.id)? {
             return Ok(Stop::Cancelled(request));
         }
@@ -149,7 +162,7 @@ fn watch(
         if left == Some(0) {
             return Ok(Stop::TimedOut);
         }
-        let time = left.map_or(HEARTBEAT, |left| HEARTBEAT.min(Duration::from_millis(left)));
+        let time = left.map_or(HEARTBEAT, |left| HEARTBEAT.min(Duration::from_millis(left))).min(keeper.time_left());
         let woken = child.wait(Some(time)).map_err(|source| StoreError::Io {
             action: "wait for the command of",
             path: task.id.to_string(),
@@ -172,7 +185,7 @@ fn watch(
 /// Ends the tree in the order of `supervision.md` and says what happened. The command is let go of when its group will not
 /// be signalled any more: then a supervisor without a child knows that the tree is dead.
 fn stop_tree(
-    store: &Store,
+    (store, keeper): (&Store, &mut Keeper),
     task: &Task,
     mut child: Box<dyn Child>,
     stop: Stop,
@@ -181,7 +194,8 @@ fn stop_tree(
     let happened = match stop {
         Stop::Exited(exit) => {
             drop(child);
-            let left = end_tree(store, task.id, Some(&store.identity()), STRAGGLER_GRACE_MS, spared)?;
+            let left =
+                end_tree(store, task.id, Some(&store.identity()), STRAGGLER_GRACE_MS, spared, &mut || keeper.keep())?;
             if left > 0 {
                 let told = format!("{left} of its processes still ran when its command ended, and were ended");
                 store.note(&Event::of("background_ended", task).saying(told).with(json!({ "processes": left })));
@@ -207,7 +221,8 @@ fn stop_tree(
             let _ = child.signal(Signal::Kill);
             break;
         }
-        match child.wait(Some(Duration::from_millis(left))) {
+        keeper.keep();
+        match child.wait(Some(Duration::from_millis(left).min(keeper.time_left()))) {
             Ok(Woken::Exited(_)) => break,
             // A second request may be more impatient than the first.
             Ok(_) => grace_ms = shorter_grace(store, task.id, grace_ms)?,
@@ -218,6 +233,6 @@ fn stop_tree(
     }
     let left = grace_ms.saturating_sub(store.boot_ms().saturating_sub(begin));
     drop(child);
-    end_tree(store, task.id, Some(&store.identity()), left, spared)?;
+    end_tree(store, task.id, Some(&store.identity()), left, spared, &mut || keeper.keep())?;
     Ok(happened)
 }

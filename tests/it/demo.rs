@@ -6,10 +6,11 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// luzia with nothing in its environment but a place for temporary files.
+/// luzia with nothing in its environment but a home and a place for temporary files.
 fn luzia(tmp: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_luzia"));
     command.env_clear().env("TMPDIR", tmp).stdin(Stdio::null()).args(args);
+    crate::support::at_home(&mut command, tmp);
     command
 }
 
@@ -78,6 +79,7 @@ fn what_the_demo_prints_can_be_typed_and_what_it_keeps_is_well() {
         let ran = Command::new("/bin/sh")
             .args(["-c", &format!("luzia {command}")])
             .env_clear()
+            .envs(crate::support::home_variables(typed.path()))
             .env("PATH", format!("{}:/usr/bin:/bin", path.display()))
             .env("LUZIA_STATE_DIR", typed.path().join("state"))
             .output()

@@ -52,7 +52,8 @@ impl Place {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_luzia"));
-        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", self.dir.path()).stdin(Stdio::null());
+        command.env_clear().env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
+        crate::support::at_home(&mut command, self.dir.path());
         command.env("LUZIA_STATE_DIR", self.state()).args(args);
         command
     }

@@ -1,5 +1,6 @@
 //! What is packaged can be used as it is (S3.45).
 
+use crate::support::at_home;
 use crate::support::{LUZIA, is_static, skip};
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,6 +19,7 @@ fn config(name: &str) -> serde_json::Value {
     let luzia = |verb: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_luzia"));
         command.env_clear().args(["config", verb, "--json", "--config"]).arg(&copy);
+        at_home(&mut command, dir.path());
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{name}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
@@ -61,6 +63,7 @@ fn the_cron_file_runs_verbs_that_exist_and_mails_nothing_but_errors() {
     let sh = |line: &str| {
         let mut command = Command::new("/bin/sh");
         command.env_clear().env("LUZIA_STATE_DIR", &state).env("PATH", luzia.parent().unwrap()).args(["-c", line]);
+        at_home(&mut command, dir.path());
         let output = command.output().unwrap();
         (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
     };
@@ -101,6 +104,7 @@ fn the_page_on_the_state_directory_names_every_member() {
     let luzia = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_luzia"));
         command.env_clear().env("PATH", "/usr/bin:/bin").env("LUZIA_STATE_DIR", &state).args(args);
+        at_home(&mut command, dir.path());
         assert!(command.stdin(std::process::Stdio::null()).output().unwrap().status.code().is_some(), "{args:?}");
     };
     luzia(&["acquire", "bob", "--task", "job", "--ttl", "1h"]);

@@ -14,7 +14,8 @@ const COMMIT: &str = "n=$(cat counter) && echo $((n+1)) >counter && \
                       git -c user.name=t -c user.email=t@t -c gc.auto=0 commit -q -a -m \"$LUZIA_TASK_ID\"";
 
 fn git(tree: &Path, args: &[&str]) -> String {
-    let out = Command::new("git").arg("-C").arg(tree).args(args).output().unwrap();
+    let home = crate::support::home_variables(tree);
+    let out = Command::new("git").arg("-C").arg(tree).args(args).envs(home).output().unwrap();
     assert!(out.status.success(), "git {args:?}: {out:?}");
     String::from_utf8(out.stdout).unwrap()
 }
@@ -117,6 +118,11 @@ fn build(world: &World, main: &str) -> super::harness::Answer {
     let dir = make_crate(world, main);
     let mut command = world.command(&["run", "-u", "builder", "-p", "small", "--"]);
     command.args([env!("CARGO"), "build", "--offline", "--target-dir", "out"]).current_dir(&dir);
+    // The compiler lies where it was installed.
+    let installed = std::env::var_os("HOME").map(std::path::PathBuf::from).unwrap_or_default();
+    for (name, below) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+        command.env(name, std::env::var_os(name).unwrap_or_else(|| installed.join(below).into()));
+    }
     for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER", "LLVM_PROFILE_FILE"] {
         command.env_remove(name);
     }

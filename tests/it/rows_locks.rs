@@ -5,6 +5,7 @@ mod conductor;
 mod explained;
 mod foreign;
 mod inside;
+mod kept;
 mod leases;
 mod listed;
 mod names;

@@ -128,6 +128,21 @@ fn a_risky_dependency_has_one_owner() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// An emptied environment has no `HOME`, and luzia then looks for the account's own.
+#[test]
+fn every_process_of_a_test_has_a_home() {
+    const GIVE: [&str; 3] = ["at_home(", "home_variables(", "get_envs()"];
+    let cleared = format!(".env_{}()", "clear");
+    for (file, text) in sources(&root().join("tests")) {
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, _) in lines.iter().enumerate().filter(|(_, line)| line.contains(&cleared)) {
+            let near = &lines[at.saturating_sub(1)..(at + 8).min(lines.len())];
+            let has_home = near.iter().any(|line| GIVE.iter().any(|give| line.contains(give)));
+            assert!(has_home, "{file}:{}: give the process a home", at + 1);
+        }
+    }
+}
+
 #[test]
 fn files_and_functions_stay_short() {
     let mut wrong = Vec::new();

@@ -7,6 +7,9 @@
 mod accounts;
 mod files;
 mod handles;
+#[path = "../it/support/home.rs"]
+#[expect(dead_code, reason = "the integration tests need both of its functions")]
+mod home;
 mod processes;
 #[path = "../it/support/skip.rs"]
 mod skip;
@@ -27,6 +30,9 @@ const SOON: Duration = Duration::from_secs(20);
 
 const ALONE: &str = "LUZIA_TEST_ALONE";
 
+/// The home of every process that is started here.
+const HOME: &str = env!("CARGO_TARGET_TMPDIR");
+
 /// Runs a test in a process of its own, since masks, sessions, umasks and descriptors belong to a whole process.
 /// The first call starts this test again by its name; `through` is a shell text that leads to it with `exec "$@"`. The
 /// signals that whoever runs the tests ignores, as nohup(1) and a shell's background do, are not ignored there.
@@ -41,7 +47,9 @@ fn alone(module: &str, name: &str, through: &str, body: impl FnOnce()) {
     let start = [&start[..], &["--exact", &test, "--test-threads=1", "--nocapture"]].concat();
     let start: Vec<String> = start.into_iter().map(str::to_owned).collect();
     // posix_spawn(3), by which the standard library would start it, leaves two signals ignored.
-    let output = output(&start, &[(ALONE.to_owned(), name.to_owned())]).unwrap();
+    let variables: Vec<(String, String)> =
+        home::home_variables(Path::new(HOME)).chain([(ALONE.to_owned(), name.to_owned())]).collect();
+    let output = output(&start, &variables).unwrap();
     let [text, errors] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let passed = output.exit == Exit::Code(0) && text.contains("1 passed");
     assert!(passed, "{test}: {:?}\n{text}\n{errors}", output.exit);

@@ -64,6 +64,11 @@ impl App {
             let holder = lock.holder.as_deref().unwrap_or("an unknown holder");
             mended.done.push(format!("the stale lock of lane \"{}\" was removed, {holder} had it", lock.lane));
         }
+        let rebuilt = cleaned.locks.rebuilt.iter();
+        mended.done.extend(rebuilt.map(|lane| format!("the sidecar of lane \"{lane}\" was written anew")));
+        for failed in &cleaned.failed {
+            mended.failed.push(format!("the conductor directory \"{}\": {}", failed.path, failed.why));
+        }
         mended.done.extend(cleaned.locks.debris.iter().map(|name| format!("\"{}\" was removed", path_of(name))));
     }
 

@@ -51,6 +51,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     add("foreign-names", "every name in the spool is luzia's", foreign(app), findings);
     add("parked", "something will wake every parked task", parked(app), findings);
     add("sequence", "the counter of task ids is whole", sequence(app), findings);
+    add("conductor", "every conductor directory can be read", conductors(app), findings);
     dispatcher(app, findings);
     add("spool-debris", "nothing was left in the spool", left(app), findings);
 }
@@ -76,12 +77,16 @@ fn lock(view: &LockView) -> Option<Finding> {
         }
         (Verdict::Live { overdue: true, .. }, _) => Level::Warn,
         (Verdict::Live { .. }, _) if view.sidecar == Sidecar::Corrupt => Level::Warn,
+        (Verdict::Live { .. }, Reason::SupervisorLives | Reason::LockHeld) if view.record().is_none() => Level::Warn,
         (Verdict::Live { .. }, _) => return None,
     };
     let hint = match &view.verdict {
         Verdict::Stale { .. } => format!("the next one who wants it gets it; luzia cleanup-stale, or {FIX}"),
         Verdict::Refused { .. } => format!("luzia leaves it alone; look at locks/{}.lock", view.stem),
         Verdict::Live { .. } if why == Reason::CommandLives => format!("luzia dispatch ends it, or {FIX}"),
+        Verdict::Live { .. } if view.record().is_none() && why.is_living_process() => {
+            format!("a living holder writes it anew within seconds; luzia cleanup-stale, or {FIX}")
+        }
         Verdict::Live { .. } => match view.holder().and_then(TaskId::parse) {
             Some(task) => format!("luzia explain {task}"),
             None => format!("luzia explain {name}"),
@@ -137,6 +142,18 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
         }
     }
     Ok(found)
+}
+
+/// The conductor directories that cannot be read. Their tasks run, and nobody learns there how they end.
+fn conductors(app: &App) -> Result<Vec<Finding>, AppError> {
+    let look = |path: &String| {
+        let opened = app.store.conductor(path, false);
+        let read = opened.and_then(|conductor| conductor.map_or(Ok(()), |conductor| conductor.claims().map(drop)));
+        let error = read.err()?;
+        let hint = format!("{error}; luzia must be able to read and to write it");
+        Some(Finding::problem("conductor", format!("the conductor directory \"{path}\" cannot be used"), hint))
+    };
+    Ok(app.conductors()?.iter().filter_map(look).collect())
 }
 
 fn set_aside(app: &App) -> Result<Vec<Finding>, AppError> {

@@ -64,7 +64,8 @@ Exit codes:
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Show, locate or check the configuration. Daemons and supervisors read a changed one before they start \
-                  anything else. While it has a mistake they start nothing; what runs comes to its end.",
+                  anything else. While it has a mistake they start nothing; what runs comes to its end.\n\n\
+                  The project \"*\" has what other projects leave out, and all of those that are not named.",
     subcommand_required = true,
     subcommand_value_name = "VERB",
     after_help = CONFIG_HELP

@@ -197,7 +197,8 @@ Exit codes:
                   DUR is `100ms`, `30s`, `10m`, `1h30m`, or seconds as a bare number.",
     override_usage = "luzia run [OPTIONS] [--] <CMD>...\n       \
                       luzia run [OPTIONS] --prompt <TEXT>\n       \
-                      luzia run [OPTIONS] --shell <STRING>",
+                      luzia run [OPTIONS] --shell <STRING>\n       \
+                      luzia run [OPTIONS] --from <FILE>",
     after_help = RUN_HELP
 )]
 pub struct RunArgs {
@@ -211,9 +212,17 @@ pub struct RunArgs {
     #[arg(long)]
     pub no_wait: bool,
 
-    /// Accepted for scripts that pass the options of `enqueue`: run always waits.
-    #[arg(long, hide = true, conflicts_with = "no_wait")]
+    /// Changes nothing: run always waits. For scripts that pass the options of `enqueue`
+    #[arg(long, conflicts_with = "no_wait")]
     pub wait: bool,
+
+    /// Run the tasks of a file of JSON objects, one a line, as `enqueue --from` reads them; `-` is stdin
+    ///
+    /// They run side by side as their lanes and the slots let them. The output of each is printed when it is over, in one
+    /// piece, in the order of the lines. The exit code is that of the first line whose task did not complete. The first
+    /// Ctrl-C cancels them all.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "no_wait", "command"])]
+    pub from: Option<String>,
 
     /// Print the output when the task is over, in one piece
     #[arg(long)]
@@ -224,7 +233,7 @@ pub struct RunArgs {
         value_name = "CMD",
         trailing_var_arg = true,
         value_hint = ValueHint::CommandWithArguments,
-        required_unless_present_any = ["prompt", "shell"],
+        required_unless_present_any = ["prompt", "shell", "from"],
         conflicts_with = "shell"
     )]
     pub command: Vec<String>,
@@ -235,6 +244,7 @@ Examples:
   luzia run -u alice -- make test
   luzia run --thread 7 --timeout 10m ./reply.sh
   luzia run -u alice --no-wait -- git push
+  luzia run --from tasks.jsonl
 
 Variables of the command:
   LUZIA_STATE_DIR      the state directory
@@ -250,6 +260,7 @@ Variables of the command:
 
 Exit codes:
   the command's own code, or 128+N when signal N ended it
+       --from: that of the first line whose task did not complete
   1    the task was cancelled
        it would wait for a lane of the task around it; nothing was queued
        --on-conflict replace, and the task with the key has started

@@ -3,6 +3,7 @@
 use super::Account;
 use crate::app::acquire::{Lease, Leased};
 use crate::app::check_project::Checked;
+use crate::app::cleanup::Failed;
 use crate::app::{App, AppError, Break, GivenBack, LockView, lock_state};
 use crate::cli::args::{
     AcquireArgs, CheckArgs, CheckProjectArgs, CleanupStaleArgs, ListLocksArgs, LockArgs, LockState, ReleaseArgs,
@@ -10,6 +11,7 @@ use crate::cli::args::{
 };
 use crate::cli::console::{Answer, Console};
 use crate::cli::exit::Exit;
+use crate::cli::report::Report;
 use crate::cli::style::Tone;
 use crate::cli::table::{Column, Table};
 use crate::cli::{door, json, words};
@@ -275,14 +277,20 @@ pub fn cleanup_stale(args: &CleanupStaleArgs, app: &App, console: &mut Console) 
             "closed": cleaned.closed.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "released": released.into_iter().map(break_json).collect::<Vec<_>>(),
             "debris": cleaned.locks.debris,
+            "rebuilt": cleaned.locks.rebuilt,
             "skipped": cleaned.locks.skipped,
+            "failed": cleaned.failed.iter().map(failed_json).collect::<Vec<_>>(),
         });
         console.document(&json::single("cleanup-stale", value))?;
-        return Ok(Exit::Done.code());
+        return Ok(tell_failed(&cleaned.failed, console));
     }
     for lock in &cleaned.locks.broken {
         let why = lock.why.map_or("", crate::model::judgement::Reason::text);
         console.say(&format!("lane \"{}\" of {}: {why}", lock.lane, holder(lock)));
+    }
+    for lane in &cleaned.locks.rebuilt {
+        let what = if args.dry_run { "would be written anew" } else { "was written anew" };
+        console.say(&format!("lane \"{lane}\": its sidecar {what}; its holder lives"));
     }
     for id in &cleaned.recovered {
         let what = if args.dry_run { "would be recovered: it has died" } else { "recovered: it had died" };
@@ -294,7 +302,21 @@ pub fn cleanup_stale(args: &CleanupStaleArgs, app: &App, console: &mut Console) 
     }
     refusals(&cleaned.projects, console);
     console.out(&format!("{count}\n"))?;
-    Ok(Exit::Done.code())
+    Ok(tell_failed(&cleaned.failed, console))
+}
+
+fn failed_json(failed: &Failed) -> Value {
+    json!({ "project": failed.project, "path": failed.path, "why": failed.why })
+}
+
+/// Reports the conductor directories that cannot be used, after everything else was done; gives the exit code.
+fn tell_failed(failed: &[Failed], console: &mut Console) -> u8 {
+    let Some(first) = failed.first() else { return Exit::Done.code() };
+    let more = if failed.len() == 1 { String::new() } else { format!("; and {} more", failed.len() - 1) };
+    let of = first.project.as_ref().map_or_else(String::new, |project| format!(" of project \"{project}\""));
+    let message = format!("the conductor directory \"{}\"{of} was not looked through: {}{more}", first.path, first.why);
+    let hint = "all else was cleaned up; luzia must be able to read and to write what it cleans up there";
+    console.report(&Report::new("CONDUCTOR_DIR", Exit::No, message).hint(hint).next("luzia doctor"))
 }
 
 /// `luzia check-project`.

@@ -2,7 +2,7 @@
 
 use super::Account;
 use super::look::running_json;
-use crate::app::enqueue::{Accepted, Caller, NewTask};
+use crate::app::enqueue::{Accepted, Caller, NewTask, line_error};
 use crate::app::inside::RanWithin;
 use crate::app::logs::Stream;
 use crate::app::retry::Order;
@@ -25,15 +25,11 @@ pub fn enqueue(
     read: &dyn Fn(&str) -> Result<String, AppError>,
     console: &mut Console,
 ) -> Answer {
+    let new = door::new_task(&args.task, &args.command);
     if let Some(path) = &args.from {
-        if door::new_task(&args.task, &args.command) != NewTask::default() {
-            return Err(AppError::usage("the options of one task do not go together with --from")
-                .hint("what a task of the batch is to have stands in its line")
-                .into());
-        }
+        refuse_options_beside_from(&new)?;
         return enqueue_lines(&read(path)?, app, caller, console);
     }
-    let new = door::new_task(&args.task, &args.command);
     if args.wait {
         app.refuse_waiting_inside(&new, caller)?;
     }
@@ -48,6 +44,14 @@ pub fn enqueue(
     }
     let over = app.wait(&[accepted.task.id], false, None, &mut |task| progress(task, None, console))?;
     Ok(over.first().map_or(Exit::No.code(), words::wait_code))
+}
+
+fn refuse_options_beside_from(new: &NewTask) -> Result<(), AppError> {
+    if *new == NewTask::default() {
+        return Ok(());
+    }
+    Err(AppError::usage("the options of one task do not go together with --from")
+        .hint("what a task of the batch is to have stands in its line"))
 }
 
 /// Ids that could not be printed must not be lost: the tasks are queued all the same.
@@ -118,7 +122,18 @@ fn print_batch(app: &App, accepted: &[Accepted], console: &mut Console) -> Resul
 }
 
 /// `luzia run`.
-pub fn run(args: &RunArgs, app: &App, caller: &Caller, terminal: &mut Terminal, console: &mut Console) -> Answer {
+pub fn run(
+    args: &RunArgs,
+    app: &App,
+    caller: &Caller,
+    read: &dyn Fn(&str) -> Result<String, AppError>,
+    terminal: &mut Terminal,
+    console: &mut Console,
+) -> Answer {
+    if let Some(path) = &args.from {
+        refuse_options_beside_from(&door::new_task(&args.task, &args.command))?;
+        return run_lines(&read(path)?, app, caller, terminal, console);
+    }
     let new = NewTask { is_grouped: args.group_output, ..door::new_task(&args.task, &args.command) };
     if let Some(within) = app.run_within(&new, caller)? {
         return Ok(told_within(&within, console));
@@ -154,16 +169,48 @@ pub fn run(args: &RunArgs, app: &App, caller: &Caller, terminal: &mut Terminal, 
         None | Some(Stop::Closed) => {}
         Some(stop) => return Err(stop),
     }
+    tell_end(&task, app, console)?;
+    Ok(words::run_code(&task))
+}
+
+/// Tells how a task of `run` has ended.
+fn tell_end(task: &Task, app: &App, console: &mut Console) -> Result<(), AppError> {
     if console.verbose {
         app.event_messages(task.id, task.created_at)?.iter().for_each(|line| console.log(line));
     }
     if console.is_json() {
-        let value = json::single("run", json::task(&task));
+        let value = json::single("run", json::task(task));
         console.err_bytes(json::line(&value).as_bytes());
     } else if let Some(outcome) = task.outcome.as_ref().filter(|outcome| outcome.status != Status::Completed) {
         console.say(&format!("luzia: {} {}: {}", task.id, task.status, outcome.summary));
     }
-    Ok(words::run_code(&task))
+    Ok(())
+}
+
+/// `luzia run --from`.
+fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, console: &mut Console) -> Answer {
+    let batch = door::task_lines(text)?;
+    for (line, new) in &batch {
+        app.refuse_waiting_inside(new, caller).map_err(|error| line_error(*line, error))?;
+    }
+    if batch.is_empty() {
+        console.say("there was no line, so nothing was run");
+        return Ok(Exit::Done.code());
+    }
+    let accepted = app.enqueue_batch(&batch, caller)?;
+    for one in accepted.iter().filter(|one| !one.created) {
+        console.say(&has_key(&one.task));
+        app.refuse_waiting_for(&[one.task.id], false)?;
+    }
+    let mut room = Room { console, terminal, unread: Wish::Unread, closed: None, rest: VecDeque::new() };
+    let tasks = app.see_all_through(&accepted, &mut room)?;
+    if let Some(stop) = room.closed {
+        return Err(stop);
+    }
+    for task in &tasks {
+        tell_end(task, app, console)?;
+    }
+    Ok(tasks.iter().map(words::run_code).find(|code| *code != 0).unwrap_or(Exit::Done.code()))
 }
 
 /// A command that was no task of its own: its output has gone where that of the task around it goes.

@@ -41,15 +41,26 @@ impl RealFiles {
     /// Opens a root; `None` when it does not exist and `create` is not asked for. Missing directories are made with
     /// mode 0700. Symbolic links on the way to the root are followed: where it lies is its owner's business.
     pub fn open_at(path: &str, create: bool) -> io::Result<Option<Self>> {
-        Self::open_by(path, create, Beneath::new)
+        Self::open_by(path, LISTING, create, Beneath::new)
     }
 
-    fn open_by(path: &str, create: bool, hold: impl FnOnce(OwnedFd) -> Beneath) -> io::Result<Option<Self>> {
+    /// Opens a root for files whose names the caller knows; `None` when it does not exist. The root cannot be listed by
+    /// this handle, so the caller needs the right to search it (mode 0711), and not the right to read it.
+    pub fn reach(path: &str) -> io::Result<Option<Self>> {
+        Self::open_by(path, OFlags::PATH | OFlags::DIRECTORY, false, Beneath::new)
+    }
+
+    fn open_by(
+        path: &str,
+        how: OFlags,
+        create: bool,
+        hold: impl FnOnce(OwnedFd) -> Beneath,
+    ) -> io::Result<Option<Self>> {
         let whole = std::path::absolute(path)?;
-        let root = match open_directory(&whole) {
+        let root = match open_directory(&whole, how) {
             Err(Errno::NOENT) if create => {
                 make_directories(&whole)?;
-                open_directory(&whole)?
+                open_directory(&whole, how)?
             }
             Err(Errno::NOENT) => return Ok(None),
             other => other?,
@@ -171,7 +182,7 @@ impl Vfs for RealFiles {
     }
 
     fn open_root(&self, path: &str, create: bool) -> io::Result<Option<Arc<dyn Vfs>>> {
-        let found = Self::open_by(path, create, |root| self.beneath.beside(root))?;
+        let found = Self::open_by(path, LISTING, create, |root| self.beneath.beside(root))?;
         Ok(found.map(|files| Arc::new(files) as Arc<dyn Vfs>))
     }
 
@@ -403,8 +414,8 @@ fn entries(dir: BorrowedFd<'_>) -> io::Result<Option<Vec<Entry>>> {
     Ok(Some(found))
 }
 
-fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
-    retry_on_intr(|| rustix::fs::open(path, LISTING | OFlags::CLOEXEC, Mode::empty()))
+fn open_directory(path: &Path, how: OFlags) -> Result<OwnedFd, Errno> {
+    retry_on_intr(|| rustix::fs::open(path, how | OFlags::CLOEXEC, Mode::empty()))
 }
 
 /// Makes a directory and those above it that are missing. One that somebody else makes meanwhile is left as it is.

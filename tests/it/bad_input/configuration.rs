@@ -1,6 +1,8 @@
 //! Configurations with mistakes: refused with file, line and column; unknown keys warn with what was probably meant.
 
 use super::{check_quick, check_text, lived_in, refused};
+use crate::support::{Place, is_root, skip};
+use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
@@ -45,6 +47,39 @@ fn a_wrong_type_or_value_is_78_with_file_line_and_column() {
             assert!(ran.err.contains(&where_it_is), "{text}: {ran:#?}");
         }
     }
+}
+
+#[test]
+fn a_configuration_needs_no_right_to_list_its_directory() {
+    if !is_root() {
+        return skip("a_configuration_needs_no_right_to_list_its_directory", "root");
+    }
+    let place = Place::new();
+    let program = place.open_to_others();
+    let chmod = |name: &str, mode| std::fs::set_permissions(place.path(name), Permissions::from_mode(mode)).unwrap();
+    for folder in ["etc", "own"] {
+        std::fs::create_dir(place.path(folder)).unwrap();
+    }
+    std::fs::write(place.path("etc/config.json"), "{\"slots\":{\"max\":9}}").unwrap();
+    std::os::unix::fs::chown(place.path("own"), Some(65534), Some(65534)).unwrap();
+    let show = || {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]).arg(&program);
+        command.args(["config", "show", "--json"]).env_clear().current_dir("/");
+        crate::support::at_home(&mut command, &place.path("home"));
+        command.env("LUZIA_STATE_DIR", place.path("own/state"));
+        command.env("LUZIA_CONFIG", place.path("etc/config.json"));
+        place.spawn(&mut command).end()
+    };
+    chmod("etc/config.json", 0o644);
+    for (mode, code) in [(0o711, 0), (0o755, 0), (0o700, 78)] {
+        chmod("etc", mode);
+        let ran = show().coded(code);
+        assert_eq!(ran.out.contains("\"max\": 9"), code == 0, "{mode:o}: {ran:?}");
+    }
+    chmod("etc", 0o711);
+    chmod("etc/config.json", 0o600);
+    show().coded(78);
 }
 
 #[test]

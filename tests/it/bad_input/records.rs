@@ -113,14 +113,14 @@ fn a_record_of_a_newer_luzia_is_refused_left_alone_and_keeps_nobody_else() {
 fn parked_records_are_treated_alike() {
     let place = Place::new();
     let parked = |user: &str| {
-        let id = place.enqueue(&["-u", user, "--in", "300ms", "--", "true"]);
+        let id = place.enqueue(&["-u", user, "--in", "2s", "--", "true"]);
         place.state().join(format!("spool/parked/0/{}.json", id.strip_prefix("task_").unwrap()))
     };
     let (damaged, newer) = (parked("a"), parked("b"));
     std::fs::File::options().write(true).open(&damaged).unwrap().set_len(40).unwrap();
     let text = std::fs::read_to_string(&newer).unwrap().replace("\"v\":1", "\"v\":2");
     std::fs::write(&newer, &text).unwrap();
-    let other = place.enqueue(&["-u", "c", "--in", "300ms", "--", "true"]);
+    let other = place.enqueue(&["-u", "c", "--in", "2s", "--", "true"]);
     let ran = place.luzia(&["dispatch", "--drain"]).coded(65);
     assert!(ran.err.contains("it was set aside") && ran.err.contains("newer luzia"), "{ran:#?}");
     assert_eq!(place.status(&other), "completed");
@@ -196,4 +196,16 @@ fn damaged_counters_never_give_a_number_or_a_fence_twice() {
     let ids: std::collections::BTreeSet<String> =
         place.ok(&["list", "-o", "name"]).out.lines().map(str::to_owned).collect();
     assert_eq!(ids.len(), 5);
+}
+
+#[test]
+fn a_damaged_parked_record_that_is_due_is_told_by_the_command_that_sets_it_aside() {
+    let place = Place::new();
+    let id = place.enqueue(&["-u", "a", "--in", "300ms", "--", "true"]);
+    let path = place.state().join("spool/parked/0/1.json");
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(40).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(350));
+    let told = place.ok(&["list"]).err;
+    assert!(told.contains("parked/0/1.json") && told.contains("it was set aside"), "{told}");
+    place.luzia(&["show", &id]).coded(65);
 }

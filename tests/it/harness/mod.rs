@@ -7,6 +7,7 @@ pub mod procs;
 pub mod rng;
 pub mod strace;
 
+use crate::support::at_home;
 use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -98,6 +99,7 @@ impl World {
             .env_remove("STATE_DIRECTORY")
             .current_dir(&self.work)
             .stdin(Stdio::null());
+        at_home(&mut command, &self.root.join("home"));
         command
     }
 

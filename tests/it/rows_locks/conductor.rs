@@ -1,7 +1,8 @@
 //! Locks released on the word of a project's `meta.json`, when every condition holds (S3.15, S3.17, S3.20, S3.32, S3.40).
 
-use crate::support::Place;
+use crate::support::{Place, is_root, skip};
 use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
 
 /// A project whose conductor directory is in the place.
 fn project() -> Place {
@@ -48,6 +49,87 @@ fn a_foreign_task_that_is_over_gives_its_lock_back_once() {
         assert_eq!(place.ok(&["check-project", "alice_project"]).line(), "0");
         place.assert_unchanged(&before, "it");
     }
+}
+
+#[test]
+fn a_project_whose_directory_cannot_be_used_keeps_no_other_from_being_cleaned() {
+    let place = Place::new();
+    let project = |user: &str, dir: &str| json!({ "user": user, "conductor_dir": place.text(dir) });
+    // In order of their names the broken ones come first.
+    place.configure(&json!({ "projects": {
+        "a_file": project("zoe", "file"), "b_list": project("yan", "list"), "good": project("alice", "conductor"),
+    } }));
+    std::fs::write(place.path("file"), "").unwrap();
+    std::fs::create_dir(place.path("list")).unwrap();
+    std::fs::write(place.path("list/active"), "").unwrap();
+    let lock_id = place.ok(&["acquire", "alice", "--task", "task_9"]).line();
+    claim(&place, "task_9", &json!({ "id": "task_9", "status": "completed", "user": "alice", "lock_id": lock_id }));
+    let seen = place.luzia(&["doctor", "--json"]).coded(1).out;
+    assert!([place.text("file"), place.text("list")].iter().all(|path| seen.contains(path)), "{seen}");
+    let told = place.luzia(&["cleanup-stale", "-n", "--json"]).coded(1);
+    let failed: Vec<Value> = serde_json::from_str::<Value>(&told.out).unwrap()["failed"].as_array().unwrap().clone();
+    let named = |at: usize| (failed[at]["project"].as_str(), failed[at]["path"].as_str());
+    assert_eq!((failed.len(), named(0)), (2, (Some("a_file"), Some(place.text("file").as_str()))), "{failed:?}");
+    assert_eq!(named(1), (Some("b_list"), Some(place.text("list").as_str())));
+    let cleaned = place.luzia(&["cleanup-stale"]).coded(1);
+    assert_eq!(cleaned.line(), "1", "{cleaned:?}");
+    assert!(cleaned.err.contains(&place.text("file")) && cleaned.err.contains("and 1 more"), "{}", cleaned.err);
+    place.ok(&["check", "alice"]);
+    // Asked for by its name, it is an error of its own.
+    let refused = place.luzia(&["check-project", "b_list"]).coded(74);
+    assert!(refused.err.contains(&place.text("list/active")), "{}", refused.err);
+}
+
+#[test]
+fn a_directory_of_another_account_is_named_and_passed_by() {
+    if !is_root() {
+        return skip("a_directory_of_another_account_is_named_and_passed_by", "root");
+    }
+    let place = Place::new();
+    let private = place.path("private");
+    std::fs::create_dir(&private).unwrap();
+    std::fs::set_permissions(&private, std::fs::Permissions::from_mode(0o700)).unwrap();
+    place.configure(&json!({ "projects": { "theirs": { "user": "zoe", "conductor_dir": place.text("private") } } }));
+    let program = place.open_to_others();
+    std::fs::set_permissions(place.path("config.json"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    std::fs::create_dir(place.path("own")).unwrap();
+    std::os::unix::fs::chown(place.path("own"), Some(65534), Some(65534)).unwrap();
+    let as_nobody = |verb: &[&str]| {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]).arg(&program).args(verb);
+        command.env_clear().env("PATH", "/usr/bin:/bin").current_dir("/");
+        crate::support::at_home(&mut command, &place.path("home"));
+        command.env("LUZIA_STATE_DIR", place.path("own/state")).env("LUZIA_CONFIG", place.path("config.json"));
+        place.spawn(&mut command).end()
+    };
+    as_nobody(&["acquire", "alice", "--ttl", "1ms", "--task", "t1"]).coded(0);
+    std::thread::sleep(std::time::Duration::from_millis(10));
+    let cleaned = as_nobody(&["cleanup-stale"]).coded(1);
+    assert!(cleaned.line() == "1" && cleaned.err.contains(&place.text("private")), "{cleaned:?}");
+    let seen = as_nobody(&["doctor"]).coded(1);
+    assert!(seen.out.contains("conductor") && seen.out.contains(&place.text("private")), "{seen:?}");
+}
+
+#[test]
+fn a_project_for_all_has_what_the_others_leave_out() {
+    let place = Place::new();
+    let all = json!({ "conductor_dir": place.text("all/{project}"), "user": "robot", "agent": ["echo", "{prompt}"] });
+    place.configure(&json!({ "projects": { "*": all, "named": { "user": "alice" } } }));
+    let one = place.enqueue(&["-p", "unnamed", "--prompt", "hello"]);
+    let two = place.enqueue(&["-p", "named", "--prompt", "hello"]);
+    place.drain();
+    assert_eq!((place.show(&one)["user"].as_str(), place.show(&two)["user"].as_str()), (Some("robot"), Some("alice")));
+    for (id, project) in [(&one, "unnamed"), (&two, "named")] {
+        let log = place.path(&format!("all/{project}/done/{id}/stdout.log"));
+        assert_eq!(std::fs::read_to_string(log).unwrap(), "hello\n");
+    }
+    // A claim there is looked at by the name of its project.
+    let lock_id = place.ok(&["acquire", "robot", "--task", "task_9"]).line();
+    let dir = place.path("all/other/active/task_9");
+    std::fs::create_dir_all(&dir).unwrap();
+    let over = json!({ "id": "task_9", "status": "completed", "user": "robot", "lock_id": lock_id });
+    std::fs::write(dir.join("meta.json"), over.to_string()).unwrap();
+    assert_eq!(place.ok(&["check-project", "other"]).line(), "1");
 }
 
 #[test]

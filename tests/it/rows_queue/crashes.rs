@@ -14,6 +14,47 @@ fn running(place: &Place, args: &[&str]) -> (String, u32, u32) {
 }
 
 #[test]
+fn a_queued_record_that_names_no_user_runs_as_the_user_of_its_lane() {
+    // S3.46
+    let place = Place::new();
+    for is_deep in [false, true] {
+        if is_deep {
+            place.deepen("alice");
+        }
+        let id = place.enqueue(&["-u", "alice", "--thread", "7", "--shell", "echo $LUZIA_USER > $PLACE/user"]);
+        let number = id.strip_prefix("task_").unwrap();
+        let folder = if is_deep { "user_alice/0" } else { "user_alice" };
+        let path = place.state().join(format!("spool/pending/5/{folder}/{number}.json"));
+        let mut record: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(record.as_object_mut().unwrap().remove("user"), Some("alice".into()));
+        std::fs::write(&path, record.to_string()).unwrap();
+        assert_eq!(place.show(&id)["user"], "alice");
+        assert_eq!(place.ok(&["dispatch"]).line(), id);
+        place.until_status(&id, "completed");
+        assert_eq!((place.until_file("user"), place.show(&id)["user"].as_str()), ("alice".into(), Some("alice")));
+        std::fs::remove_file(place.path("user")).unwrap();
+        assert!(place.events_named("set_aside").is_empty());
+        place.drain();
+        assert_eq!(place.ok(&["list-locks", "-o", "name"]).out, "");
+    }
+}
+
+#[test]
+fn a_record_that_is_damaged_while_it_runs_strands_no_lock() {
+    let place = Place::new();
+    let id = place.enqueue(&["-u", "alice", "--thread", "7", "--", "sleep", "1000"]);
+    place.ok(&["dispatch"]);
+    let supervisor = place.supervisor(&id);
+    std::fs::write(place.state().join("spool/running/1.json"), "{}").unwrap();
+    signal(supervisor, Signal::KILL);
+    until("its locks are gone", || {
+        place.ok(&["dispatch"]);
+        std::fs::read_dir(place.lock("")).unwrap().all(|entry| entry.unwrap().file_name() == ".guard").then_some(())
+    });
+    assert!(place.luzia(&["show", &id]).coded(65).err.contains("set aside"));
+}
+
+#[test]
 fn a_killed_supervisor_fails_its_task_and_the_next_one_starts() {
     // S3.42
     let place = Place::new();

@@ -210,3 +210,86 @@ fn a_run_whose_directory_cannot_be_used_ends_with_125() {
         assert!(ran.err.contains("failed"), "{ran:?}");
     }
 }
+
+/// Writes the lines of `run --from`, each with a user and a shell line; the path.
+fn lines_of(place: &Place, tasks: &[(&str, &str)]) -> String {
+    let line = |(user, shell): &(&str, &str)| format!("{}\n", serde_json::json!({ "user": user, "shell": shell }));
+    std::fs::write(place.path("tasks.jsonl"), tasks.iter().map(line).collect::<String>()).unwrap();
+    place.text("tasks.jsonl")
+}
+
+#[test]
+fn tasks_of_a_file_run_side_by_side_and_print_in_the_order_of_their_lines() {
+    // contract, section 4
+    let place = Place::new();
+    place.gate("gate");
+    let from = lines_of(
+        &place,
+        &[
+            ("alice", "echo a1; echo first >&2; read _ < $PLACE/gate; echo a2"),
+            ("bob", "echo b1; echo > $PLACE/gate; exit 3"),
+            ("alice", "echo a3; exit 5"),
+            ("carol", "echo c1"),
+        ],
+    );
+    let ran = place.luzia(&["run", "--from", &from]).coded(3);
+    assert_eq!(ran.out, "a1\na2\nb1\na3\nc1\n", "{ran:?}");
+    assert!(ran.err.contains("first\n") && ran.err.contains("task_2 failed") && ran.err.contains("task_3 failed"));
+    let statuses: Vec<String> = (1..=4).map(|id| place.status(&id.to_string())).collect();
+    assert_eq!(statuses, ["completed", "failed", "failed", "completed"]);
+    // All well; from standard input, one of them due later and one after another of before.
+    let more = "{\"user\":\"a\",\"shell\":\"echo x\",\"in\":\"300ms\"}\n\n{\"user\":\"b\",\"command\":[\"echo\",\"y\"],\"after\":4}\n";
+    std::fs::write(place.path("more"), more).unwrap();
+    let script = "exec \"$LUZIA\" --json run --wait --from - < $PLACE/more";
+    let ran = place.spawn(&mut place.shell(script)).end().coded(0);
+    assert_eq!(ran.out, "x\ny\n");
+    let told: Vec<serde_json::Value> = ran.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (told.len(), told[0]["id"].as_str(), told[1]["status"].as_str()),
+        (2, Some("task_5"), Some("completed"))
+    );
+}
+
+#[test]
+fn a_file_with_a_mistake_runs_nothing_and_an_empty_one_is_done() {
+    let place = Place::new();
+    let from = lines_of(&place, &[("alice", "true"), ("", "true")]);
+    let refused = place.luzia(&["run", "--from", &from]).coded(2);
+    assert!(refused.err.contains("line 2"), "{}", refused.err);
+    for more in [&["-u", "bob"][..], &["--no-wait"], &["--", "true"], &["--shell", "true"]] {
+        place.luzia(&[&["run", "--from", &from][..], more].concat()).coded(2);
+    }
+    place.luzia(&["run", "--from", "/no/such"]).coded(74);
+    std::fs::write(place.path("empty"), "\n\n").unwrap();
+    place.ok(&["run", "--from", &place.text("empty")]);
+    assert_eq!(place.json(&["list", "-a"])["items"], serde_json::json!([]));
+    // Inside a task a line that needs a lane of that task would wait for ever.
+    let inside = place.luzia(&["run", "-u", "alice", "--shell", &format!("$LUZIA run --from {from}")]).coded(1);
+    assert!(inside.err.contains("line 1: "), "{inside:?}");
+}
+
+#[test]
+fn an_interrupt_ends_all_tasks_of_a_file() {
+    let place = Place::new();
+    let sleep = "echo up > $PLACE/up$LUZIA_TASK_ID; exec sleep 1000";
+    let from = lines_of(&place, &[("alice", sleep), ("bob", sleep), ("alice", sleep)]);
+    let run = place.start_attentive(&["run", "--from", &from]);
+    place.until_file("uptask_1");
+    place.until_file("uptask_2");
+    crate::support::signal(run.pid(), rustix::process::Signal::INT);
+    let ran = run.end();
+    assert_ne!(ran.code, 0);
+    assert!((1..=3).all(|id| place.status(&id.to_string()) == "cancelled"), "{ran:?}");
+}
+
+#[test]
+fn tasks_of_a_file_end_when_nobody_reads_any_more() {
+    let place = Place::new();
+    let from = lines_of(
+        &place,
+        &[("alice", "echo a"), ("bob", "head -c 300000 /dev/zero | tr '\\0' x"), ("carol", "exec sleep 1000")],
+    );
+    let script = format!("\"$LUZIA\" run --from {from} | head -n 1");
+    assert_eq!(place.spawn(&mut place.shell(&script)).end().coded(0).out, "a\n");
+    place.until_status("3", "cancelled");
+}

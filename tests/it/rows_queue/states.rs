@@ -167,6 +167,34 @@ fn a_task_goes_through_its_nine_steps_in_order() {
 }
 
 #[test]
+fn a_task_is_told_of_before_anybody_can_claim_it_and_withdrawn_when_it_cannot_be_queued() {
+    // S3.24
+    let place = Place::new();
+    place.enqueue(&["-u", "alice", "--", "true"]);
+    // Where the folder of a priority would be stands a file, so nothing gets a name below it.
+    std::fs::write(place.state().join("spool/pending/8"), "").unwrap();
+    place.luzia(&["enqueue", "-u", "alice", "--priority", "8", "--", "true"]).coded(74);
+    let lines = "{\"user\":\"a\",\"command\":[\"true\"]}\n".repeat(3);
+    let bad = lines.replace("\"user\"", "\"priority\":8,\"user\"");
+    std::fs::write(place.path("some.jsonl"), format!("{lines}{bad}")).unwrap();
+    place.luzia(&["enqueue", "--from", &place.text("some.jsonl")]).coded(74);
+    let of = |name: &str| -> Vec<String> {
+        place.events_named(name).iter().map(|event| event["task"].as_str().unwrap().to_owned()).collect()
+    };
+    let all: Vec<String> = (1..=8).map(|id| format!("task_{id}")).collect();
+    assert_eq!(of("enqueued"), all, "written before it turned out that they get no name");
+    let queued: Vec<String> = place.json(&["list"])["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["id"].as_str().unwrap().to_owned())
+        .collect();
+    let gone: Vec<&String> = all.iter().filter(|id| !queued.contains(id)).collect();
+    assert_eq!(of("withdrawn").iter().collect::<Vec<_>>(), gone);
+    assert!(queued.contains(&all[0]) && gone.contains(&&all[1]) && gone.len() >= 4, "{queued:?}");
+}
+
+#[test]
 fn a_command_is_told_what_it_is() {
     // contract, section 4: the environment of a task
     let place = Place::new();

@@ -127,6 +127,81 @@ fn a_task_that_could_not_start_in_time_is_given_up() {
 }
 
 #[test]
+fn a_timer_that_is_due_fires_at_the_next_command_and_starts_nothing() {
+    // S1.51
+    let place = Place::new();
+    for verb in [
+        &["list"][..],
+        &["status"],
+        &["show", "1"],
+        &["explain", "1"],
+        &["logs", "1"],
+        &["list-locks"],
+        &["enqueue", "-u", "other", "--", "true"],
+        &["wait", "1", "--timeout", "1ms"],
+        &["cancel", "4"],
+        &["retry", "1"],
+        &["cleanup-stale"],
+    ] {
+        let _ = std::fs::remove_dir_all(place.state());
+        place.enqueue(&["-u", "zoe", "--in", "1h", "--", "true"]);
+        let late = place.enqueue(&["-u", "alice", "--start-within", "400ms", "--", "true"]);
+        place.enqueue(&["-u", "bob", "--in", "400ms", "--", "true"]);
+        let next = place.enqueue(&["-u", "carol", "--after", &late, "--", "true"]);
+        let (parked, ended) = (place.state().join("spool/parked/0/3.json"), place.state().join("spool/done"));
+        assert!(parked.exists() && std::fs::read_dir(&ended).unwrap().next().is_none(), "{verb:?}");
+        std::thread::sleep(Duration::from_millis(450));
+        place.luzia(verb);
+        let over = |id: &str| {
+            let mut days = std::fs::read_dir(&ended).unwrap();
+            days.any(|day| day.unwrap().path().join(format!("{}.json", id.strip_prefix("task_").unwrap())).exists())
+        };
+        assert!(over(&late) && over(&next), "{verb:?} ends the one that is too late, and what comes after it");
+        assert!(!parked.exists(), "{verb:?} puts the one that is due into its lane");
+        assert!(place.state().join("spool/parked/0/1.json").exists(), "{verb:?} leaves what is not due");
+        assert_eq!(place.status(&late), "timeout");
+        assert!(place.events_named("started").is_empty(), "{verb:?} starts nothing");
+    }
+}
+
+#[test]
+fn a_wait_sees_the_end_of_a_task_that_is_too_late() {
+    let place = Place::new();
+    let id = place.enqueue(&["-u", "alice", "--start-within", "300ms", "--", "true"]);
+    let waited = place.luzia(&["wait", &id, "--timeout", "20s"]).coded(124);
+    assert!(waited.took < Duration::from_secs(10), "{waited:?}");
+    assert_eq!(place.status(&id), "timeout");
+}
+
+#[test]
+fn a_timer_that_is_due_fails_no_verb_that_only_reads() {
+    if !crate::support::is_root() {
+        return crate::support::skip("a_timer_that_is_due_fails_no_verb_that_only_reads", "root");
+    }
+    let place = Place::new();
+    let program = place.open_to_others();
+    std::fs::create_dir(place.path("own")).unwrap();
+    std::os::unix::fs::chown(place.path("own"), Some(65534), Some(65534)).unwrap();
+    let as_nobody = |verb: &[&str]| {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]).arg(&program).args(verb);
+        command.env_clear().env("PATH", "/usr/bin:/bin").current_dir("/");
+        crate::support::at_home(&mut command, &place.path("home"));
+        place.spawn(command.env("LUZIA_STATE_DIR", place.path("own/state"))).end()
+    };
+    as_nobody(&["enqueue", "-u", "alice", "--start-within", "300ms", "--", "true"]).coded(0);
+    as_nobody(&["enqueue", "-u", "bob", "--in", "300ms", "--", "true"]).coded(0);
+    std::thread::sleep(Duration::from_millis(350));
+    let script = "cd \"$0\" && chmod -R a-w spool run";
+    let made = std::process::Command::new("sh").args(["-c", script]).arg(place.path("own/state")).status().unwrap();
+    assert!(made.success());
+    for verb in [&["list"][..], &["status"], &["show", "1"], &["explain", "2"]] {
+        as_nobody(verb).coded(0);
+    }
+    assert!(place.path("own/state/spool/parked/0/2.json").exists());
+}
+
+#[test]
 fn a_failed_attempt_is_repeated_as_often_as_asked() {
     // S2.20, P3
     let place = Place::new();

@@ -15,6 +15,8 @@ use std::time::Duration;
 enum Deed {
     /// Works for a while.
     Work,
+    /// Works for so long that its locks are refreshed.
+    Linger,
     /// Ends at once.
     Quick,
     /// Ends with 1.
@@ -64,8 +66,20 @@ fn task_of(wish: &Wish, id: u64) -> Task {
     }
 }
 
-fn app(env: &Env, slots_max: u32) -> App {
-    let config = Config { slots_max, ..Config::default() };
+fn with_slots(slots: u32) -> Rules {
+    Rules { slots, lock_timeout_ms: Config::default().lock_timeout_ms }
+}
+
+/// What is configured.
+#[derive(Clone, Copy)]
+struct Rules {
+    slots: u32,
+    lock_timeout_ms: u64,
+}
+
+fn app(env: &Env, rules: Rules) -> App {
+    let lock_timeout_ms = rules.lock_timeout_ms;
+    let config = Config { slots_max: rules.slots, lock_timeout_ms, ..Config::default() };
     App::new(store(env), Settings::fixed(config))
 }
 
@@ -86,29 +100,30 @@ fn enqueue(env: &Env, book: &Shared, wishes: &[Wish]) {
         keys.push(slot);
     }
     know(book).asked.extend(tasks.iter().map(|task| (task.id.0, task.clone())));
-    if store.accept(&tasks).is_ok() {
+    if store.accept(&tasks, None).is_ok() {
         know(book).accepted.extend(tasks.iter().map(|task| task.id.0));
     }
 }
 
-fn dispatcher(env: &Env, slots: u32, passes: u32) {
-    let app = app(env, slots);
+fn dispatcher(env: &Env, rules: Rules, passes: u32) {
+    let app = app(env, rules);
     for _ in 0..passes {
         let _ = app.pass();
         env.clock().sleep(Duration::from_millis(3));
     }
 }
 
-fn supervisor(env: &Env, slots: u32) {
+fn supervisor(env: &Env, rules: Rules) {
     let is_recovery = env.args.iter().any(|arg| arg == "--recover");
     let id = env.args.last().and_then(|arg| TaskId::parse(arg)).expect("a task");
-    let _ = app(env, slots).supervise(id, is_recovery, &mut || env.is_told_to_end());
+    let _ = app(env, rules).supervise(id, is_recovery, &mut || env.is_told_to_end());
 }
 
 fn command(env: &Env) {
     env.step("work");
     match env.args[0].as_str() {
         "Quick" => {}
+        "Linger" => env.clock().sleep(Duration::from_millis(120)),
         "Fail" => env.exit_with(1),
         "Stay" => {
             env.ignore_term();
@@ -132,16 +147,16 @@ fn some_task(book: &Shared, at: usize) -> Option<TaskId> {
     (!ids.is_empty()).then(|| TaskId(ids[at % ids.len()]))
 }
 
-fn canceller(env: &Env, book: &Shared, slots: u32, at: usize) {
+fn canceller(env: &Env, book: &Shared, rules: Rules, at: usize) {
     env.clock().sleep(Duration::from_micros(700));
     let Some(id) = some_task(book, at) else { return };
-    if app(env, slots).cancel(id, "me", None, Some(20)).is_ok() {
+    if app(env, rules).cancel(id, "me", None, Some(20)).is_ok() {
         know(book).over.insert(id.0);
     }
 }
 
-fn retrier(env: &Env, book: &Shared, slots: u32, at: usize) {
-    let app = app(env, slots);
+fn retrier(env: &Env, book: &Shared, rules: Rules, at: usize) {
+    let app = app(env, rules);
     for _ in 0..3 {
         env.clock().sleep(Duration::from_millis(4));
         let Some(id) = some_task(book, at) else { continue };
@@ -155,14 +170,14 @@ fn retrier(env: &Env, book: &Shared, slots: u32, at: usize) {
     }
 }
 
-fn cleaner(env: &Env, slots: u32) {
+fn cleaner(env: &Env, rules: Rules) {
     env.clock().sleep(Duration::from_millis(1));
-    let _ = app(env, slots).cleanup_stale(None, false);
+    let _ = app(env, rules).cleanup_stale(None, false);
 }
 
 /// Makes passes until nothing is left to do; then once more, long after.
-fn drain(env: &Env, slots: u32) {
-    let app = app(env, slots);
+fn drain(env: &Env, rules: Rules) {
+    let app = app(env, rules);
     for round in 0..60 {
         if let Err(error) = app.pass() {
             env.violation(&format!("a pass fails although nothing goes wrong: {error}"));
@@ -183,7 +198,7 @@ fn drain(env: &Env, slots: u32) {
 #[derive(Clone)]
 struct Cast {
     wishes: Vec<Vec<Wish>>,
-    slots: u32,
+    rules: Rules,
     dispatchers: usize,
     /// Which tasks are cancelled, in the order of their numbers.
     cancels: Vec<usize>,
@@ -192,33 +207,33 @@ struct Cast {
 }
 
 fn scenario(sim: &mut Sim, cast: &Cast, book: &Shared) {
-    let slots = cast.slots;
+    let rules = cast.rules;
     prepared(sim);
-    Book::watch(sim, book, usize::try_from(slots).expect("few"));
-    sim.on_launch(move |env| supervisor(&env, slots)).on_command(|env| command(&env));
+    Book::watch(sim, book, usize::try_from(rules.slots).expect("few"));
+    sim.on_launch(move |env| supervisor(&env, rules)).on_command(|env| command(&env));
     for (at, wishes) in cast.wishes.iter().cloned().enumerate() {
         let ours = book.clone();
         sim.spawn(&format!("enq{at}"), move |env| enqueue(&env, &ours, &wishes));
     }
     for at in 0..cast.dispatchers {
-        sim.spawn(&format!("disp{at}"), move |env| dispatcher(&env, slots, 3));
+        sim.spawn(&format!("disp{at}"), move |env| dispatcher(&env, rules, 3));
     }
     for at in cast.cancels.clone() {
         let (ours, again) = (book.clone(), book.clone());
-        sim.spawn("cancel", move |env| canceller(&env, &ours, slots, at));
+        sim.spawn("cancel", move |env| canceller(&env, &ours, rules, at));
         if cast.dispatchers > 0 {
-            sim.at_boot("cancel", move |env| canceller(&env, &again, slots, at));
+            sim.at_boot("cancel", move |env| canceller(&env, &again, rules, at));
         }
     }
     for at in cast.retries.clone() {
         let ours = book.clone();
-        sim.spawn("retry", move |env| retrier(&env, &ours, slots, at));
+        sim.spawn("retry", move |env| retrier(&env, &ours, rules, at));
     }
     if cast.has_cleaner {
-        sim.spawn("clean", move |env| cleaner(&env, slots));
+        sim.spawn("clean", move |env| cleaner(&env, rules));
     }
-    sim.at_boot("after", move |env| dispatcher(&env, slots, 2));
-    sim.at_end("drain", move |env| drain(&env, slots));
+    sim.at_boot("after", move |env| dispatcher(&env, rules, 2));
+    sim.at_end("drain", move |env| drain(&env, rules));
     let ours = book.clone();
     sim.at_end("audit", move |env| know(&ours).audit(&env));
 }
@@ -231,7 +246,7 @@ fn everybody() -> Cast {
             vec![Wish { user: USERS[1], deed: Deed::Fail, retries: 1, ..thread }, Wish { deed: Deed::Slip, ..PLAIN }],
             vec![Wish { user: USERS[2], deed: Deed::Fork, key: Some("k"), ..PLAIN }],
         ],
-        slots: 2,
+        rules: with_slots(2),
         dispatchers: 2,
         cancels: vec![1],
         retries: vec![0],
@@ -242,7 +257,7 @@ fn everybody() -> Cast {
 fn few(deed: Deed) -> Cast {
     Cast {
         wishes: vec![vec![Wish { has_thread: true, deed, ..PLAIN }, Wish { is_after: true, ..PLAIN }]],
-        slots: 1,
+        rules: with_slots(1),
         dispatchers: 2,
         cancels: vec![0],
         retries: Vec::new(),
@@ -352,9 +367,10 @@ fn retried_meanwhile(sim: &mut Sim) {
         know(&book).accepted.insert(task.id.0);
     }
     know(&book).retried.insert(2, 1);
-    let cast = Cast { wishes: Vec::new(), slots: 2, dispatchers: 1, cancels: Vec::new(), ..few(Deed::Work) };
+    let cast =
+        Cast { wishes: Vec::new(), rules: with_slots(2), dispatchers: 1, cancels: Vec::new(), ..few(Deed::Work) };
     scenario(sim, &cast, &book);
-    sim.spawn("retry", move |env| drop(app(&env, 2).retry(TaskId(2), Order::Kept)));
+    sim.spawn("retry", move |env| drop(app(&env, with_slots(2)).retry(TaskId(2), Order::Kept)));
     for folder in ["pending/5", "pending/5/user_alice", "done/2026-01-09"] {
         sim.dir(&format!("/s/spool/{folder}"));
     }
@@ -397,12 +413,12 @@ fn the_passes_of_supervisors_drain_a_queue_without_a_dispatcher() {
             let (book, wishes) = (Shared::default(), wishes.clone());
             prepared(sim);
             sim.limits(Limits { kills: 0, cuts: 0, errors: 0, ..Limits::default() });
-            sim.on_launch(move |env| supervisor(&env, slots))
+            sim.on_launch(move |env| supervisor(&env, with_slots(slots)))
                 .on_command(|env| command(&env))
                 .at_start(|_, _| Ok(Vec::new()));
             sim.spawn("first", move |env| {
                 enqueue(&env, &book, &wishes);
-                let _ = app(&env, slots).pass();
+                let _ = app(&env, with_slots(slots)).pass();
             });
             sim.at_end("look", move |env| {
                 let store = store(&env);
@@ -422,5 +438,42 @@ fn a_task_that_is_cancelled_while_it_runs_or_resists_is_over_once() {
     let limits = Limits { kills: 1, cuts: 1, ..Limits::default() };
     for deed in [Deed::Stay, Deed::Fork, Deed::Fail] {
         storm(&few(deed), &limits, 50);
+    }
+}
+
+/// A lock is there, and its sidecar whole, wherever its holder dies that refreshes it or the power goes meanwhile.
+#[test]
+fn a_task_whose_locks_are_refreshed_lives_through_kills_cuts_and_failures() {
+    let rules = Rules { slots: 1, lock_timeout_ms: 150 };
+    let cast = Cast { rules, has_cleaner: true, ..few(Deed::Linger) };
+    let limits = Limits { kills: 1, cuts: 1, errors: 1, jumps: 1, jump_sizes: small_jumps(), ..Limits::default() };
+    storm(&cast, &limits, 60);
+    let wishes = vec![vec![Wish { deed: Deed::Linger, ..PLAIN }]];
+    let alone = Cast { wishes, dispatchers: 1, cancels: Vec::new(), rules, ..few(Deed::Linger) };
+    complete(&alone, &Limits::bounded(0, 1));
+}
+
+/// A queued record that names no user is written anew before it is claimed: wherever that ends, it stays the task of the
+/// user in whose lane it stands, and is started once.
+#[test]
+fn a_queued_record_without_a_user_is_run_for_its_lane_wherever_its_claimant_dies() {
+    for limits in [Limits::bounded(0, 1), Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }] {
+        let all = explore(20_000, |sim| {
+            sim.limits(limits.clone());
+            let task = task_of(&PLAIN, 1);
+            let record = String::from_utf8(luzia::store::encode_task(&task).expect("a record")).expect("text");
+            let nameless = record.replace("\"user\":\"alice\",", "");
+            assert_ne!(record, nameless);
+            let book = Shared::default();
+            know(&book).asked.insert(1, task);
+            know(&book).accepted.insert(1);
+            let cast = Cast { wishes: Vec::new(), dispatchers: 1, cancels: Vec::new(), ..few(Deed::Work) };
+            scenario(sim, &cast, &book);
+            for folder in ["", "/user_alice"] {
+                sim.dir(&format!("/s/spool/pending/5{folder}"));
+            }
+            sim.file("/s/spool/pending/5/user_alice/1.json", nameless.as_bytes());
+        });
+        assert!(all.expect_clean().is_complete);
     }
 }

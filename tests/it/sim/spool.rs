@@ -77,7 +77,7 @@ fn enqueue(env: &Env, known: &Shared, count: u64) {
         }
     }
     let tasks: Vec<Task> = ids.clone().map(|id| task(TaskId(id))).collect();
-    if store.accept(&tasks).is_ok() {
+    if store.accept(&tasks, None).is_ok() {
         know(known).accepted.extend(ids);
     }
 }

@@ -38,6 +38,7 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
         let mut around = Surroundings {
             store: &store,
             config: None,
+            timeout_ms: &|_| 3_600_000,
             pass: &mut pass,
             told_to_end: &mut || false,
             is_told_to_end: false,
@@ -57,7 +58,7 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
         let store = store(&env);
         let id = store.reserve_ids(1).expect("an id");
         let task = Task { conductor_dir: "/s/conductor/_".into(), ..spool::task(id) };
-        store.accept(&[task]).expect("it is accepted");
+        store.accept(&[task], None).expect("it is accepted");
         App::new(store, Settings::fixed(Config::default())).pass().expect("a pass");
     });
     let report = sim.run();

@@ -1,11 +1,13 @@
 //! A place of its own for each test: a state directory, the real binary in a clean environment, and an end in which
 //! nothing is left running.
 
+mod home;
 mod place;
 mod queues;
 mod running;
 mod skip;
 
+pub use home::{at_home, home_variables};
 pub use place::{LUZIA, Place, processes_in};
 pub use queues::queue;
 pub use running::{Ran, Running};

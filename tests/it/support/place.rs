@@ -1,6 +1,6 @@
 //! A state directory with everything around it, and luzia called in it.
 
-use super::{Ran, Running, until};
+use super::{Ran, Running, at_home, until};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{File, Permissions};
@@ -69,6 +69,7 @@ impl Place {
         let mut command = Command::new(LUZIA);
         command.args(args).env_clear().current_dir(self.path("work")).stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap());
+        at_home(&mut command, &self.path("home"));
         command.env("LUZIA_STATE_DIR", self.state());
         command.env("PLACE", self.root.path());
         command.env("LUZIA", LUZIA);

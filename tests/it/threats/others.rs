@@ -1,7 +1,7 @@
 //! Other accounts: what they may not do to a state directory, its locks and its processes. Needs root.
 
 use super::{identity, used};
-use crate::support::{Place, Ran, is_root, skip};
+use crate::support::{Place, Ran, home_variables, is_root, skip};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -19,6 +19,7 @@ fn as_nobody(place: &Place, script: &str) -> Ran {
     command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--", "sh", "-c", script]);
     command
         .env_clear()
+        .envs(home_variables(&place.path("home")))
         .env("PATH", "/usr/bin:/bin")
         .env("S", place.state())
         .env("L", program)

@@ -238,9 +238,13 @@ fn an_account_whose_name_cannot_be_looked_up_is_not_taken_for_another_user() {
         let refused = call("#!/bin/sh\nexit 3", verb).coded(74);
         assert!(refused.err.contains("the name of this account (uid 4242) cannot be looked up"), "{}", refused.err);
     }
-    let homeless =
-        on_a_host(&place, LOCAL, "#!/bin/sh\nexit 3", &format!("{} status", AS_EVE.replace("HOME=/", "HOME=")))
-            .coded(74);
+    let homeless = on_a_host(
+        &place,
+        LOCAL,
+        "#!/bin/sh\nexit 3",
+        &format!("{} status", AS_EVE.replace("HOME=/", "HOME= XDG_CONFIG_HOME= XDG_STATE_HOME=")),
+    )
+    .coded(74);
     assert!(homeless.err.contains("the home of this account cannot be looked up"), "{}", homeless.err);
     // Who says the name needs no look, and an account without a name has its number for one.
     assert_eq!(call("#!/bin/sh\nexit 3", "enqueue -u luzia-eve -- true").coded(0).line(), "task_2");

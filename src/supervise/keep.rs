@@ -1,0 +1,84 @@
+//! Keeps the locks of a holder that lives: refreshes them in time, so that only one whose holder is stopped, hung or dead
+//! becomes overdue (X1), and notices a sidecar that was lost (X22). Whatever fails is tried again; the locks stay held.
+
+use super::HEARTBEAT;
+use crate::model::LockKind;
+use crate::model::lock::Grant;
+use crate::store::{Event, Kept, Store};
+use std::time::Duration;
+
+/// The shortest time between two refreshes, in milliseconds.
+const SHORTEST_MS: u64 = 50;
+/// The longest time until a refresh that did not succeed is tried again, in milliseconds.
+const LATE_MS: u64 = 1000;
+
+/// The locks of one holder, and when they are due.
+pub struct Keeper<'a> {
+    store: &'a Store,
+    kind: LockKind,
+    holder: String,
+    grants: &'a [Grant],
+    timeout_ms: &'a dyn Fn(&crate::model::LaneName) -> u64,
+    /// The time between two refreshes, in milliseconds: a third of the shortest timeout.
+    every_ms: u64,
+    /// When the next refresh is due, by the boot clock.
+    due_ms: u64,
+    /// When the sidecars are looked at next, by the boot clock.
+    look_ms: u64,
+}
+
+impl<'a> Keeper<'a> {
+    /// A keeper of locks that were taken or refreshed just now.
+    pub fn new(
+        store: &'a Store,
+        kind: LockKind,
+        holder: String,
+        grants: &'a [Grant],
+        timeout_ms: &'a dyn Fn(&crate::model::LaneName) -> u64,
+    ) -> Self {
+        let shortest = grants.iter().map(|grant| timeout_ms(&grant.lane)).min().unwrap_or(u64::MAX);
+        let (every_ms, now) = ((shortest / 3).max(SHORTEST_MS), store.boot_ms());
+        let (due_ms, look_ms) = (now.saturating_add(every_ms), now.saturating_add(beat_ms()));
+        Self { store, kind, holder, grants, timeout_ms, every_ms, due_ms, look_ms }
+    }
+
+    /// For how long the holder may wait for something else.
+    pub fn time_left(&self) -> Duration {
+        let next = self.due_ms.min(self.look_ms);
+        Duration::from_millis(next.saturating_sub(self.store.boot_ms()))
+    }
+
+    /// Does what is due. Asks for nothing but the time when nothing is.
+    pub fn keep(&mut self) {
+        let now = self.store.boot_ms();
+        if now < self.due_ms.min(self.look_ms) {
+            return;
+        }
+        self.look_ms = now.saturating_add(beat_ms());
+        if now >= self.due_ms || self.grants.iter().any(|grant| self.store.has_lost_sidecar(grant)) {
+            let is_late = !self.refresh();
+            let wait = if is_late { self.every_ms.min(LATE_MS) } else { self.every_ms };
+            self.due_ms = self.store.boot_ms().saturating_add(wait);
+        }
+    }
+
+    /// False when one of them is to be tried again soon.
+    fn refresh(&self) -> bool {
+        let mut is_done = true;
+        for grant in self.grants {
+            match self.store.keep_lock(self.kind, &self.holder, grant, (self.timeout_ms)(&grant.lane)) {
+                Ok(Kept::Refreshed | Kept::NotOurs) => {}
+                Ok(Kept::Rebuilt) => {
+                    let data = serde_json::json!({ "lock_id": grant.lock_id.0, "holder": self.holder });
+                    self.store.note(&Event::new("sidecar_rebuilt").in_lane(&grant.lane).with(data));
+                }
+                Ok(Kept::Busy) | Err(_) => is_done = false,
+            }
+        }
+        is_done
+    }
+}
+
+fn beat_ms() -> u64 {
+    u64::try_from(HEARTBEAT.as_millis()).unwrap_or(u64::MAX)
+}

@@ -99,7 +99,7 @@ impl InForce {
             && loaded.seen.iter().any(|(place, stamp)| place == path && stamp.is_none())
             && round == Round::Early
         {
-            // Whoever saves it may have moved the old one aside. Other rules hold only when it stays away.
+            // An editor may have moved the old file aside while it saves. Other rules hold only when it stays away.
             let message = format!("the configuration \"{path}\" is gone");
             return Err(AppError::new(Kind::Config, "CONFIG_ABSENT", message)
                 .hint("without it the next of the usual places counts, or the built-in defaults"));

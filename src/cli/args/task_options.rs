@@ -17,7 +17,7 @@ pub struct TaskOptions {
     #[arg(short, long)]
     pub project: Option<String>,
 
-    /// A further lane the task takes, as `session:telegram:bob` or `cron`; may be repeated
+    /// A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated
     #[arg(short, long = "lane", value_name = "LANE")]
     pub lanes: Vec<String>,
 
@@ -29,11 +29,11 @@ pub struct TaskOptions {
     #[arg(long, value_name = "N", value_parser = priority, allow_hyphen_values = true)]
     pub priority: Option<u8>,
 
-    /// Do not start before this time has passed, as `10m`
+    /// Do not start before this time has passed, e.g. `10m`
     #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, conflicts_with = "at")]
     pub in_time: Option<String>,
 
-    /// Do not start before this moment, as `2026-01-31T08:00:00Z`
+    /// Do not start before this moment, e.g. `2026-01-31T08:00:00Z`
     #[arg(long, value_name = "TIME")]
     pub at: Option<String>,
 
@@ -45,11 +45,11 @@ pub struct TaskOptions {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub timeout: Option<String>,
 
-    /// Give the task up when it has not started after this time
+    /// Give up the task when it has not started after this time
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub start_within: Option<String>,
 
-    /// How many failed or interrupted attempts are followed by another
+    /// Retry up to N times after a failure or an interruption
     #[arg(long, value_name = "N", value_parser = number::<u32>, allow_hyphen_values = true)]
     pub retries: Option<u32>,
 

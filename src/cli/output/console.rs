@@ -116,7 +116,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Writes to stderr as it is; whoever closed it does not want to know.
+    /// Writes to stderr as it is; a closed stderr is not an error.
     pub fn err_bytes(&mut self, bytes: &[u8]) {
         let _ = (self.write)(Channel::Err, bytes);
     }

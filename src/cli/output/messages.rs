@@ -130,7 +130,7 @@ pub fn stuck_text(stuck: Stuck) -> (&'static str, String, String) {
     }
 }
 
-/// The same as JSON.
+/// Why a task is stuck, as JSON.
 pub fn stuck_json(stuck: Stuck) -> Value {
     let (word, message, next) = stuck_text(stuck);
     json!({ "reason": word, "message": message, "next": next })

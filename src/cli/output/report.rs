@@ -13,7 +13,7 @@ use std::fmt;
 /// One error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// A word for programs, as `LOCK_HELD`.
+    /// A word for programs, e.g. `LOCK_HELD`.
     pub code: &'static str,
     /// What is wrong: lower case, no full stop, the subject quoted.
     pub message: String,
@@ -97,7 +97,7 @@ impl From<Usage> for Report {
     }
 }
 
-/// A warning for people on stderr, as `luzia: warning: …`, with a newline at the end.
+/// A warning for people on stderr, e.g. `luzia: warning: …`, with a newline at the end.
 pub fn warning(message: &str, style: Style) -> String {
     format!("luzia: {} {}\n", style.paint(Tone::Warn, "warning:"), escape_controls(message))
 }

@@ -81,7 +81,7 @@ impl Style {
     }
 }
 
-/// How long ago a moment was, as `5m12s`; `in 3s` when it lies ahead.
+/// How long ago a moment was, e.g. `5m12s`; `in 3s` when it lies ahead.
 pub fn age(now: Timestamp, at: Timestamp) -> String {
     let ms = now.ms_since(at);
     let length = format_duration(ms.unsigned_abs());

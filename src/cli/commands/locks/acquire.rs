@@ -16,7 +16,7 @@ use serde_json::json;
 #[command(
     long_about = "Take a lease on a lane, for scripts. It lasts until `luzia release`, or until its time to live has \
                   passed since the last refresh. Acquiring again with the same --task refreshes it.\n\n\
-                  Inside a task, a lane that the task holds is had at once: the lock id of the task is printed, and \
+                  Inside a task, a lane that the task already holds is available at once: the lock id of the task is printed, and \
                   a release gives nothing back, for the task keeps its lanes until it ends. The same holds inside \
                   the command of `luzia lock`.",
     after_help = ACQUIRE_HELP

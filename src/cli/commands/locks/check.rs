@@ -24,7 +24,7 @@ Examples:
   luzia check thread:7 --json
 
 Exit codes:
-  0    the next to acquire would get it: free, or stale
+  0    free or stale: the next acquire would get it
   2    usage
   75   held
   others as in luzia-exit-codes(7)";

@@ -16,7 +16,7 @@ use clap::{Args, ValueHint};
     long_about = "Hold a lane while a command runs, as flock(1) holds a file: no queue entry, no log. The command gets \
                   this terminal, and LUZIA_LOCK_ID and LUZIA_FENCE of the lane; its exit code is passed on. Without -u \
                   and -l the lane is your account's.\n\n\
-                  Inside a task, a lane that the task holds is had at once: the command runs under the task's lock.",
+                  Inside a task, a lane that the task already holds is available at once: the command runs under the task's lock.",
     override_usage = "luzia lock [OPTIONS] [--] <CMD>...",
     after_help = LOCK_HELP
 )]
@@ -25,7 +25,7 @@ pub struct LockArgs {
     #[arg(short, long, conflicts_with = "lane")]
     pub user: Option<String>,
 
-    /// Hold this lane, as `thread:7` or `cron`
+    /// Hold this lane, e.g. `thread:7` or `cron`
     #[arg(short, long)]
     pub lane: Option<String>,
 
@@ -37,7 +37,7 @@ pub struct LockArgs {
     #[arg(short, long, alias = "nb")]
     pub nonblock: bool,
 
-    /// Exit with this code instead of 75 when the lane cannot be had
+    /// Exit with this code instead of 75 when the lane is busy
     #[arg(short = 'E', long, value_name = "CODE", value_parser = number::<u8>, allow_hyphen_values = true)]
     pub conflict_exit_code: Option<u8>,
 
@@ -58,9 +58,9 @@ Examples:
   luzia lock -l thread:7 -w 30s -E 9 -- ./reply.sh
 
 Exit codes:
-  the command's own code, or 128+N when signal N ended it
+  the command's own code, or 128+N when signal N killed it
   2    usage; nothing was run
-  75   the lane was not to be had (-E overrides)
+  75   the lane was busy (-E overrides)
   125  luzia failed before the command was started
   126  the command cannot be executed
   127  there is no such command

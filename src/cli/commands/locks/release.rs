@@ -12,12 +12,12 @@ use serde_json::json;
 /// `luzia release`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    long_about = "Give a lane back. A free lane is released with success. A lease whose time runs is released by \
-                  whoever asks, without naming anybody; with TASK or --lock-id it is refused when somebody else holds \
-                  the lane. A lease taken with --pid whose process lives must be named by one of them. The lock of a \
-                  living task or `luzia lock` is refused without --force; inside of it, where `acquire` took nothing, \
-                  nothing is given back, with success.\n\n\
-                  In a lane of several slots, what is released is the lock that is named, else the first one.",
+    long_about = "Release a lane. Releasing a free lane succeeds. Any caller can release a lease that was taken without \
+                  --pid; with TASK or --lock-id this is refused when another one holds the lane. A lease that was \
+                  taken with --pid, and whose process is alive, needs TASK or --lock-id. The lock of a living task or \
+                  of `luzia lock` is refused without --force. Inside that task or `luzia lock`, a release succeeds \
+                  and changes nothing.\n\n\
+                  In a lane of several slots, the named lock is released, else the first one.",
     after_help = RELEASE_HELP
 )]
 pub struct ReleaseArgs {

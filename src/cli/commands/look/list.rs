@@ -37,7 +37,7 @@ pub struct ListArgs {
     #[arg(short, long)]
     pub lane: Option<String>,
 
-    /// Only running tasks that nobody watches: their supervisor is dead or stopped
+    /// Only running tasks whose supervisor is dead or stopped
     #[arg(long)]
     pub stuck: bool,
 
@@ -61,7 +61,7 @@ Examples:
   luzia list --stuck
 
 Exit codes:
-  0    listed, if only nothing
+  0    listed, perhaps nothing
   2    usage
   others as in luzia-exit-codes(7)";
 

@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = LOGS_HELP)]
 pub struct LogsArgs {
-    /// The task, as `task_12` or `12`
+    /// The task, e.g. `task_12` or `12`
     #[arg(value_name = "TASK")]
     pub task: String,
 
-    /// Go on printing until the task is over
+    /// Keep printing until the task has finished
     #[arg(short, long)]
     pub follow: bool,
 
@@ -27,11 +27,11 @@ pub struct LogsArgs {
     #[arg(short = 'n', long, value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
     pub lines: Option<usize>,
 
-    /// Only what it wrote to its standard output
+    /// Only its standard output
     #[arg(long, conflicts_with = "stderr")]
     pub stdout: bool,
 
-    /// Only what it wrote to its standard error
+    /// Only its standard error
     #[arg(long)]
     pub stderr: bool,
 
@@ -47,7 +47,7 @@ Examples:
   luzia logs 12 --stderr -n 20
 
 Exit codes:
-  0    printed, if only nothing
+  0    printed, perhaps nothing
   2    usage
   66   no such task
   others as in luzia-exit-codes(7)";

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = SHOW_HELP)]
 pub struct ShowArgs {
-    /// The task, as `task_12` or `12`
+    /// The task, e.g. `task_12` or `12`
     #[arg(value_name = "TASK")]
     pub task: String,
 }

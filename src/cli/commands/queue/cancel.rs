@@ -15,7 +15,7 @@ use clap::Args;
     after_help = CANCEL_HELP
 )]
 pub struct CancelArgs {
-    /// The tasks, as `task_12` or `12`
+    /// The tasks, e.g. `task_12` or `12`
     #[arg(value_name = "TASK", required = true)]
     pub tasks: Vec<String>,
 
@@ -39,10 +39,10 @@ Examples:
 
 Exit codes:
   0    cancelled
-  1    a task was over already; it is unchanged
+  1    a task had already finished; it is unchanged
   2    usage; nothing was changed
   66   no such task
-  75   a task does not end; it stays asked to
+  75   a task has not ended yet; the request stays
   others as in luzia-exit-codes(7)";
 
 /// `luzia cancel`.

@@ -41,7 +41,7 @@ pub struct EnqueueArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "wait", "command"])]
     pub from: Option<String>,
 
-    /// Wait until the task is over, and exit as `luzia wait` does
+    /// Wait until the task has finished, and exit as `luzia wait` does
     #[arg(long)]
     pub wait: bool,
 

@@ -10,7 +10,7 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = RETRY_HELP)]
 pub struct RetryArgs {
-    /// The tasks, as `task_12` or `12`
+    /// The tasks, e.g. `task_12` or `12`
     #[arg(value_name = "TASK", required = true)]
     pub tasks: Vec<String>,
 
@@ -30,7 +30,7 @@ Examples:
 
 Exit codes:
   0    back in the queue, with the same id
-  1    a task is not over, or one that it comes after has failed; it is unchanged
+  1    a task has not finished, or one that it comes after has failed; it is unchanged
   2    usage; nothing was changed
   66   no such task
   others as in luzia-exit-codes(7)";

@@ -22,13 +22,13 @@ use std::time::Duration;
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Queue a command, start it when its turn comes, stream its output, and exit with its own code. The \
-                  first Ctrl-C cancels the task with its grace, the second kills it. A command whose output nobody \
-                  reads any more (`luzia run make | head`) is cancelled when it writes again, as SIGPIPE would end it \
+                  first Ctrl-C cancels the task with its grace, the second kills it. If the reader goes away \
+                  (`luzia run make | head`), the task is cancelled at its next write, as SIGPIPE would kill it \
                   without luzia.\n\n\
                   Inside a task that holds every lane of the new one, the command runs as a part of that task, with no \
-                  record of its own. What would have to wait for a lane that the task holds is refused: another lane \
-                  beside it, or an option that is about a record (--timeout, --retries, --key, --after and their \
-                  like).\n\n\
+                  record of its own. Refused there: further lanes, and options that need a record \
+                  of their own (--timeout, --retries, --key, --after and others), because they would wait for the \
+                  task itself.\n\n\
                   The task lasts as long as its command: processes that are left in the background when it exits are \
                   ended, SIGTERM first and SIGKILL 5 seconds later, and only then its lanes are free. Its logs grow \
                   without limit; `--shell 'ulimit -f 2000000; exec make'` sets one of 1 GiB.\n\n\
@@ -59,7 +59,7 @@ pub struct RunArgs {
     #[arg(long, hide = true, conflicts_with = "no_wait")]
     pub wait: bool,
 
-    /// Print the output when the task is over, in one piece
+    /// Print the output in one piece when the task has finished
     #[arg(long)]
     pub group_output: bool,
 
@@ -93,7 +93,7 @@ Variables of the command:
   LUZIA_CONDUCTOR_DIR  the directory of the task, with its meta.json and its logs
 
 Exit codes:
-  the command's own code, or 128+N when signal N ended it
+  the command's own code, or 128+N when signal N killed it
   130  you interrupted it with Ctrl-C, and the task was cancelled
   1    the task was cancelled otherwise
        it would wait for a lane of the task around it; nothing was queued
@@ -206,7 +206,7 @@ struct Room<'a, 'b, 'c> {
 impl Room<'_, '_, '_> {
     /// How much of it was passed on before its user interrupted.
     fn pass_on(&mut self, stream: Stream, bytes: &[u8]) -> usize {
-        // Whoever has interrupted twice does not wait for a reader that has paused.
+        // After the second interruption, do not wait for a reader that has paused.
         let patience = ((self.terminal.interrupts)().count > 1).then_some(Duration::ZERO);
         let mut done = 0;
         for piece in bytes.chunks(self.terminal.piece) {

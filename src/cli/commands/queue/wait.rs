@@ -15,7 +15,7 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = WAIT_HELP)]
 pub struct WaitArgs {
-    /// The tasks, as `task_12` or `12`
+    /// The tasks, e.g. `task_12` or `12`
     #[arg(value_name = "TASK", required = true)]
     pub tasks: Vec<String>,
 
@@ -23,7 +23,7 @@ pub struct WaitArgs {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub timeout: Option<String>,
 
-    /// Wait until one of them is over, not all
+    /// Wait until one of them has finished, not all
     ///
     /// That one is printed, and the exit code says how it ended. Of several that are over already, it is the one that
     /// ended first.
@@ -42,7 +42,7 @@ Exit codes:
        inside a task for which one of them waits: nobody would ever end
   2    usage
   66   no such task
-  124  the time is over, or a task's own time limit ended it
+  124  the time ran out, or a task's own time limit ended it
   others as in luzia-exit-codes(7)";
 
 /// `luzia wait`.

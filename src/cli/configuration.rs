@@ -1,7 +1,7 @@
 //! Finds and reads the configuration, and looks whether its files have changed since.
 
 use super::args::Globals;
-use super::{of_state_dir, variable};
+use super::context::{HOME, of_state_dir, variable};
 use crate::app::{AppError, Kind, Round, Settings};
 use crate::model::{Config, Timestamp};
 use crate::os::real::{RealFiles, term};
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
 /// A configuration and where it came from.
-pub(crate) struct Loaded {
+pub struct Loaded {
     /// The values.
     pub config: Config,
     /// Its file; `None` for the built-in defaults.
@@ -45,7 +45,7 @@ impl Stamp {
 /// Reads the configuration that applies.
 pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
     let mut seen = Vec::new();
-    for place in places(globals, || statedir::home_config(super::HOME))? {
+    for place in places(globals, || statedir::home_config(HOME))? {
         let Some((bytes, stamp)) = read_config(&place.path)? else {
             if place.must_exist {
                 let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
@@ -99,7 +99,7 @@ impl InForce {
             && loaded.seen.iter().any(|(place, stamp)| place == path && stamp.is_none())
             && round == Round::Early
         {
-            // Whoever saves it may have moved the old one aside. Other rules hold only when it stays away.
+            // An editor may have moved the old file aside while it saves. Other rules hold only when it stays away.
             let message = format!("the configuration \"{path}\" is gone");
             return Err(AppError::new(Kind::Config, "CONFIG_ABSENT", message)
                 .hint("without it the next of the usual places counts, or the built-in defaults"));

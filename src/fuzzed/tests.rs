@@ -244,7 +244,7 @@ fn what_is_meant_to_read_reads() {
     assert!(crate::store::events::decode(seed("event", "whole.jsonl")).is_some());
     assert!(crate::policy::fair::Ledger::from_text(&text(seed("ledger", "two"))).is_some());
     assert!(crate::store::config::parse(seed("config", "contract.json")).is_ok());
-    assert_eq!(crate::cli::door::task_lines(&text(seed("batch", "three.jsonl"))).expect("it reads").len(), 3);
+    assert_eq!(crate::cli::task_request::task_lines(&text(seed("batch", "three.jsonl"))).expect("it reads").len(), 3);
     assert!(BODIES.iter().all(|(body, _)| SEEDS.iter().any(|(name, ..)| name == body)));
 }
 

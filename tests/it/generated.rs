@@ -6,7 +6,8 @@ use clap::Command;
 use clap_complete::Generator;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
-use luzia::cli::{args, completions, exit};
+use luzia::cli::commands::operate::completions;
+use luzia::cli::{args, exit};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +48,7 @@ fn generated() -> BTreeMap<String, String> {
         let path = format!("completions/{}", shell.file_name("luzia"));
         files.insert(path, completions::script(shell));
     }
-    let mut cmd = args::public_command().disable_help_subcommand(true);
+    let mut cmd = args::command().disable_help_subcommand(true);
     cmd.build();
     pages(&cmd, &mut files);
     files.insert("man/luzia-exit-codes.7".into(), exit::manual_page());

@@ -24,6 +24,7 @@ mod rows_locks;
 mod rows_queue;
 mod sim;
 mod six;
+mod snapshots;
 mod states;
 mod storm;
 mod support;

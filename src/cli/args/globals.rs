@@ -27,7 +27,7 @@ pub struct Globals {
     #[arg(short, long, global = true, overrides_with = "quiet")]
     pub quiet: bool,
 
-    /// Say on stderr what is done
+    /// Report each action on stderr
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 

@@ -125,7 +125,7 @@ pub enum ColorWhen {
 }
 
 /// Reads one digit, 0 to 9.
-pub(super) fn priority(text: &str) -> Result<u8, String> {
+pub(crate) fn priority(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [digit @ b'0'..=b'9'] => Ok(digit - b'0'),
         _ => Err("a priority is one digit from 0 (first) to 9 (last)".into()),
@@ -133,7 +133,7 @@ pub(super) fn priority(text: &str) -> Result<u8, String> {
 }
 
 /// Reads a plain decimal number: digits only, so neither `+1` nor `1e9`.
-pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+pub(crate) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("a whole number is written in digits".into());
     }
@@ -141,7 +141,7 @@ pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 }
 
 /// Reads the number of a process, from 1.
-pub(super) fn pid(text: &str) -> Result<u32, String> {
+pub(crate) fn pid(text: &str) -> Result<u32, String> {
     let wrong = || String::from("a pid is a whole number from 1 to 2147483647");
     number::<i32>(text).ok().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0).ok_or_else(wrong)
 }

@@ -125,7 +125,8 @@ fn the_first_interrupt_cancels_a_run_and_the_second_kills_it() {
     assert!(lives(pid));
     run.signal(Signal::INT);
     let ran = run.end();
-    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(ran.code, 130, "{ran:?}");
+    assert!(ran.err.ends_with("luzia: task_1 cancelled (interrupted)\n"), "{ran:?}");
     assert!(!lives(pid));
     assert_eq!(place.status("1"), "cancelled");
 }

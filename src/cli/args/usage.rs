@@ -1,0 +1,337 @@
+//! What clap answers instead of a command: help, the version, or a usage error.
+//!
+//! Most errors keep the sentence of clap. Added are the JSON form, guesses for mistyped words, and the help to look at.
+//! Never prints and never ends the process.
+
+use super::synonyms::{closest, synonym};
+use super::{Cli, Globals, OutputFormat, command, help};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, Command};
+use std::ffi::OsString;
+
+/// Why there is no command to run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ParseStop {
+    /// Help or the version was asked for: print it on stdout and exit with 0.
+    Answer {
+        /// Without colour.
+        plain: String,
+        /// With the escape sequences of a terminal.
+        styled: String,
+    },
+    /// The command line cannot be read: say so on stderr and exit with 2.
+    Usage(Usage),
+}
+
+impl ParseStop {
+    pub(super) fn answer(text: &str) -> Self {
+        Self::Answer { plain: text.to_owned(), styled: text.to_owned() }
+    }
+}
+
+/// A refused command line. Nothing was changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Usage {
+    /// What is wrong: lower case, no full stop.
+    pub message: String,
+    /// What would be right.
+    pub hint: Option<String>,
+    /// Command lines that help on.
+    pub next: Vec<String>,
+    /// Whether the error is wanted as JSON.
+    pub json: bool,
+}
+
+/// The arguments as text; anything that is not UTF-8 is refused before clap sees it.
+pub(super) fn utf8(args: Vec<OsString>) -> Result<Vec<String>, ParseStop> {
+    let mut texts = Vec::with_capacity(args.len().max(1));
+    for (at, arg) in args.iter().enumerate() {
+        match arg.to_str() {
+            Some(text) => texts.push(text.to_owned()),
+            None if at == 0 => texts.push("luzia".to_owned()),
+            None => {
+                let lossy: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+                return Err(ParseStop::Usage(Usage {
+                    message: format!("argument {at} is not UTF-8: {}", quoted(&lossy[at])),
+                    hint: Some(
+                        "names, texts and commands are UTF-8; a file with such a name can be reached from a script"
+                            .into(),
+                    ),
+                    next: Vec::new(),
+                    json: wants_json(&lossy),
+                }));
+            }
+        }
+    }
+    Ok(texts)
+}
+
+/// Checks what clap cannot: options that exclude each other wherever they stand.
+pub(super) fn checked(cli: Cli, args: &[String]) -> Result<Cli, ParseStop> {
+    match cli.globals.output {
+        Some(format) if cli.globals.json && !format.is_json() => Err(ParseStop::Usage(Usage {
+            message: format!("--json and -o {} exclude each other", format.word()),
+            hint: Some("give one of them".into()),
+            next: vec![help_of(args)],
+            json: true,
+        })),
+        _ => Ok(cli),
+    }
+}
+
+/// The first word that is not an option or the value of one: the verb, if it is one.
+fn verb_of(args: &[String]) -> Option<&str> {
+    let globals = Globals::augment_args(Command::new("luzia"));
+    verb_position(args, &globals).map(|at| args[at].as_str())
+}
+
+/// Turns an answer or an error of clap into ours.
+pub(super) fn explain(error: &clap::Error, args: &[String]) -> ParseStop {
+    let rendered = error.render().to_string();
+    match error.kind() {
+        ErrorKind::DisplayVersion => return ParseStop::answer(&rendered),
+        ErrorKind::DisplayHelp => return helped(args, &rendered),
+        ErrorKind::InvalidSubcommand if asks_help_for_help(args) => return helped(args, ""),
+        _ => {}
+    }
+    let (message, hint) = words(error, args);
+    ParseStop::Usage(Usage { message, hint, next: vec![help_of(args)], json: wants_json(args) })
+}
+
+fn helped(args: &[String], rendered: &str) -> ParseStop {
+    let text = help::help(args, rendered);
+    ParseStop::Answer { plain: text.to_string(), styled: text.ansi().to_string() }
+}
+
+/// `luzia help --help`: for clap, `--help` would be the name of a command there.
+fn asks_help_for_help(args: &[String]) -> bool {
+    verb_of(args) == Some("help") && args.iter().any(|word| word == "--help" || word == "-h")
+}
+
+fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
+    let invalid = context(error, ContextKind::InvalidArg);
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => unknown_verb(error, args),
+        ErrorKind::UnknownArgument => unknown_argument(invalid.first().copied().unwrap_or_default(), args),
+        ErrorKind::MissingRequiredArgument => missing(&invalid),
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => no_verb(args),
+        _ => {
+            let valid = context(error, ContextKind::ValidValue);
+            let hint = if valid.is_empty() { None } else { Some(format!("one of: {}", valid.join(", "))) };
+            (first_paragraph(error), hint)
+        }
+    }
+}
+
+fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
+    let word = context(error, ContextKind::InvalidSubcommand).first().copied().unwrap_or_default();
+    let whole = command().disable_help_subcommand(true);
+    let mut parent = known_verb(args).and_then(|verb| whole.find_subcommand(verb).cloned());
+    let message = match &mut parent {
+        Some(parent) => {
+            parent.build();
+            format!("luzia {} has no verb {}", parent.get_name(), quoted(word))
+        }
+        None => format!("there is no verb {}", quoted(word)),
+    };
+    if parent.is_none()
+        && let Some(line) = synonym(word)
+    {
+        return (message, Some(format!("luzia calls it `{line}`")));
+    }
+    let names = || parent.as_ref().unwrap_or(&whole).get_subcommands().map(Command::get_name).filter(|n| *n != "help");
+    let beginning: Vec<&str> = names().filter(|name| !word.is_empty() && name.starts_with(word)).collect();
+    let hint = match beginning.as_slice() {
+        [] => closest(word, names()).map(|name| format!("did you mean \"{name}\"?")),
+        [one] => Some(format!("did you mean \"{one}\"? verbs are not abbreviated")),
+        several => Some(format!("verbs are not abbreviated; these begin with it: {}", several.join(", "))),
+    };
+    (message, hint)
+}
+
+fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
+    let verb = known_verb(args);
+    if !name.starts_with('-') {
+        let hint = match verb {
+            Some("list" | "status") => format!("`luzia list -u {}` lists the tasks of a user", quoted_word(name)),
+            Some(verb @ ("show" | "logs")) => format!("`luzia {verb}` takes one task"),
+            _ => "put a text of several words in quotes; `--help` lists what the verb takes".to_owned(),
+        };
+        return (format!("unexpected argument {}", quoted(name)), Some(hint));
+    }
+    let mut whole = command();
+    whole.build();
+    let definition = verb.and_then(|verb| whole.find_subcommand(verb)).unwrap_or(&whole);
+    let options = definition.get_arguments().filter(|argument| !argument.is_hide_set()).filter_map(clap::Arg::get_long);
+    let hint = match closest(name.trim_start_matches('-'), options) {
+        Some(option) if name.starts_with("--") => Some(format!("did you mean --{option}?")),
+        _ if has_trailing_command(definition) => {
+            Some("put `--` before a command whose name begins with a hyphen".to_owned())
+        }
+        _ => None,
+    };
+    (format!("there is no option {}", quoted(name)), hint)
+}
+
+fn quoted_word(text: &str) -> String {
+    crate::app::shell_word(text.chars().take(80).collect::<String>())
+}
+
+fn missing(names: &[&str]) -> (String, Option<String>) {
+    if names.iter().any(|name| name.contains("CMD")) {
+        let hint = "the command comes last: luzia VERB [OPTIONS] -- CMD ARG…";
+        return ("no command given".into(), Some(hint.into()));
+    }
+    (format!("missing: {}", names.join(", ")), None)
+}
+
+fn no_verb(args: &[String]) -> (String, Option<String>) {
+    match known_verb(args) {
+        Some(verb) => (format!("luzia {verb} needs a verb of its own"), None),
+        None => {
+            ("no verb given".into(), Some("`luzia demo` shows what luzia does, `luzia --help` lists the verbs".into()))
+        }
+    }
+}
+
+/// The sentence of clap, on one line and not longer than people read.
+fn first_paragraph(error: &clap::Error) -> String {
+    const LONGEST: usize = 300;
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let lines = text.split("\n\n").next().unwrap_or_default().lines().filter(|line| !line.contains("[possible values"));
+    let line = lines.map(str::trim).collect::<Vec<&str>>().join(" ");
+    let line = if line.is_empty() { "the command line cannot be read".to_owned() } else { line };
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// The members of a piece of context, whatever form clap chose for it.
+fn context(error: &clap::Error, kind: ContextKind) -> Vec<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(one)) => vec![one],
+        Some(ContextValue::Strings(several)) => several.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut short: String = text.chars().take(80).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("\"{short}\"")
+}
+
+fn help_of(args: &[String]) -> String {
+    match known_verb(args) {
+        Some(verb) => format!("luzia {verb} --help"),
+        None => "luzia --help".into(),
+    }
+}
+
+fn has_trailing_command(verb: &Command) -> bool {
+    verb.get_positionals().any(clap::Arg::is_trailing_var_arg_set)
+}
+
+/// The verb if it is one of ours, aliases included.
+fn known_verb(args: &[String]) -> Option<&str> {
+    verb_of(args).filter(|word| command().find_subcommand(word).is_some())
+}
+
+/// Whether the error is wanted as JSON: looks at the words before the command word only, like clap.
+fn wants_json(args: &[String]) -> bool {
+    let mut cmd = command();
+    cmd.build();
+    let verb_at = verb_position(args, &cmd);
+    let (head, tail) = args.split_at(verb_at.map_or(args.len(), |at| at + 1));
+    let verb = verb_at.and_then(|at| cmd.find_subcommand(&args[at]));
+    let after_verb = verb.is_some_and(|verb| json_among(tail, verb, has_trailing_command(verb)));
+    let loose = verb.is_none() && json_among(tail, &cmd, false);
+    json_among(head.get(1..).unwrap_or_default(), &cmd, false) || after_verb || loose
+}
+
+/// Whether `--json`, `-o json` or `-o jsonl` is among the options of `args`.
+fn json_among(args: &[String], cmd: &Command, ends_at_word: bool) -> bool {
+    let mut words = args.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        if word == "--" || (ends_at_word && !is_option(word)) {
+            return false;
+        }
+        let Some((name, attached)) = valued_option(word, cmd) else {
+            if word == "--json" {
+                return true;
+            }
+            continue;
+        };
+        let value = attached.or_else(|| words.next());
+        if name == "output" && value.is_some_and(is_json_format) {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_json_format(word: &str) -> bool {
+    [OutputFormat::Json, OutputFormat::Jsonl].iter().any(|format| format.word() == word)
+}
+
+fn is_option(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-')
+}
+
+/// The names of the commands on the command line, e.g. `config show`; `None` for a line without any.
+pub(super) fn command_path(args: &[String], root: &Command) -> Option<Vec<String>> {
+    let (mut path, mut at, mut found) = (Vec::new(), 0, root);
+    while let Some(step) = verb_position(&args[at..], root) {
+        at += step;
+        if path.is_empty() && args[at] == "help" {
+            continue;
+        }
+        let Some(next) = found.find_subcommand(&args[at]) else { break };
+        path.push(next.get_name().to_owned());
+        found = next;
+    }
+    (!path.is_empty()).then_some(path)
+}
+
+/// Where the verb stands: the first word that is neither an option of `cmd` nor the value of one.
+fn verb_position(args: &[String], cmd: &Command) -> Option<usize> {
+    let mut at = 1;
+    while let Some(word) = args.get(at) {
+        if word == "--" {
+            return None;
+        }
+        if !is_option(word) {
+            return Some(at);
+        }
+        let value_follows = matches!(valued_option(word, cmd), Some((_, None)));
+        at += if value_follows { 2 } else { 1 };
+    }
+    None
+}
+
+/// The option in `word` that takes a value, and the value if it is attached (`--output=json`, `-ojson`, `-qo json`).
+fn valued_option<'a>(word: &'a str, cmd: &'a Command) -> Option<(&'a str, Option<&'a str>)> {
+    let takes_value = |arg: &&clap::Arg| arg.get_action().takes_values();
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, attached) = match long.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (long, None),
+        };
+        let arg = cmd.get_arguments().filter(takes_value).find(|arg| arg.get_long() == Some(name))?;
+        return Some((arg.get_id().as_str(), attached));
+    }
+    let cluster = word.strip_prefix('-')?;
+    for (at, letter) in cluster.char_indices() {
+        let found = cmd.get_arguments().filter(takes_value).find(|arg| arg.get_short() == Some(letter));
+        if let Some(arg) = found {
+            let rest = &cluster[at + letter.len_utf8()..];
+            let attached = rest.strip_prefix('=').unwrap_or(rest);
+            return Some((arg.get_id().as_str(), (!attached.is_empty()).then_some(attached)));
+        }
+    }
+    None
+}

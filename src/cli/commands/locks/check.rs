@@ -1,0 +1,66 @@
+//! `luzia check`: whether a lane is free.
+
+use crate::app::{App, LockView};
+use crate::cli::args::Target;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::lock::{execution_id, lock_json};
+use crate::cli::output::{json, messages};
+use clap::Args;
+use serde_json::{Value, json};
+
+/// `luzia check`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = CHECK_HELP)]
+pub struct CheckArgs {
+    /// What to act on.
+    #[command(flatten)]
+    pub target: Target,
+}
+
+const CHECK_HELP: &str = "\
+Examples:
+  luzia check alice && echo free
+  luzia check thread:7 --json
+
+Exit codes:
+  0    free or stale: the next acquire would get it
+  2    usage
+  75   held
+  others as in luzia-exit-codes(7)";
+
+/// `luzia check`.
+pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
+    let checked = app.check(&app.lane(&args.target.text())?)?;
+    let (is_free, first) = (checked.is_free(), checked.living().next());
+    if console.is_json() {
+        let record = first.and_then(LockView::record);
+        let execution = first.and_then(LockView::holder).map(execution_id);
+        let value = json!({
+            "lane": checked.lane.to_string(),
+            "free": is_free,
+            "limit": if checked.limit == u32::MAX { Value::Null } else { checked.limit.into() },
+            "activeExecutionId": execution,
+            "executionLockedAt": record.and_then(|record| record.refreshed_at.or(record.acquired_at)).map(|at| at.to_string()),
+            "locks": checked.holders.iter().map(lock_json).collect::<Vec<_>>(),
+        });
+        console.document(&json::single("check", value))?;
+    } else {
+        let held = format!(": {} of {} slots held", checked.living().count(), checked.limit);
+        let slots = Some(held).filter(|_| (2..u32::MAX).contains(&checked.limit));
+        match (is_free, slots) {
+            (true, slots) => console.say(&format!("lane \"{}\" is free{}", checked.lane, slots.unwrap_or_default())),
+            (false, Some(slots)) => console.say(&format!("lane \"{}\" is full{slots}", checked.lane)),
+            (false, None) => {}
+        }
+        for view in checked.living().filter(|_| !is_free) {
+            let holder = app.holder_of(view);
+            console.say(&format!(
+                "lane \"{}\" is held by {}",
+                checked.lane,
+                messages::holder_text(&holder, console.now)
+            ));
+        }
+    }
+    Ok(if is_free { Exit::Done.code() } else { Exit::Busy.code() })
+}

@@ -1,0 +1,65 @@
+//! `luzia check-project`: releases the locks of a project's finished tasks.
+
+use crate::app::{App, Break};
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use crate::cli::output::lock::{break_json, holder, refusals};
+use clap::Args;
+use serde_json::{Value, json};
+
+/// `luzia check-project`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Release the locks of a project's tasks whose meta.json says that they are over; it must name id, user \
+                  and lock_id, as luzia-spool(5) says. A claim that does not fit the lock is reported and refused, and \
+                  harms nobody. Prints how many locks were released.",
+    after_help = CHECK_PROJECT_HELP
+)]
+pub struct CheckProjectArgs {
+    /// The project
+    #[arg(value_name = "PROJECT")]
+    pub project: String,
+
+    /// Say what would be released, and release nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+}
+
+const CHECK_PROJECT_HELP: &str = "\
+Examples:
+  luzia check-project alice_project
+  luzia check-project alice_project -n
+
+Exit codes:
+  0    done, whether something was released or not
+  2    usage; nothing was changed
+  66   no such project
+  others as in luzia-exit-codes(7)";
+
+/// `luzia check-project`.
+pub fn run(args: &CheckProjectArgs, app: &App, console: &mut Console) -> Answer {
+    let checked = app.check_project(&args.project, args.dry_run)?;
+    let released: Vec<&Break> = checked.iter().filter_map(|checked| checked.released.as_ref()).collect();
+    if console.is_json() {
+        let refused: Vec<Value> = checked
+            .iter()
+            .filter_map(|checked| Some(json!({ "dir": checked.dir, "why": checked.refused.as_ref()? })))
+            .collect();
+        let value = json!({
+            "project": args.project,
+            "dry_run": args.dry_run,
+            "released": released.iter().map(|lock| break_json(lock)).collect::<Vec<_>>(),
+            "refused": refused,
+        });
+        console.document(&json::single("check-project", value))?;
+        return Ok(Exit::Done.code());
+    }
+    let done = if args.dry_run { "would be released" } else { "released" };
+    for lock in &released {
+        console.say(&format!("lane \"{}\" {done}, {} is over", lock.lane, holder(lock)));
+    }
+    refusals(&checked, console);
+    console.out(&format!("{}\n", released.len()))?;
+    Ok(Exit::Done.code())
+}

@@ -1,0 +1,82 @@
+//! `luzia list-locks`: every lock and the state of its holder.
+
+use crate::app::{App, LockView, lock_state};
+use crate::cli::args::LockState;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::lock::lock_json;
+use crate::cli::output::messages;
+use crate::cli::output::style::Tone;
+use crate::cli::output::table::{Column, Table};
+use crate::model::time::format_duration;
+use clap::Args;
+
+/// `luzia list-locks`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = LIST_LOCKS_HELP)]
+pub struct ListLocksArgs {
+    /// Only locks in these states; several separated by commas
+    #[arg(long = "state", value_name = "STATE", value_delimiter = ',')]
+    pub states: Vec<LockState>,
+}
+
+const LIST_LOCKS_HELP: &str = "\
+Examples:
+  luzia list-locks
+  luzia list-locks --state stale,orphan --json
+
+Exit codes:
+  0    listed
+  2    usage
+  others as in luzia-exit-codes(7)";
+
+/// `luzia list-locks`.
+pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
+    let wanted: Vec<&str> = args.states.iter().map(|state: &LockState| state.word()).collect();
+    let is_wanted = |view: &LockView| wanted.is_empty() || wanted.contains(&lock_state(&view.verdict));
+    let views: Vec<LockView> = app.locks()?.into_iter().filter(is_wanted).collect();
+    if console.is_json() {
+        console.items("list-locks", views.iter().map(lock_json))?;
+        return Ok(Exit::Done.code());
+    }
+    let mut table = Table::new(&[
+        Column::new("LANE"),
+        Column::new("STATE"),
+        Column::new("HOLDER"),
+        Column::new("AGE"),
+        Column::new("LOCK ID"),
+        Column::wide("FENCE"),
+        Column::wide("PID"),
+        Column::wide("KIND"),
+        Column::wide("EXPIRES"),
+        Column::new("EVIDENCE"),
+    ]);
+    for view in &views {
+        table.toned_row(lock_row(view));
+    }
+    console.table(&table)?;
+    Ok(Exit::Done.code())
+}
+
+fn lock_row(view: &LockView) -> Vec<(String, Tone)> {
+    let record = view.record();
+    let state = lock_state(&view.verdict);
+    let tone = match state {
+        "held" => Tone::Good,
+        "stale" | "orphan" | "overdue" => Tone::Warn,
+        _ => Tone::Bad,
+    };
+    let plain = |text: Option<String>| (text.unwrap_or_default(), Tone::Plain);
+    vec![
+        plain(Some(view.lane_name())),
+        (state.to_owned(), tone),
+        plain(view.holder().map(str::to_owned)),
+        plain(Some(format_duration(view.age_ms))),
+        plain(record.and_then(|record| record.lock_id.clone())),
+        plain(record.and_then(|record| record.fence).map(|fence| fence.to_string())),
+        plain(record.and_then(|record| record.pid).map(|pid| pid.to_string())),
+        plain(record.map(|record| record.kind.word().to_owned())),
+        plain(record.and_then(|record| record.expires_at).map(|at| at.to_string())),
+        plain(Some(messages::reason_of(&view.verdict).text().to_owned())),
+    ]
+}

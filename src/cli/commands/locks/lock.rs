@@ -1,0 +1,96 @@
+//! `luzia lock`: holds a lane while a command runs.
+
+use crate::app::{App, AppError, GivenBack};
+use crate::cli::args::number;
+use crate::cli::context::Account;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::messages;
+use crate::cli::task_request;
+use crate::model::LaneName;
+use clap::{Args, ValueHint};
+
+/// `luzia lock`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Hold a lane while a command runs, as flock(1) holds a file: no queue entry, no log. The command gets \
+                  this terminal, and LUZIA_LOCK_ID and LUZIA_FENCE of the lane; its exit code is passed on. Without -u \
+                  and -l the lane is your account's.\n\n\
+                  Inside a task, a lane that the task already holds is available at once: the command runs under the task's lock.",
+    override_usage = "luzia lock [OPTIONS] [--] <CMD>...",
+    after_help = LOCK_HELP
+)]
+pub struct LockArgs {
+    /// Hold the lane of this user
+    #[arg(short, long, conflicts_with = "lane")]
+    pub user: Option<String>,
+
+    /// Hold this lane, e.g. `thread:7` or `cron`
+    #[arg(short, long)]
+    pub lane: Option<String>,
+
+    /// Wait no longer than this
+    #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, conflicts_with = "nonblock")]
+    pub wait: Option<String>,
+
+    /// Do not wait
+    #[arg(short, long, alias = "nb")]
+    pub nonblock: bool,
+
+    /// Exit with this code instead of 75 when the lane is busy
+    #[arg(short = 'E', long, value_name = "CODE", value_parser = number::<u8>, allow_hyphen_values = true)]
+    pub conflict_exit_code: Option<u8>,
+
+    /// The command and its arguments
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<String>,
+}
+
+const LOCK_HELP: &str = "\
+Notes:
+  The command has this terminal, environment and working directory, and no record: only its lock is seen.
+  As with flock(1), a process that it leaves in the background keeps the lane until that ends, too.
+  Inside a task or a `luzia lock` that holds the lane already, the command runs at once.
+
+Examples:
+  luzia lock -u alice -- git commit -am wip
+  luzia lock -l cron -n -- ./nightly.sh
+  luzia lock -l thread:7 -w 30s -E 9 -- ./reply.sh
+
+Exit codes:
+  the command's own code, or 128+N when signal N killed it
+  2    usage; nothing was run
+  75   the lane was busy (-E overrides)
+  125  luzia failed before the command was started
+  126  the command cannot be executed
+  127  there is no such command
+  others as in luzia-exit-codes(7)";
+
+/// `luzia lock`.
+pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
+    let lane = match (&args.lane, &args.user) {
+        (Some(lane), _) => LaneName::parse(lane).map_err(|error| AppError::usage(format!("--lane {lane}: {error}")))?,
+        (None, user) => {
+            let user = user.clone().map_or_else(account, Ok)?;
+            LaneName::user(&crate::app::enqueue::name("user", &user)?)
+        }
+    };
+    let wait_ms = if args.nonblock { Some(0) } else { task_request::duration("wait", args.wait.as_deref())? };
+    let ran = app.lock(&lane, wait_ms, &args.command, &mut |line| console.log(line));
+    match ran {
+        Ok(ran) => {
+            if ran.lane == Some(GivenBack::Kept) {
+                console.hint(&format!("a process that the command left behind keeps lane \"{lane}\" until it ends"));
+            }
+            Ok(messages::end_code(ran.end))
+        }
+        Err(error) if error.0.code == "LOCK_HELD" && args.conflict_exit_code.is_some() => {
+            for line in &error.0.log {
+                console.log(line);
+            }
+            let code = args.conflict_exit_code.unwrap_or(Exit::Busy.code());
+            Ok(console.report(&messages::report_of(&error).exit_with(code)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}

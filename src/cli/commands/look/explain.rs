@@ -1,0 +1,151 @@
+//! `luzia explain`: why a task, a user or a lane waits.
+
+use crate::app::App;
+use crate::app::explain::{LaneWhy, Supervisor, TaskWhy, Why};
+use crate::cli::args::named;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::escape::escape_lines;
+use crate::cli::output::{json, messages};
+use crate::model::Status;
+use crate::model::time::format_duration;
+use clap::Args;
+use serde_json::{Value, json};
+
+/// `luzia explain`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXPLAIN_HELP)]
+pub struct ExplainArgs {
+    /// A task, a user or a lane, e.g. `task_12`, `alice` or `thread:7`
+    #[arg(value_name = "TASK|USER|LANE", required_unless_present = "user")]
+    pub target: Option<String>,
+
+    /// A user, instead of the argument
+    #[arg(short, long, value_name = "NAME", conflicts_with = "target")]
+    pub user: Option<String>,
+}
+
+const EXPLAIN_HELP: &str = "\
+Examples:
+  luzia explain task_12
+  luzia explain alice
+  luzia explain thread:7 --json
+
+Exit codes:
+  0    explained
+  2    usage
+  66   no such task
+  others as in luzia-exit-codes(7)";
+
+/// `luzia explain`.
+pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> Answer {
+    match app.explain(&app.target(&named(args.target.as_deref(), args.user.as_deref()))?)? {
+        Why::Task(why) => explain_task(&why, console)?,
+        Why::Lane(why) => explain_lane(&why, app, console)?,
+    }
+    Ok(Exit::Done.code())
+}
+
+fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
+    let (task, now) = (&why.task, console.now);
+    if console.is_json() {
+        let mut value = json::task(task);
+        if let Value::Object(members) = &mut value {
+            let reasons: Vec<Value> = why.obstacles.iter().map(|o| messages::obstacle_json(o, task, now)).collect();
+            members.insert("reasons".into(), reasons.into());
+            members.insert("lanes_now".into(), why.lanes.iter().map(lane_json).collect::<Vec<_>>().into());
+            let supervisor =
+                why.supervisor.map(|who| json!({ "pid": who.pid, "alive": who.is_alive, "stopped": who.is_stopped }));
+            members.insert("supervisor".into(), supervisor.unwrap_or_default());
+            if let Some(pid) = why.supervisor.and_then(|supervisor| supervisor.pid) {
+                members.insert("supervisor_pid".into(), pid.into());
+            }
+        }
+        return console.document(&json::single("explain", value));
+    }
+    let mut text = String::new();
+    match (task.status, &task.outcome, why.supervisor) {
+        (Status::Pending, ..) if why.obstacles.is_empty() => {
+            text += &format!("{} waits for nothing: it starts at the next scheduling pass\n", task.id);
+        }
+        (Status::Pending, ..) => text += &format!("{} of user \"{}\" waits:\n", task.id, task.user),
+        (_, Some(outcome), _) => {
+            text += &format!("{} is over: {} at {}, {}\n", task.id, task.status, outcome.completed_at, outcome.summary);
+        }
+        (status, None, Some(supervisor)) => text += &format!("{} is {status}; {}\n", task.id, supervised(supervisor)),
+        (status, None, None) => text += &format!("{} is {status}\n", task.id),
+    }
+    for obstacle in &why.obstacles {
+        let (reason, next) = messages::obstacle_text(obstacle, task, now);
+        text += &format!("  {}: {reason}\n", obstacle.word());
+        if let Some(next) = next {
+            text += &format!("      try: {next}\n");
+        }
+    }
+    console.out(&escape_lines(&text))
+}
+
+fn supervised(supervisor: Supervisor) -> String {
+    match (supervisor.pid, supervisor.is_alive) {
+        (Some(pid), true) if supervisor.is_stopped => {
+            format!("its supervisor, process {pid}, is stopped: nobody watches it\n      try: kill -CONT {pid}")
+        }
+        (Some(pid), true) => format!("its supervisor, process {pid}, is alive (supervisor.lock is held)"),
+        (Some(pid), false) => format!("its supervisor, process {pid}, is dead; the next pass recovers the task"),
+        (None, true) => "its command has not started yet".to_owned(),
+        (None, false) => {
+            "nobody supervises it and its command was not started; the next pass queues it again".to_owned()
+        }
+    }
+}
+
+fn lane_json(lane: &crate::app::LaneNow) -> Value {
+    json!({
+        "lane": lane.lane.to_string(),
+        "limit": if lane.limit == u32::MAX { Value::Null } else { lane.limit.into() },
+        "holders": lane.holders.iter().map(messages::holder_json).collect::<Vec<_>>(),
+    })
+}
+
+fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Result<()> {
+    let now = console.now;
+    let first = why.first.map(|id| app.existing(id)).transpose()?;
+    if console.is_json() {
+        let mut value = lane_json(&why.lane);
+        if let Value::Object(members) = &mut value {
+            members.insert("pending".into(), why.pending.into());
+            members.insert("first".into(), json!(why.first.map(|id| id.to_string())));
+            let reasons: Vec<Value> = first
+                .iter()
+                .flat_map(|task| why.obstacles.iter().map(|obstacle| messages::obstacle_json(obstacle, task, now)))
+                .collect();
+            members.insert("reasons".into(), reasons.into());
+        }
+        return Ok(console.document(&json::single("explain", value))?);
+    }
+    let lane = &why.lane.lane;
+    let mut text = String::new();
+    if why.lane.holders.is_empty() {
+        text += &format!("lane \"{lane}\" is free\n");
+    }
+    for holder in &why.lane.holders {
+        text += &format!("lane \"{lane}\" is held by {}\n", messages::holder_text(holder, now));
+        if let Some(expires) = holder.expires_at.filter(|at| *at > now) {
+            let left = u64::try_from(expires.ms_since(now)).unwrap_or(0);
+            text += &format!("  expires_at {expires}, in {}\n", format_duration(left));
+        }
+        text += &format!("  try: {}\n", messages::release_command(&lane.to_string(), holder));
+    }
+    if why.pending > 0 {
+        text += &format!("{} pending", why.pending);
+        if let Some(task) = &first {
+            text += &format!(", first {}", task.id);
+        }
+        text += "\n";
+    }
+    for (task, obstacle) in first.iter().flat_map(|task| why.obstacles.iter().map(move |obstacle| (task, obstacle))) {
+        let (reason, _) = messages::obstacle_text(obstacle, task, now);
+        text += &format!("  {}: {reason}\n", obstacle.word());
+    }
+    Ok(console.out(&escape_lines(&text))?)
+}

@@ -1,0 +1,7 @@
+//! Commands that only read.
+
+pub mod explain;
+pub mod list;
+pub mod logs;
+pub mod show;
+pub mod status;

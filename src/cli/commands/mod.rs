@@ -1,0 +1,8 @@
+//! The commands of luzia, one file each: the options (clap), the help text, `run`, and the words of the answer.
+//!
+//! The folders are the groups of `luzia --help`.
+
+pub mod locks;
+pub mod look;
+pub mod operate;
+pub mod queue;

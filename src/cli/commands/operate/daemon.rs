@@ -1,0 +1,47 @@
+//! `luzia daemon`: starts tasks until it is stopped.
+
+use super::talk::Talk;
+use crate::app::dispatch::Pass;
+use crate::app::{App, AppError};
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::task_request;
+use clap::Args;
+use std::time::Duration;
+
+/// `luzia daemon`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Start tasks whenever their turn comes, until SIGTERM or Ctrl-C. Running tasks are not touched when it \
+                  stops, and another daemon or any `luzia dispatch` goes on from there. A change of the configuration holds \
+                  from its next pass; SIGHUP makes it look at once, and ends it only where it has a terminal. What fails, such as a pass on a full disk or a supervisor that does not come up, is \
+                  said on standard error and tried again after a second, without end; no task is failed for it.",
+    after_help = DAEMON_HELP
+)]
+pub struct DaemonArgs {
+    /// How often to look where nothing can announce itself; by default as configured
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
+    pub poll: Option<String>,
+}
+
+const DAEMON_HELP: &str = "\
+Examples:
+  luzia daemon
+  luzia daemon --poll 5s -v
+
+Exit codes:
+  0    stopped by SIGTERM or Ctrl-C
+  2    usage
+  others as in luzia-exit-codes(7)";
+
+/// `luzia daemon`.
+pub fn run(args: &DaemonArgs, app: &App, ended: &mut dyn FnMut() -> bool, console: &mut Console) -> Answer {
+    let poll_ms = task_request::duration("poll", args.poll.as_deref())?;
+    if poll_ms == Some(0) {
+        return Err(AppError::usage("--poll must be longer than 0").into());
+    }
+    console.log(&format!("luzia daemon in {}", app.store_path()));
+    let mut log = Talk { console, ended, total: Pass::default() };
+    app.daemon(poll_ms.map(Duration::from_millis), &mut log)?;
+    Ok(Exit::Done.code())
+}

@@ -1,0 +1,82 @@
+//! `luzia dispatch`: starts the tasks whose turn it is.
+
+use super::talk::Talk;
+use crate::app::App;
+use crate::app::dispatch::Pass;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use clap::Args;
+use serde_json::json;
+
+/// `luzia dispatch`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Make a scheduling pass: recover what died, start the tasks whose turn it is, and remove some of the \
+                  finished ones that are kept no longer. Prints the ids of the tasks it started. They run on when \
+                  dispatch has returned. Several dispatchers may run at once.",
+    after_help = DISPATCH_HELP
+)]
+pub struct DispatchArgs {
+    /// Make one pass and return (the default)
+    #[arg(long, conflicts_with = "drain")]
+    pub once: bool,
+
+    /// Make passes until nothing runs and nothing is pending
+    ///
+    /// A task that waits for its time or for another task is pending, and so is waited for. What only a newer luzia can
+    /// start is not.
+    #[arg(long)]
+    pub drain: bool,
+}
+
+const DISPATCH_HELP: &str = "\
+Examples:
+  luzia dispatch --once
+  luzia enqueue -u alice -- make test && luzia dispatch --drain
+
+Exit codes:
+  0    done, whether something was started or not
+  1    --drain inside a task, and tasks wait for that one
+  2    usage
+  65   done, but a newer luzia wrote a record; it was left alone
+  others as in luzia-exit-codes(7)";
+
+/// `luzia dispatch`.
+pub fn run(args: &DispatchArgs, app: &App, ended: &mut dyn FnMut() -> bool, console: &mut Console) -> Answer {
+    if args.drain {
+        let mut log = Talk { console, ended, total: Pass::default() };
+        app.drain(&mut log)?;
+        let total = log.total;
+        return report(&total, console);
+    }
+    let pass = app.pass()?;
+    report(&pass, console)
+}
+
+fn report(pass: &Pass, console: &mut Console) -> Answer {
+    let names = |ids: &[crate::model::TaskId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
+    // What a newer luzia wrote is refused, after everything else had its turn.
+    let code = if pass.left.is_empty() { Exit::Done } else { Exit::Corrupt }.code();
+    if console.is_json() {
+        let value = json!({
+            "started": names(&pass.started),
+            "recovered": names(&pass.recovered),
+            "set_aside": pass.set_aside,
+            "left": pass.left.iter().map(|left| left.what.as_str()).collect::<Vec<_>>(),
+            "next_due": pass.next_due.map(|at| at.to_string()),
+        });
+        console.document(&json::single("dispatch", value))?;
+        return Ok(code);
+    }
+    for id in names(&pass.started) {
+        console.out(&format!("{id}\n"))?;
+    }
+    for what in &pass.set_aside {
+        console.say(&format!("warning: {what}; it was set aside"));
+    }
+    for left in &pass.left {
+        console.say(&format!("warning: {}; use the luzia that wrote it, nothing was rewritten", left.what));
+    }
+    Ok(code)
+}

@@ -1,0 +1,143 @@
+//! `luzia doctor`: looks for problems, and repairs what is safe to repair.
+
+use crate::app::doctor::{Around, ConfigSeen, Finding, Level, Mended, is_well, look};
+use crate::app::{App, AppError};
+use crate::cli::args::OutputFormat;
+use crate::cli::configuration::Loaded;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::json;
+use crate::cli::output::style::Tone;
+use crate::cli::output::table::{Column, Table};
+use clap::Args;
+use serde_json::{Value, json};
+
+/// `luzia doctor`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = DOCTOR_HELP)]
+pub struct DoctorArgs {
+    /// Mend what can be mended safely
+    #[arg(long)]
+    pub fix: bool,
+}
+
+const DOCTOR_HELP: &str = "\
+Examples:
+  luzia doctor
+  luzia doctor --fix
+
+Exit codes:
+  0    no problem found
+  1    a problem found
+  2    usage, or a refused confirmation
+  others as in luzia-exit-codes(7)";
+
+/// `luzia doctor`. `confirm` asks on the terminal.
+pub fn run(
+    args: &DoctorArgs,
+    around: &Surroundings,
+    confirm: &mut dyn FnMut(&str) -> Result<bool, AppError>,
+    console: &mut Console,
+) -> Answer {
+    let mut findings = look(&around.around());
+    let mut mended = None;
+    if args.fix {
+        if !confirm("mend what can be mended safely?")? {
+            return Err(AppError::usage("not confirmed; nothing was changed").into());
+        }
+        if let Ok(app) = &around.app {
+            mended = Some(app.mend(around.forces_file_system));
+            findings = look(&around.around());
+        }
+    }
+    let mended = mended.unwrap_or_default();
+    match console.format {
+        OutputFormat::Json => console.document(&findings_document(&findings, args.fix.then_some(&mended)))?,
+        OutputFormat::Jsonl => console.items("doctor", findings.iter().map(finding_json))?,
+        OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name => {
+            tell_findings(&findings, &mended, console)?;
+        }
+    }
+    Ok(if is_well(&findings) { Exit::Done.code() } else { Exit::No.code() })
+}
+
+/// What `doctor` looks at; whatever could not be had comes as the reason why.
+pub struct Surroundings {
+    /// The use cases in the state directory.
+    pub app: Result<App, AppError>,
+    /// The state directory and the rule that chose it.
+    pub state_dir: Option<(String, &'static str)>,
+    /// Other state directories that exist, with their rules.
+    pub others: Vec<(String, &'static str)>,
+    /// The configuration.
+    pub config: Result<Loaded, AppError>,
+    /// Whether a file system that is not local was declared good by its owner.
+    pub forces_file_system: bool,
+}
+
+impl Surroundings {
+    fn around(&self) -> Around<'_> {
+        Around {
+            state_dir: self.state_dir.as_ref().map(|(path, rule)| (path.as_str(), *rule)),
+            app: self.app.as_ref(),
+            others: &self.others,
+            config: self.config.as_ref().map(|loaded| ConfigSeen {
+                path: loaded.path.as_deref(),
+                rule: loaded.rule,
+                warnings: &loaded.warnings,
+            }),
+            forces_file_system: self.forces_file_system,
+        }
+    }
+}
+
+fn finding_json(finding: &Finding) -> Value {
+    json!({
+        "check": finding.check,
+        "level": finding.level.word(),
+        "message": finding.message,
+        "hint": finding.hint,
+    })
+}
+
+fn findings_document(findings: &[Finding], mended: Option<&Mended>) -> Value {
+    let mut members = vec![("ok", json!(is_well(findings))), ("items", findings.iter().map(finding_json).collect())];
+    if let Some(mended) = mended {
+        members.push(("mended", json!(mended.done)));
+        members.push(("not_mended", json!(mended.failed)));
+    }
+    json::document("doctor", members)
+}
+
+fn tell_findings(findings: &[Finding], mended: &Mended, console: &mut Console) -> Result<(), Stop> {
+    for done in &mended.done {
+        console.say(&format!("mended: {done}"));
+    }
+    for failed in &mended.failed {
+        console.say(&format!("not mended: {failed}"));
+    }
+    let mut table = Table::new(&[Column::new("CHECK"), Column::new("LEVEL"), Column::new("SEEN")]);
+    for finding in findings {
+        let tone = match finding.level {
+            Level::Ok => Tone::Good,
+            Level::Warn => Tone::Warn,
+            Level::Problem => Tone::Bad,
+        };
+        let level = finding.level.word().to_owned();
+        let cells = [(finding.check.to_owned(), Tone::Plain), (level, tone), (finding.message.clone(), Tone::Plain)];
+        table.toned_row(cells);
+    }
+    console.table(&table)?;
+    // A narrow terminal cuts the last column, and what is wrong must be readable whole.
+    for finding in findings.iter().filter(|finding| finding.level > Level::Ok) {
+        let hint = finding.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        console.hint(&format!("{}: {}{hint}", finding.check, finding.message));
+    }
+    let count = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
+    console.say(&match (count(Level::Problem), count(Level::Warn)) {
+        (0, 0) => "no problem found".to_owned(),
+        (0, warnings) => format!("no problem found, warnings: {warnings}"),
+        (problems, warnings) => format!("problems: {problems}, warnings: {warnings}"),
+    });
+    Ok(())
+}

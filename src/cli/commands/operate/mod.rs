@@ -1,0 +1,10 @@
+//! Commands that start tasks and keep the installation healthy.
+
+pub mod cleanup_stale;
+pub mod completions;
+pub mod config;
+pub mod daemon;
+pub mod demo;
+pub mod dispatch;
+pub mod doctor;
+mod talk;

@@ -1,0 +1,57 @@
+//! `luzia cancel`: cancels tasks.
+
+use super::each::{each, ids};
+use crate::app::App;
+use crate::cli::context::Account;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::task_request;
+use clap::Args;
+
+/// `luzia cancel`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "End tasks, or keep them from starting. A pending task never runs. A running one gets SIGTERM, and \
+                  SIGKILL after its grace; its lanes are given back when its last process is gone.",
+    after_help = CANCEL_HELP
+)]
+pub struct CancelArgs {
+    /// The tasks, e.g. `task_12` or `12`
+    #[arg(value_name = "TASK", required = true)]
+    pub tasks: Vec<String>,
+
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub reason: Option<String>,
+
+    /// Who, for the record; by default your account
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+
+    /// The time between SIGTERM and SIGKILL
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
+    pub grace: Option<String>,
+}
+
+const CANCEL_HELP: &str = "\
+Examples:
+  luzia cancel task_12 --reason 'wrong branch'
+  luzia cancel 12 13 --grace 0
+
+Exit codes:
+  0    cancelled
+  1    a task had already finished; it is unchanged
+  2    usage; nothing was changed
+  66   no such task
+  75   a task has not ended yet; the request stays
+  others as in luzia-exit-codes(7)";
+
+/// `luzia cancel`.
+pub fn run(args: &CancelArgs, app: &App, account: Account, console: &mut Console) -> Answer {
+    let grace_ms = task_request::duration("grace", args.grace.as_deref())?;
+    let ids = ids(app, &args.tasks)?;
+    for id in &ids {
+        app.existing(*id)?;
+    }
+    let by = args.by.clone().map_or_else(account, Ok)?;
+    each(&ids, "cancel", console, |id| app.cancel(id, &by, args.reason.as_deref(), grace_ms))
+}

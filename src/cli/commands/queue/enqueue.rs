@@ -1,0 +1,195 @@
+//! `luzia enqueue`: puts tasks in the queue.
+
+use crate::app::enqueue::{Accepted, Caller, NewTask};
+use crate::app::{App, AppError, Kind};
+use crate::cli::args::TaskOptions;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::task::{has_key, progress, running_json};
+use crate::cli::output::{json, messages};
+use crate::cli::task_request;
+use crate::model::Status;
+use clap::{Args, ValueHint};
+use serde_json::{Value, json};
+
+/// `luzia enqueue`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Put a task in the queue and print its id, and only the id. The task survives kill -9 and a power cut \
+                  from then on. Nothing is started: `luzia dispatch`, `luzia daemon` and `luzia run` start tasks.\n\n\
+                  Everything after the command word belongs to the command. It is executed as given, without a shell, \
+                  in the environment and working directory of this moment. `luzia run --help` says what it gets \
+                  exactly, and which variables luzia sets for it.\n\n\
+                  DUR is `100ms`, `30s`, `10m`, `1h30m`, or seconds as a bare number.",
+    override_usage = "luzia enqueue [OPTIONS] [--] <CMD>...\n       \
+                      luzia enqueue [OPTIONS] --prompt <TEXT>\n       \
+                      luzia enqueue [OPTIONS] --shell <STRING>\n       \
+                      luzia enqueue [OPTIONS] --from <FILE>",
+    after_help = ENQUEUE_HELP
+)]
+pub struct EnqueueArgs {
+    /// What the task is.
+    #[command(flatten)]
+    pub task: TaskOptions,
+
+    /// Read tasks from a file of JSON objects, one a line; `-` is stdin
+    ///
+    /// Options that describe one task do not go together with it: each line has its own. Every line is checked before
+    /// anything is queued, and one mistake refuses them all. A line whose key is taken (on_conflict reject, or replace
+    /// when that task has started) ends the reading: the lines before it are queued, and the error names them. The ids are
+    /// printed one a line, in the order of the lines.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "wait", "command"])]
+    pub from: Option<String>,
+
+    /// Wait until the task has finished, and exit as `luzia wait` does
+    #[arg(long)]
+    pub wait: bool,
+
+    /// The command and its arguments
+    #[arg(
+        value_name = "CMD",
+        trailing_var_arg = true,
+        value_hint = ValueHint::CommandWithArguments,
+        required_unless_present_any = ["prompt", "shell", "from"],
+        conflicts_with = "shell"
+    )]
+    pub command: Vec<String>,
+}
+
+const ENQUEUE_HELP: &str = "\
+Examples:
+  luzia enqueue -u alice -- make test
+  luzia enqueue -p alice_project --prompt 'fix the build' --priority 2
+  luzia enqueue -u bob --in 10m --after task_12 ./report.sh
+  luzia enqueue -u bob --shell 'make && make install'
+  luzia enqueue --from tasks.jsonl
+
+Lines of --from:
+  command                 an array of strings: the command and its arguments
+  shell, prompt           a string
+  user, project, cwd      a string
+  key, label, at          a string
+  on_conflict             \"queue\", \"skip\", \"replace\" or \"reject\"
+  lanes, threads, after   an array of strings or numbers, or one of them alone
+  priority, retries       a whole number
+  in, timeout, grace, start_within
+                          a string as DUR, or a number of seconds
+  env                     an object of strings, or an array of \"K=V\"
+  A member means what the option of that name means, and one that is missing
+  what the option means when it is not given. A line needs command, shell, or
+  prompt and a project with an agent. lane, thread, start-within and on-conflict
+  are other spellings. An unknown member, one given twice and one of another
+  type, null too, are mistakes. Empty lines are passed over.
+
+Exit codes:
+  0    queued; with --wait: completed
+  1    with --wait: the task failed or was cancelled
+       --wait inside a task that holds a lane of the new one; nothing was queued
+       --on-conflict replace, and the task with the key has started
+  2    usage; nothing was queued
+  66   no such task in --after
+  74   input-output error, disk full included; nothing was queued, unless the
+       error says that a task is
+  75   --on-conflict reject, and an unfinished task has the key
+  124  with --wait: a time limit ended the task
+  others as in luzia-exit-codes(7)";
+
+/// `luzia enqueue`.
+pub fn run(
+    args: &EnqueueArgs,
+    app: &App,
+    caller: &Caller,
+    read: &dyn Fn(&str) -> Result<String, AppError>,
+    console: &mut Console,
+) -> Answer {
+    let new = task_request::new_task(&args.task, &args.command);
+    if let Some(path) = &args.from {
+        refuse_options_beside_from(&new)?;
+        return enqueue_lines(&read(path)?, app, caller, console);
+    }
+    if args.wait {
+        app.refuse_waiting_inside(&new, caller)?;
+    }
+    let accepted = app.enqueue(&new, caller)?;
+    print_accepted(app, &accepted, console).map_err(|stop| unprinted(stop, std::slice::from_ref(&accepted)))?;
+    if !args.wait {
+        return Ok(Exit::Done.code());
+    }
+    app.refuse_waiting_for(&[accepted.task.id], false)?;
+    if app.inside.is_none() && !app.has_dispatcher()? {
+        console.hint("nothing runs that would start it; luzia dispatch --drain does");
+    }
+    let over = app.wait(&[accepted.task.id], false, None, &mut |task| progress(task, None, console))?;
+    Ok(over.first().map_or(Exit::No.code(), messages::wait_code))
+}
+
+/// Refuses options of one task beside --from: each line has its own.
+pub(super) fn refuse_options_beside_from(new: &NewTask) -> Result<(), AppError> {
+    if *new == NewTask::default() {
+        return Ok(());
+    }
+    Err(AppError::usage("the options of one task do not go together with --from")
+        .hint("write what a task of the batch needs into its line"))
+}
+
+/// Ids that could not be printed must not be lost: the tasks are queued all the same.
+fn unprinted(stop: anyhow::Error, accepted: &[Accepted]) -> anyhow::Error {
+    let (Some(Stop::Unwritten(error)), [first, ..]) = (stop.downcast_ref(), accepted) else { return stop };
+    let which = match accepted.len() {
+        1 => format!("{} is queued", first.task.id),
+        count => format!("{count} tasks, the first of them {}, are queued", first.task.id),
+    };
+    let message = format!("{which}, but could not be printed: {error}");
+    AppError::new(Kind::Io, "OUTPUT", message).next(format!("luzia show {}", first.task.id)).into()
+}
+
+fn print_accepted(app: &App, accepted: &Accepted, console: &mut Console) -> anyhow::Result<()> {
+    let task = &accepted.task;
+    if !console.is_json() {
+        if !accepted.created {
+            console.say(&has_key(task));
+        }
+        return Ok(console.out(&format!("{}\n", task.id))?);
+    }
+    let position = if task.status == Status::Pending { Some(app.position(task)?) } else { None };
+    Ok(console.document(&json::single("enqueue", accepted_json(app, accepted, position)?))?)
+}
+
+fn accepted_json(app: &App, accepted: &Accepted, position: Option<u64>) -> Result<Value, AppError> {
+    let task = &accepted.task;
+    let mut value = json!({
+        "success": true,
+        "queued": task.status == Status::Pending,
+        "created": accepted.created,
+        "id": task.id.to_string(),
+        "task_id": task.id.to_string(),
+        "position": position,
+    });
+    if let (Value::Object(members), Value::Object(more)) = (&mut value, running_json(app, task)?) {
+        for (key, value) in more {
+            members.entry(key).or_insert(value);
+        }
+    }
+    Ok(value)
+}
+
+fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) -> Answer {
+    let batch = task_request::task_lines(text)?;
+    if batch.is_empty() {
+        console.say("there was no line, so nothing was queued");
+        return Ok(Exit::Done.code());
+    }
+    let accepted = app.enqueue_batch(&batch, caller)?;
+    print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, &accepted))?;
+    Ok(Exit::Done.code())
+}
+
+fn print_batch(app: &App, accepted: &[Accepted], console: &mut Console) -> anyhow::Result<()> {
+    if console.is_json() {
+        let items: Result<Vec<Value>, AppError> =
+            accepted.iter().map(|accepted| accepted_json(app, accepted, None)).collect();
+        return Ok(console.items("enqueue", items?)?);
+    }
+    let ids: String = accepted.iter().map(|accepted| format!("{}\n", accepted.task.id)).collect();
+    Ok(console.out(&ids)?)
+}

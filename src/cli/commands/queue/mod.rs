@@ -1,0 +1,8 @@
+//! Commands that put tasks in the queue, wait for them and end them.
+
+pub mod cancel;
+mod each;
+pub mod enqueue;
+pub mod retry;
+pub mod run;
+pub mod wait;

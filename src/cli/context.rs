@@ -1,0 +1,140 @@
+//! The surroundings of a call: environment variables, the state directory, and the use cases in it.
+
+use super::args::{Command, Globals};
+use super::configuration::named_config;
+use crate::app::enqueue::Caller;
+use crate::app::whose::Accounts;
+use crate::app::{App, AppError, Inside, Kind, Settings};
+use crate::model::TaskId;
+use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
+use crate::os::{Processes, Vfs};
+use crate::store::Store;
+use crate::store::statedir::{self, Found, Inputs};
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// Looks up the name of the calling account.
+pub type Account = fn() -> Result<String, AppError>;
+
+/// A variable of the environment; an empty one counts as not set, one that is not UTF-8 is refused.
+pub(super) fn variable(name: &str) -> Result<Option<String>, AppError> {
+    match term::env(name).map(OsString::into_string) {
+        None => Ok(None),
+        Some(Ok(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
+        Some(Err(_)) => Err(AppError::new(Kind::Config, "BAD_VARIABLE", format!("the variable {name} is not UTF-8"))
+            .hint("unset it, or give the option in its stead")),
+    }
+}
+
+/// Where the home of the caller is looked for.
+pub(super) const HOME: statedir::Home = statedir::Home { variable: term::env, of_account: real::account_home };
+
+pub(super) fn inputs(globals: &Globals) -> Result<Inputs, AppError> {
+    Ok(Inputs {
+        flag: globals.state_dir.clone(),
+        luzia_state_dir: variable("LUZIA_STATE_DIR")?,
+        state_directory: variable("STATE_DIRECTORY")?,
+        var_lib_exists: matches!(RealFiles::open_at(statedir::SYSTEM_STATE, false), Ok(Some(_)) | Err(_)),
+        home_state: || statedir::home_state(HOME),
+        cwd: term::working_directory().ok(),
+    })
+}
+
+pub(super) fn of_state_dir(error: statedir::StateDirError) -> AppError {
+    use statedir::StateDirError;
+    match error {
+        StateDirError::Nowhere => AppError::new(Kind::Config, "NO_STATE_DIR", error.to_string())
+            .hint("LUZIA_STATE_DIR=DIR in the environment does for every call"),
+        StateDirError::HomeUnknown(_) => AppError::new(Kind::Io, "ACCOUNT", error.to_string())
+            .hint("HOME in the environment makes the look unnecessary"),
+        StateDirError::Empty(_) => AppError::usage(error.to_string()),
+        StateDirError::Relative("LUZIA_STATE_DIR", ref path) => {
+            AppError::new(Kind::Config, "BAD_VARIABLE", error.to_string()).hint(format!(
+                "LUZIA_STATE_DIR=\"$PWD/{path}\", set once; a relative one is another queue in every directory"
+            ))
+        }
+        // What stands on the command line is usage; what stands in the environment is configuration.
+        StateDirError::Control(what, _)
+        | StateDirError::Relative(what, _)
+        | StateDirError::NoWorkingDirectory(what, _) => {
+            if what.starts_with("--") {
+                AppError::usage(error.to_string())
+            } else {
+                AppError::new(Kind::Config, "BAD_VARIABLE", error.to_string()).hint("give --state-dir DIR")
+            }
+        }
+    }
+}
+
+pub(super) fn state_dir(globals: &Globals) -> Result<Found, AppError> {
+    statedir::resolve(&inputs(globals)?).map_err(of_state_dir)
+}
+
+/// The use cases in the state directory that was found. It is made by the verbs that keep something in it.
+pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, command: &Command) -> Result<App, AppError> {
+    let creates = matches!(
+        command,
+        Command::Enqueue(_) | Command::Run(_) | Command::Lock(_) | Command::Acquire(_) | Command::Daemon(_)
+    );
+    let files = open_state(found, creates)?;
+    let processes: Arc<dyn Processes> = Arc::new(RealProcesses);
+    let store = Store::new(files, Arc::new(RealClock), processes);
+    // `doctor` looks at an unsafe directory too, and says what is wrong with it.
+    if store.is_there() && !matches!(command, Command::Doctor(_)) {
+        store.check_safety(variable("LUZIA_FORCE_FILE_SYSTEM")?.is_some())?;
+    }
+    let mut app = App::new(store, settings);
+    app.same_place = vec!["--state-dir".to_owned(), app.store_path().to_owned()];
+    if let Some(path) = named_config(globals)? {
+        app.same_place.extend(["--config".to_owned(), path.clone()]);
+        app.config_path = Some(path);
+    }
+    app.inside = inside(app.store_path())?;
+    app.has_holder = app.inside.is_some() || variable("LUZIA_LOCK_ID")?.is_some();
+    Ok(app)
+}
+
+pub(super) fn open_state(found: &Found, create: bool) -> Result<Arc<dyn Vfs>, AppError> {
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot use the state directory \"{}\" ({}): {error}", found.path, found.rule.text());
+        let kind = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Kind::NoPermission,
+            std::io::ErrorKind::NotADirectory => Kind::CannotCreate,
+            _ => Kind::Io,
+        };
+        AppError::new(kind, "STATE_DIR", message).hint("choose another with --state-dir or LUZIA_STATE_DIR")
+    };
+    match RealFiles::open_at(&found.path, create).map_err(failed)? {
+        Some(files) => Ok(Arc::new(files)),
+        None => Ok(Arc::new(crate::os::nowhere::Nowhere::at(&found.path))),
+    }
+}
+
+/// The task inside which this process runs, when it is one of this very state directory.
+pub(super) fn inside(state_dir: &str) -> Result<Option<Inside>, AppError> {
+    let Some(task) = variable("LUZIA_TASK_ID")?.as_deref().and_then(TaskId::parse) else { return Ok(None) };
+    if variable("LUZIA_STATE_DIR")?.as_deref() != Some(state_dir) {
+        return Ok(None);
+    }
+    Ok(Some(Inside { task, user: variable("LUZIA_USER")?, project: variable("LUZIA_PROJECT")? }))
+}
+
+/// The name of the account that calls; one that has none is called by its number. A name that cannot be looked up is not
+/// replaced by the number: it would be another user, whose tasks run beside this one's.
+pub(super) fn account() -> Result<String, AppError> {
+    let (uid, _) = term::account();
+    let failed = |error| AppError::not_looked_up(&format!("the name of this account (uid {uid})"), &error);
+    let hint = "-u NAME says whose turn it is; `cancel` has --by NAME";
+    let found = real::account_name(uid).map_err(|error| failed(error).hint(hint))?;
+    Ok(found.unwrap_or_else(|| format!("uid-{uid}")))
+}
+
+pub(super) fn caller() -> Caller {
+    Caller {
+        env: crate::app::enqueue::inherited(term::environment()),
+        cwd: term::working_directory().map_err(|error| error.to_string()),
+        umask: term::umask(),
+        accounts: Accounts::new(account),
+        pid: RealProcesses.me().pid,
+    }
+}

@@ -1,0 +1,41 @@
+//! What luzia reads: files of task lines, and the answers to its questions.
+
+use super::args::Globals;
+use crate::app::{AppError, Kind};
+use crate::os::real::term;
+
+/// The largest file of task lines read, in bytes.
+pub(super) const MAX_INPUT_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Reads a file of task lines, or standard input for `-`.
+pub(super) fn read_input(path: &str) -> Result<String, AppError> {
+    let failed = |error: std::io::Error| {
+        AppError::new(Kind::Io, "IO", format!("cannot read \"{path}\": {error}")).hint("nothing was queued")
+    };
+    let Some(bytes) = term::read_whole(path, MAX_INPUT_BYTES).map_err(failed)? else {
+        let message = format!("\"{path}\" is longer than {} MiB", MAX_INPUT_BYTES >> 20);
+        return Err(AppError::usage(message).hint("queue it in parts; nothing was queued"));
+    };
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        AppError::usage(format!("\"{path}\" line {line} is not UTF-8")).hint("nothing was queued")
+    })
+}
+
+/// Asks a question on the terminal. `-y` answers it with yes; without a terminal, or with `--no-input`, it counts as
+/// refused.
+pub(super) fn confirm(globals: &Globals, question: &str) -> Result<bool, AppError> {
+    if globals.yes {
+        return Ok(true);
+    }
+    let can_ask = term::can_ask() && term::is_terminal(term::Stream::Err);
+    if globals.no_input || !can_ask {
+        let message = format!("\"{question}\" cannot be asked here; nothing was changed");
+        return Err(AppError::usage(message).hint("-y answers yes"));
+    }
+    let _ = term::write_all(term::Stream::Err, format!("{question} [y/N] ").as_bytes());
+    let failed = |error| AppError::new(Kind::Io, "IO", format!("cannot read the answer: {error}"));
+    let answer = term::read_line().map_err(failed)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}

@@ -1,0 +1,304 @@
+//! The entry: reads the command line, runs one command, and turns its end into an exit code.
+
+use super::args::{self, Cli, Command, Deferred, Globals, ParseStop};
+use super::commands::operate::demo::DemoArgs;
+use super::commands::operate::doctor::{DoctorArgs, Surroundings};
+use super::commands::queue::run::Terminal;
+use super::commands::{locks, look, operate, queue};
+use super::configuration::{Loaded, config_of, followed};
+use super::context::{account, app_of, caller, inputs, of_state_dir, open_state, state_dir, variable};
+use super::exit::Exit;
+use super::input::{confirm, read_input};
+use super::output::console::{Answer, Channel, Console, Stop, Streams, Wrote};
+use super::output::messages;
+use super::output::report::Report;
+use super::output::style::{ColorHints, Style};
+use super::signals::{STOPS, daemon_ended, ended, interrupts};
+use crate::app::logs::Stream;
+use crate::app::{App, AppError, Kind, Settings};
+use crate::model::Config;
+use crate::os::Clock;
+use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
+use crate::store::Store;
+use crate::store::statedir::{self, Found};
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Runs luzia with the process's arguments.
+pub fn main(args: Vec<OsString>) -> ExitCode {
+    let mut write = |channel: Channel, bytes: &[u8]| match term::write_all(stream_of(channel), bytes) {
+        term::Written::Done => Wrote::Done,
+        term::Written::Closed => Wrote::Closed,
+        term::Written::Failed(error) => Wrote::Failed(error),
+    };
+    let code = match args::parse(args) {
+        Ok(cli) => {
+            // A file size limit becomes an error instead of a death. Where /proc cannot be read nothing is lost but that.
+            let _ = real::prepare_process();
+            let mut console = Console::new(&cli.globals, streams(&cli.globals), RealClock.now(), &mut write);
+            let answer = run(&cli, &mut console);
+            conclude(answer, cli.command.name(), &mut console)
+        }
+        Err(stop) => refuse(stop, &mut write),
+    };
+    ExitCode::from(code)
+}
+
+fn stream_of(channel: Channel) -> term::Stream {
+    match channel {
+        Channel::Out => term::Stream::Out,
+        Channel::Err => term::Stream::Err,
+    }
+}
+
+fn streams(globals: &Globals) -> Streams {
+    let text = |name: &str| variable(name).ok().flatten();
+    let hints = |is_terminal| ColorHints {
+        no_color: text("NO_COLOR"),
+        clicolor_force: text("CLICOLOR_FORCE"),
+        term: text("TERM"),
+        is_terminal,
+    };
+    let (out, err) = (term::is_terminal(term::Stream::Out), term::is_terminal(term::Stream::Err));
+    Streams {
+        out_style: Style::choose(globals.color, &hints(out)),
+        err_style: Style::choose(globals.color, &hints(err)),
+        is_out_terminal: out,
+        is_err_terminal: err,
+        width: if out { term::width(term::Stream::Out) } else { None },
+    }
+}
+
+/// Answers help and version, and refuses what cannot be read.
+fn refuse(stop: ParseStop, write: &mut dyn FnMut(Channel, &[u8]) -> Wrote) -> u8 {
+    match stop {
+        ParseStop::Answer { plain, styled } => {
+            let text = if streams(&Globals::default()).out_style.color { styled } else { plain };
+            match write(Channel::Out, text.as_bytes()) {
+                Wrote::Done | Wrote::Closed => Exit::Done.code(),
+                Wrote::Failed(error) => {
+                    let report = unwritten(&error);
+                    let _ =
+                        write(Channel::Err, report.render(false, streams(&Globals::default()).err_style).as_bytes());
+                    report.exit
+                }
+            }
+        }
+        ParseStop::Usage(usage) => {
+            let as_json = usage.json;
+            let report = Report::from(usage);
+            let text = report.render(as_json, streams(&Globals::default()).err_style);
+            let _ = write(Channel::Err, text.as_bytes());
+            report.exit
+        }
+    }
+}
+
+fn unwritten(error: &std::io::Error) -> Report {
+    Report::new("OUTPUT", Exit::InputOutput, format!("the answer could not be written: {error}"))
+}
+
+/// Turns the end of a verb into an exit code, and says what went wrong.
+fn conclude(answer: Answer, verb: &str, console: &mut Console) -> u8 {
+    match answer {
+        Ok(code) => code,
+        Err(error) => match report_of_end(&error, console) {
+            None => Exit::Done.code(),
+            Some(mut report) => {
+                // Bad input always gets a way out; without a better one, the help of the command.
+                if report.exit == Exit::Usage.code() && report.hint.is_none() && report.next.is_empty() {
+                    report = report.next(format!("luzia {verb} --help"));
+                }
+                console.report(&report)
+            }
+        },
+    }
+}
+
+/// The report of the error that ended a command: the one place that knows which errors there are. None for a reader that
+/// has closed the pipe.
+fn report_of_end(error: &anyhow::Error, console: &mut Console) -> Option<Report> {
+    match (error.downcast_ref::<AppError>(), error.downcast_ref::<Stop>()) {
+        (Some(error), _) => {
+            for line in &error.0.log {
+                console.log(line);
+            }
+            Some(messages::report_of(error))
+        }
+        (None, Some(Stop::Closed)) => None,
+        (None, Some(Stop::Unwritten(error))) => Some(unwritten(error).hint("the command itself was carried out")),
+        (None, None) => Some(Report::new("BUG", Exit::Bug, format!("{error:#}"))),
+    }
+}
+
+/// Runs one command.
+fn run(cli: &Cli, console: &mut Console) -> Answer {
+    match &cli.command {
+        Command::Completions(args) => operate::completions::run(args, console),
+        Command::ExecTask(args) => Ok(exec_task(args, console)),
+        Command::Config(args) => operate::config::run(args.verb, &config_of(&cli.globals)?, console),
+        Command::Doctor(args) => {
+            let around = surroundings(&cli.globals);
+            operate::doctor::run(args, &around, &mut |question| confirm(&cli.globals, question), console)
+        }
+        Command::Demo(args) => demo(args, &cli.globals, console),
+        command => {
+            let loaded = match config_of(&cli.globals) {
+                Err(error) if needs_rules(command) => return Err(error.into()),
+                loaded => loaded,
+            };
+            if let Err(error) = &loaded {
+                console.say(&format!("warning: {}; `{}` works without it", error.0.message, command.name()));
+            }
+            for warning in loaded.iter().flat_map(|loaded| &loaded.warnings) {
+                console.say(&format!("warning: {warning}"));
+            }
+            let found = state_dir(&cli.globals)?;
+            let app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, command)?;
+            run_in(command, &app, console, &found)
+        }
+    }
+}
+
+/// Whether a command needs a valid configuration. A claimed task runs by the rules of its claim, so tasks that run and
+/// locks that are held can be watched, renewed and ended without one.
+fn needs_rules(command: &Command) -> bool {
+    let is_about_a_task =
+        matches!(command, Command::Supervise { .. } | Command::Cancel(_) | Command::Wait(_) | Command::Logs(_));
+    !is_about_a_task && !matches!(command, Command::Renew(_) | Command::Release(_))
+}
+
+/// Whether a command is about tasks and makes no pass of its own, which lets timers fire (S1.51).
+fn fires_timers(command: &Command) -> bool {
+    let looks = matches!(
+        command,
+        Command::List(_)
+            | Command::Show(_)
+            | Command::Logs(_)
+            | Command::Explain(_)
+            | Command::Status(_)
+            | Command::ListLocks(_)
+    );
+    let acts = matches!(command, Command::Enqueue(_) | Command::Cancel(_) | Command::Retry(_) | Command::Wait(_));
+    looks || acts || matches!(command, Command::CleanupStale(_) | Command::CheckProject(_))
+}
+
+/// Runs a command in a state directory.
+fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) -> Answer {
+    if fires_timers(command) {
+        for what in app.fire_timers() {
+            console.say(&format!("warning: {what}; it was set aside"));
+        }
+    }
+    match command {
+        Command::Enqueue(args) => queue::enqueue::run(args, app, &caller(), &read_input, console),
+        Command::Run(args) => {
+            let has_room = |stream, time| match stream {
+                Stream::Out => term::has_room(term::Stream::Out, time),
+                Stream::Err => term::has_room(term::Stream::Err, time),
+            };
+            let interrupts = &mut interrupts(&STOPS);
+            let mut terminal = Terminal { interrupts, has_room: &has_room, piece: term::PIECE };
+            queue::run::run(args, app, &caller(), &read_input, &mut terminal, console)
+        }
+        Command::Wait(args) => queue::wait::run(args, app, console),
+        Command::Cancel(args) => queue::cancel::run(args, app, account, console),
+        Command::Retry(args) => queue::retry::run(args, app, console),
+        Command::List(args) => look::list::run(args, app, console),
+        Command::Show(args) => look::show::run(args, app, console),
+        Command::Logs(args) => look::logs::run(args, app, console),
+        Command::Explain(args) => look::explain::run(args, app, console),
+        Command::Status(args) => look::status::run(args, app, found.rule.text(), console),
+        Command::Lock(args) => locks::lock::run(args, app, account, console),
+        Command::Acquire(args) => locks::acquire::run(args, app, console),
+        Command::Renew(args) => locks::renew::run(args, app, console),
+        Command::Release(args) => locks::release::run(args, app, console),
+        Command::Check(args) => locks::check::run(args, app, console),
+        Command::ListLocks(args) => locks::list_locks::run(args, app, console),
+        Command::CheckProject(args) => locks::check_project::run(args, app, console),
+        Command::CleanupStale(args) => operate::cleanup_stale::run(args, app, console),
+        Command::Dispatch(args) => operate::dispatch::run(args, app, &mut ended(), console),
+        Command::Daemon(args) => operate::daemon::run(args, app, &mut daemon_ended(), console),
+        Command::Supervise { task, recover } => {
+            let mut is_told_to_end = || real::take(real::Caught::Terminate);
+            app.supervise(app.task_id(task)?, *recover, &mut is_told_to_end)?;
+            Ok(Exit::Done.code())
+        }
+        Command::Completions(_) | Command::ExecTask(_) | Command::Config(_) | Command::Doctor(_) | Command::Demo(_) => {
+            Err(AppError::new(Kind::Bug, "BUG", "this command needs no state directory").into())
+        }
+    }
+}
+
+/// Plays the demo in a directory that is removed afterwards. Another configuration must not change what it shows, so
+/// where there is one, an empty one stands in for it.
+fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot make a temporary directory: {error}");
+        AppError::new(Kind::CannotCreate, "NO_TEMPORARY_DIRECTORY", message).hint("TMPDIR says where; /tmp otherwise")
+    };
+    let dir = real::TemporaryDirectory::new("luzia-demo-").map_err(failed)?;
+    let files = open_state(&Found { path: dir.path().to_owned(), rule: statedir::Rule::Variable }, false)?;
+    let mut variables = vec![("LUZIA_STATE_DIR".to_owned(), dir.path().to_owned())];
+    if !matches!(config_of(globals), Ok(Loaded { path: None, .. })) {
+        let written = files.open("config.json", crate::os::Open::CreateNew(0o600));
+        written.and_then(|file| file.map_or(Ok(()), |mut file| file.write_all(b"{}\n"))).map_err(failed)?;
+        variables.push(("LUZIA_CONFIG".to_owned(), format!("{}/config.json", dir.path())));
+    }
+    let store = Store::new(files, Arc::new(RealClock), Arc::new(RealProcesses));
+    let app = App::new(store, Settings::fixed(Config::default()));
+    let program = term::own_program();
+    let luzia = |words: &[String]| {
+        let argv: Vec<String> = std::iter::once(&program).chain(words).cloned().collect();
+        real::output(&argv, &variables)
+    };
+    let stage = crate::app::demo::Stage { app: &app, luzia: &luzia, variables: &variables };
+    let answer = operate::demo::run(args, &stage, &mut ended(), console);
+    if args.keep {
+        dir.keep();
+    }
+    answer
+}
+
+/// What `doctor` looks at, which includes what keeps the other verbs from working.
+fn surroundings(globals: &Globals) -> Surroundings {
+    let inputs = inputs(globals);
+    let found = inputs.as_ref().map_err(again).and_then(|inputs| statedir::resolve(inputs).map_err(of_state_dir));
+    let others = match (&inputs, &found) {
+        (Ok(inputs), Ok(found)) => statedir::other_candidates(inputs, found),
+        _ => Vec::new(),
+    };
+    let is_there = |other: &Found| matches!(RealFiles::open_at(&other.path, false), Ok(Some(_)));
+    let others = others.into_iter().filter(is_there).map(|other| (other.path, other.rule.text())).collect();
+    let loaded = config_of(globals);
+    let config = loaded.as_ref().map(|loaded| loaded.config.clone()).unwrap_or_default();
+    let probe = Command::Doctor(Deferred(DoctorArgs { fix: false }));
+    Surroundings {
+        app: found.as_ref().map_err(again).and_then(|found| app_of(globals, Settings::fixed(config), found, &probe)),
+        state_dir: found.ok().map(|found| (found.path, found.rule.text())),
+        others,
+        config: loaded,
+        forces_file_system: matches!(variable("LUZIA_FORCE_FILE_SYSTEM"), Ok(Some(_))),
+    }
+}
+
+fn again(error: &AppError) -> AppError {
+    AppError(error.0.clone())
+}
+
+/// The hidden verb `exec-task`: takes an account on and becomes the command.
+fn exec_task(args: &[String], console: &mut Console) -> u8 {
+    let [flag, account, dashes, argv @ ..] = args else { return Exit::Usage.code() };
+    if flag != "--account" || dashes != "--" || argv.is_empty() {
+        return Exit::Usage.code();
+    }
+    // Whether a project may use this account was decided when the task was accepted.
+    let (code, error) = match real::exec_task(account, argv) {
+        crate::os::StartError::NotFound(error) => (Exit::NoSuchCommand, error),
+        crate::os::StartError::NotExecutable(error) => (Exit::NotExecutable, error),
+        crate::os::StartError::Short(error) | crate::os::StartError::Other(error) => (Exit::NotStarted, error),
+    };
+    console.say(&format!("luzia: {error}"));
+    code.code()
+}

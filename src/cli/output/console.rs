@@ -1,0 +1,209 @@
+//! Where answers go: data to stdout, sentences to stderr, each in the form that was asked for. Writes through a function
+//! that its maker gives, so that nothing here touches the operating system.
+
+use super::escape::escape_controls;
+use super::json;
+use super::report::Report;
+use super::style::{Style, Tone};
+use super::table::{Layout, Table};
+use crate::cli::args::{Globals, OutputFormat};
+use crate::model::Timestamp;
+use serde_json::Value;
+use std::io;
+
+/// One of the two streams.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Channel {
+    /// Data.
+    Out,
+    /// Sentences, hints, progress.
+    Err,
+}
+
+/// What came of writing.
+pub enum Wrote {
+    /// All of it was written.
+    Done,
+    /// Nobody reads any more.
+    Closed,
+    /// It could not be written.
+    Failed(io::Error),
+}
+
+/// Why nothing more can be written.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// The reader has closed the pipe: end quietly with 0.
+    #[error("the reader has closed the pipe")]
+    Closed,
+    /// The answer could not be written.
+    #[error("the answer could not be written: {0}")]
+    Unwritten(io::Error),
+}
+
+/// The end of a command: its exit code, or an error. `main` turns an [`crate::app::AppError`] or a [`Stop`] in it into a
+/// report and an exit code.
+pub type Answer = anyhow::Result<u8>;
+
+/// What is known of the two streams.
+#[derive(Clone, Copy, Debug)]
+pub struct Streams {
+    /// Style of stdout.
+    pub out_style: Style,
+    /// Style of stderr.
+    pub err_style: Style,
+    /// Whether stdout is a terminal.
+    pub is_out_terminal: bool,
+    /// Whether stderr is a terminal.
+    pub is_err_terminal: bool,
+    /// The width of the terminal on stdout.
+    pub width: Option<u16>,
+}
+
+/// The two streams, and the form of answers.
+pub struct Console<'a> {
+    write: &'a mut dyn FnMut(Channel, &[u8]) -> Wrote,
+    /// What is known of the streams.
+    pub streams: Streams,
+    /// The form of answers.
+    pub format: OutputFormat,
+    /// No hints and no progress.
+    pub quiet: bool,
+    /// Say what is done.
+    pub verbose: bool,
+    /// The moment at which the answer is given, for ages.
+    pub now: Timestamp,
+    /// The failure that was told last and lasts still.
+    trouble: Option<String>,
+}
+
+impl<'a> Console<'a> {
+    /// A console for the global options of a command line.
+    pub fn new(
+        globals: &Globals,
+        streams: Streams,
+        now: Timestamp,
+        write: &'a mut dyn FnMut(Channel, &[u8]) -> Wrote,
+    ) -> Self {
+        let (quiet, verbose) = (globals.quiet, globals.verbose > 0);
+        Self { write, streams, format: globals.format(), quiet, verbose, now, trouble: None }
+    }
+
+    /// Whether answers are JSON.
+    pub fn is_json(&self) -> bool {
+        self.format.is_json()
+    }
+
+    /// Writes data.
+    pub fn out(&mut self, text: &str) -> Result<(), Stop> {
+        self.out_bytes(text.as_bytes())
+    }
+
+    /// Writes data as it is.
+    pub fn out_bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        match (self.write)(Channel::Out, bytes) {
+            Wrote::Done => Ok(()),
+            Wrote::Closed => Err(Stop::Closed),
+            Wrote::Failed(error) => Err(Stop::Unwritten(error)),
+        }
+    }
+
+    /// Passes on what a command wrote to stderr, where its reader may have gone as that of stdout.
+    pub fn pass_err_on(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        match (self.write)(Channel::Err, bytes) {
+            Wrote::Closed => Err(Stop::Closed),
+            Wrote::Done | Wrote::Failed(_) => Ok(()),
+        }
+    }
+
+    /// Writes to stderr as it is; a closed stderr is not an error.
+    pub fn err_bytes(&mut self, bytes: &[u8]) {
+        let _ = (self.write)(Channel::Err, bytes);
+    }
+
+    /// Writes a document: one line for `jsonl`, indented otherwise.
+    pub fn document(&mut self, value: &Value) -> Result<(), Stop> {
+        let text = if self.format == OutputFormat::Jsonl { json::line(value) } else { json::pretty(value) };
+        self.out(&text)
+    }
+
+    /// A list to write while its items come: a document with `items`, or each by itself for `jsonl`.
+    pub fn begin_items(&self, schema: &str) -> json::Items {
+        if self.format == OutputFormat::Jsonl { json::Items::lines() } else { json::Items::document(schema) }
+    }
+
+    /// Writes a list whose items are all there.
+    pub fn items(&mut self, schema: &str, all: impl IntoIterator<Item = Value>) -> Result<(), Stop> {
+        let mut items = self.begin_items(schema);
+        all.into_iter().for_each(|item| items.push(&item));
+        self.out(&items.end())
+    }
+
+    /// Writes a table, or only its names.
+    pub fn table(&mut self, table: &Table) -> Result<(), Stop> {
+        let text = match self.format {
+            OutputFormat::Name => table.names(),
+            OutputFormat::Table | OutputFormat::Wide | OutputFormat::Json | OutputFormat::Jsonl => {
+                table.render(self.layout())
+            }
+        };
+        self.out(&text)
+    }
+
+    /// Writes a page of a table, and empties it for the next.
+    pub fn page(&mut self, table: &mut Table) -> Result<(), Stop> {
+        let text = table.page(self.layout());
+        self.out(&text)
+    }
+
+    fn layout(&self) -> Layout {
+        let wide = self.format == OutputFormat::Wide;
+        Layout { width: self.streams.width, wide, style: self.streams.out_style }
+    }
+
+    /// Says a sentence on stderr, unless `-q`.
+    pub fn say(&mut self, text: &str) {
+        if !self.quiet {
+            let line = format!("{}\n", escape_controls(text));
+            self.err_bytes(line.as_bytes());
+        }
+    }
+
+    /// Says a hint on stderr, unless `-q` or JSON is asked for.
+    pub fn hint(&mut self, text: &str) {
+        if !self.quiet && !self.is_json() {
+            let word = self.streams.err_style.paint(Tone::Faint, "hint:").into_owned();
+            let line = format!("{word} {}\n", escape_controls(text));
+            self.err_bytes(line.as_bytes());
+        }
+    }
+
+    /// Says a line on stderr with `-v` only; log lines quoted from a source come out word for word.
+    pub fn log(&mut self, text: &str) {
+        if self.verbose {
+            let line = format!("{}\n", escape_controls(text));
+            self.err_bytes(line.as_bytes());
+        }
+    }
+
+    /// Reports an error on stderr and gives its exit code.
+    pub fn report(&mut self, report: &Report) -> u8 {
+        let text = report.render(self.is_json(), self.streams.err_style);
+        self.err_bytes(text.as_bytes());
+        report.exit
+    }
+
+    /// Reports a failure of what is tried again, but not the same one again as long as it lasts.
+    pub fn trouble(&mut self, report: &Report) {
+        let text = report.render(self.is_json(), self.streams.err_style);
+        if self.trouble.as_ref() != Some(&text) {
+            self.err_bytes(text.as_bytes());
+            self.trouble = Some(text);
+        }
+    }
+
+    /// What failed succeeds again.
+    pub fn all_is_well(&mut self) {
+        self.trouble = None;
+    }
+}

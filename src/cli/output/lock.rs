@@ -1,0 +1,68 @@
+//! A lock in JSON and in words, for the commands that list, check, release and clean up.
+
+use crate::app::check_project::Checked;
+use crate::app::{Break, LockView, lock_state};
+use crate::cli::output::console::Console;
+use crate::cli::output::messages;
+use crate::model::TaskId;
+use serde_json::{Value, json};
+
+/// The name of the holder of a broken lock.
+pub fn holder(lock: &Break) -> &str {
+    lock.holder.as_deref().unwrap_or("an unknown holder")
+}
+
+/// A broken lock as JSON.
+pub fn break_json(lock: &Break) -> Value {
+    json!({
+        "lane": lock.lane.to_string(),
+        "slot": lock.slot,
+        "lock_id": lock.lock_id,
+        "holder": lock.holder,
+        "why": lock.why.map(crate::model::judgement::Reason::text),
+        "age_ms": lock.age_ms,
+    })
+}
+
+/// The number of `task_<n>`, or the name given to `acquire` (S0.3).
+pub fn execution_id(holder: &str) -> Value {
+    TaskId::parse(holder).map_or_else(|| holder.into(), |id| id.0.into())
+}
+
+/// One lock as JSON: the members of S3.28, and those of S0.27 beside them.
+pub fn lock_json(view: &LockView) -> Value {
+    let record = view.record();
+    let lane = view.lane.as_ref();
+    let time = |at: Option<crate::model::Timestamp>| at.map(|at| at.to_string());
+    let refreshed = record.and_then(|record| record.refreshed_at.or(record.acquired_at));
+    json!({
+        "user": lane.filter(|lane| lane.is_user()).map(|lane| lane.key().as_str()),
+        "lane": view.lane_name(),
+        "slot": view.slot,
+        "lock_id": record.and_then(|record| record.lock_id.as_deref()),
+        "task_id": record.and_then(|record| record.task_id.as_deref()),
+        "fence": record.and_then(|record| record.fence).map(|fence| fence.0),
+        "kind": record.map(|record| record.kind.word()),
+        "acquired_at": time(record.and_then(|record| record.acquired_at)),
+        "refreshed_at": time(refreshed),
+        "expires_at": time(record.and_then(|record| record.expires_at)),
+        "acquired_by_pid": record.and_then(|record| record.pid),
+        "state": lock_state(&view.verdict),
+        "evidence": messages::reason_of(&view.verdict).text(),
+        "age_ms": view.age_ms,
+        "threadId": lane.filter(|lane| lane.kind() == "thread").map(|lane| lane.key().as_str()),
+        "activeExecutionId": view.holder().map(execution_id),
+        "executionLockedAt": time(refreshed),
+        "lockMinutes": view.age_ms / 60_000,
+        "owner": view.holder(),
+    })
+}
+
+/// Says which claims of a project were refused, and why.
+pub fn refusals(checked: &[Checked], console: &mut Console) {
+    for claim in checked {
+        if let Some(why) = &claim.refused {
+            console.say(&format!("refused: {}/{}: {why}", claim.project, claim.dir));
+        }
+    }
+}

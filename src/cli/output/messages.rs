@@ -1,0 +1,230 @@
+//! From refusals, reasons and outcomes to exit codes and sentences. Decides nothing.
+
+use super::report::Report;
+use crate::app::explain::MOST_AHEAD;
+use crate::app::list::Stuck;
+use crate::app::lock::End;
+use crate::app::{AppError, Difference, Holder, Kind, Obstacle, shell_word};
+use crate::cli::exit::Exit;
+use crate::model::judgement::{Reason, Verdict};
+use crate::model::task::Outcome;
+use crate::model::time::format_duration;
+use crate::model::{Status, Task, Timestamp};
+use serde_json::{Value, json};
+
+/// The report of a refusal.
+pub fn report_of(error: &AppError) -> Report {
+    let refusal = &error.0;
+    let mut report = Report::new(refusal.code, exit_of(refusal.kind), refusal.message.clone());
+    report.hint.clone_from(&refusal.hint);
+    report.next.clone_from(&refusal.next);
+    report
+}
+
+/// The exit code of a class of refusal.
+pub fn exit_of(kind: Kind) -> Exit {
+    match kind {
+        Kind::No => Exit::No,
+        Kind::Usage => Exit::Usage,
+        Kind::Corrupt => Exit::Corrupt,
+        Kind::NotFound => Exit::NotFound,
+        Kind::Unavailable => Exit::Unavailable,
+        Kind::Bug => Exit::Bug,
+        Kind::CannotCreate => Exit::CannotCreate,
+        Kind::Io => Exit::InputOutput,
+        Kind::Busy => Exit::Busy,
+        Kind::NoPermission => Exit::NoPermission,
+        Kind::Config => Exit::Config,
+        Kind::TimedOut => Exit::TimedOut,
+        Kind::NotStarted => Exit::NotStarted,
+        Kind::NotExecutable => Exit::NotExecutable,
+        Kind::NoCommand => Exit::NoSuchCommand,
+    }
+}
+
+/// The exit code of `wait` for a finished task.
+pub fn wait_code(task: &Task) -> u8 {
+    match task.status {
+        Status::Completed => Exit::Done.code(),
+        Status::Timeout => Exit::TimedOut.code(),
+        Status::Failed | Status::Cancelled | Status::Pending | Status::Running | Status::Waiting => Exit::No.code(),
+    }
+}
+
+/// The exit code of `run` for a finished task: the command's own where it has one.
+pub fn run_code(task: &Task) -> u8 {
+    let outcome = task.outcome.as_ref();
+    match outcome {
+        Some(Outcome { status: Status::Timeout, .. }) => Exit::TimedOut.code(),
+        Some(Outcome { exit_code: Some(code), .. }) => u8::try_from(*code).unwrap_or(Exit::No.code()),
+        Some(Outcome { signal: Some(signal), .. }) => Exit::of_signal(*signal),
+        Some(_) | None => Exit::No.code(),
+    }
+}
+
+/// The exit code of a verb that ran a command in place.
+pub fn end_code(end: End) -> u8 {
+    match end {
+        End::Code(code) => u8::try_from(code).unwrap_or(Exit::No.code()),
+        End::Signal(signal) => Exit::of_signal(signal),
+    }
+}
+
+/// What a verdict says of a holder.
+pub fn reason_of(verdict: &Verdict) -> Reason {
+    match verdict {
+        Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why } => *why,
+    }
+}
+
+/// An obstacle as a sentence, and the command that would change it.
+pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (String, Option<String>) {
+    match obstacle {
+        Obstacle::Delayed { until } => {
+            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            (format!("it is not due for {left} (until {until})"), Some(format!("luzia cancel {}", task.id)))
+        }
+        Obstacle::After { tasks } => {
+            let names: Vec<String> = tasks.iter().map(ToString::to_string).collect();
+            let text = format!("it comes after {}, not over yet", names.join(", "));
+            (text, names.first().map(|name| format!("luzia explain {name}")))
+        }
+        Obstacle::OtherContext { differences } => {
+            let what: Vec<String> = differences.iter().map(Difference::text).collect();
+            let text = format!(
+                "it was queued in another sandbox, and a pass there starts it (different: {}): run `luzia dispatch` or a \
+                 daemon in that sandbox",
+                what.join(", ")
+            );
+            (text, Some(format!("luzia wait {}", task.id)))
+        }
+        Obstacle::Priority { ahead } => {
+            let (noun, verb) = match *ahead {
+                1 => ("task", "comes"),
+                MOST_AHEAD => ("or more tasks", "come"),
+                _ => ("tasks", "come"),
+            };
+            let text = format!("{ahead} {noun} of user \"{}\" {verb} first", task.user);
+            (text, Some(format!("luzia list -u {}", shell_word(&task.user))))
+        }
+        Obstacle::LaneOrder { lane, first } => {
+            (format!("{first} is first in lane \"{lane}\""), Some(format!("luzia explain {first}")))
+        }
+        Obstacle::UserLockHeld { holder } => {
+            let text = format!("the lock of user \"{}\" is held by {}", task.user, holder_text(holder, now));
+            (text, Some(release_command(&task.user.to_string(), holder)))
+        }
+        Obstacle::LaneFull { lane, used, max, holder } => {
+            let text = format!("lane \"{lane}\" is full: {used} of {max}, first of them {}", holder_text(holder, now));
+            let command =
+                if lane.is_global() { "luzia status".to_owned() } else { release_command(&lane.to_string(), holder) };
+            (text, Some(command))
+        }
+        Obstacle::NoDispatcher => {
+            let text = "nothing runs that would start it now: no daemon, no `luzia run` that waits".to_owned();
+            (text, Some("luzia dispatch --drain".to_owned()))
+        }
+    }
+}
+
+/// Why nobody watches a running task: the word, the sentence, and the command that would change it.
+pub fn stuck_text(stuck: Stuck) -> (&'static str, String, String) {
+    let recover = || "luzia dispatch".to_owned();
+    match stuck {
+        Stuck::Orphan => ("Orphan", "its supervisor is dead and its command lives on".to_owned(), recover()),
+        Stuck::Dead => ("Dead", "its supervisor is dead".to_owned(), recover()),
+        Stuck::Stopped(pid) => {
+            ("Stopped", format!("its supervisor, process {pid}, is stopped"), format!("kill -CONT {pid}"))
+        }
+    }
+}
+
+/// Why a task is stuck, as JSON.
+pub fn stuck_json(stuck: Stuck) -> Value {
+    let (word, message, next) = stuck_text(stuck);
+    json!({ "reason": word, "message": message, "next": next })
+}
+
+/// The line for `-v` about a thread whose lock keeps a task from starting (S0.30).
+pub fn locked_line(obstacle: &Obstacle, task: &Task) -> Option<String> {
+    let Obstacle::LaneFull { lane, holder, .. } = obstacle else { return None };
+    crate::app::acquire::locked_line(lane, holder.name.as_deref(), &task.id.to_string())
+}
+
+/// The command that would free a lane from a holder.
+pub fn release_command(lane: &str, holder: &Holder) -> String {
+    let (name, lock_id) = (holder.name.as_deref(), holder.lock_id.as_deref());
+    if let Some(pid) = holder.stopped {
+        return format!("kill -CONT {pid}");
+    }
+    crate::app::release::freeing_command(lane, name, lock_id, &holder.verdict)
+}
+
+/// Who holds, since when, whether it lives and how that is known, and when it runs out.
+pub fn holder_text(holder: &Holder, now: Timestamp) -> String {
+    let name = holder.name.as_deref().unwrap_or("an unknown holder");
+    let since = holder.since.map_or(holder.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0));
+    let expiry = match (&holder.verdict, holder.expires_at) {
+        (Verdict::Live { why: Reason::LeaseRuns, .. }, Some(at)) => format!(", expires_at {at}"),
+        _ => String::new(),
+    };
+    let state = crate::app::lock_state(&holder.verdict);
+    let why = match holder.stopped {
+        Some(pid) => format!("its process {pid} is stopped, and does nothing"),
+        None => reason_of(&holder.verdict).text().to_owned(),
+    };
+    format!("{name} for {} ({state}: {why}{expiry})", format_duration(since))
+}
+
+/// A holder as JSON.
+pub fn holder_json(holder: &Holder) -> Value {
+    json!({
+        "holder": holder.name,
+        "lock_id": holder.lock_id,
+        "acquired_at": holder.since.map(|at| at.to_string()),
+        "expires_at": holder.expires_at.map(|at| at.to_string()),
+        "age_ms": holder.age_ms,
+        "state": crate::app::lock_state(&holder.verdict),
+        "alive": !matches!(holder.verdict, Verdict::Stale { .. }),
+        "stopped": holder.stopped.is_some(),
+        "evidence": reason_of(&holder.verdict).text(),
+    })
+}
+
+/// An obstacle as JSON.
+pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value {
+    let (message, next) = obstacle_text(obstacle, task, now);
+    let mut value = json!({ "reason": obstacle.word(), "message": message, "next": next });
+    let evidence = match obstacle {
+        Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
+        Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
+        Obstacle::OtherContext { differences } => {
+            json!({ "differences": differences.iter().map(Difference::text).collect::<Vec<_>>() })
+        }
+        Obstacle::Priority { ahead } => json!({ "ahead": ahead }),
+        Obstacle::LaneOrder { lane, first } => json!({ "lane": lane.to_string(), "first": first.to_string() }),
+        Obstacle::UserLockHeld { holder } => json!({ "lock": holder_json(holder) }),
+        Obstacle::LaneFull { lane, used, max, holder } => {
+            json!({ "lane": lane.to_string(), "used": used, "max": max, "lock": holder_json(holder) })
+        }
+        Obstacle::NoDispatcher => json!({}),
+    };
+    if let (Value::Object(members), Value::Object(evidence)) = (&mut value, evidence) {
+        members.extend(evidence);
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests_support::task;
+
+    #[test]
+    fn tasks_ahead_are_counted_up_to_a_bound_and_the_words_say_so() {
+        let said = |ahead| obstacle_text(&Obstacle::Priority { ahead }, &task(1), Timestamp(0)).0;
+        assert_eq!(said(1), "1 task of user \"alice\" comes first");
+        assert_eq!(said(9999), "9999 tasks of user \"alice\" come first");
+        assert_eq!(said(10_000), "10000 or more tasks of user \"alice\" come first");
+    }
+}

@@ -1,0 +1,12 @@
+//! How answers look: tables, JSON, sentences, colour and the two streams. Decides nothing.
+
+pub mod console;
+pub mod escape;
+pub mod json;
+pub mod lock;
+pub mod messages;
+pub mod report;
+pub mod style;
+pub mod table;
+pub mod task;
+pub mod timeline;

@@ -1,0 +1,242 @@
+//! From options and `--from` lines to the request of a new task. Checks the form only.
+
+use super::args::{OnConflict as Word, TaskOptions};
+use crate::app::AppError;
+use crate::app::OnConflict;
+use crate::app::enqueue::{NewTask, line_error};
+use crate::model::time::parse_duration;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The request of `enqueue` and `run`.
+pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
+    NewTask {
+        user: options.user.clone(),
+        project: options.project.clone(),
+        lanes: options.lanes.clone(),
+        threads: options.threads.clone(),
+        priority: options.priority,
+        delay: options.in_time.clone(),
+        at: options.at.clone(),
+        after: options.after.clone(),
+        timeout: options.timeout.clone(),
+        start_within: options.start_within.clone(),
+        grace: options.grace.clone(),
+        retries: options.retries,
+        key: options.key.clone(),
+        on_conflict: options.on_conflict.map(on_conflict),
+        label: options.label.clone(),
+        env: options.env.clone(),
+        cwd: options.cwd.clone(),
+        prompt: options.prompt.clone(),
+        shell: options.shell.clone(),
+        command: command.to_vec(),
+        is_grouped: false,
+    }
+}
+
+fn on_conflict(word: Word) -> OnConflict {
+    match word {
+        Word::Queue => OnConflict::Queue,
+        Word::Skip => OnConflict::Skip,
+        Word::Replace => OnConflict::Replace,
+        Word::Reject => OnConflict::Reject,
+    }
+}
+
+/// Reads a duration option, in milliseconds.
+pub fn duration(option: &str, text: Option<&str>) -> Result<Option<u64>, AppError> {
+    crate::app::enqueue::duration(option, text)
+}
+
+/// Reads a number of seconds or a duration given as a bare argument, in milliseconds.
+pub fn seconds(text: &str) -> Result<u64, AppError> {
+    parse_duration(text).map_err(|error| AppError::usage(error.to_string()))
+}
+
+/// Reads the lines of `--from`: JSON objects with the option names as keys and `command`, an array. Empty lines are
+/// passed over; any other mistake is named by its line, and nothing is queued. Each comes with the number of its line.
+pub fn task_lines(text: &str) -> Result<Vec<(usize, NewTask)>, AppError> {
+    let mut tasks = Vec::new();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let task = task_line(line).map_err(|why| {
+            let hint = "a line is {\"user\": \"alice\", \"command\": [\"make\", \"test\"]}; nothing was queued";
+            line_error(at + 1, AppError::usage(why).hint(hint))
+        })?;
+        tasks.push((at + 1, task));
+    }
+    Ok(tasks)
+}
+
+fn task_line(line: &str) -> Result<NewTask, String> {
+    let members: Members = serde_json::from_str(line).map_err(|error| format!("it is no JSON object: {error}"))?;
+    let mut task = NewTask::default();
+    let mut seen = BTreeSet::new();
+    for (key, value) in members.0 {
+        let option = option_of(&key);
+        if !seen.insert(option.to_owned()) {
+            return Err(format!("\"{option}\" is given twice"));
+        }
+        match option {
+            "user" => task.user = Some(text(&key, value)?),
+            "project" => task.project = Some(text(&key, value)?),
+            "lanes" => task.lanes = texts(&key, value)?,
+            "threads" => task.threads = texts(&key, value)?,
+            "priority" => task.priority = Some(number(&key, &value)?),
+            "in" => task.delay = Some(amount(&key, value)?),
+            "at" => task.at = Some(text(&key, value)?),
+            "after" => task.after = texts(&key, value)?,
+            "timeout" => task.timeout = Some(amount(&key, value)?),
+            "start_within" => task.start_within = Some(amount(&key, value)?),
+            "grace" => task.grace = Some(amount(&key, value)?),
+            "retries" => task.retries = Some(number(&key, &value)?),
+            "key" => task.key = Some(text(&key, value)?),
+            "on_conflict" => task.on_conflict = Some(conflict_word(&text(&key, value)?)?),
+            "label" => task.label = Some(text(&key, value)?),
+            "env" => task.env = env(value)?,
+            "cwd" => task.cwd = Some(text(&key, value)?),
+            "prompt" => task.prompt = Some(text(&key, value)?),
+            "shell" => task.shell = Some(text(&key, value)?),
+            "command" => task.command = texts(&key, value)?,
+            other => return Err(format!("\"{other}\" is no option of a task")),
+        }
+    }
+    Ok(task)
+}
+
+/// The one name of an option that may be spelled in two ways.
+fn option_of(key: &str) -> &str {
+    match key {
+        "lane" => "lanes",
+        "thread" => "threads",
+        "start-within" => "start_within",
+        "on-conflict" => "on_conflict",
+        other => other,
+    }
+}
+
+/// The members of a JSON object as they stand there: a map would forget that one is given twice.
+struct Members(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        from.deserialize_map(All)
+    }
+}
+
+fn text(key: &str, value: Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text),
+        _ => Err(format!("\"{key}\" must be a string")),
+    }
+}
+
+fn texts(key: &str, value: Value) -> Result<Vec<String>, String> {
+    match value {
+        Value::String(text) if key != "command" => Ok(vec![text]),
+        Value::Array(items) => items
+            .into_iter()
+            .map(|item| match item {
+                Value::Number(number) if key != "command" => Ok(number.to_string()),
+                other => text(key, other),
+            })
+            .collect(),
+        Value::Number(number) if key != "command" => Ok(vec![number.to_string()]),
+        _ => Err(format!("\"{key}\" must be an array of strings")),
+    }
+}
+
+fn number<T: TryFrom<u64>>(key: &str, value: &Value) -> Result<T, String> {
+    let found = value.as_u64().and_then(|number| T::try_from(number).ok());
+    found.ok_or_else(|| format!("\"{key}\" must be a whole number in its range"))
+}
+
+/// A duration: text, or a number of seconds.
+fn amount(key: &str, value: Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text),
+        Value::Number(number) => Ok(number.to_string()),
+        _ => Err(format!("\"{key}\" must be a duration")),
+    }
+}
+
+fn env(value: Value) -> Result<Vec<String>, String> {
+    match value {
+        Value::Object(members) => {
+            let pair = |(key, value): (String, Value)| match key.contains('=') {
+                // Joined with its value it would be another variable.
+                true => Err(format!("\"env\" has \"{}\", which is no variable's name", key.escape_debug())),
+                false => Ok(format!("{key}={}", text("env", value)?)),
+            };
+            members.into_iter().map(pair).collect()
+        }
+        other => texts("env", other),
+    }
+}
+
+fn conflict_word(word: &str) -> Result<OnConflict, String> {
+    match word {
+        "queue" => Ok(OnConflict::Queue),
+        "skip" => Ok(OnConflict::Skip),
+        "replace" => Ok(OnConflict::Replace),
+        "reject" => Ok(OnConflict::Reject),
+        _ => Err("\"on_conflict\" must be queue, skip, replace or reject".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_reads_like_the_options() {
+        let line = r#"{"user":"alice","lanes":["cron"],"thread":7,"priority":2,"timeout":30,"env":{"A":"b"},"command":["make","test"]}"#;
+        let (number, task) = task_lines(&format!("\n{line}")).expect("it reads").remove(0);
+        assert_eq!(number, 2);
+        assert_eq!(
+            (task.user.as_deref(), task.priority, task.timeout.as_deref()),
+            (Some("alice"), Some(2), Some("30"))
+        );
+        assert_eq!((task.lanes, task.threads, task.env), (vec!["cron".into()], vec!["7".into()], vec!["A=b".into()]));
+        assert_eq!(task.command, ["make", "test"]);
+    }
+
+    #[test]
+    fn a_mistake_is_named_by_its_line() {
+        for (line, part) in [
+            ("{", "line 2"),
+            ("[]", "line 2"),
+            (r#"{"usr":"a"}"#, "\"usr\" is no option"),
+            (r#"{"priority":"high"}"#, "whole number"),
+            (r#"{"priority":300}"#, "whole number"),
+            (r#"{"command":"make"}"#, "array"),
+            (r#"{"env":{"A":1}}"#, "string"),
+            (r#"{"env":{"A=B":"C"}}"#, "no variable's name"),
+            (r#"{"on_conflict":"maybe"}"#, "must be queue"),
+            (r#"{"user":"a","user":"b"}"#, "\"user\" is given twice"),
+            (r#"{"lane":"a","lanes":["b"]}"#, "\"lanes\" is given twice"),
+        ] {
+            let error = task_lines(&format!("\n{line}\n")).expect_err("it is refused");
+            assert!(error.to_string().contains(part), "{error}");
+            assert!(error.to_string().starts_with("line 2: "), "{error}");
+        }
+    }
+}

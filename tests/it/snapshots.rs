@@ -1,0 +1,115 @@
+//! The texts that people read, compared with committed ones: help, tables, and `explain`.
+//!
+//! `INSTA_UPDATE=always cargo test --test it snapshots` rewrites them.
+
+use crate::support::Place;
+use insta::assert_snapshot;
+
+/// The commands with a help text of their own.
+const COMMANDS: [&str; 24] = [
+    "enqueue",
+    "run",
+    "wait",
+    "cancel",
+    "retry",
+    "list",
+    "show",
+    "logs",
+    "explain",
+    "status",
+    "lock",
+    "acquire",
+    "renew",
+    "release",
+    "check",
+    "list-locks",
+    "check-project",
+    "dispatch",
+    "daemon",
+    "cleanup-stale",
+    "config",
+    "doctor",
+    "demo",
+    "completions",
+];
+
+/// What differs between two runs, replaced: paths of the place, moments, and lengths of time.
+fn normal(place: &Place, text: &str) -> String {
+    let text = text.replace(place.state().to_str().unwrap(), "STATE_DIR");
+    let mut normal = String::new();
+    for line in text.lines() {
+        let mut blank = false;
+        for word in line.split(' ') {
+            if blank {
+                normal.push(' ');
+            }
+            normal.push_str(&of_word(word));
+            blank = true;
+        }
+        normal.push('\n');
+    }
+    normal
+}
+
+/// A word, or TIME or AGE in its place; punctuation around it stays.
+fn of_word(word: &str) -> String {
+    let inner = word.trim_matches(|c: char| "(),;:".contains(c));
+    let unit = inner.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let is_age = !unit.is_empty()
+        && inner.len() > unit.len()
+        && inner.chars().all(|c| c.is_ascii_digit() || "dhms".contains(c))
+        && inner.starts_with(|c: char| c.is_ascii_digit());
+    let is_time = inner.len() >= 20 && inner.starts_with("20") && inner.ends_with('Z') && inner.contains('T');
+    match (is_age, is_time) {
+        (true, _) => word.replace(inner, "AGE"),
+        (_, true) => word.replace(inner, "TIME"),
+        (false, false) => word.to_owned(),
+    }
+}
+
+#[test]
+fn help_of_luzia() {
+    let place = Place::new();
+    assert_snapshot!(place.ok(&["--help"]).out);
+    assert_snapshot!(place.ok(&["-h"]).out);
+}
+
+#[test]
+fn help_of_each_command() {
+    let place = Place::new();
+    for command in COMMANDS {
+        assert_snapshot!(format!("help_{command}"), place.ok(&[command, "--help"]).out);
+    }
+    let listed = place.ok(&["-h"]).out;
+    assert!(COMMANDS.iter().all(|command| listed.contains(&format!("\n  {command} "))), "{listed}");
+}
+
+#[test]
+fn tables_of_an_empty_and_a_filled_queue() {
+    let place = Place::new();
+    assert_snapshot!("list_empty", normal(&place, &place.ok(&["list"]).out));
+    assert_snapshot!("status_empty", normal(&place, &place.ok(&["status"]).out));
+    place.enqueue(&["-u", "alice", "--label", "tests", "--", "make", "test"]);
+    place.enqueue(&["-u", "alice", "--priority", "7", "--", "echo", "a b"]);
+    place.enqueue(&["-u", "bob", "-l", "cron", "--after", "task_1", "--", "true"]);
+    assert_snapshot!("list_filled", normal(&place, &place.ok(&["list"]).out));
+    assert_snapshot!("list_wide", normal(&place, &place.ok(&["list", "-o", "wide"]).out));
+    assert_snapshot!("status_filled", normal(&place, &place.ok(&["status"]).out));
+    for target in ["task_1", "task_2", "task_3", "alice", "carol"] {
+        assert_snapshot!(format!("explain_{target}"), normal(&place, &place.ok(&["explain", target]).out));
+    }
+}
+
+#[test]
+fn moments_and_lengths_of_time_are_replaced_and_nothing_else() {
+    for (word, expected) in [
+        ("12ms", "AGE"),
+        ("(1h30m)", "(AGE)"),
+        ("2026-01-31T08:00:00.000Z,", "TIME,"),
+        ("task_1", "task_1"),
+        ("5", "5"),
+        ("ms", "ms"),
+    ] {
+        assert_eq!(of_word(word), expected);
+    }
+}

@@ -258,7 +258,8 @@ fn options_that_exclude_each_other_are_refused() {
         &["enqueue", "--from", "f", "c"],
         &["enqueue", "--from", "f", "--wait"],
         &["enqueue", "--on-conflict", "skip", "c"],
-        &["run", "--from", "f"],
+        &["run", "--from", "f", "c"],
+        &["run", "--from", "f", "--no-wait"],
     ] {
         usage(line);
     }

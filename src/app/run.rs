@@ -2,7 +2,7 @@
 
 use super::cancel::TASK_OVER;
 use super::daemon::is_of_rules;
-use super::logs::{Stream, Tail};
+use super::tail::{Piece, Stream, Tail};
 use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
@@ -28,6 +28,8 @@ pub trait Audience {
     /// Output of the command. False when not all of it could be passed on yet; the rest is kept for the
     /// next call.
     fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool;
+    /// So many bytes of a stream were dropped from the log before they could be passed on.
+    fn dropped(&mut self, stream: Stream, bytes: u64);
     /// The task changed its state, or waits for another reason than before.
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>);
     /// Something failed that is tried again.
@@ -114,11 +116,17 @@ impl App {
             // What never started has no logs, and perhaps no directory for them.
             if may_print && task.last_start.is_some() {
                 // A command may write faster than it can be passed on: what its user wants does not wait for that.
-                let mut sink = |stream, bytes: &[u8]| {
-                    audience.output(stream, bytes) && (task.status.is_final() || audience.wish() == wished)
+                let mut sink = |piece: Piece<'_>| {
+                    match piece {
+                        Piece::Bytes { stream, bytes, .. } if !audience.output(stream, bytes) => return false,
+                        Piece::Dropped { stream, bytes } => audience.dropped(stream, bytes),
+                        Piece::Bytes { .. } | Piece::Attempt { .. } => {}
+                    }
+                    task.status.is_final() || audience.wish() == wished
                 };
                 // What was kept goes first.
-                is_told = sink(Stream::Out, b"") && self.copy_logs(&task, &mut tails, None, &mut sink)?;
+                let nothing = Piece::Bytes { stream: Stream::Out, bytes: b"", attempt: 0, at: task.created_at };
+                is_told = sink(nothing) && self.copy_logs(&task, &mut tails, &mut sink)?;
             }
             if task.status.is_final() && (is_told || wished == Wish::Kill) {
                 return Ok(task);

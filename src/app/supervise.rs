@@ -78,6 +78,7 @@ impl App {
         let mut around = Surroundings {
             store: &self.store,
             config: self.config_path.as_deref(),
+            logs_max_bytes: self.config().logs_max_bytes,
             pass: &mut pass,
             told_to_end: is_told_to_end,
             is_told_to_end: false,

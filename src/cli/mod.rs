@@ -192,7 +192,7 @@ fn carry_out(verb: &Verb, app: &App, console: &mut Console, found: &Found) -> An
         Verb::Retry(args) => verbs::work::retry(args, app, console),
         Verb::List(args) => verbs::list::list(args, app, console),
         Verb::Show(args) => verbs::look::show(args, app, console),
-        Verb::Logs(args) => verbs::look::logs(args, app, console),
+        Verb::Logs(args) => verbs::logs::logs(args, app, console),
         Verb::Explain(args) => verbs::look::explain(args, app, console),
         Verb::Status(args) => verbs::status::status(args, app, found.rule.text(), console),
         Verb::Lock(args) => verbs::locks::lock(args, app, account, console),

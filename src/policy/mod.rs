@@ -4,6 +4,7 @@ pub mod admission;
 pub mod ending;
 pub mod fair;
 pub mod lifecycle;
+pub mod logs;
 pub mod recovery;
 pub mod retention;
 pub mod schedule;

@@ -8,7 +8,7 @@ use crate::model::config::{Config, LaneRule, Project};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use values::{Agent, Count, Directory, Is, Lanes, Share, Text, Time, Unique, UserName, Version, Weight};
+use values::{Agent, Count, Directory, Is, Lanes, Room, Share, Text, Time, Unique, UserName, Version, Weight};
 
 mod values;
 
@@ -72,6 +72,7 @@ pub fn to_json(config: &Config) -> Value {
         "lanes": lanes,
         "tier_shares": { "high": high, "normal": normal, "low": low },
         "retention": { "days": config.retention_days, "tasks": config.retention_tasks },
+        "logs": { "max_bytes": config.logs_max_bytes },
         "poll_interval_seconds": seconds(config.poll_interval_ms),
         "allow_root": config.allow_root,
         "allow_loader_env": config.allow_loader_env,
@@ -92,6 +93,7 @@ struct File {
     lanes: Lanes<RuleFile>,
     tier_shares: Object<Shares>,
     retention: Object<Retention>,
+    logs: Object<Logs>,
     poll_interval_seconds: Option<Is<Time>>,
     allow_root: bool,
     allow_loader_env: bool,
@@ -123,6 +125,12 @@ struct Shares {
 struct Retention {
     days: Option<Is<Count>>,
     tasks: Option<Is<Count>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Logs {
+    max_bytes: Option<Is<Room>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -160,6 +168,7 @@ impl File {
             tier_shares: [share(shares.high, high), share(shares.normal, normal), share(shares.low, low)],
             retention_days: self.retention.0.days.map_or(default.retention_days, |days| days.0.0),
             retention_tasks: self.retention.0.tasks.map_or(default.retention_tasks, |tasks| tasks.0.0),
+            logs_max_bytes: self.logs.0.max_bytes.map_or(default.logs_max_bytes, |room| room.0.0),
             poll_interval_ms: time(self.poll_interval_seconds, default.poll_interval_ms),
             allow_root: self.allow_root,
             allow_loader_env: self.allow_loader_env,
@@ -230,6 +239,7 @@ fn unknown_key(keys: &[String]) -> String {
             "lanes",
             "tier_shares",
             "retention",
+            "logs",
             "poll_interval_seconds",
             "allow_root",
             "allow_loader_env",
@@ -237,6 +247,7 @@ fn unknown_key(keys: &[String]) -> String {
         ["per_user_serialization"] => &["enabled", "lock_timeout_seconds"],
         ["slots"] => &["max"],
         ["retention"] => &["days", "tasks"],
+        ["logs"] => &["max_bytes"],
         ["tier_shares"] => &["high", "normal", "low"],
         ["projects", _] => &["user", "conductor_dir", "agent", "run_as"],
         ["lanes", _] => &["max", "weight", "lock_timeout_seconds"],

@@ -5,6 +5,7 @@ mod environment;
 mod finish;
 mod kill;
 mod launch;
+mod logs;
 mod recover;
 mod run;
 
@@ -27,6 +28,8 @@ pub struct Surroundings<'a> {
     pub store: &'a Store,
     /// The configuration file, where it has been named.
     pub config: Option<&'a str>,
+    /// How many bytes the logs of a task may take, both streams together; 0 for no limit.
+    pub logs_max_bytes: u64,
     /// Called when somebody inside the task asked for a scheduling pass; gives the pids of the supervisors it started,
     /// which are this process's children and none of the task's.
     pub pass: &'a mut dyn FnMut() -> Vec<u32>,

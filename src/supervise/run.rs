@@ -3,6 +3,7 @@
 use super::finish::{Finished, close_outside, give_back};
 use super::kill::{end_tree, shorter_grace};
 use super::launch::{Launched, launch};
+use super::logs::LogKeeper;
 use super::recover::{recover, seen};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
 use crate::model::lock::Grant;
@@ -87,10 +88,13 @@ fn attempt(around: &mut Surroundings, task: &mut Task, grants: &[Grant]) -> Resu
         Err(happened) => return Ok(Attempted::not_launched(happened)),
     };
     let mut spared = Vec::new();
-    let stop = watch(around, task, child.as_mut(), &mut spared)?;
+    let mut keeper = LogKeeper::new(store, task, around.logs_max_bytes);
+    let stop = watch(around, task, child.as_mut(), &mut keeper, &mut spared)?;
     let now = store.now();
     let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now));
-    Ok(Attempted { happened: stop_tree(store, task, child, stop, &spared)?, ran_ms, result: Some(result) })
+    let happened = stop_tree(store, task, child, stop, &mut keeper, &spared)?;
+    keeper.finish();
+    Ok(Attempted { happened, ran_ms, result: Some(result) })
 }
 
 pub(super) fn cancelled(request: CancelRequest) -> Happened {
@@ -136,6 +140,7 @@ fn watch(
     around: &mut Surroundings,
     task: &Task,
     child: &mut dyn Child,
+    keeper: &mut LogKeeper<'_>,
     spared: &mut Vec<u32>,
 ) -> Result<Stop, StoreError> {
     let store = around.store;
@@ -150,7 +155,7 @@ fn watch(
             return Ok(Stop::TimedOut);
         }
         let time = left.map_or(HEARTBEAT, |left| HEARTBEAT.min(Duration::from_millis(left)));
-        let woken = child.wait(Some(time)).map_err(|source| StoreError::Io {
+        let woken = keeper.wait(child, time).map_err(|source| StoreError::Io {
             action: "wait for the command of",
             path: task.id.to_string(),
             source,
@@ -164,7 +169,7 @@ fn watch(
             // A wake-up announces a request to cancel, or asks for a pass.
             Woken::Pass if store.cancel_request(task.id)?.is_none() => spared.extend((around.pass)()),
             Woken::TimeUp => store.beat(task.id),
-            Woken::Pass | Woken::Terminate | Woken::Interrupt => {}
+            Woken::Pass | Woken::Terminate | Woken::Interrupt | Woken::Wrote => {}
         }
     }
 }
@@ -176,6 +181,7 @@ fn stop_tree(
     task: &Task,
     mut child: Box<dyn Child>,
     stop: Stop,
+    keeper: &mut LogKeeper<'_>,
     spared: &[u32],
 ) -> Result<Happened, StoreError> {
     let happened = match stop {
@@ -207,7 +213,7 @@ fn stop_tree(
             let _ = child.signal(Signal::Kill);
             break;
         }
-        match child.wait(Some(Duration::from_millis(left))) {
+        match keeper.wait(child.as_mut(), Duration::from_millis(left)) {
             Ok(Woken::Exited(_)) => break,
             // A second request may be more impatient than the first.
             Ok(_) => grace_ms = shorter_grace(store, task.id, grace_ms)?,

@@ -79,11 +79,11 @@ Exit codes:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = LOGS_HELP)]
 pub struct LogsArgs {
-    /// The task, as `task_12` or `12`
-    #[arg(value_name = "TASK")]
-    pub task: String,
+    /// Tasks, as `task_12` or `12`; `last` is the newest one. With several, each line begins with its task
+    #[arg(value_name = "TASK", required = true)]
+    pub tasks: Vec<String>,
 
-    /// Go on printing until the task is over
+    /// Go on printing until the tasks are over
     #[arg(short, long)]
     pub follow: bool,
 
@@ -102,12 +102,33 @@ pub struct LogsArgs {
     /// Only lines that contain this text; with -n, only those among the last N
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub grep: Option<String>,
+
+    /// Only what this attempt wrote, from 1
+    #[arg(long, value_name = "N", value_parser = number::<u32>, allow_hyphen_values = true)]
+    pub attempt: Option<u32>,
+
+    /// Only what was written in the last DUR, or after TIME (RFC 3339)
+    #[arg(long, value_name = "DUR|TIME", allow_hyphen_values = true)]
+    pub since: Option<String>,
+
+    /// Begin each line with the moment by which luzia had seen it
+    #[arg(long)]
+    pub timestamps: bool,
 }
 
 const LOGS_HELP: &str = "\
+Lines of both streams come in the order in which the task's supervisor saw them: it looks when something is written, at most \
+every 10 ms, and less often in a task that writes for long. Of what came between two looks, standard output comes first; \
+times are as coarse. `--stdout` or `--stderr` alone into a pipe gives that stream byte for byte.
+
+The logs of a task are kept up to `logs.max_bytes` (256 MiB); what was dropped is said on standard error.
+
 Examples:
   luzia logs task_12
   luzia logs 12 -f
+  luzia logs last --timestamps
+  luzia logs 12 13 -f
+  luzia logs 12 --attempt 2 --since 10m
   luzia logs 12 --stderr -n 20
 
 Exit codes:

@@ -186,8 +186,8 @@ Exit codes:
                   beside it, or an option that is about a record (--timeout, --retries, --key, --after and their \
                   like).\n\n\
                   The task lasts as long as its command: processes that are left in the background when it exits are \
-                  ended, SIGTERM first and SIGKILL 5 seconds later, and only then its lanes are free. Its logs grow \
-                  without limit; `--shell 'ulimit -f 2000000; exec make'` sets one of 1 GiB.\n\n\
+                  ended, SIGTERM first and SIGKILL 5 seconds later, and only then its lanes are free. Its logs \
+                  are kept up to `logs.max_bytes` (256 MiB) a task, the newest part.\n\n\
                   Everything after the command word belongs to the command. It is executed as given, without a shell.\n\n\
                   The command inherits the environment, the working directory and the umask of this moment. Variables \
                   that begin with LUZIA_ and those that change how programs load (LD_PRELOAD, BASH_ENV, NODE_OPTIONS \

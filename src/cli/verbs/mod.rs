@@ -3,6 +3,7 @@
 pub mod demo;
 pub mod list;
 pub mod locks;
+pub mod logs;
 pub mod look;
 pub mod status;
 pub mod tend;

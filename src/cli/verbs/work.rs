@@ -11,6 +11,7 @@ use crate::app::{App, AppError, Kind, Obstacle};
 use crate::cli::args::{CancelArgs, EnqueueArgs, OutputFormat, RetryArgs, RunArgs, WaitArgs};
 use crate::cli::console::{Answer, Console, Stop};
 use crate::cli::exit::Exit;
+use crate::cli::verbs::logs::dropped_text;
 use crate::cli::{door, json, words};
 use crate::model::{Status, Task, TaskId};
 use serde_json::{Value, json};
@@ -236,6 +237,10 @@ impl Audience for Room<'_, '_, '_> {
             }
         }
         true
+    }
+
+    fn dropped(&mut self, stream: Stream, bytes: u64) {
+        self.console.say(&format!("luzia: {}", dropped_text(stream, bytes)));
     }
 
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>) {

@@ -15,6 +15,7 @@ mod clock;
 mod files;
 mod fs_kind;
 mod handle;
+mod heed;
 mod launch;
 #[cfg(feature = "mutants")]
 pub(crate) mod mutant;

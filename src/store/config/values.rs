@@ -103,6 +103,16 @@ impl Scalar for Share {
     }
 }
 
+/// How many bytes the logs of a task may take; 0 for no limit.
+pub(super) struct Room(pub(super) u64);
+
+impl Scalar for Room {
+    const EXPECTED: &'static str = "a number of bytes from 1048576 (1 MiB) to 2^53, or 0 for no limit";
+    fn whole(number: u64) -> Option<Self> {
+        (number == 0 || (1 << 20..=1 << 53).contains(&number)).then_some(Self(number))
+    }
+}
+
 /// A user's weight.
 pub(super) struct Weight(pub(super) u32);
 

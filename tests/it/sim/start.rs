@@ -38,6 +38,7 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
         let mut around = Surroundings {
             store: &store,
             config: None,
+            logs_max_bytes: 0,
             pass: &mut pass,
             told_to_end: &mut || false,
             is_told_to_end: false,

@@ -1,0 +1,225 @@
+//! `logs`: prints what tasks have written.
+
+use crate::app::logs::{Stream, Wanted};
+use crate::app::tail::Piece;
+use crate::app::{App, AppError};
+use crate::cli::args::{LogsArgs, OutputFormat};
+use crate::cli::console::{Answer, Console, Stop};
+use crate::cli::escape::escape_lines;
+use crate::cli::exit::Exit;
+use crate::cli::json;
+use crate::model::time::parse_duration;
+use crate::model::{TaskId, Timestamp};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The longest line that is waited for; a longer one comes in pieces.
+const LONGEST_LINE: usize = 1024 * 1024;
+
+/// `luzia logs`.
+pub fn logs(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
+    let mut ids = Vec::new();
+    for text in &args.tasks {
+        let id = app.task_id(text)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    if args.follow {
+        app.refuse_waiting_for(&ids, false)?;
+    }
+    let stream = match (args.stdout, args.stderr) {
+        (true, _) => Some(Stream::Out),
+        (_, true) => Some(Stream::Err),
+        (false, false) => None,
+    };
+    let since = args.since.as_deref().map(|text| moment(text, console.now)).transpose()?;
+    if args.attempt == Some(0) {
+        return Err(AppError::usage("--attempt counts from 1").into());
+    }
+    let wanted = Wanted { stream, last_lines: args.lines, attempt: args.attempt, since };
+    let is_terminal = console.streams.is_out_terminal;
+    let is_plain = stream.is_some() && ids.len() == 1 && !args.timestamps && args.grep.is_none() && !is_terminal;
+    let mut printer = Printer {
+        is_raw: is_plain && !console.is_json(),
+        is_of_many: ids.len() > 1,
+        with_times: args.timestamps,
+        pattern: args.grep.clone(),
+        console,
+        rest: BTreeMap::new(),
+        items: Vec::new(),
+        dropped: 0,
+        stop: None,
+    };
+    app.logs(&ids, &wanted, args.follow, &mut |id, piece| printer.print(id, piece))?;
+    printer.finish(&ids)?;
+    Ok(Exit::Done.code())
+}
+
+fn moment(text: &str, now: Timestamp) -> Result<Timestamp, AppError> {
+    if let Ok(ms) = parse_duration(text) {
+        return Ok(now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX).saturating_neg()));
+    }
+    Timestamp::parse(text).ok_or_else(|| {
+        let shown: String = text.chars().take(80).collect();
+        AppError::usage(format!("--since: \"{shown}\" is neither a length of time nor a moment"))
+            .hint("write 90s, 10m, 2h or 1d, or a moment such as 2026-01-31T08:00:00Z")
+    })
+}
+
+/// A sentence for output that is not kept.
+pub(super) fn dropped_text(stream: Stream, bytes: u64) -> String {
+    format!("{} of earlier output on {} was dropped (logs.max_bytes)", size(bytes), name(stream))
+}
+
+fn name(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Out => "stdout",
+        Stream::Err => "stderr",
+    }
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match units.into_iter().find(|(shift, _)| bytes >> shift > 0) {
+        Some((shift, unit)) => {
+            let tenths = u128::from(bytes) * 10 >> shift;
+            format!("{}.{} {unit}", tenths / 10, tenths % 10)
+        }
+        None => format!("{bytes} bytes"),
+    }
+}
+
+/// The beginning of a line whose end has not come yet, and of which attempt and moment it is.
+#[derive(Default)]
+struct Rest {
+    bytes: Vec<u8>,
+    attempt: u32,
+    at: Timestamp,
+}
+
+/// Prints what commands wrote: one stream of one task as it is into a pipe, all else line by line, with control characters
+/// escaped on a terminal.
+struct Printer<'a, 'b> {
+    console: &'a mut Console<'b>,
+    is_raw: bool,
+    is_of_many: bool,
+    with_times: bool,
+    pattern: Option<String>,
+    rest: BTreeMap<TaskId, [Rest; 2]>,
+    /// The lines of the one document of `--json`.
+    items: Vec<Value>,
+    /// How many bytes were dropped.
+    dropped: u64,
+    stop: Option<Stop>,
+}
+
+impl Printer<'_, '_> {
+    fn print(&mut self, id: TaskId, piece: Piece<'_>) -> bool {
+        match piece {
+            Piece::Bytes { bytes, .. } if self.is_raw => self.stop = self.console.out_bytes(bytes).err(),
+            Piece::Bytes { stream, bytes, attempt, at } => self.take(id, stream, bytes, attempt, at),
+            Piece::Dropped { stream, bytes } => self.tell_dropped(id, stream, bytes),
+            Piece::Attempt { attempt, at } => {
+                self.flush(id, "\n");
+                if !self.console.is_json() {
+                    let of = if self.is_of_many { format!(" of {id}") } else { String::new() };
+                    self.console.say(&format!("-- attempt {attempt}{of}, {at} --"));
+                }
+            }
+        }
+        self.stop.is_none()
+    }
+
+    fn tell_dropped(&mut self, id: TaskId, stream: Stream, bytes: u64) {
+        self.dropped = self.dropped.saturating_add(bytes);
+        // The beginning of a line whose end is gone.
+        let rest = self.rest.get_mut(&id).map(|rests| std::mem::take(&mut rests[stream.index()])).unwrap_or_default();
+        if !rest.bytes.is_empty() {
+            self.line(id, stream, &rest);
+        }
+        if self.console.format == OutputFormat::Jsonl {
+            let line = json!({ "id": id.to_string(), "stream": name(stream), "dropped_bytes": bytes });
+            self.stop = self.console.out(&json::line(&line)).err();
+        } else if !self.console.is_json() {
+            let of = if self.is_of_many { format!("{id}: ") } else { String::new() };
+            self.console.say(&format!("luzia: {of}{}", dropped_text(stream, bytes)));
+        }
+    }
+
+    fn take(&mut self, id: TaskId, stream: Stream, bytes: &[u8], attempt: u32, at: Timestamp) {
+        let rest = &mut self.rest.entry(id).or_default()[stream.index()];
+        let mut held = std::mem::take(&mut rest.bytes);
+        held.extend_from_slice(bytes);
+        let is_long = held.len() > LONGEST_LINE;
+        let end = held.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let whole = if is_long { held.len() } else { end };
+        *rest = Rest { bytes: held.split_off(whole), attempt, at };
+        for line in held.split_inclusive(|byte| *byte == b'\n') {
+            self.line(id, stream, &Rest { bytes: line.to_vec(), attempt, at });
+        }
+    }
+
+    fn line(&mut self, id: TaskId, stream: Stream, line: &Rest) {
+        let text = String::from_utf8_lossy(&line.bytes);
+        if self.stop.is_some() || self.pattern.as_ref().is_some_and(|pattern| !text.contains(pattern)) {
+            return;
+        }
+        let result = if self.console.is_json() {
+            let item = json!({
+                "id": id.to_string(),
+                "stream": name(stream),
+                "attempt": line.attempt,
+                "at": line.at.to_string(),
+                "line": text.strip_suffix('\n').unwrap_or(&text),
+            });
+            if self.console.format == OutputFormat::Jsonl {
+                self.console.out(&json::line(&item))
+            } else {
+                self.items.push(item);
+                Ok(())
+            }
+        } else {
+            let of = if self.is_of_many { format!("{id} | ") } else { String::new() };
+            let at = if self.with_times { format!("{} ", line.at) } else { String::new() };
+            let begin = format!("{of}{at}");
+            if self.console.streams.is_out_terminal {
+                self.console.out(&format!("{begin}{}", escape_lines(&text)))
+            } else {
+                self.console.out_bytes(&[begin.as_bytes(), &line.bytes].concat())
+            }
+        };
+        self.stop = result.err();
+    }
+
+    /// The beginnings of lines that have no end, with one where something follows.
+    fn flush(&mut self, id: TaskId, end: &str) {
+        let [out, err] = self.rest.remove(&id).unwrap_or_default();
+        for (stream, mut rest) in [(Stream::Out, out), (Stream::Err, err)] {
+            if !rest.bytes.is_empty() {
+                rest.bytes.extend_from_slice(end.as_bytes());
+                self.line(id, stream, &rest);
+            }
+        }
+    }
+
+    fn finish(mut self, ids: &[TaskId]) -> Result<(), Stop> {
+        ids.iter().for_each(|id| self.flush(*id, ""));
+        if let Some(stop) = self.stop {
+            return Err(stop);
+        }
+        if self.console.format != OutputFormat::Json {
+            return Ok(());
+        }
+        let all: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let first = all.first().cloned();
+        let members = [
+            ("id", json!(first.filter(|_| !self.is_of_many))),
+            ("ids", json!(all)),
+            ("dropped_bytes", self.dropped.into()),
+            ("items", self.items.into()),
+        ];
+        self.console.document(&json::document("logs", members))
+    }
+}

@@ -90,11 +90,12 @@ impl Reading {
     }
 
     fn give(&mut self, task: &Task, ends: &[(u64, Timestamp)], sink: &mut Sink<'_>) -> Result<bool, AppError> {
-        for n in 0..self.tails.len() {
-            let (end, at) = ends[n];
-            if !self.is_wanted(at) {
-                self.tails[n].skip_to(end);
-            } else if !self.tails[n].copy(end, self.attempt, at, sink).map_err(unread(task))? {
+        for (n, (end, at)) in ends.iter().copied().enumerate() {
+            let is_wanted = self.is_wanted(at);
+            let Some(tail) = self.tails.get_mut(n) else { break };
+            if !is_wanted {
+                tail.skip_to(end);
+            } else if !tail.copy(end, self.attempt, at, sink).map_err(unread(task))? {
                 return Ok(false);
             }
         }

@@ -104,11 +104,11 @@ impl Open {
 
     fn cut_at(&mut self, store: &Store, task: &Task, cut: [u64; 2]) {
         let is_first = self.cut == [0, 0];
-        for n in 0..2 {
-            if cut[n] == self.cut[n] {
+        for (n, to) in cut.into_iter().enumerate() {
+            if to == self.cut[n] {
                 continue;
             }
-            if let Err(error) = self.logs[n].free_front(cut[n]) {
+            if let Err(error) = self.logs[n].free_front(to) {
                 self.is_uncuttable = matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput);
                 if self.is_uncuttable {
                     let told = format!("its logs grow beyond logs.max_bytes: {error}");
@@ -116,7 +116,7 @@ impl Open {
                 }
                 return;
             }
-            self.cut[n] = cut[n];
+            self.cut[n] = to;
         }
         if is_first {
             let told = "its logs reached logs.max_bytes, and their oldest part is dropped from now on";

@@ -117,11 +117,15 @@ pub struct LogsArgs {
 }
 
 const LOGS_HELP: &str = "\
-Lines of both streams come in the order in which the task's supervisor saw them: it looks when something is written, at most \
-every 10 ms, and less often in a task that writes for long. Of what came between two looks, standard output comes first; \
-times are as coarse. `--stdout` or `--stderr` alone into a pipe gives that stream byte for byte.
+Order and times:
+  The supervisor looks at both streams when they grow, at most every 10 ms, and
+  less often in a task that writes for long. Of what came between two looks,
+  standard output comes first, and times are as coarse. --stdout or --stderr
+  alone into a pipe gives that stream byte for byte.
 
-The logs of a task are kept up to `logs.max_bytes` (256 MiB); what was dropped is said on standard error.
+Limit:
+  Of the logs of a task the newest logs.max_bytes (256 MiB) are kept. What was
+  dropped is said on standard error.
 
 Examples:
   luzia logs task_12

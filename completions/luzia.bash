@@ -1806,7 +1806,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__logs)
-            opts="-o -q -v -y -f -n -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --follow --lines --stdout --stderr --grep --help"
+            opts="-o -q -v -y -f -n -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --follow --lines --stdout --stderr --grep --attempt --since --timestamps --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1855,6 +1855,14 @@ _luzia() {
                     return 0
                     ;;
                 --grep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --attempt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -331,14 +331,17 @@ always\t'Also in a pipe'
 never\t'Not even on a terminal'"
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s n -l lines -d 'Only the last N lines of each stream' -r
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -l grep -d 'Only lines that contain this text; with -n, only those among the last N' -r
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -l attempt -d 'Only what this attempt wrote, from 1' -r
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -l since -d 'Only what was written in the last DUR, or after TIME (RFC 3339)' -r
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s v -l verbose -d 'Say on stderr what is done'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -l no-input -d 'Never ask; a question counts as refused'
-complete -c luzia -n "__fish_luzia_using_subcommand logs" -s f -l follow -d 'Go on printing until the task is over'
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -s f -l follow -d 'Go on printing until the tasks are over'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -l stdout -d 'Only what it wrote to its standard output'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -l stderr -d 'Only what it wrote to its standard error'
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -l timestamps -d 'Begin each line with the moment by which luzia had seen it'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand explain" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand explain" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F

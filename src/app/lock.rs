@@ -115,7 +115,7 @@ impl App {
                 Woken::Exited(exit) => return Ok(exit),
                 Woken::Terminate => drop(child.signal(Signal::Term)),
                 // The terminal has sent it to the command as well; the command decides.
-                Woken::Interrupt | Woken::Pass | Woken::TimeUp => {}
+                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote => {}
             }
         }
     }

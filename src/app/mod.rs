@@ -29,6 +29,7 @@ pub mod run;
 mod settings;
 pub mod status;
 pub mod supervise;
+pub mod tail;
 mod timers;
 pub mod wait;
 pub mod whose;
@@ -116,13 +117,19 @@ impl App {
             .map_err(|error| AppError::usage(format!("\"{text}\" is not a task, a user or a lane: {error}")))
     }
 
-    /// Reads a TASK argument; `self` is the task inside which this process runs.
+    /// Reads a TASK argument; `self` is the task inside which this process runs,
+    /// `last` the newest one.
     pub fn task_id(&self, text: &str) -> Result<TaskId, AppError> {
         if text == "self" {
             return self.inside.as_ref().map(|inside| inside.task).ok_or_else(|| {
                 AppError::usage("\"self\" names a task only inside a task".to_owned())
                     .hint("write a task as task_12 or 12")
             });
+        }
+        if text == "last" {
+            return self
+                .last_task()?
+                .ok_or_else(|| AppError::not_found("TASK_NOT_FOUND", "there is no task yet".to_owned()));
         }
         TaskId::parse(text).ok_or_else(|| {
             AppError::usage(format!("\"{}\" is not a task", text.chars().take(80).collect::<String>()))

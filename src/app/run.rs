@@ -4,7 +4,7 @@ mod batch;
 
 use super::cancel::TASK_OVER;
 use super::daemon::is_of_rules;
-use super::logs::{Stream, Tail};
+use super::tail::{Piece, Stream, Tail};
 use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
@@ -30,6 +30,8 @@ pub trait Audience {
     /// Output of the command. False when not all of it could be passed on yet; the rest is kept for the
     /// next call.
     fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool;
+    /// So many bytes of a stream were dropped from the log before they could be passed on.
+    fn dropped(&mut self, stream: Stream, bytes: u64);
     /// The task changed its state, or waits for another reason than before.
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>);
     /// Something failed that is tried again.
@@ -115,12 +117,9 @@ impl App {
             let mut is_told = true;
             // What never started has no logs, and perhaps no directory for them.
             if may_print && task.last_start.is_some() {
-                // A command may write faster than it can be passed on: what its user wants does not wait for that.
-                let mut sink = |stream, bytes: &[u8]| {
-                    audience.output(stream, bytes) && (task.status.is_final() || audience.wish() == wished)
-                };
-                // What was kept goes first.
-                is_told = sink(Stream::Out, b"") && self.copy_logs(&task, &mut tails, None, &mut sink)?;
+                // A command may write faster than its output can be passed on: the wish of its user does not wait for that.
+                let kept_wish = (!task.status.is_final()).then_some(wished);
+                is_told = self.pass_logs_on(&task, &mut tails, kept_wish, audience)?;
             }
             if task.status.is_final() && (is_told || wished == Wish::Kill) {
                 return Ok(task);
@@ -130,6 +129,28 @@ impl App {
             let pause = Duration::from_millis(pause.clamp(1, 1000));
             changes.wait(pause);
         }
+    }
+
+    /// Passes on what a task has written since the last call; stops when the user wants something else than `wished`. False
+    /// when not all of it could be passed on: `tails` and `audience` keep the rest.
+    fn pass_logs_on(
+        &self,
+        task: &Task,
+        tails: &mut [Tail],
+        wished: Option<Wish>,
+        audience: &mut dyn Audience,
+    ) -> Result<bool, AppError> {
+        let mut sink = |piece: Piece<'_>| {
+            match piece {
+                Piece::Bytes { stream, bytes, .. } if !audience.output(stream, bytes) => return false,
+                Piece::Dropped { stream, bytes } => audience.dropped(stream, bytes),
+                Piece::Bytes { .. } | Piece::Attempt { .. } => {}
+            }
+            wished.is_none_or(|wished| audience.wish() == wished)
+        };
+        // What the audience kept from the last call goes first.
+        let nothing = Piece::Bytes { stream: Stream::Out, bytes: b"", attempt: 0, at: task.created_at };
+        Ok(sink(nothing) && self.copy_logs(task, tails, &mut sink)?)
     }
 
     /// False when it is to be tried again.

@@ -77,6 +77,7 @@ impl App {
             store: &self.store,
             timeout_ms: &timeout_ms,
             config: self.config_path.as_deref(),
+            logs_max_bytes: self.config().logs_max_bytes,
             pass: &mut pass,
             told_to_end: is_told_to_end,
             is_told_to_end: false,

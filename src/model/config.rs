@@ -23,6 +23,8 @@ pub struct Config {
     pub retention_days: u32,
     /// How many finished tasks are kept.
     pub retention_tasks: u32,
+    /// How many bytes the logs of one task may take, both streams together; 0 for no limit.
+    pub logs_max_bytes: u64,
     /// How often a daemon looks where it cannot be told, in milliseconds.
     pub poll_interval_ms: u64,
     /// Whether tasks that were queued in another sandbox are started (`dispatch.contexts`).
@@ -96,6 +98,7 @@ impl Default for Config {
             tier_shares: [16, 4, 1],
             retention_days: 7,
             retention_tasks: 10_000,
+            logs_max_bytes: 256 * 1024 * 1024,
             poll_interval_ms: 1000,
             contexts: Contexts::Same,
             allow_root: false,

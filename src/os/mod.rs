@@ -100,6 +100,11 @@ pub trait Handle: Send {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Overwrites from the start in one call (pwrite(2)); the length does not shrink.
     fn write_at_start(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Frees the disk blocks of the first `to` bytes (FALLOC_FL_PUNCH_HOLE). The length and the offset of every other byte
+    /// stay, so a process that appends to the file does not notice.
+    fn free_front(&mut self, to: u64) -> io::Result<()>;
+    /// The offset of the first byte that was not freed; the length where all was.
+    fn first_data(&self) -> io::Result<u64>;
     /// fdatasync(2). After a failure the descriptor must not be synced again.
     fn sync_data(&mut self) -> io::Result<()>;
     /// fsync(2). After a failure the descriptor must not be synced again.
@@ -283,6 +288,8 @@ pub enum Woken {
     Interrupt,
     /// SIGUSR1 came: a look at the requests, or a scheduling pass, is asked for.
     Pass,
+    /// One of the files that it heeds may have grown.
+    Wrote,
     /// The time is over.
     TimeUp,
 }
@@ -293,6 +300,9 @@ pub trait Child {
     fn pid(&self) -> u32;
     /// Waits for the child, a signal, or the end of the time (`None`: for ever).
     fn wait(&mut self, time: Option<Duration>) -> io::Result<Woken>;
+    /// Heeds the files to which the child writes: from now on [`Child::wait`] gives [`Woken::Wrote`] when one of them may
+    /// have grown, at most twice in 10 ms.
+    fn heed(&mut self, files: Vec<File>);
     /// Signals its process group; of a command that runs in place, the child alone.
     fn signal(&mut self, signal: Signal) -> io::Result<()>;
 }

@@ -5,6 +5,7 @@ pub mod context;
 pub mod ending;
 pub mod fair;
 pub mod lifecycle;
+pub mod logs;
 pub mod recovery;
 pub mod retention;
 pub mod schedule;

@@ -34,7 +34,7 @@ pub type Members = Map<String, Value>;
 
 /// One conductor directory, open.
 pub struct Conductor {
-    files: Arc<dyn Vfs>,
+    pub(super) files: Arc<dyn Vfs>,
 }
 
 /// What a `meta.json` claims. Nothing of it is proven.
@@ -293,7 +293,7 @@ impl Conductor {
     }
 }
 
-fn dir(place: &str, id: TaskId) -> String {
+pub(super) fn dir(place: &str, id: TaskId) -> String {
     format!("{place}/{id}")
 }
 

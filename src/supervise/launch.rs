@@ -7,10 +7,10 @@ use super::keep::Keeper;
 use super::run::{TOLD_TO_END, cancelled};
 use crate::model::lock::Grant;
 use crate::model::task::Start;
-use crate::model::{LaneName, Task, TaskId};
+use crate::model::{LaneName, Task};
 use crate::os::{Child, Command, Handle, StartError, Streams};
 use crate::policy::ending::Happened;
-use crate::store::{Conductor, Event, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError};
+use crate::store::{Event, LogNote, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError};
 use serde_json::json;
 use std::fs::File;
 use std::path::Path;
@@ -145,12 +145,17 @@ fn make_logs(store: &Store, task: &Task) -> Result<(String, File, File), StoreEr
         .conductor(&task.conductor_dir, true)?
         .ok_or_else(|| StoreError::Absent { path: task.conductor_dir.clone() })?;
     conductor.open_task(task)?;
-    let logs = (log(&conductor, task.id, STDOUT_LOG)?, log(&conductor, task.id, STDERR_LOG)?);
-    Ok((conductor.task_dir(task.id), logs.0, logs.1))
+    let logs = (conductor.open_log(task.id, STDOUT_LOG)?, conductor.open_log(task.id, STDERR_LOG)?);
+    if task.starts > 1 {
+        let size = |log: &dyn Handle| log.meta().map(|meta| meta.size).map_err(StoreError::io("look at", STDOUT_LOG));
+        let ends = [size(logs.0.as_ref())?, size(logs.1.as_ref())?];
+        conductor.note_attempt(task.id, LogNote { at: store.now(), ends, attempt: Some(task.attempt()) })?;
+    }
+    Ok((conductor.task_dir(task.id), file(logs.0, STDOUT_LOG)?, file(logs.1, STDERR_LOG)?))
 }
 
-fn log(conductor: &Conductor, id: TaskId, name: &str) -> Result<File, StoreError> {
-    conductor.open_log(id, name)?.into_file().ok_or_else(|| StoreError::Absent { path: name.to_owned() })
+fn file(log: Box<dyn Handle>, name: &str) -> Result<File, StoreError> {
+    log.into_file().ok_or_else(|| StoreError::Absent { path: name.to_owned() })
 }
 
 /// Its input, the lock of its tree, and the file for its result.
@@ -194,7 +199,8 @@ fn begin(
     // Only the command and its children keep the tree's lock from here on.
     drop(tree);
     Ok(match begun {
-        Ok(child) => {
+        Ok(mut child) => {
+            child.heed(vec![streams.stdout, streams.stderr]);
             let data = json!({ "command_pid": child.pid(), "start": task.starts, "attempt": task.attempt() });
             store.note(&Event::of("started", task).in_lane(&lane).with(data));
             Ok(Launched { child, result })

@@ -6,6 +6,7 @@ mod finish;
 mod keep;
 mod kill;
 mod launch;
+mod logs;
 mod recover;
 mod run;
 
@@ -31,6 +32,8 @@ pub struct Surroundings<'a> {
     pub config: Option<&'a str>,
     /// The lock timeout of a lane, in milliseconds.
     pub timeout_ms: &'a dyn Fn(&LaneName) -> u64,
+    /// How many bytes the logs of a task may take, both streams together; 0 for no limit.
+    pub logs_max_bytes: u64,
     /// Called when somebody inside the task asked for a scheduling pass; gives the pids of the supervisors it started,
     /// which are this process's children and none of the task's.
     pub pass: &'a mut dyn FnMut() -> Vec<u32>,

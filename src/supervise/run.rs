@@ -4,6 +4,7 @@ use super::finish::{Finished, close_outside, give_back};
 use super::keep::Keeper;
 use super::kill::{end_tree, shorter_grace};
 use super::launch::{Launched, launch};
+use super::logs::LogKeeper;
 use super::recover::{recover, seen};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
 use crate::model::lock::Grant;
@@ -97,10 +98,13 @@ fn attempt(
         Err(happened) => return Ok(Attempted::not_launched(happened)),
     };
     let mut spared = Vec::new();
-    let stop = watch(around, task, child.as_mut(), &mut spared, keeper)?;
+    let mut logs = LogKeeper::new(store, task, around.logs_max_bytes);
+    let stop = watch(around, task, child.as_mut(), &mut logs, &mut spared, keeper)?;
     let now = store.now();
     let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now));
-    Ok(Attempted { happened: stop_tree((store, keeper), task, child, stop, &spared)?, ran_ms, result: Some(result) })
+    let happened = stop_tree((store, keeper), task, child, stop, &mut logs, &spared)?;
+    logs.finish();
+    Ok(Attempted { happened, ran_ms, result: Some(result) })
 }
 
 pub(super) fn cancelled(request: CancelRequest) -> Happened {
@@ -147,6 +151,7 @@ fn watch(
     around: &mut Surroundings,
     task: &Task,
     child: &mut dyn Child,
+    logs: &mut LogKeeper<'_>,
     spared: &mut Vec<u32>,
     keeper: &mut Keeper,
 ) -> Result<Stop, StoreError> {
@@ -163,7 +168,7 @@ fn watch(
             return Ok(Stop::TimedOut);
         }
         let time = left.map_or(HEARTBEAT, |left| HEARTBEAT.min(Duration::from_millis(left))).min(keeper.time_left());
-        let woken = child.wait(Some(time)).map_err(|source| StoreError::Io {
+        let woken = logs.wait(child, time).map_err(|source| StoreError::Io {
             action: "wait for the command of",
             path: task.id.to_string(),
             source,
@@ -177,7 +182,7 @@ fn watch(
             // A wake-up announces a request to cancel, or asks for a pass.
             Woken::Pass if store.cancel_request(task.id)?.is_none() => spared.extend((around.pass)()),
             Woken::TimeUp => store.beat(task.id),
-            Woken::Pass | Woken::Terminate | Woken::Interrupt => {}
+            Woken::Pass | Woken::Terminate | Woken::Interrupt | Woken::Wrote => {}
         }
     }
 }
@@ -189,6 +194,7 @@ fn stop_tree(
     task: &Task,
     mut child: Box<dyn Child>,
     stop: Stop,
+    logs: &mut LogKeeper<'_>,
     spared: &[u32],
 ) -> Result<Happened, StoreError> {
     let happened = match stop {
@@ -222,7 +228,7 @@ fn stop_tree(
             break;
         }
         keeper.keep();
-        match child.wait(Some(Duration::from_millis(left).min(keeper.time_left()))) {
+        match logs.wait(child.as_mut(), Duration::from_millis(left).min(keeper.time_left())) {
             Ok(Woken::Exited(_)) => break,
             // A second request may be more impatient than the first.
             Ok(_) => grace_ms = shorter_grace(store, task.id, grace_ms)?,

@@ -12,6 +12,7 @@ mod event_log;
 mod generated;
 mod harness;
 mod kill;
+mod logs;
 mod mutants;
 mod packaging;
 mod power;

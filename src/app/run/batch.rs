@@ -4,7 +4,8 @@
 use super::{Audience, Wish};
 use crate::app::daemon::is_of_rules;
 use crate::app::enqueue::Accepted;
-use crate::app::logs::{Stream, Tail};
+use crate::app::logs::Stream;
+use crate::app::tail::Tail;
 use crate::app::{App, AppError, Obstacle};
 use crate::model::{Status, Task, TaskId};
 use std::time::Duration;
@@ -126,9 +127,7 @@ impl App {
             return Ok(true);
         }
         let open = tails.get_or_insert_with(|| [Tail::new(Stream::Out), Tail::new(Stream::Err)]);
-        let mut sink = |stream, bytes: &[u8]| audience.output(stream, bytes) && audience.wish() == wished;
-        // What was kept goes first.
-        let is_told = sink(Stream::Out, b"") && self.copy_logs(task, open, None, &mut sink)?;
+        let is_told = self.pass_logs_on(task, open, Some(wished), audience)?;
         if is_told {
             *tails = None;
         }

@@ -4,6 +4,7 @@
 //! neither as a pid nor as the number of its group, so that a signal to the group can never reach strangers, even
 //! when only grandchildren are left in it.
 
+use super::heed::Heed;
 use super::process::number;
 use super::signals;
 use super::waiting::{deadline, poll_until};
@@ -14,6 +15,7 @@ use rustix::process::{
     Pid, PidfdFlags, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, pidfd_open, waitid, waitpid,
 };
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -40,6 +42,8 @@ pub(super) struct RealChild {
     pidfd: Option<OwnedFd>,
     reach: Reach,
     ended: Option<Exit>,
+    /// The files to which it writes.
+    heed: Option<Heed>,
 }
 
 impl RealChild {
@@ -48,7 +52,13 @@ impl RealChild {
         let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let pid = raw.ok_or_else(|| io::Error::other("a child without a pid"))?;
         watched().insert(pid.as_raw_nonzero().get());
-        Ok(Self { pid, pidfd: retry_on_intr(|| pidfd_open(pid, PidfdFlags::empty())).ok(), reach, ended: None })
+        Ok(Self {
+            pid,
+            pidfd: retry_on_intr(|| pidfd_open(pid, PidfdFlags::empty())).ok(),
+            reach,
+            ended: None,
+            heed: None,
+        })
     }
 
     /// Looks whether it is over, and leaves it to be waited for.
@@ -67,11 +77,14 @@ impl RealChild {
     fn sleep(&self, until: Option<Instant>) -> io::Result<()> {
         let wakeups = signals::wakeups().map(AsFd::as_fd);
         let ends = self.pidfd.as_ref().map(AsFd::as_fd);
-        let mut fds: Vec<PollFd<'_>> =
-            [wakeups, ends].into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let mut fds: Vec<PollFd<'_>> = [wakeups, ends, self.heed.as_ref().and_then(Heed::fd)]
+            .into_iter()
+            .flatten()
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .collect();
         // Without a pidfd and with SIGCHLD blocked, nothing tells of the end.
         let nap = deadline(Duration::from_millis(100)).filter(|_| self.pidfd.is_none());
-        poll_until(&mut fds, nap.into_iter().chain(until).min())?;
+        poll_until(&mut fds, nap.into_iter().chain(until).chain(self.heed.as_ref().and_then(Heed::due)).min())?;
         signals::drain();
         Ok(())
     }
@@ -101,8 +114,15 @@ impl Child for RealChild {
             if is_over() {
                 return Ok(Woken::TimeUp);
             }
+            if self.heed.as_mut().is_some_and(Heed::has_news) {
+                return Ok(Woken::Wrote);
+            }
             self.sleep(until)?;
         }
+    }
+
+    fn heed(&mut self, files: Vec<File>) {
+        self.heed = Some(Heed::of(files));
     }
 
     fn signal(&mut self, signal: Signal) -> io::Result<()> {

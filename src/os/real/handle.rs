@@ -2,7 +2,9 @@
 
 use super::files::meta_of;
 use crate::os::{Handle, Meta};
-use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fcntl_setfl, fdatasync, fstat, fsync, seek};
+use rustix::fs::{
+    FallocateFlags, OFlags, SeekFrom, fallocate, fcntl_getfl, fcntl_setfl, fdatasync, fstat, fsync, seek,
+};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr, write};
 use std::fs::File;
 use std::io;
@@ -99,6 +101,21 @@ impl Handle for RealHandle {
     fn write_at_start(&mut self, bytes: &[u8]) -> io::Result<()> {
         let done = retry_on_intr(|| pwrite(&self.file, bytes, 0))?;
         if done == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    }
+
+    fn free_front(&mut self, to: u64) -> io::Result<()> {
+        let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        Ok(retry_on_intr(|| fallocate(&self.file, how, 0, to))?)
+    }
+
+    fn first_data(&self) -> io::Result<u64> {
+        match seek(&self.file, SeekFrom::Data(0)) {
+            // There is no data at all.
+            Err(Errno::NXIO) => Ok(self.meta()?.size),
+            // This file system knows no holes, so nothing was freed.
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(0),
+            other => Ok(other?),
+        }
     }
 
     fn sync_data(&mut self) -> io::Result<()> {

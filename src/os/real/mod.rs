@@ -16,6 +16,7 @@ mod context;
 mod files;
 mod fs_kind;
 mod handle;
+mod heed;
 mod launch;
 mod passwd;
 mod process;

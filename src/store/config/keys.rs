@@ -22,6 +22,8 @@ enum Kind {
     Flag,
     /// A whole number from 1 to the second, in words the first.
     Whole(&'static str, u32),
+    /// A number of bytes, or 0 for no limit.
+    Room,
     /// A number of seconds, kept in milliseconds.
     Seconds,
     Text,
@@ -74,6 +76,12 @@ pub(super) const FILE: &[Key<Config>] = &[
         Kind::Seconds,
         |config, value| config.poll_interval_ms = time(value),
         |config| seconds(config.poll_interval_ms),
+    ),
+    key(
+        "logs.max_bytes",
+        Kind::Room,
+        |it, value| it.logs_max_bytes = value.as_u64().unwrap_or_default(),
+        |it| json!(it.logs_max_bytes),
     ),
     key(
         "dispatch.contexts",
@@ -151,6 +159,7 @@ impl Kind {
             Self::Flag => "a boolean",
             Self::Whole(what, _) | Self::Name(what) | Self::Word(what, _) => what,
             Self::Seconds => "a number of seconds from 0.001 to 100 years (3153600000)",
+            Self::Room => "a number of bytes from 1048576 (1 MiB) to 2^53, or 0 for no limit",
             Self::Text => "a string",
             Self::Directory => "the absolute path of a directory",
             Self::Command => "a list of strings such as [\"claude\", \"-p\", \"{prompt}\"]",
@@ -163,6 +172,7 @@ impl Kind {
             (Self::Version, _) => *value == json!(1),
             (Self::Whole(_, most), _) => value.as_u64().is_some_and(|number| (1..=most.into()).contains(&number)),
             (Self::Seconds, _) => milliseconds(value).is_some(),
+            (Self::Room, _) => value.as_u64().is_some_and(|bytes| bytes == 0 || (1 << 20..=1 << 53).contains(&bytes)),
             (Self::Word(_, words), _) => value.as_str().is_some_and(|word| words.contains(&word)),
             (Self::Name(_), Value::String(text)) => {
                 return Name::new(text).map(drop).map_err(|error| error.to_string());

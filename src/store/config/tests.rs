@@ -237,13 +237,14 @@ prop_compose! {
         tier_shares in [1..=1_000_000u32, 1..=1_000_000u32, 1..=1_000_000u32],
         retention_days in 1..=u32::MAX,
         retention_tasks in 1..=u32::MAX,
+        logs_max_bytes in prop_oneof![Just(0), 1_048_576..=1_u64 << 53],
         poll_interval_ms in time(), contexts in prop_oneof![Just(Contexts::Same), Just(Contexts::Any)],
         allow_root: bool,
         allow_loader_env: bool,
     ) -> Config {
         Config {
             serialize_users, lock_timeout_ms, slots_max, projects, lanes, tier_shares, retention_days, retention_tasks,
-            poll_interval_ms, contexts, allow_root, allow_loader_env,
+            logs_max_bytes, poll_interval_ms, contexts, allow_root, allow_loader_env,
         }
     }
 }

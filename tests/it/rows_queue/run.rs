@@ -179,8 +179,13 @@ fn logs_are_one_document_with_json_and_lines_of_json_as_they_come() {
     place.ok(&["run", "-u", "a", "--", "sh", "-c", "echo one; printf two; echo three >&2"]);
     // A line without an end may go on, so it comes last.
     let lines = [("stdout", "one"), ("stderr", "three"), ("stdout", "two")];
-    let items = lines.map(|(stream, line)| json!({ "stream": stream, "line": line }));
-    assert_eq!(place.json(&["logs", "1"]), json!({ "schema": "luzia.logs/v1", "id": "task_1", "items": items }));
+    let document = place.json(&["logs", "1"]);
+    let at = |n: usize| document["items"][n]["at"].as_str().expect("a moment").to_owned();
+    let item = |n: usize, (stream, line): (&str, &str)| json!({ "id": "task_1", "stream": stream, "attempt": 1, "at": at(n), "line": line });
+    let items: Vec<_> = lines.into_iter().enumerate().map(|(n, line)| item(n, line)).collect();
+    assert_eq!(document["schema"], "luzia.logs/v1");
+    assert_eq!((&document["id"], &document["ids"]), (&json!("task_1"), &json!(["task_1"])));
+    assert_eq!((&document["dropped_bytes"], &document["items"]), (&json!(0), &json!(items)));
     let streamed = place.ok(&["logs", "1", "-f", "-o", "jsonl"]).out;
     let streamed: Vec<serde_json::Value> = streamed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(streamed, items);

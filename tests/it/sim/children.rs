@@ -40,7 +40,7 @@ pub fn start(ctx: &Ctx, command: &Command) -> Result<Box<dyn Child>, StartError>
     });
     let sort = |error| if is_shortage(&error) { StartError::Short(error) } else { StartError::Other(error) };
     let (slot, identity) = started.map_err(sort)?;
-    Ok(Box::new(Kid { ctx: ctx.clone(), slot, identity }))
+    Ok(Box::new(Kid { ctx: ctx.clone(), slot, identity, heeds: false }))
 }
 
 /// A process of a command leaves another one behind.
@@ -108,6 +108,8 @@ struct Kid {
     ctx: Ctx,
     slot: usize,
     identity: Identity,
+    /// Whether its supervisor looks at its logs once more.
+    heeds: bool,
 }
 
 impl Kid {
@@ -141,9 +143,16 @@ impl Child for Kid {
             if let Some(woken) = self.woken(until_us) {
                 return Ok(woken);
             }
+            if std::mem::take(&mut self.heeds) {
+                return Ok(Woken::Wrote);
+            }
             let wait = Wait { until_us, death: Some(self.slot), signals: true, ..Wait::default() };
             self.ctx.wait(wait, || "watch the command".into());
         }
+    }
+
+    fn heed(&mut self, _: Vec<std::fs::File>) {
+        self.heeds = true;
     }
 
     fn signal(&mut self, signal: Signal) -> io::Result<()> {

@@ -312,6 +312,28 @@ impl Handle for Descriptor {
         self.put("pwrite", Some(0), bytes).map(drop)
     }
 
+    fn free_front(&mut self, to: u64) -> io::Result<()> {
+        let file = self.file;
+        self.op("punch", TO_GROW, |world| {
+            let (ino, now) = (world.files[file].ino, world.now());
+            world.disk.write(ino, now, |content| {
+                let end = usize::try_from(to).unwrap_or(usize::MAX).min(content.len());
+                content[..end].fill(0);
+            });
+            Ok(())
+        })
+    }
+
+    /// Freed bytes read as zeros, and nobody writes zeros on this disk.
+    fn first_data(&self) -> io::Result<u64> {
+        let file = self.file;
+        self.op("seek data", TO_READ, |world| {
+            let ino = world.files[file].ino;
+            let bytes = &world.disk.content(ino).now;
+            Ok(bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len()) as u64)
+        })
+    }
+
     fn sync_data(&mut self) -> io::Result<()> {
         self.sync("fdatasync")
     }

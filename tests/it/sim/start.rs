@@ -39,6 +39,7 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
             store: &store,
             config: None,
             timeout_ms: &|_| 3_600_000,
+            logs_max_bytes: 0,
             pass: &mut pass,
             told_to_end: &mut || false,
             is_told_to_end: false,

@@ -1,25 +1,31 @@
-//! `luzia logs`: the output of a task.
+//! `luzia logs`: prints what tasks have written.
 
-use crate::app::App;
-use crate::app::logs::Stream;
+use crate::app::logs::{Stream, Wanted};
+use crate::app::tail::Piece;
+use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, number};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::escape::escape_lines;
 use crate::cli::output::json;
-use crate::model::TaskId;
+use crate::model::time::parse_duration;
+use crate::model::{TaskId, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The longest line that is waited for; a longer one comes in pieces.
+const LONGEST_LINE: usize = 1024 * 1024;
 
 /// `luzia logs`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = LOGS_HELP)]
 pub struct LogsArgs {
-    /// The task, e.g. `task_12` or `12`
-    #[arg(value_name = "TASK")]
-    pub task: String,
+    /// Tasks, e.g. `task_12` or `12`; `last` is the newest one. With several, each line begins with its task
+    #[arg(value_name = "TASK", required = true)]
+    pub tasks: Vec<String>,
 
-    /// Keep printing until the task has finished
+    /// Go on printing until the tasks have finished
     #[arg(short, long)]
     pub follow: bool,
 
@@ -27,125 +33,260 @@ pub struct LogsArgs {
     #[arg(short = 'n', long, value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
     pub lines: Option<usize>,
 
-    /// Only its standard output
+    /// Only what it wrote to its standard output
     #[arg(long, conflicts_with = "stderr")]
     pub stdout: bool,
 
-    /// Only its standard error
+    /// Only what it wrote to its standard error
     #[arg(long)]
     pub stderr: bool,
 
     /// Only lines that contain this text; with -n, only those among the last N
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub grep: Option<String>,
+
+    /// Only what this attempt wrote, from 1
+    #[arg(long, value_name = "N", value_parser = number::<u32>, allow_hyphen_values = true)]
+    pub attempt: Option<u32>,
+
+    /// Only what was written in the last DUR, or after TIME (RFC 3339)
+    #[arg(long, value_name = "DUR|TIME", allow_hyphen_values = true)]
+    pub since: Option<String>,
+
+    /// Begin each line with the moment by which luzia had seen it
+    #[arg(long)]
+    pub timestamps: bool,
 }
 
 const LOGS_HELP: &str = "\
+Order and times:
+  The supervisor looks at both streams when they grow, at most every 10 ms, and
+  less often in a task that writes for long. Of what came between two looks,
+  standard output comes first, and times are as coarse. --stdout or --stderr
+  alone into a pipe gives that stream byte for byte.
+
+Limit:
+  Of the logs of a task the newest logs.max_bytes (256 MiB) are kept. What was
+  dropped is said on standard error.
+
 Examples:
   luzia logs task_12
   luzia logs 12 -f
+  luzia logs last --timestamps
+  luzia logs 12 13 -f
+  luzia logs 12 --attempt 2 --since 10m
   luzia logs 12 --stderr -n 20
 
 Exit codes:
-  0    printed, perhaps nothing
+  0    printed, if only nothing
   2    usage
   66   no such task
   others as in luzia-exit-codes(7)";
 
 /// `luzia logs`.
 pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
-    let id = app.task_id(&args.task)?;
-    if args.follow {
-        app.refuse_waiting_for(&[id], false)?;
+    let mut ids = Vec::new();
+    for text in &args.tasks {
+        let id = app.task_id(text)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
     }
-    let streams: &[Stream] = match (args.stdout, args.stderr) {
-        (true, _) => &[Stream::Out],
-        (_, true) => &[Stream::Err],
-        (false, false) => &[Stream::Out, Stream::Err],
+    if args.follow {
+        app.refuse_waiting_for(&ids, false)?;
+    }
+    let stream = match (args.stdout, args.stderr) {
+        (true, _) => Some(Stream::Out),
+        (_, true) => Some(Stream::Err),
+        (false, false) => None,
     };
-    let pattern = args.grep.clone();
-    let mut printer = Printer { console, pattern, rest: [Vec::new(), Vec::new()], items: Vec::new(), stop: None };
-    app.logs(id, streams, args.lines, args.follow, &mut |stream, bytes| printer.print(stream, bytes))?;
-    printer.finish(id)?;
+    let since = args.since.as_deref().map(|text| moment(text, console.now)).transpose()?;
+    if args.attempt == Some(0) {
+        return Err(AppError::usage("--attempt counts from 1").into());
+    }
+    let wanted = Wanted { stream, last_lines: args.lines, attempt: args.attempt, since };
+    let is_terminal = console.streams.is_out_terminal;
+    let is_plain = stream.is_some() && ids.len() == 1 && !args.timestamps && args.grep.is_none() && !is_terminal;
+    let mut printer = Printer {
+        is_raw: is_plain && !console.is_json(),
+        is_of_many: ids.len() > 1,
+        with_times: args.timestamps,
+        pattern: args.grep.clone(),
+        console,
+        rest: BTreeMap::new(),
+        items: Vec::new(),
+        dropped: 0,
+        stop: None,
+    };
+    app.logs(&ids, &wanted, args.follow, &mut |id, piece| printer.print(id, piece))?;
+    printer.finish(&ids)?;
     Ok(Exit::Done.code())
 }
 
-/// Prints what a command wrote: as it is into a pipe, with control characters escaped on a terminal, and line by line in
-/// JSON.
+fn moment(text: &str, now: Timestamp) -> Result<Timestamp, AppError> {
+    if let Ok(ms) = parse_duration(text) {
+        return Ok(now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX).saturating_neg()));
+    }
+    Timestamp::parse(text).ok_or_else(|| {
+        let shown: String = text.chars().take(80).collect();
+        AppError::usage(format!("--since: \"{shown}\" is neither a length of time nor a moment"))
+            .hint("write 90s, 10m, 2h or 1d, or a moment such as 2026-01-31T08:00:00Z")
+    })
+}
+
+/// A sentence for output that is not kept.
+pub fn dropped_text(stream: Stream, bytes: u64) -> String {
+    format!("{} of earlier output on {} was dropped (logs.max_bytes)", size(bytes), name(stream))
+}
+
+fn name(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Out => "stdout",
+        Stream::Err => "stderr",
+    }
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match units.into_iter().find(|(shift, _)| bytes >> shift > 0) {
+        Some((shift, unit)) => {
+            let tenths = (u128::from(bytes) * 10) >> shift;
+            format!("{}.{} {unit}", tenths / 10, tenths % 10)
+        }
+        None => format!("{bytes} bytes"),
+    }
+}
+
+/// The beginning of a line whose end has not come yet, and of which attempt and moment it is.
+#[derive(Default)]
+struct Rest {
+    bytes: Vec<u8>,
+    attempt: u32,
+    at: Timestamp,
+}
+
+/// Prints what commands wrote: one stream of one task as it is into a pipe, all else line by line, with control characters
+/// escaped on a terminal.
 struct Printer<'a, 'b> {
     console: &'a mut Console<'b>,
+    is_raw: bool,
+    is_of_many: bool,
+    with_times: bool,
     pattern: Option<String>,
-    /// The beginnings of lines whose ends have not come yet, of standard output and of standard error.
-    rest: [Vec<u8>; 2],
+    rest: BTreeMap<TaskId, [Rest; 2]>,
     /// The lines of the one document of `--json`.
     items: Vec<Value>,
+    /// How many bytes were dropped.
+    dropped: u64,
     stop: Option<Stop>,
 }
 
 impl Printer<'_, '_> {
-    fn print(&mut self, stream: Stream, bytes: &[u8]) -> bool {
-        if self.pattern.is_none() && !self.console.streams.is_out_terminal && !self.console.is_json() {
-            self.stop = self.console.out_bytes(bytes).err();
-            return self.stop.is_none();
+    fn print(&mut self, id: TaskId, piece: Piece<'_>) -> bool {
+        match piece {
+            Piece::Bytes { bytes, .. } if self.is_raw => self.stop = self.console.out_bytes(bytes).err(),
+            Piece::Bytes { stream, bytes, attempt, at } => self.take(id, stream, bytes, attempt, at),
+            Piece::Dropped { stream, bytes } => self.tell_dropped(id, stream, bytes),
+            Piece::Attempt { attempt, at } => {
+                self.flush(id, "\n");
+                if !self.console.is_json() {
+                    let of = if self.is_of_many { format!(" of {id}") } else { String::new() };
+                    self.console.say(&format!("-- attempt {attempt}{of}, {at} --"));
+                }
+            }
         }
-        let mut rest = std::mem::take(self.rest_of(stream));
-        rest.extend_from_slice(bytes);
-        let whole = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        for line in rest[..whole].split_inclusive(|byte| *byte == b'\n') {
-            self.line(stream, line);
-        }
-        rest.drain(..whole);
-        *self.rest_of(stream) = rest;
         self.stop.is_none()
     }
 
-    fn rest_of(&mut self, stream: Stream) -> &mut Vec<u8> {
-        match stream {
-            Stream::Out => &mut self.rest[0],
-            Stream::Err => &mut self.rest[1],
+    fn tell_dropped(&mut self, id: TaskId, stream: Stream, bytes: u64) {
+        self.dropped = self.dropped.saturating_add(bytes);
+        // The beginning of a line whose end is gone.
+        let rest = self.rest.get_mut(&id).map(|rests| std::mem::take(&mut rests[stream.index()])).unwrap_or_default();
+        if !rest.bytes.is_empty() {
+            self.line(id, stream, &rest);
+        }
+        if self.console.format == OutputFormat::Jsonl {
+            let line = json!({ "id": id.to_string(), "stream": name(stream), "dropped_bytes": bytes });
+            self.stop = self.console.out(&json::line(&line)).err();
+        } else if !self.console.is_json() {
+            let of = if self.is_of_many { format!("{id}: ") } else { String::new() };
+            self.console.say(&format!("luzia: {of}{}", dropped_text(stream, bytes)));
         }
     }
 
-    fn line(&mut self, stream: Stream, line: &[u8]) {
-        let text = String::from_utf8_lossy(line);
+    fn take(&mut self, id: TaskId, stream: Stream, bytes: &[u8], attempt: u32, at: Timestamp) {
+        let rest = &mut self.rest.entry(id).or_default()[stream.index()];
+        let mut held = std::mem::take(&mut rest.bytes);
+        held.extend_from_slice(bytes);
+        let is_long = held.len() > LONGEST_LINE;
+        let end = held.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let whole = if is_long { held.len() } else { end };
+        *rest = Rest { bytes: held.split_off(whole), attempt, at };
+        for line in held.split_inclusive(|byte| *byte == b'\n') {
+            self.line(id, stream, &Rest { bytes: line.to_vec(), attempt, at });
+        }
+    }
+
+    fn line(&mut self, id: TaskId, stream: Stream, line: &Rest) {
+        let text = String::from_utf8_lossy(&line.bytes);
         if self.stop.is_some() || self.pattern.as_ref().is_some_and(|pattern| !text.contains(pattern)) {
             return;
         }
         let result = if self.console.is_json() {
-            let name = match stream {
-                Stream::Out => "stdout",
-                Stream::Err => "stderr",
-            };
-            let item = json!({ "stream": name, "line": text.strip_suffix('\n').unwrap_or(&text) });
+            let item = json!({
+                "id": id.to_string(),
+                "stream": name(stream),
+                "attempt": line.attempt,
+                "at": line.at.to_string(),
+                "line": text.strip_suffix('\n').unwrap_or(&text),
+            });
             if self.console.format == OutputFormat::Jsonl {
                 self.console.out(&json::line(&item))
             } else {
                 self.items.push(item);
                 Ok(())
             }
-        } else if self.console.streams.is_out_terminal {
-            let text = escape_lines(&text).into_owned();
-            self.console.out(&text)
         } else {
-            self.console.out_bytes(line)
+            let of = if self.is_of_many { format!("{id} | ") } else { String::new() };
+            let at = if self.with_times { format!("{} ", line.at) } else { String::new() };
+            let begin = format!("{of}{at}");
+            if self.console.streams.is_out_terminal {
+                self.console.out(&format!("{begin}{}", escape_lines(&text)))
+            } else {
+                self.console.out_bytes(&[begin.as_bytes(), &line.bytes].concat())
+            }
         };
         self.stop = result.err();
     }
 
-    fn finish(mut self, id: TaskId) -> Result<(), Stop> {
-        for stream in [Stream::Out, Stream::Err] {
-            let rest = std::mem::take(self.rest_of(stream));
-            if !rest.is_empty() {
-                self.line(stream, &rest);
+    /// The beginnings of lines that have no end, with one where something follows.
+    fn flush(&mut self, id: TaskId, end: &str) {
+        let [out, err] = self.rest.remove(&id).unwrap_or_default();
+        for (stream, mut rest) in [(Stream::Out, out), (Stream::Err, err)] {
+            if !rest.bytes.is_empty() {
+                rest.bytes.extend_from_slice(end.as_bytes());
+                self.line(id, stream, &rest);
             }
         }
+    }
+
+    fn finish(mut self, ids: &[TaskId]) -> Result<(), Stop> {
+        ids.iter().for_each(|id| self.flush(*id, ""));
         if let Some(stop) = self.stop {
             return Err(stop);
         }
         if self.console.format != OutputFormat::Json {
             return Ok(());
         }
-        let members = [("id", json!(id.to_string())), ("items", self.items.into())];
+        let all: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let first = all.first().cloned();
+        let members = [
+            ("id", json!(first.filter(|_| !self.is_of_many))),
+            ("ids", json!(all)),
+            ("dropped_bytes", self.dropped.into()),
+            ("items", self.items.into()),
+        ];
         self.console.document(&json::document("logs", members))
     }
 }

@@ -7,6 +7,7 @@ use crate::app::logs::Stream;
 use crate::app::run::{Audience, Wish};
 use crate::app::{App, AppError, Kind, Obstacle};
 use crate::cli::args::TaskOptions;
+use crate::cli::commands::look::logs::dropped_text;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::task::{has_key, progress};
@@ -31,8 +32,8 @@ use std::time::Duration;
                   of their own (--timeout, --retries, --key, --after and others), because they would wait for the \
                   task itself.\n\n\
                   The task lasts as long as its command: processes that are left in the background when it exits are \
-                  ended, SIGTERM first and SIGKILL 5 seconds later, and only then its lanes are free. Its logs grow \
-                  without limit; `--shell 'ulimit -f 2000000; exec make'` sets one of 1 GiB.\n\n\
+                  ended, SIGTERM first and SIGKILL 5 seconds later, and only then its lanes are free. Of its logs \
+                  the newest part is kept, up to `logs.max_bytes` (256 MiB) a task.\n\n\
                   Everything after the command word belongs to the command. It is executed as given, without a shell.\n\n\
                   The command inherits the environment, the working directory and the umask of this moment. Variables \
                   that begin with LUZIA_ and those that change how programs load (LD_PRELOAD, BASH_ENV, NODE_OPTIONS \
@@ -297,6 +298,10 @@ impl Audience for Room<'_, '_, '_> {
             }
         }
         true
+    }
+
+    fn dropped(&mut self, stream: Stream, bytes: u64) {
+        self.console.say(&format!("luzia: {}", dropped_text(stream, bytes)));
     }
 
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>) {

@@ -206,7 +206,7 @@ _luzia() {
 
     case "${cmd}" in
         luzia)
-            opts="-o -q -v -y -h -V --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help --version enqueue add run wait cancel retry list ls show logs explain status lock acquire renew release check list-locks locks cleanup-stale check-project dispatch daemon config doctor demo completions help"
+            opts="-o -q -v -y -h -V --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help --version enqueue add run wait cancel retry list ls show logs explain status lock acquire renew release check list-locks locks check-project dispatch daemon cleanup-stale config doctor demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -254,7 +254,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__acquire)
-            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --task --timeout --ttl --pid --durable --help"
+            opts="-o -q -v -y -u -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --task --timeout --ttl --pid --durable --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -292,6 +292,14 @@ _luzia() {
                     ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --task)
@@ -378,7 +386,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__check)
-            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help"
+            opts="-o -q -v -y -u -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -416,6 +424,14 @@ _luzia() {
                     ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1182,7 +1198,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__explain)
-            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help"
+            opts="-o -q -v -y -u -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1222,6 +1238,14 @@ _luzia() {
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1230,7 +1254,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__help)
-            opts="enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks cleanup-stale check-project dispatch daemon config doctor demo completions help"
+            opts="enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1874,7 +1898,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__release)
-            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --lock-id --force --help"
+            opts="-o -q -v -y -u -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --lock-id --force --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1912,6 +1936,14 @@ _luzia() {
                     ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --lock-id)
@@ -1926,7 +1958,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__renew)
-            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --lock-id --help"
+            opts="-o -q -v -y -u -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --lock-id --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1964,6 +1996,14 @@ _luzia() {
                     ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --lock-id)

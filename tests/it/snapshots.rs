@@ -33,22 +33,11 @@ const COMMANDS: [&str; 24] = [
     "completions",
 ];
 
-/// What differs between two runs, replaced: paths of the place, moments, and lengths of time.
+/// Replaces what differs between two runs: paths, moments, lengths of time, and the widths of columns.
 fn normal(place: &Place, text: &str) -> String {
     let text = text.replace(place.state().to_str().unwrap(), "STATE_DIR");
-    let mut normal = String::new();
-    for line in text.lines() {
-        let mut blank = false;
-        for word in line.split(' ') {
-            if blank {
-                normal.push(' ');
-            }
-            normal.push_str(&of_word(word));
-            blank = true;
-        }
-        normal.push('\n');
-    }
-    normal
+    let of_line = |line: &str| line.split_whitespace().map(of_word).collect::<Vec<_>>().join(" ");
+    text.lines().map(|line| of_line(line) + "\n").collect()
 }
 
 /// A word, or TIME or AGE in its place; punctuation around it stays.

@@ -115,6 +115,15 @@ fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
         ErrorKind::UnknownArgument => unknown_argument(invalid.first().copied().unwrap_or_default(), args),
         ErrorKind::MissingRequiredArgument => missing(&invalid),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => no_verb(args),
+        ErrorKind::ArgumentConflict => {
+            let is_user = invalid.first().is_some_and(|argument| argument.starts_with("--user"));
+            let is_repeated = context(error, ContextKind::PriorArg).first() == invalid.first();
+            let hint = match is_user && is_repeated {
+                true => "a task belongs to one user; `--lane` names further lanes",
+                false => "give one of them",
+            };
+            (first_paragraph(error), Some(hint.into()))
+        }
         _ => {
             let valid = context(error, ContextKind::ValidValue);
             let hint = if valid.is_empty() { None } else { Some(format!("one of: {}", valid.join(", "))) };

@@ -404,6 +404,7 @@ impl App {
         let situation = Situation {
             now: self.store.now(),
             unfinished: self.unfinished_before(task),
+            newer: None,
             ahead: 0,
             first_in_lane,
             lanes: Vec::new(),
@@ -477,6 +478,6 @@ fn head_of(candidate: &Candidate) -> LaneHead {
 impl Obstacle {
     /// Whether the obstacle goes away by itself, so that a dispatcher that drains the queue waits for it.
     pub fn passes_by_itself(&self) -> bool {
-        !matches!(self, Self::NoDispatcher)
+        !matches!(self, Self::NoDispatcher | Self::NewerRecord { .. } | Self::Cycle { .. })
     }
 }

@@ -1,6 +1,7 @@
 //! WHETHER: decisions as pure functions of what was seen, the limits and the time. No I/O, no clock, no log.
 
 pub mod admission;
+pub mod cycles;
 pub mod ending;
 pub mod fair;
 pub mod lifecycle;

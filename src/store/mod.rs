@@ -24,6 +24,7 @@ mod publish;
 mod record;
 mod release;
 pub(crate) mod rundir;
+mod shortage;
 pub(crate) mod sidecar;
 pub(crate) mod spelling;
 mod spool;
@@ -46,6 +47,7 @@ pub use pending::Head;
 pub use record::{DEFAULT_GRACE_MS, decode_task, encode_task};
 pub use release::{By, Cleanup, GivenBack};
 pub use rundir::{CancelRequest, Started};
+pub use shortage::Short;
 pub use spool::Place;
 pub use survey::{Counts, Problem, Survey};
 

@@ -319,6 +319,12 @@ impl Store {
         self.read_pending(head.priority, &head.lane_stem, head.id).1.ok().flatten()
     }
 
+    /// Why the record of a lane's first task does not read, when a newer version wrote it.
+    pub fn newer_head(&self, head: &Head) -> Option<StoreError> {
+        let read = self.read_pending(head.priority, &head.lane_stem, head.id).1;
+        read.err().filter(|error| matches!(error, StoreError::Newer { .. }))
+    }
+
     /// The first pending tasks of a user in the order of their turn, `most` at most.
     pub fn first_pending(&self, user: &Name, most: u64) -> Result<Vec<(Priority, TaskId)>> {
         let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));

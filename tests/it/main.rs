@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod budget;
+mod cycles;
 mod demo;
 mod doctor;
 mod environment;

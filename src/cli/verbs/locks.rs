@@ -3,7 +3,7 @@
 use super::Account;
 use crate::app::acquire::{Lease, Leased};
 use crate::app::check_project::Checked;
-use crate::app::{App, AppError, Break, GivenBack, LockView, lock_state};
+use crate::app::{App, Break, GivenBack, LockView, lock_state};
 use crate::cli::args::{
     AcquireArgs, CheckArgs, CheckProjectArgs, CleanupStaleArgs, ListLocksArgs, LockArgs, LockState, ReleaseArgs,
     RenewArgs,
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 /// `luzia lock`.
 pub fn lock(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
     let lane = match (&args.lane, &args.user) {
-        (Some(lane), _) => LaneName::parse(lane).map_err(|error| AppError::usage(format!("--lane {lane}: {error}")))?,
+        (Some(lane), _) => crate::app::enqueue::lane_option(lane)?,
         (None, user) => {
             let user = user.clone().map_or_else(account, Ok)?;
             LaneName::user(&crate::app::enqueue::name("user", &user)?)

@@ -1,6 +1,6 @@
 //! `status`: the queue, the slots and the locks at a glance.
 
-use super::look::running_json;
+use super::look::task_json;
 use crate::app::status::{Capacity, Overview};
 use crate::app::{App, AppError};
 use crate::cli::args::StatusArgs;
@@ -8,6 +8,7 @@ use crate::cli::console::{Answer, Console, Stop};
 use crate::cli::exit::Exit;
 use crate::cli::json;
 use crate::cli::table::{Column, Table};
+use crate::model::Task;
 use serde_json::{Value, json};
 
 /// How many locks of users the table shows. Each is judged by proof, and nobody reads a thousand at a glance.
@@ -20,7 +21,7 @@ pub fn status(args: &StatusArgs, app: &App, rule: &str, console: &mut Console) -
         return Ok(Exit::Done.code());
     }
     if console.is_json() {
-        console.document(&document(app, &app.overview(usize::MAX)?, rule)?)?;
+        console.document(&document(app, &app.overview(usize::MAX)?, rule, console)?)?;
     } else {
         text(app, &app.overview(MOST_LOCKS)?, rule, console)?;
     }
@@ -52,8 +53,13 @@ fn capacity(capacity: &Capacity, console: &mut Console) -> Result<(), Stop> {
     console.table(&table)
 }
 
-fn document(app: &App, overview: &Overview, rule: &str) -> Result<Value, AppError> {
-    let tasks: Result<Vec<Value>, AppError> = overview.active.iter().map(|task| running_json(app, task)).collect();
+fn active_json(app: &App, task: &Task, console: &Console) -> Result<Value, AppError> {
+    task_json(app, task, app.shortage(task)?, None, console)
+}
+
+fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Result<Value, AppError> {
+    let tasks: Result<Vec<Value>, AppError> =
+        overview.active.iter().map(|task| active_json(app, task, console)).collect();
     let [high, normal, low] = overview.counts.pending;
     let details: Vec<Value> = overview.user_locks.iter().map(super::locks::lock_json).collect();
     let living = overview.user_locks.iter().filter(|view| crate::app::lock_state(&view.verdict) != "stale").count();
@@ -96,7 +102,9 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> Re
     let capacity = &overview.capacity;
     lines.row(["slots".to_owned(), format!("{} of {} used", capacity.used, capacity.max)]);
     for task in &overview.active {
-        lines.row([task.id.to_string(), format!("{} {}: {}", task.user, task.status, task.command.join(" "))]);
+        let waits = app.shortage(task)?.map_or_else(String::new, |shortage| format!(" ({})", shortage.word()));
+        let now = format!("{} {}{waits}: {}", task.user, task.status, task.command.join(" "));
+        lines.row([task.id.to_string(), now]);
     }
     for view in &overview.user_locks {
         let state = crate::app::lock_state(&view.verdict);

@@ -2,6 +2,7 @@
 
 use super::Account;
 use super::look::running_json;
+use crate::app::accepted::are_queued;
 use crate::app::enqueue::{Accepted, Caller, NewTask};
 use crate::app::inside::RanWithin;
 use crate::app::logs::Stream;
@@ -33,30 +34,40 @@ pub fn enqueue(
         }
         return enqueue_lines(&read(path)?, app, caller, console);
     }
-    let new = door::new_task(&args.task, &args.command);
+    let new = NewTask { is_waited_for: args.wait, ..door::new_task(&args.task, &args.command) };
     if args.wait {
         app.refuse_waiting_inside(&new, caller)?;
     }
     let accepted = app.enqueue(&new, caller)?;
-    print_accepted(app, &accepted, console).map_err(|stop| unprinted(stop, std::slice::from_ref(&accepted)))?;
+    print_accepted(app, &accepted, console).map_err(|stop| unprinted(stop, app, std::slice::from_ref(&accepted)))?;
     if !args.wait {
         return Ok(Exit::Done.code());
     }
-    app.refuse_waiting_for(&[accepted.task.id], false)?;
+    let id = accepted.task.id;
+    wait_for_accepted(id, app, console).map_err(|error| app.after_accepting(id, error).into())
+}
+
+fn wait_for_accepted(id: TaskId, app: &App, console: &mut Console) -> Result<u8, AppError> {
+    app.refuse_waiting_for(&[id], false)?;
     if app.inside.is_none() && !app.has_dispatcher()? {
         console.hint("nothing runs that would start it; luzia dispatch --drain does");
     }
-    let over = app.wait(&[accepted.task.id], false, None, &mut |task| progress(task, None, console))?;
+    let over = app.wait(&[id], false, None, &mut |task| progress(task, None, console))?;
     Ok(over.first().map_or(Exit::No.code(), words::wait_code))
 }
 
-/// Ids that could not be printed must not be lost: the tasks are queued all the same.
-fn unprinted(stop: Stop, accepted: &[Accepted]) -> Stop {
-    let (Stop::Unwritten(error), [first, ..]) = (&stop, accepted) else { return stop };
-    let which = match accepted.len() {
-        1 => format!("{} is queued", first.task.id),
-        count => format!("{count} tasks, the first of them {}, are queued", first.task.id),
+/// Names tasks whose ids could not be printed: they are queued all the same.
+fn unprinted(stop: Stop, app: &App, accepted: &[Accepted]) -> Stop {
+    let [first, ..] = accepted else { return stop };
+    let error = match stop {
+        Stop::Unwritten(error) => error.to_string(),
+        Stop::Refused(error) if accepted.len() == 1 => {
+            return Stop::Refused(app.after_accepting(first.task.id, error));
+        }
+        Stop::Refused(error) => error.to_string(),
+        other => return other,
     };
+    let which = are_queued(&accepted.iter().map(|one| one.task.id).collect::<Vec<_>>());
     let message = format!("{which}, but could not be printed: {error}");
     Stop::Refused(AppError::new(Kind::Io, "OUTPUT", message).next(format!("luzia show {}", first.task.id)))
 }
@@ -103,7 +114,7 @@ fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) 
         return Ok(Exit::Done.code());
     }
     let accepted = app.enqueue_batch(&batch, caller)?;
-    print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, &accepted))?;
+    print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, app, &accepted))?;
     Ok(Exit::Done.code())
 }
 
@@ -119,16 +130,17 @@ fn print_batch(app: &App, accepted: &[Accepted], console: &mut Console) -> Resul
 
 /// `luzia run`.
 pub fn run(args: &RunArgs, app: &App, caller: &Caller, terminal: &mut Terminal, console: &mut Console) -> Answer {
-    let new = NewTask { is_grouped: args.group_output, ..door::new_task(&args.task, &args.command) };
+    let new =
+        NewTask { is_grouped: args.group_output, is_waited_for: true, ..door::new_task(&args.task, &args.command) };
     if let Some(within) = app.run_within(&new, caller)? {
         return Ok(told_within(&within, console));
     }
     app.refuse_waiting_inside(&new, caller)?;
     let accepted = app.enqueue(&new, caller)?;
     if args.no_wait && accepted.created {
-        app.pass()?;
-        let task = app.existing(accepted.task.id)?;
-        if let Some(obstacle) = app.take_back_if_blocked(&task)? {
+        let id = accepted.task.id;
+        let blocked = app.start_or_take_back(id).map_err(|error| app.after_accepting(id, error))?;
+        if let Some((task, obstacle)) = blocked {
             let (text, next) = words::obstacle_text(&obstacle, &task, console.now);
             // The task itself is out of the queue by now.
             let next = next.filter(|_| !matches!(obstacle, Obstacle::Delayed { .. }));

@@ -371,6 +371,7 @@ impl App {
             now: self.store.now(),
             unfinished: self.unfinished_before(task),
             context: self.differences(task),
+            newer: None,
             ahead: 0,
             first_in_lane,
             lanes: Vec::new(),
@@ -440,6 +441,6 @@ impl App {
 impl Obstacle {
     /// Whether the obstacle goes away by itself, so that a dispatcher that drains the queue waits for it.
     pub fn passes_by_itself(&self) -> bool {
-        !matches!(self, Self::NoDispatcher)
+        !matches!(self, Self::NoDispatcher | Self::NewerRecord { .. } | Self::Cycle { .. })
     }
 }

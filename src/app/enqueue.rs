@@ -76,6 +76,8 @@ pub struct NewTask {
     pub command: Vec<String>,
     /// `--group-output` of `run`, which is about the output of a whole task.
     pub is_grouped: bool,
+    /// Whether the process that asks waits for the end of the task.
+    pub is_waited_for: bool,
 }
 
 /// The process that asks: what a task takes over from it.
@@ -141,7 +143,8 @@ impl App {
             while let Some((task, _)) = lines.next_if(|(task, _)| task.key.is_none()) {
                 run.push(task);
             }
-            accepted.extend(self.accept_run(run)?.into_iter().map(|task| Accepted { task, created: true }));
+            let run = self.accept_run(run).map_err(|error| naming_earlier(error, &accepted))?;
+            accepted.extend(run.into_iter().map(|task| Accepted { task, created: true }));
         }
         Ok(accepted)
     }
@@ -161,7 +164,7 @@ impl App {
             let data = json!({ "priority": task.priority.number() });
             Event::of("enqueued", task).in_lane(&LaneName::user(&task.user)).with(data)
         };
-        Ok(self.store.accept(tasks, Some(&event))?)
+        self.store.accept(tasks, Some(&event)).map_err(|error| self.half_accepted(tasks, error.into()))
     }
 
     /// Tasks it comes after: unknown ones are refused, completed ones need no waiting, failed ones are a refusal.
@@ -193,6 +196,10 @@ impl App {
         let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.accounts)?;
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
         self.check_account(settings.and_then(|settings| settings.run_as.as_deref()), &caller.accounts)?;
+        let parent = self.inside.as_ref().map(|inside| inside.task);
+        // The environment alone is no proof that this process is in the tree of that task.
+        let is_in_tree = |id| self.store.is_in_tree(id).unwrap_or(false);
+        let waited_for = new.is_waited_for && parent.is_some_and(is_in_tree);
         let now = self.store.now();
         let (lanes, takes_user_lane) = lanes_of(new, &user)?;
         let context = self.own_context();
@@ -222,6 +229,8 @@ impl App {
             run_as: settings.and_then(|settings| settings.run_as.clone()),
             created_at: now,
             created_by_pid: caller.pid,
+            parent,
+            waited_for,
             due_at: due_of(new, now)?,
             after: new.after.iter().map(|text| self.task_id(text)).collect::<Result<_, _>>()?,
             comes_after: Vec::new(),
@@ -290,9 +299,13 @@ pub fn line_error(line: usize, mut error: AppError) -> AppError {
     error
 }
 
-/// The same for a line that is refused when others are queued already, whose ids must not be lost.
+/// The error of a line that fails after other lines were accepted.
 fn late_line_error(line: usize, error: AppError, before: &[Accepted]) -> AppError {
-    let mut error = line_error(line, error);
+    naming_earlier(line_error(line, error), before)
+}
+
+/// Adds the ids of the lines that were accepted before an error, which must not be lost.
+fn naming_earlier(mut error: AppError, before: &[Accepted]) -> AppError {
     let queued: Vec<TaskId> = before.iter().filter(|one| one.created).map(|one| one.task.id).collect();
     if let (Some(first), Some(last)) = (queued.first(), queued.last()) {
         let which = match queued.len() {
@@ -360,7 +373,7 @@ fn lanes_of(new: &NewTask, user: &Name) -> Result<(Vec<LaneName>, bool), AppErro
     let own = LaneName::user(user);
     let mut lanes = Vec::new();
     for text in &new.lanes {
-        let lane = LaneName::parse(text).map_err(|error| AppError::usage(format!("--lane {text}: {error}")))?;
+        let lane = lane_option(text)?;
         if lane.is_user() && lane != own {
             return Err(AppError::usage(format!("a task takes the lane of one user, and \"{lane}\" is another's"))
                 .hint("queue one task for each user"));
@@ -376,6 +389,14 @@ fn lanes_of(new: &NewTask, user: &Name) -> Result<(Vec<LaneName>, bool), AppErro
     lanes.dedup();
     let takes_user_lane = names_user || lanes.is_empty();
     Ok((lanes, takes_user_lane))
+}
+
+/// Reads the value of `--lane`.
+pub fn lane_option(text: &str) -> Result<LaneName, AppError> {
+    LaneName::parse(text).map_err(|error| {
+        let shown: String = text.chars().take(80).collect();
+        AppError::usage(format!("\"--lane {}\" is refused: {error}", shown.escape_default()))
+    })
 }
 
 fn cwd_of(new: &NewTask, caller: &Caller) -> Result<String, AppError> {

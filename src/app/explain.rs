@@ -67,6 +67,9 @@ pub enum Why {
     Lane(Box<LaneWhy>),
 }
 
+/// The task of a record that a newer version wrote, and what is known of the record.
+type Newer = Option<(TaskId, String)>;
+
 /// Says why tasks and lanes wait, as of the moment at which this was made: what many tasks share is looked up once.
 pub struct Reasons<'a> {
     app: &'a App,
@@ -74,15 +77,20 @@ pub struct Reasons<'a> {
     lanes: BTreeMap<LaneName, LaneNow>,
     /// The first tasks that take turns with those of a queue, by the queue's name, in the order of their turn.
     turns: BTreeMap<String, Vec<(Priority, TaskId)>>,
+    /// By queue and tier: a record that this version does not read and that is first.
+    newer: BTreeMap<(String, Tier), Newer>,
     firsts: Firsts,
     /// Whether a dispatcher runs, and whether one runs or a task does.
     has_dispatcher: [Option<bool>; 2],
 }
 
 impl Reasons<'_> {
-    /// The first reason why a pending task does not start, for the REASON column; `None` when it would start at the next
-    /// pass.
+    /// The first reason why a pending task does not start, or a running one waits for space, for the REASON column; `None`
+    /// when it would start at the next pass, or runs.
     pub fn first_obstacle(&mut self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        if task.status == Status::Running {
+            return self.app.shortage(task);
+        }
         let situation = self.situation(task)?;
         Ok(obstacles(task, &situation).next())
     }
@@ -101,7 +109,9 @@ impl Reasons<'_> {
         for lane in &mut lanes {
             lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
         }
-        let mut situation = Situation { now, unfinished, context, ahead, first_in_lane, lanes, has_dispatcher: true };
+        let newer = if ahead > 0 { self.newer_before(task)? } else { None };
+        let mut situation =
+            Situation { now, unfinished, context, newer, ahead, first_in_lane, lanes, has_dispatcher: true };
         // What it waits for may be a task that runs, whose supervisor makes a pass at its end. What waits for nothing else
         // needs somebody who makes one now.
         let waits = obstacles(task, &situation).next().is_some();
@@ -120,6 +130,18 @@ impl Reasons<'_> {
             }
         };
         Ok(count_before(turns, task))
+    }
+
+    /// The record of a newer version that is first in the lane of a task's user, for a task that does not come first.
+    fn newer_before(&mut self, task: &Task) -> Result<Newer, AppError> {
+        let place = (task.queue(), task.priority.tier());
+        if let Some(known) = self.newer.get(&place) {
+            return Ok(known.clone());
+        }
+        let head = self.app.store.head(place.1, &place.0)?;
+        let newer = head.and_then(|head| Some((head.id, self.app.store.newer_head(&head)?.to_string())));
+        self.newer.insert(place, newer.clone());
+        Ok(newer)
     }
 
     fn lanes_now(&mut self, task: &Task) -> Result<Vec<LaneNow>, AppError> {
@@ -158,6 +180,7 @@ impl App {
             locks,
             lanes: BTreeMap::new(),
             turns: BTreeMap::new(),
+            newer: BTreeMap::new(),
             firsts: Firsts::default(),
             has_dispatcher: [None; 2],
         })
@@ -191,10 +214,13 @@ impl App {
             let is_stopped = self.store.stopped_supervisor(id)?.is_some();
             let supervisor = Some(Supervisor { pid, is_alive, is_stopped });
             let lanes = reasons.lanes_now(&task)?;
-            return Ok(TaskWhy { task, obstacles: Vec::new(), lanes, supervisor });
+            let cycle = self.cycle_of(id)?.map(|members| Obstacle::Cycle { members });
+            let obstacles = cycle.into_iter().chain(self.shortage(&task)?).collect();
+            return Ok(TaskWhy { task, obstacles, lanes, supervisor });
         }
         let situation = reasons.situation(&task)?;
-        let obstacles = obstacles(&task, &situation).collect();
+        let cycle = self.cycle_of(id)?.map(|members| Obstacle::Cycle { members });
+        let obstacles = cycle.into_iter().chain(obstacles(&task, &situation)).collect();
         Ok(TaskWhy { task, obstacles, lanes: situation.lanes, supervisor: None })
     }
 
@@ -252,6 +278,7 @@ impl App {
             expires_at: record.and_then(|record| record.expires_at),
             age_ms: view.age_ms,
             verdict: view.verdict.clone(),
+            is_short: self.is_short(view),
             stopped: process.filter(|process| self.store.is_stopped(process)).map(|process| process.pid),
         }
     }

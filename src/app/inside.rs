@@ -1,6 +1,7 @@
 //! Inside a task, or inside the command of `luzia lock`: a lane that is held already is not taken again, what only gives
 //! such a lane back does nothing, and what would wait for itself is refused (S4.16, X27).
 
+use super::cycles::ring_text;
 use super::enqueue::{Caller, NewTask};
 use super::lock::End;
 use super::{App, AppError, Kind, shell_word};
@@ -124,7 +125,7 @@ impl App {
             return Ok(());
         }
         let task = self.task_of(new, caller)?;
-        let Some(why) = self.waits_for_us(&task)? else { return Ok(()) };
+        let Some(why) = self.waits_for_us(&task)? else { return self.refuse_ring(&task) };
         let hint = match only_of_a_task(new) {
             Some(option) if self.inside.is_some() => {
                 format!("without {option} `run` runs it as a part of the task, if that holds all of its lanes")
@@ -135,6 +136,16 @@ impl App {
         Err(deadlock(format!("{why}, and would wait for a task that needs it"))
             .hint(hint)
             .next(format!("luzia explain {}", shell_word(&lane))))
+    }
+
+    /// Refuses a task to be that would be waited for, when that closes a ring of tasks that wait for each other.
+    fn refuse_ring(&self, task: &Task) -> Result<(), AppError> {
+        let ring = if task.waited_for { self.cycle_with(task)? } else { None };
+        let Some(ring) = ring else { return Ok(()) };
+        let first = ring.iter().chain(&task.parent).find(|id| id.0 > 0).copied();
+        let error = deadlock(format!("these would wait for each other for ever: {}", ring_text(&ring)))
+            .hint("nothing was queued; queue it without waiting for it, or run the command directly");
+        Err(first.map_or(error.clone(), |id| error.next(format!("luzia explain {id}"))))
     }
 
     /// The same for tasks that are queued already: all of them are waited for, or with `any` one of them.

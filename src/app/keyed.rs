@@ -59,7 +59,8 @@ impl App {
                 (Some((Place::Pending | Place::Parked, other)), OnConflict::Replace) => {
                     drop(slot);
                     beside = ids.into_iter().filter(|id| *id != other.id).collect();
-                    self.cancel_pending(other.id, &task.user.to_string(), Some("replaced"))?;
+                    self.cancel_pending(other.id, &task.user.to_string(), Some("replaced"))
+                        .map_err(|error| self.not_replaced(other.id, error))?;
                 }
                 (Some((_, other)), OnConflict::Replace) => {
                     return Err(AppError::new(
@@ -72,6 +73,18 @@ impl App {
                 }
             }
         }
+    }
+}
+
+impl App {
+    /// The error of a replacement that failed when it took the older task out of the queue: it says where that stands.
+    fn not_replaced(&self, older: TaskId, mut error: AppError) -> AppError {
+        let stands = match self.find(older) {
+            Ok(Some((_, task))) => format!("{older} is {}", task.status),
+            Ok(None) | Err(_) => format!("where {older} stands cannot be told"),
+        };
+        error.0.message = format!("nothing was queued, and {stands}: {}", error.0.message);
+        error.next(format!("luzia show {older}"))
     }
 }
 

@@ -112,7 +112,8 @@ impl App {
     pub fn show(&self, id: TaskId) -> Result<Shown, AppError> {
         let task = self.existing(id)?;
         let started = if task.status == Status::Running { self.store.started(id)?.flatten() } else { None };
-        let obstacle = if task.status == Status::Pending { self.first_obstacle(&task)? } else { None };
+        let waits = matches!(task.status, Status::Pending | Status::Running);
+        let obstacle = if waits { self.first_obstacle(&task)? } else { None };
         let stuck = self.stuck(&task)?;
         Ok(Shown { task, started, obstacle, stuck })
     }

@@ -1,11 +1,13 @@
 //! USE CASE: one file a verb. Plans with `policy`, acts with `store` and `supervise`. Never prints, never parses
 //! arguments, never reads the environment: what it needs of them comes in, and values go out.
 
+pub mod accepted;
 pub mod acquire;
 pub mod cancel;
 mod candidates;
 pub mod check_project;
 pub mod cleanup;
+pub mod cycles;
 pub mod daemon;
 pub mod demo;
 pub mod dispatch;
@@ -27,6 +29,7 @@ pub mod release;
 pub mod retry;
 pub mod run;
 mod settings;
+mod shortage;
 pub mod status;
 pub mod supervise;
 pub mod tail;
@@ -34,7 +37,7 @@ mod timers;
 pub mod wait;
 pub mod whose;
 
-pub use crate::policy::admission::{Holder, LaneNow, Obstacle};
+pub use crate::policy::admission::{Holder, LaneNow, Obstacle, Room};
 pub use crate::policy::context::Difference;
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, GivenBack, LockView, Started, lock_state};
 pub use error::{AppError, Kind, Refusal, shell_word};

@@ -41,8 +41,16 @@ pub trait Audience {
 }
 
 impl App {
+    /// For `run --no-wait`: makes a pass, and takes a task that this did not start out of the queue again. Gives that task
+    /// and what kept it.
+    pub fn start_or_take_back(&self, id: TaskId) -> Result<Option<(Task, Obstacle)>, AppError> {
+        self.pass()?;
+        let task = self.existing(id)?;
+        Ok(self.take_back_if_blocked(&task)?.map(|obstacle| (task, obstacle)))
+    }
+
     /// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
-    pub fn take_back_if_blocked(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+    fn take_back_if_blocked(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
         if task.status != Status::Pending {
             return Ok(None);
         }
@@ -66,16 +74,14 @@ impl App {
     /// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes. Gives it as
     /// it is when it is to be left.
     pub fn see_through(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
-        // Where a full disk ends us, the task is there all the same.
-        self.watch_over(id, group_output, audience)
-            .map_err(|error| if is_of_disk(&error) { goes_on(id, error) } else { error })
+        self.watch_over(id, group_output, audience).map_err(|error| self.after_accepting(id, error))
     }
 
     fn watch_over(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
         let mut presence = None;
         let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
         let mut changes = self.store.watch();
-        let mut told = None;
+        let (mut told, mut shortage) = (None, None);
         let mut wished = Wish::GoOn;
         let mut looked_ms = self.store.boot_ms();
         loop {
@@ -106,9 +112,14 @@ impl App {
                         self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
                         task = self.existing(id)?;
                     }
+                    shortage = self.shortage(&task)?;
                 }
             }
-            let obstacle = if task.status == Status::Pending { self.first_obstacle(&task)? } else { None };
+            let obstacle = match task.status {
+                Status::Pending => self.first_obstacle(&task)?,
+                Status::Running => shortage.clone(),
+                _ => None,
+            };
             let word = (task.status, obstacle.as_ref().map(Obstacle::word));
             if told.replace(word) != Some(word) {
                 audience.progress(&task, obstacle.as_ref());
@@ -158,7 +169,7 @@ impl App {
         match self.carry_out(id, wish) {
             // Whoever wants to go is not kept.
             Err(error) if wish == Wish::Unread && is_of_disk(&error) => {
-                audience.failed(&goes_on(id, error));
+                audience.failed(&self.after_accepting(id, error));
                 Ok(false)
             }
             other => other,
@@ -183,8 +194,4 @@ impl App {
 
 fn is_of_disk(error: &AppError) -> bool {
     matches!(error.0.kind, Kind::Io | Kind::CannotCreate)
-}
-
-fn goes_on(id: TaskId, error: AppError) -> AppError {
-    error.hint(format!("{id} was not asked to end, and goes on")).next(format!("luzia cancel {id}"))
 }

@@ -34,6 +34,7 @@ pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
         shell: options.shell.clone(),
         command: command.to_vec(),
         is_grouped: false,
+        is_waited_for: false,
     }
 }
 

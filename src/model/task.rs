@@ -215,6 +215,10 @@ pub struct Task {
     pub created_at: Timestamp,
     /// The process that asked for it.
     pub created_by_pid: u32,
+    /// The task inside which it was asked for.
+    pub parent: Option<TaskId>,
+    /// Whether the process that asked for it, in the tree of `parent`, waits for its end.
+    pub waited_for: bool,
     /// Not before this moment.
     pub due_at: Option<Timestamp>,
     /// Not before these have completed.

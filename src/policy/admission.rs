@@ -22,6 +22,8 @@ pub struct Holder {
     pub verdict: Verdict,
     /// The process that holds it, when that is stopped (SIGSTOP) and does nothing.
     pub stopped: Option<u32>,
+    /// Whether it is a task whose start or result waits for space.
+    pub is_short: bool,
 }
 
 /// One lane of a task, as it is now.
@@ -44,6 +46,8 @@ pub struct Situation {
     pub unfinished: Vec<TaskId>,
     /// How its sandbox differs from that of the process that looks; empty when that process may start it.
     pub context: Vec<Difference>,
+    /// A record of a newer version that is first in its user's lane: that task, and what is known of the record.
+    pub newer: Option<(TaskId, String)>,
     /// How many tasks of its user come before it.
     pub ahead: u64,
     /// For each further key lane in which another task is first: that task.
@@ -57,6 +61,11 @@ pub struct Situation {
 /// One reason why a task does not start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Obstacle {
+    /// Tasks wait for each other for ever, and it waits for one of them or is one of them.
+    Cycle {
+        /// Those tasks, each followed by one it waits for.
+        members: Vec<TaskId>,
+    },
     /// It is not due.
     Delayed {
         /// When it is.
@@ -71,6 +80,13 @@ pub enum Obstacle {
     OtherContext {
         /// In what the sandboxes differ.
         differences: Vec<Difference>,
+    },
+    /// A record that this version cannot read is first in the lane of its user.
+    NewerRecord {
+        /// The task of that record.
+        first: TaskId,
+        /// The record and its version.
+        record: String,
     },
     /// Other tasks of its user come first.
     Priority {
@@ -100,21 +116,48 @@ pub enum Obstacle {
         /// The first of them.
         holder: Holder,
     },
+    /// It was claimed, and its start waits for space, a process or memory.
+    StartWaits {
+        /// The file systems that it writes to.
+        rooms: Vec<Room>,
+    },
+    /// Its command is over, and its result waits for space.
+    ResultWaits {
+        /// The file systems that it writes to.
+        rooms: Vec<Room>,
+    },
     /// Nothing runs that would start it.
     NoDispatcher,
+}
+
+/// What is left of a file system.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Room {
+    /// The directory on it that is written to.
+    pub path: String,
+    /// Its kind, as `ext4`.
+    pub name: String,
+    /// Free bytes for an ordinary account.
+    pub free_bytes: u64,
+    /// Free inodes.
+    pub free_inodes: u64,
 }
 
 impl Obstacle {
     /// The word in the REASON column and in JSON.
     pub fn word(&self) -> &'static str {
         match self {
+            Self::Cycle { .. } => "Cycle",
             Self::Delayed { .. } => "Delayed",
             Self::After { .. } => "After",
             Self::OtherContext { .. } => "OtherContext",
+            Self::NewerRecord { .. } => "NewerRecord",
             Self::Priority { .. } => "Priority",
             Self::LaneOrder { .. } => "LaneOrder",
             Self::UserLockHeld { .. } => "UserLockHeld",
             Self::LaneFull { .. } => "LaneFull",
+            Self::StartWaits { .. } => "StartWaits",
+            Self::ResultWaits { .. } => "ResultWaits",
             Self::NoDispatcher => "NoDispatcher",
         }
     }
@@ -125,6 +168,7 @@ pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item =
     let delayed = task.due_at.filter(|at| *at > now.now).map(|until| Obstacle::Delayed { until });
     let after = (!now.unfinished.is_empty()).then(|| Obstacle::After { tasks: now.unfinished.clone() });
     let elsewhere = (!now.context.is_empty()).then(|| Obstacle::OtherContext { differences: now.context.clone() });
+    let newer = now.newer.clone().map(|(first, record)| Obstacle::NewerRecord { first, record });
     let order = (now.ahead > 0).then_some(Obstacle::Priority { ahead: now.ahead });
     let lane_order =
         now.first_in_lane.iter().map(|(lane, first)| Obstacle::LaneOrder { lane: lane.clone(), first: *first });
@@ -134,6 +178,7 @@ pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item =
         .into_iter()
         .chain(after)
         .chain(elsewhere)
+        .chain(newer)
         .chain(order)
         .chain(lane_order)
         .chain(now.lanes.iter().filter_map(full))
@@ -163,7 +208,16 @@ mod tests {
     use crate::store::tests_support::task;
 
     fn holder(verdict: Verdict) -> Holder {
-        Holder { name: None, lock_id: None, since: None, expires_at: None, age_ms: 0, verdict, stopped: None }
+        Holder {
+            name: None,
+            lock_id: None,
+            since: None,
+            expires_at: None,
+            age_ms: 0,
+            verdict,
+            stopped: None,
+            is_short: false,
+        }
     }
 
     fn free() -> Situation {
@@ -171,6 +225,7 @@ mod tests {
             now: Timestamp(1000),
             unfinished: vec![],
             context: vec![],
+            newer: None,
             ahead: 0,
             first_in_lane: vec![],
             lanes: vec![],
@@ -200,6 +255,7 @@ mod tests {
         let now = Situation {
             unfinished: vec![TaskId(9)],
             context: vec![Difference::Root],
+            newer: Some((TaskId(2), String::new())),
             ahead: 3,
             first_in_lane: vec![(LaneName::parse("thread:7").expect("a lane"), TaskId(4))],
             lanes: vec![lane("user:alice"), lane("global")],
@@ -207,7 +263,7 @@ mod tests {
             ..free()
         };
         let expected =
-            ["Delayed", "After", "OtherContext", "Priority", "LaneOrder", "UserLockHeld", "LaneFull", "NoDispatcher"];
+            ["Delayed", "After", "OtherContext", "NewerRecord", "Priority", "LaneOrder", "UserLockHeld", "LaneFull"];
         assert_eq!(words(&delayed, &now), expected);
     }
 

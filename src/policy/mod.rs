@@ -2,6 +2,7 @@
 
 pub mod admission;
 pub mod context;
+pub mod cycles;
 pub mod ending;
 pub mod fair;
 pub mod lifecycle;

@@ -92,6 +92,11 @@ impl Store {
 }
 
 impl Conductor {
+    /// The file system below it.
+    pub fn file_system(&self) -> Result<crate::os::FileSystem> {
+        self.files.file_system().map_err(StoreError::io("look at the file system of", self.files.root()))
+    }
+
     /// Makes `active/<id>/` and writes its `meta.json` with the start to be; before the command starts (S3.25).
     pub fn open_task(&self, task: &Task) -> Result<()> {
         self.bring_back(task);

@@ -27,6 +27,7 @@ mod record_context;
 mod refresh;
 mod release;
 pub(crate) mod rundir;
+mod shortage;
 pub(crate) mod sidecar;
 pub(crate) mod spelling;
 mod spool;
@@ -51,6 +52,7 @@ pub use record::{DEFAULT_GRACE_MS, decode_task, encode_task};
 pub use refresh::Kept;
 pub use release::{By, Cleanup, GivenBack};
 pub use rundir::{CancelRequest, Started};
+pub use shortage::Short;
 pub use spool::Place;
 pub use survey::{Counts, Problem, Survey};
 

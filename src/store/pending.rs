@@ -330,6 +330,12 @@ impl Store {
         read.ok().flatten().map(|(task, _)| task)
     }
 
+    /// Why the record of a queue's first task does not read, when a newer version wrote it.
+    pub fn newer_head(&self, head: &Head) -> Option<StoreError> {
+        let read = self.read_pending(head.priority, &head.queue, head.id).1;
+        read.err().filter(|error| matches!(error, StoreError::Newer { .. }))
+    }
+
     /// The first pending tasks in those queues of a user that `counts`, in the order of their turn, `most` at most.
     pub fn first_pending(
         &self,

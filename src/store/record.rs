@@ -55,6 +55,10 @@ struct TaskFile<'a> {
     #[serde(default)]
     created_by_pid: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    waited_for: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     due_at: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     after: Vec<String>,
@@ -152,6 +156,8 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         run_as: task.run_as.clone(),
         created_at: task.created_at.to_string(),
         created_by_pid: task.created_by_pid,
+        parent: task.parent.map(|id| id.to_string()),
+        waited_for: task.waited_for,
         due_at: time(&task.due_at),
         after: task.after.iter().map(TaskId::to_string).collect(),
         comes_after: task.comes_after.iter().map(TaskId::to_string).collect(),
@@ -239,6 +245,9 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         run_as: file.run_as,
         created_at: time(&file.created_at)?,
         created_by_pid: file.created_by_pid,
+        // What does not read is no link, and no reason to set the task aside.
+        parent: file.parent.as_deref().and_then(TaskId::parse),
+        waited_for: file.waited_for,
         due_at: file.due_at.as_deref().map(time).transpose()?,
         after,
         comes_after,
@@ -403,6 +412,8 @@ pub(crate) mod tests {
             run_as: None,
             created_at: Timestamp(1_700_000_000_123),
             created_by_pid: 9,
+            parent: None,
+            waited_for: false,
             due_at: None,
             after: vec![TaskId(1)],
             comes_after: vec![TaskId(1), TaskId(2)],

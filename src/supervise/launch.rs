@@ -10,7 +10,7 @@ use crate::model::task::Start;
 use crate::model::{LaneName, Task};
 use crate::os::{Child, Command, Handle, StartError, Streams};
 use crate::policy::ending::Happened;
-use crate::store::{Event, LogNote, STDERR_LOG, STDOUT_LOG, Started, Store, StoreError};
+use crate::store::{Event, LogNote, STDERR_LOG, STDOUT_LOG, Short, Started, Store, StoreError};
 use serde_json::json;
 use std::fs::File;
 use std::path::Path;
@@ -61,8 +61,16 @@ impl Patience {
         self.begin_ms.is_some_and(|begin| store.boot_ms().saturating_sub(begin) >= PATIENCE_MS)
     }
 
+    /// Shows that the start waits no more, if it has.
+    fn end(&self, store: &Store, task: &Task, other: &Self) {
+        if self.begin_ms.or(other.begin_ms).is_some() {
+            store.show_shortage(task.id, None);
+        }
+    }
+
     fn wait(&mut self, store: &Store, task: &Task, why: &str, keeper: &mut Keeper) {
         if self.begin_ms.is_none() {
+            store.show_shortage(task.id, Some(Short::Start));
             store.note(&Event::of("start_waits", task).saying(why.to_owned()));
         }
         self.begin_ms.get_or_insert(store.boot_ms());
@@ -87,7 +95,10 @@ pub(super) fn launch(
             return Ok(Err(cancelled(request)));
         }
         let (error, patience) = match make_ready(around, task, grants)? {
-            Made::Ready(ready) => return begin(around, task, *ready, keeper),
+            Made::Ready(ready) => {
+                for_all.end(store, task, &for_logs);
+                return begin(around, task, *ready, keeper);
+            }
             Made::Ended(happened) => return Ok(Err(happened)),
             Made::NoSpaceForLogs(error) if for_logs.is_over(store) && store.has_space(task.id) => {
                 return Ok(Err(Happened::NotStarted(125, error.to_string())));
@@ -196,6 +207,7 @@ fn begin(
         }
         patience.wait(store, task, &error.to_string(), keeper);
     };
+    patience.end(store, task, &Patience::default());
     // Only the command and its children keep the tree's lock from here on.
     drop(tree);
     Ok(match begun {

@@ -12,7 +12,7 @@ use crate::model::{LaneName, LockKind, Task, TaskId};
 use crate::os::{Child, Exit, Handle, Signal, Woken};
 use crate::policy::ending::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
-use crate::store::{CancelRequest, Claimed, Ending, Event, Found, Store, StoreError};
+use crate::store::{CancelRequest, Claimed, Ending, Event, Found, Short, Store, StoreError};
 use serde_json::json;
 use std::time::Duration;
 
@@ -129,6 +129,7 @@ fn end(
             // none, and whoever comes next takes the claim back.
             return Err(error);
         }
+        store.show_shortage(task.id, Some(Short::Result));
         store.note(&Event::of("result_failed", task).saying(error.to_string()));
         store.sleep(pause.min(keeper.time_left()));
         keeper.keep();

@@ -5,6 +5,7 @@
 mod bad_input;
 mod budget;
 mod context;
+mod cycles;
 mod demo;
 mod doctor;
 mod environment;

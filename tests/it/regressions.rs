@@ -363,3 +363,28 @@ fn a_release_by_force_of_what_ends_by_itself_meanwhile_is_done() {
         place.ok(&["release", "a", "--force"]);
     }
 }
+
+#[test]
+fn a_task_behind_a_record_of_a_newer_version_names_that_record() {
+    let place = Place::new();
+    place.ok(&["enqueue", "-u", "a", "--", "true"]);
+    place.ok(&["enqueue", "-u", "a", "--", "true"]);
+    fs::write(place.state().join("spool/pending/5/user_a/1.json"), b"{\"v\":99}").unwrap();
+    let explained = place.json(&["explain", "2"]);
+    let reason = &explained["reasons"][0];
+    assert_eq!((&reason["reason"], &reason["first"]), (&"NewerRecord".into(), &"task_1".into()), "{explained}");
+    let message = reason["message"].as_str().unwrap();
+    assert!(message.contains("user_a/1.json") && message.contains("format 99"), "{message}");
+    assert_eq!(reason["next"], "luzia doctor");
+    assert_eq!(place.json(&["list"])["items"][0]["reason"], "NewerRecord");
+}
+
+#[test]
+fn an_error_shows_the_beginning_of_a_lane_name_that_is_too_long() {
+    let place = Place::new();
+    let long = "x".repeat(5000);
+    for args in [&["enqueue", "-u", "a", "-l", &long, "--", "true"][..], &["lock", "-l", &long, "--", "true"]] {
+        let ran = place.luzia(args).coded(2);
+        assert!(ran.err.contains("1024 bytes") && ran.err.len() < 400, "{} bytes: {}", ran.err.len(), ran.err);
+    }
+}

@@ -94,6 +94,11 @@ impl Stage {
                 problems.push(format!("success without an id: {answer:?}"));
             }
         }
+        // Where standard error cannot be written, nothing can be told.
+        let may_tell = fault.is_some_and(|fault| fault != Fault::Kill) && !may_die && !answer.err.is_empty();
+        if may_tell && answer.code() != Some(0) {
+            problems.extend(self.untold(answer));
+        }
         std::fs::write(self.world.work.join("gate"), "").unwrap();
         settle(&self.world);
         checker::clean_aged(&self.world);
@@ -105,6 +110,29 @@ impl Stage {
         }
         problems.extend(self.fences());
         problems.extend(checker.check_quiet(&self.world));
+        problems
+    }
+
+    /// What an error does not tell of that stands in the state directory: tasks that were queued, and a lease.
+    fn untold(&self, answer: &Answer) -> Vec<String> {
+        let told = |name: &str| {
+            let mut words =
+                answer.err.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').chain(answer.out.lines());
+            words.any(|word| word == name)
+        };
+        let folders = ["pending", "parked", "running", "done"].map(|name| self.world.state.join("spool").join(name));
+        let records = folders.iter().flat_map(|folder| super::harness::files_below(folder));
+        let id_of = |path: std::path::PathBuf| path.file_name()?.to_str()?.strip_suffix(".json")?.parse::<u64>().ok();
+        let new = records.filter_map(id_of).filter(|id| *id > self.scene.queued);
+        let names = new.map(|id| format!("task_{id}")).filter(|name| self.scene.prints_ids && !told(name));
+        let mut problems: Vec<String> =
+            names.map(|name| format!("{name} is queued, and the error does not say so")).collect();
+        let lease = std::fs::read_to_string(self.world.state.join("locks/user_deploy.json")).unwrap_or_default();
+        let is_locked = self.world.state.join("locks/user_deploy.lock").exists();
+        let is_new = self.scene.name.starts_with("acquire") && is_locked && lease.contains("\"me\"");
+        if is_new && !answer.err.contains("is held") {
+            problems.push(format!("the lease is held, and the error does not say so: {answer:?}"));
+        }
         problems
     }
 

@@ -2,6 +2,7 @@
 
 use super::names::alike;
 use super::{Finding, Level, add};
+use crate::app::cycles::ring_text;
 use crate::app::{App, AppError, lock_state};
 use crate::model::judgement::{Reason, Sidecar, Verdict};
 use crate::model::time::format_duration;
@@ -50,6 +51,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     }
     add("foreign-names", "every name in the spool is luzia's", foreign(app), findings);
     add("parked", "something will wake every parked task", parked(app), findings);
+    add("cycles", "no tasks wait for each other for ever", cycles(app), findings);
     add("sequence", "the counter of task ids is whole", sequence(app), findings);
     add("conductor", "every conductor directory can be read", conductors(app), findings);
     dispatcher(app, findings);
@@ -318,6 +320,19 @@ fn parked(app: &App) -> Result<Vec<Finding>, AppError> {
         Finding::problem("parked", format!("{id} may never wake: {} is missing", names.join(" and ")), FIX)
     };
     Ok(unwoken(app)?.iter().map(tell).collect())
+}
+
+fn cycles(app: &App) -> Result<Vec<Finding>, AppError> {
+    let tell = |ring: Vec<TaskId>| {
+        let message = format!("these wait for each other for ever: {}", ring_text(&ring));
+        let first = ring.first().map_or_else(String::new, TaskId::to_string);
+        Finding::problem(
+            "cycles",
+            message,
+            format!("luzia explain {first} tells more; they wait until one of them is ended"),
+        )
+    };
+    Ok(app.cycles()?.into_iter().map(tell).collect())
 }
 
 fn sequence(app: &App) -> Result<Vec<Finding>, AppError> {

@@ -234,6 +234,8 @@ mod tests {
             run_as: None,
             created_at: Timestamp(1_768_005_905_120),
             created_by_pid: 1,
+            parent: None,
+            waited_for: false,
             due_at: None,
             after: vec![TaskId(3)],
             comes_after: vec![TaskId(2), TaskId(3)],

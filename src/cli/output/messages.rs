@@ -1,10 +1,11 @@
 //! From refusals, reasons and outcomes to exit codes and sentences. Decides nothing.
 
 use super::report::Report;
+use crate::app::cycles::ring_text;
 use crate::app::explain::MOST_AHEAD;
 use crate::app::list::Stuck;
 use crate::app::lock::End;
-use crate::app::{AppError, Difference, Holder, Kind, Obstacle, shell_word};
+use crate::app::{AppError, Difference, Holder, Kind, Obstacle, Room, shell_word};
 use crate::cli::exit::Exit;
 use crate::model::judgement::{Reason, Verdict};
 use crate::model::task::Outcome;
@@ -80,6 +81,11 @@ pub fn reason_of(verdict: &Verdict) -> Reason {
 /// An obstacle as a sentence, and the command that would change it.
 pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (String, Option<String>) {
     match obstacle {
+        Obstacle::Cycle { members } => {
+            let text = format!("these wait for each other for ever: {}", ring_text(members));
+            let other = members.iter().find(|id| **id != task.id);
+            (text, other.map(|id| format!("luzia explain {id}")))
+        }
         Obstacle::Delayed { until } => {
             let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
             (format!("it is not due for {left} (until {until})"), Some(format!("luzia cancel {}", task.id)))
@@ -97,6 +103,10 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
                 what.join(", ")
             );
             (text, Some(format!("luzia wait {}", task.id)))
+        }
+        Obstacle::NewerRecord { first, record } => {
+            let text = format!("{first} comes first, and this version of luzia cannot start it: {record}");
+            (text, Some("luzia doctor".to_owned()))
         }
         Obstacle::Priority { ahead } => {
             let (noun, verb) = match *ahead {
@@ -120,11 +130,42 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
                 if lane.is_global() { "luzia status".to_owned() } else { release_command(&lane.to_string(), holder) };
             (text, Some(command))
         }
+        Obstacle::StartWaits { rooms } => {
+            let text = format!("its start waits for space, a process or memory; {}", rooms_text(rooms));
+            (text, Some(format!("luzia explain {}", task.id)))
+        }
+        Obstacle::ResultWaits { rooms } => {
+            let text = format!(
+                "its command is over and its result waits for space; {}; free some space, and the result is written",
+                rooms_text(rooms)
+            );
+            (text, Some(format!("luzia explain {}", task.id)))
+        }
         Obstacle::NoDispatcher => {
             let text = "nothing runs that would start it now: no daemon, no `luzia run` that waits".to_owned();
             (text, Some("luzia dispatch --drain".to_owned()))
         }
     }
+}
+
+fn rooms_text(rooms: &[Room]) -> String {
+    let text = |room: &Room| {
+        let Room { path, name, free_bytes, free_inodes } = room;
+        format!("the {name} file system of \"{path}\" has {free_bytes} bytes and {free_inodes} inodes free")
+    };
+    rooms.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn rooms_json(rooms: &[Room]) -> Value {
+    let json = |room: &Room| {
+        json!({
+            "path": room.path,
+            "file_system": room.name,
+            "free_bytes": room.free_bytes,
+            "free_inodes": room.free_inodes,
+        })
+    };
+    rooms.iter().map(json).collect::<Vec<_>>().into()
 }
 
 /// Why nobody watches a running task: the word, the sentence, and the command that would change it.
@@ -154,6 +195,10 @@ pub fn locked_line(obstacle: &Obstacle, task: &Task) -> Option<String> {
 /// The command that would free a lane from a holder.
 pub fn release_command(lane: &str, holder: &Holder) -> String {
     let (name, lock_id) = (holder.name.as_deref(), holder.lock_id.as_deref());
+    if let Some(name) = name.filter(|_| holder.is_short) {
+        // It is over but for its result, and a request to cancel it needs space, too.
+        return format!("luzia explain {name}");
+    }
     if let Some(pid) = holder.stopped {
         return format!("kill -CONT {pid}");
     }
@@ -196,17 +241,22 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
     let (message, next) = obstacle_text(obstacle, task, now);
     let mut value = json!({ "reason": obstacle.word(), "message": message, "next": next });
     let evidence = match obstacle {
+        Obstacle::Cycle { members } => {
+            json!({ "members": members.iter().map(ToString::to_string).collect::<Vec<_>>() })
+        }
         Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
         Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
         Obstacle::OtherContext { differences } => {
             json!({ "differences": differences.iter().map(Difference::text).collect::<Vec<_>>() })
         }
+        Obstacle::NewerRecord { first, record } => json!({ "first": first.to_string(), "record": record }),
         Obstacle::Priority { ahead } => json!({ "ahead": ahead }),
         Obstacle::LaneOrder { lane, first } => json!({ "lane": lane.to_string(), "first": first.to_string() }),
         Obstacle::UserLockHeld { holder } => json!({ "lock": holder_json(holder) }),
         Obstacle::LaneFull { lane, used, max, holder } => {
             json!({ "lane": lane.to_string(), "used": used, "max": max, "lock": holder_json(holder) })
         }
+        Obstacle::StartWaits { rooms } | Obstacle::ResultWaits { rooms } => json!({ "rooms": rooms_json(rooms) }),
         Obstacle::NoDispatcher => json!({}),
     };
     if let (Value::Object(members), Value::Object(evidence)) = (&mut value, evidence) {

@@ -107,6 +107,64 @@ fn a_full_disk_refuses_new_tasks_finishes_running_ones_and_recovers() {
     place.ok(&["acquire", "carol", "--task", "t1"]);
 }
 
+/// The reason that every verb which looks gives for a task.
+#[track_caller]
+fn check_waits(place: &Place, id: &str, word: &str) {
+    let explained = place.json(&["explain", id]);
+    let reason = &explained["reasons"][0];
+    assert_eq!(reason["reason"], word, "{explained}");
+    let message = reason["message"].as_str().unwrap();
+    let state = place.state().display().to_string();
+    assert!(message.contains("tmpfs") && message.contains(&state) && message.contains("bytes"), "{message}");
+    assert_eq!(reason["rooms"][0]["path"], state.as_str(), "{reason}");
+    assert_eq!(reason["next"], format!("luzia explain {id}"));
+    assert_eq!(place.json(&["list"])["items"][0]["reason"], word);
+    assert_eq!(place.show(id)["reason"], word);
+    assert_eq!(place.json(&["status"])["tasks"][0]["reason"], word);
+    let texts = [&["explain", id][..], &["list"], &["status"], &["show", id]].map(|args| place.ok(args));
+    assert!(texts.iter().all(|text| !text.out.contains("luzia cancel")), "{texts:#?}");
+    assert!(texts[..3].iter().all(|text| text.out.contains(word)), "{texts:#?}");
+}
+
+#[test]
+fn a_result_that_waits_for_space_is_told_by_every_verb_that_looks() {
+    let test = "a_result_that_waits_for_space_is_told_by_every_verb_that_looks";
+    let Some(small) = Small::new(test, "size=512k") else { return };
+    let place = &small.place;
+    let running = small.running("alice");
+    let behind = place.enqueue(&["-u", "alice", "--", "true"]);
+    assert!(place.show(&running)["reason"].is_null());
+    small.fill();
+    place.open_gate("gate");
+    place.until_file("done");
+    until("the result waits", || (!place.show(&running)["reason"].is_null()).then_some(()));
+    check_waits(place, &running, "ResultWaits");
+    let explained = place.ok(&["explain", &behind]).out;
+    assert!(explained.contains(&format!("try: luzia explain {running}")), "{explained}");
+    assert!(!explained.contains("luzia cancel"), "{explained}");
+    small.free();
+    place.until_status(&running, "completed");
+    place.drain();
+    assert!(place.show(&running)["reason"].is_null());
+}
+
+#[test]
+fn a_run_tells_that_the_result_of_its_task_waits_for_space() {
+    let test = "a_run_tells_that_the_result_of_its_task_waits_for_space";
+    let Some(small) = Small::new(test, "size=512k") else { return };
+    let place = &small.place;
+    place.gate("gate");
+    let run = place.start(&["run", "-u", "alice", "--shell", "echo up > $PLACE/up; read _ < $PLACE/gate"]);
+    place.until_file("up");
+    small.fill();
+    place.open_gate("gate");
+    until("the result waits", || (place.show("1")["reason"] == "ResultWaits").then_some(()));
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    small.free();
+    let ran = run.end().coded(0);
+    assert!(ran.err.contains("task_1 waits: its command is over and its result waits for space"), "{}", ran.err);
+}
+
 #[test]
 fn a_run_that_cannot_be_cancelled_on_a_full_disk_says_that_its_task_goes_on() {
     let test = "a_run_that_cannot_be_cancelled_on_a_full_disk_says_that_its_task_goes_on";
@@ -247,12 +305,24 @@ fn whoever_waits_for_space_for_its_logs_can_be_cancelled_and_stopped() {
     let second = place.enqueue(&["-u", "alice", "--project", "site", "--", "true"]);
     place.ok(&["dispatch"]);
     let pid = waits(2);
+    let explained = place.json(&["explain", &second]);
+    let reason = &explained["reasons"][0];
+    assert_eq!(reason["reason"], "StartWaits", "{explained}");
+    assert_eq!(reason["rooms"][1]["path"], full.display().to_string(), "{explained}");
+    assert_eq!(reason["rooms"][1]["free_inodes"], 0, "{explained}");
+    assert_eq!(place.show(&second)["reason"], "StartWaits");
+    assert!(["list", "status", "show"].iter().all(|verb| {
+        let args: Vec<&str> = if *verb == "show" { vec![verb, &second] } else { vec![verb] };
+        let out = place.ok(&args).out;
+        out.contains("StartWaits") || out.contains("its start waits for space")
+    }));
     signal(pid, Signal::TERM);
     assert_ne!(waits(3), pid, "another one has taken over");
     until("it has ended", || (!crate::support::lives(pid)).then_some(()));
     mounted.remount("nr_inodes=1000");
     place.until_status(&second, "completed");
     let shown = place.show(&second);
+    assert!(shown["reason"].is_null(), "{shown}");
     assert_eq!((shown["starts"].clone(), shown["attempt"].clone()), (1.into(), 1.into()), "{shown}");
     assert_eq!(place.events_named("dispatched").len(), 1);
 }

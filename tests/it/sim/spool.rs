@@ -45,6 +45,8 @@ pub fn task(id: TaskId) -> Task {
         run_as: None,
         created_at: Timestamp(1_700_000_000_123),
         created_by_pid: 9,
+        parent: None,
+        waited_for: false,
         due_at: None,
         after: Vec::new(),
         comes_after: Vec::new(),

@@ -1,6 +1,6 @@
 //! `luzia lock`: holds a lane while a command runs.
 
-use crate::app::{App, AppError, GivenBack};
+use crate::app::{App, GivenBack};
 use crate::cli::args::number;
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
@@ -69,7 +69,7 @@ Exit codes:
 /// `luzia lock`.
 pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
     let lane = match (&args.lane, &args.user) {
-        (Some(lane), _) => LaneName::parse(lane).map_err(|error| AppError::usage(format!("--lane {lane}: {error}")))?,
+        (Some(lane), _) => crate::app::enqueue::lane_option(lane)?,
         (None, user) => {
             let user = user.clone().map_or_else(account, Ok)?;
             LaneName::user(&crate::app::enqueue::name("user", &user)?)

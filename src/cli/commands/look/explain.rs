@@ -72,6 +72,7 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
         (_, Some(outcome), _) => {
             text += &format!("{} is over: {} at {}, {}\n", task.id, task.status, outcome.completed_at, outcome.summary);
         }
+        (_, None, Some(_)) if !why.obstacles.is_empty() => text += &format!("{} waits:\n", task.id),
         (status, None, Some(supervisor)) => text += &format!("{} is {status}; {}\n", task.id, supervised(supervisor)),
         (status, None, None) => text += &format!("{} is {status}\n", task.id),
     }

@@ -152,7 +152,8 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
     }
 
     fn push(&mut self, task: Task) -> anyhow::Result<()> {
-        let wants_reason = task.status == Status::Pending && !matches!(self.form, Form::Names(_));
+        let wants_reason =
+            matches!(task.status, Status::Pending | Status::Running) && !matches!(self.form, Form::Names(_));
         let reason = if wants_reason { self.reasons.first_obstacle(&task)? } else { None };
         let stuck = if matches!(self.form, Form::Names(_)) { None } else { self.app.stuck(&task)? };
         let waiting = match &mut self.form {

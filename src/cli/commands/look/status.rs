@@ -7,7 +7,8 @@ use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
 use crate::cli::output::lock::lock_json;
 use crate::cli::output::table::{Column, Table};
-use crate::cli::output::task::running_json;
+use crate::cli::output::task::task_json;
+use crate::model::Task;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -41,7 +42,7 @@ pub fn run(args: &StatusArgs, app: &App, rule: &str, console: &mut Console) -> A
         return Ok(Exit::Done.code());
     }
     if console.is_json() {
-        console.document(&document(app, &app.overview(usize::MAX)?, rule)?)?;
+        console.document(&document(app, &app.overview(usize::MAX)?, rule, console)?)?;
     } else {
         text(app, &app.overview(MOST_LOCKS)?, rule, console)?;
     }
@@ -76,8 +77,13 @@ fn capacity(capacity: &Capacity, console: &mut Console) -> Result<(), Stop> {
     console.table(&table)
 }
 
-fn document(app: &App, overview: &Overview, rule: &str) -> Result<Value, AppError> {
-    let tasks: Result<Vec<Value>, AppError> = overview.active.iter().map(|task| running_json(app, task)).collect();
+fn active_json(app: &App, task: &Task, console: &Console) -> Result<Value, AppError> {
+    task_json(app, task, app.shortage(task)?, None, console)
+}
+
+fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Result<Value, AppError> {
+    let tasks: Result<Vec<Value>, AppError> =
+        overview.active.iter().map(|task| active_json(app, task, console)).collect();
     let [high, normal, low] = overview.counts.pending;
     let details: Vec<Value> = overview.user_locks.iter().map(lock_json).collect();
     let living = overview.user_locks.iter().filter(|view| crate::app::lock_state(&view.verdict) != "stale").count();
@@ -109,7 +115,7 @@ fn document(app: &App, overview: &Overview, rule: &str) -> Result<Value, AppErro
     ))
 }
 
-fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> Result<(), Stop> {
+fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> anyhow::Result<()> {
     let [high, normal, low] = overview.counts.pending;
     let total = high + normal + low;
     let mut lines = Table::new(&[Column::new("WHAT"), Column::new("NOW")]);
@@ -120,7 +126,9 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> Re
     let capacity = &overview.capacity;
     lines.row(["slots".to_owned(), format!("{} of {} used", capacity.used, capacity.max)]);
     for task in &overview.active {
-        lines.row([task.id.to_string(), format!("{} {}: {}", task.user, task.status, task.command.join(" "))]);
+        let waits = app.shortage(task)?.map_or_else(String::new, |shortage| format!(" ({})", shortage.word()));
+        let now = format!("{} {}{waits}: {}", task.user, task.status, task.command.join(" "));
+        lines.row([task.id.to_string(), now]);
     }
     for view in &overview.user_locks {
         let state = crate::app::lock_state(&view.verdict);

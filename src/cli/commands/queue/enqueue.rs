@@ -1,5 +1,6 @@
 //! `luzia enqueue`: puts tasks in the queue.
 
+use crate::app::accepted::are_queued;
 use crate::app::enqueue::{Accepted, Caller, NewTask};
 use crate::app::{App, AppError, Kind};
 use crate::cli::args::TaskOptions;
@@ -8,7 +9,7 @@ use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::task::{has_key, progress, running_json};
 use crate::cli::output::{json, messages};
 use crate::cli::task_request;
-use crate::model::Status;
+use crate::model::{Status, TaskId};
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
@@ -102,24 +103,30 @@ pub fn run(
     read: &dyn Fn(&str) -> Result<String, AppError>,
     console: &mut Console,
 ) -> Answer {
-    let new = task_request::new_task(&args.task, &args.command);
+    let mut new = task_request::new_task(&args.task, &args.command);
     if let Some(path) = &args.from {
         refuse_options_beside_from(&new)?;
         return enqueue_lines(&read(path)?, app, caller, console);
     }
+    new.is_waited_for = args.wait;
     if args.wait {
         app.refuse_waiting_inside(&new, caller)?;
     }
     let accepted = app.enqueue(&new, caller)?;
-    print_accepted(app, &accepted, console).map_err(|stop| unprinted(stop, std::slice::from_ref(&accepted)))?;
+    print_accepted(app, &accepted, console).map_err(|stop| unprinted(stop, app, std::slice::from_ref(&accepted)))?;
     if !args.wait {
         return Ok(Exit::Done.code());
     }
-    app.refuse_waiting_for(&[accepted.task.id], false)?;
+    let id = accepted.task.id;
+    Ok(wait_for_accepted(id, app, console).map_err(|error| app.after_accepting(id, error))?)
+}
+
+fn wait_for_accepted(id: TaskId, app: &App, console: &mut Console) -> Result<u8, AppError> {
+    app.refuse_waiting_for(&[id], false)?;
     if app.inside.is_none() && !app.has_dispatcher()? {
-        console.hint("nothing runs that would start it; luzia dispatch --drain does");
+        console.hint("nothing is running that starts tasks; `luzia dispatch` starts it");
     }
-    let over = app.wait(&[accepted.task.id], false, None, &mut |task| progress(task, None, console))?;
+    let over = app.wait(&[id], false, None, &mut |task| progress(task, None, console))?;
     Ok(over.first().map_or(Exit::No.code(), messages::wait_code))
 }
 
@@ -132,13 +139,18 @@ pub(super) fn refuse_options_beside_from(new: &NewTask) -> Result<(), AppError> 
         .hint("write what a task of the batch needs into its line"))
 }
 
-/// Ids that could not be printed must not be lost: the tasks are queued all the same.
-fn unprinted(stop: anyhow::Error, accepted: &[Accepted]) -> anyhow::Error {
-    let (Some(Stop::Unwritten(error)), [first, ..]) = (stop.downcast_ref(), accepted) else { return stop };
-    let which = match accepted.len() {
-        1 => format!("{} is queued", first.task.id),
-        count => format!("{count} tasks, the first of them {}, are queued", first.task.id),
+/// Names tasks whose ids could not be printed: they are queued all the same.
+fn unprinted(stop: anyhow::Error, app: &App, accepted: &[Accepted]) -> anyhow::Error {
+    let [first, ..] = accepted else { return stop };
+    let error = match stop.downcast::<AppError>() {
+        Ok(error) if accepted.len() == 1 => return app.after_accepting(first.task.id, error).into(),
+        Ok(error) => error.to_string(),
+        Err(stop) => match stop.downcast_ref() {
+            Some(Stop::Unwritten(error)) => error.to_string(),
+            _ => return stop,
+        },
     };
+    let which = are_queued(&accepted.iter().map(|one| one.task.id).collect::<Vec<_>>());
     let message = format!("{which}, but could not be printed: {error}");
     AppError::new(Kind::Io, "OUTPUT", message).next(format!("luzia show {}", first.task.id)).into()
 }
@@ -180,7 +192,7 @@ fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) 
         return Ok(Exit::Done.code());
     }
     let accepted = app.enqueue_batch(&batch, caller)?;
-    print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, &accepted))?;
+    print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, app, &accepted))?;
     Ok(Exit::Done.code())
 }
 

@@ -133,16 +133,20 @@ pub fn run(
         refuse_options_beside_from(&task_request::new_task(&args.task, &args.command))?;
         return run_lines(&read(path)?, app, caller, terminal, console);
     }
-    let new = NewTask { is_grouped: args.group_output, ..task_request::new_task(&args.task, &args.command) };
+    let new = NewTask {
+        is_grouped: args.group_output,
+        is_waited_for: true,
+        ..task_request::new_task(&args.task, &args.command)
+    };
     if let Some(within) = app.run_within(&new, caller)? {
         return Ok(told_within(&within, console));
     }
     app.refuse_waiting_inside(&new, caller)?;
     let accepted = app.enqueue(&new, caller)?;
     if args.no_wait && accepted.created {
-        app.pass()?;
-        let task = app.existing(accepted.task.id)?;
-        if let Some(obstacle) = app.take_back_if_blocked(&task)? {
+        let id = accepted.task.id;
+        let blocked = app.start_or_take_back(id).map_err(|error| app.after_accepting(id, error))?;
+        if let Some((task, obstacle)) = blocked {
             let (text, next) = messages::obstacle_text(&obstacle, &task, console.now);
             // The task itself is out of the queue by now.
             let next = next.filter(|_| !matches!(obstacle, Obstacle::Delayed { .. }));

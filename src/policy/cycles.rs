@@ -1,0 +1,129 @@
+//! Which tasks wait for each other for ever. A graph of waits: a task waits for needs, and a need is met as soon as one of
+//! its holders is over. A lane of several slots is such a need, so it blocks only when all of its holders wait for ever. Pure.
+
+use crate::model::TaskId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The holders of which one must be over.
+pub type Need = Vec<TaskId>;
+
+/// Who waits for what.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Waits(BTreeMap<TaskId, Vec<Need>>);
+
+impl Waits {
+    /// Adds a need of a task. A task without needs ends by itself, and so does a holder that was never added.
+    pub fn add(&mut self, task: TaskId, need: Need) {
+        self.0.entry(task).or_default().push(need);
+    }
+
+    /// The tasks that can never be over: each has a need whose holders can never be over either.
+    pub fn stuck(&self) -> BTreeSet<TaskId> {
+        let mut stuck: BTreeSet<TaskId> = self.0.keys().copied().collect();
+        loop {
+            let left: BTreeSet<TaskId> =
+                stuck.iter().copied().filter(|task| self.hopeless(*task, &stuck).is_some()).collect();
+            if left.len() == stuck.len() {
+                return left;
+            }
+            stuck = left;
+        }
+    }
+
+    /// The first need of a task that none of the others can meet.
+    fn hopeless(&self, task: TaskId, stuck: &BTreeSet<TaskId>) -> Option<&Need> {
+        let is_hopeless = |need: &&Need| !need.is_empty() && need.iter().all(|holder| stuck.contains(holder));
+        self.0.get(&task)?.iter().find(is_hopeless)
+    }
+
+    /// The tasks that wait for each other for ever and keep this one from its end, each followed by one it waits for;
+    /// `None` when it can be over. The task itself need not be among them.
+    pub fn cycle(&self, task: TaskId) -> Option<Vec<TaskId>> {
+        let stuck = self.stuck();
+        let mut path = Vec::new();
+        let mut at = stuck.get(&task).copied()?;
+        loop {
+            if let Some(begin) = path.iter().position(|seen| *seen == at) {
+                return Some(path.split_off(begin));
+            }
+            path.push(at);
+            at = *self.hopeless(at, &stuck)?.first()?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TASKS: usize = 6;
+
+    fn waits(of: &[(u64, &[u64])]) -> Waits {
+        let mut waits = Waits::default();
+        for (task, need) in of {
+            waits.add(TaskId(*task), need.iter().map(|id| TaskId(*id)).collect());
+        }
+        waits
+    }
+
+    #[test]
+    fn three_tasks_in_a_ring_are_named_from_each_of_them_and_from_behind() {
+        let ring = waits(&[(1, &[2]), (2, &[3]), (3, &[1]), (4, &[2])]);
+        assert_eq!(ring.cycle(TaskId(3)), Some(vec![TaskId(3), TaskId(1), TaskId(2)]));
+        assert_eq!(ring.cycle(TaskId(4)), Some(vec![TaskId(2), TaskId(3), TaskId(1)]));
+        assert_eq!(ring.cycle(TaskId(9)), None);
+    }
+
+    #[test]
+    fn a_lane_with_one_holder_that_ends_blocks_nobody() {
+        assert_eq!(waits(&[(1, &[3]), (2, &[4]), (3, &[1, 2]), (4, &[1, 2, 5])]).stuck(), BTreeSet::new());
+        let full = waits(&[(1, &[3]), (2, &[4]), (3, &[1, 2]), (4, &[1, 2])]);
+        assert_eq!(full.stuck().len(), 4);
+    }
+
+    /// Tries every order in which tasks can end, and gives those that end in one of them, as bits.
+    fn every_order(needs: &[Vec<BTreeSet<usize>>]) -> u32 {
+        let (mut open, mut seen, mut all) = (vec![0u32], BTreeSet::new(), 0);
+        while let Some(over) = open.pop() {
+            all |= over;
+            for (at, needs) in needs.iter().enumerate() {
+                let is_over = |other: &usize| over & (1 << other) != 0;
+                let next = over | (1 << at);
+                if needs.iter().all(|need| need.iter().any(is_over)) && seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn stuck_is_what_ends_in_no_order(
+            needs in proptest::collection::vec(
+                proptest::collection::vec(proptest::collection::btree_set(0..TASKS, 1..3), 0..3), TASKS)
+        ) {
+            let mut waits = Waits::default();
+            for (at, all) in needs.iter().enumerate() {
+                for need in all {
+                    waits.add(TaskId(at as u64), need.iter().map(|id| TaskId(*id as u64)).collect());
+                }
+            }
+            let ends = every_order(&needs);
+            let stuck = waits.stuck();
+            for at in 0..TASKS {
+                let id = TaskId(at as u64);
+                prop_assert_eq!(stuck.contains(&id), ends & (1 << at) == 0);
+                let cycle = waits.cycle(id);
+                prop_assert_eq!(cycle.is_some(), stuck.contains(&id));
+                let cycle = cycle.unwrap_or_default();
+                for (place, member) in cycle.iter().enumerate() {
+                    let next = cycle[(place + 1) % cycle.len()];
+                    let of = &needs[usize::try_from(member.0).expect("small")];
+                    prop_assert!(of.iter().any(|need| need.contains(&usize::try_from(next.0).expect("small"))));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Tasks that wait for each other for ever, as nested runs through other lanes do: refused where that is known, and else
+//! named by `explain` and `doctor`.
+
+use crate::support::Place;
+use serde_json::{Value, json};
+
+/// Writes the link to a parent that waits into the record of a task, as two runs that start at once leave it.
+fn link(place: &Place, folder: &str, id: u64, parent: &str) {
+    let path = place.state().join("spool").join(folder).join(format!("{id}.json"));
+    let mut record: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let members = record.as_object_mut().unwrap();
+    members.insert("parent".into(), parent.into());
+    members.insert("waited_for".into(), true.into());
+    members.insert("created_by_pid".into(), std::process::id().into());
+    std::fs::write(&path, record.to_string()).unwrap();
+}
+
+/// Starts a task that waits at a gate.
+fn start(place: &Place, name: &str, options: &[&str]) {
+    place.gate(name);
+    let script = format!("echo up > $PLACE/up.{name}; read _ < $PLACE/{name}");
+    place.enqueue(&[options, &["--", "sh", "-c", &script]].concat());
+    place.ok(&["dispatch"]);
+    place.until_file(&format!("up.{name}"));
+}
+
+#[track_caller]
+fn check_named(place: &Place) {
+    let explained = place.json(&["explain", "3"]);
+    let reason = &explained["reasons"][0];
+    assert_eq!(reason["reason"], "Cycle", "{explained}");
+    let mut members: Vec<&str> = reason["members"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(members.contains(&"task_3") && members.len() >= 2, "{reason}");
+    let message = reason["message"].as_str().unwrap();
+    members.sort_unstable();
+    assert!(members.iter().all(|name| message.contains(name)), "{message}");
+    // The first way out ends nobody's work.
+    assert!(reason["next"].as_str().unwrap().starts_with("luzia explain "), "{reason}");
+    assert_eq!(place.json(&["explain", "2"])["reasons"][0]["reason"], "Cycle");
+    let doctor = place.luzia(&["doctor", "--json"]).coded(1).out;
+    assert!(doctor.contains("wait for each other for ever") && doctor.contains("task_3"), "{doctor}");
+    let shown = place.ok(&["explain", "3"]).out;
+    assert!(shown.contains("Cycle: these wait for each other for ever"), "{shown}");
+}
+
+#[test]
+fn a_ring_through_three_lanes_is_named() {
+    let place = Place::new();
+    start(&place, "a", &["-u", "a", "-l", "x"]);
+    start(&place, "b", &["-u", "b", "-l", "y"]);
+    place.enqueue(&["-u", "c", "-l", "x", "--", "true"]);
+    assert_ne!(place.json(&["explain", "3"])["reasons"][0]["reason"], "Cycle");
+    link(&place, "running", 2, "task_1");
+    assert_ne!(place.json(&["explain", "3"])["reasons"][0]["reason"], "Cycle", "nobody waits for task_3");
+    link(&place, "pending/5/user_c", 3, "task_2");
+    check_named(&place);
+    place.open_gate("b");
+    place.until_status("2", "completed");
+    assert!(!place.ok(&["explain", "3"]).out.contains("Cycle"));
+    place.open_gate("a");
+    place.drain();
+    assert_eq!(place.status("3"), "completed");
+    // The link is a part of the record to its end.
+    let done = find(&place.state().join("spool/done"), "3.json").expect("it is over");
+    let record = std::fs::read_to_string(done).unwrap();
+    assert!(record.contains("\"parent\":\"task_2\"") && record.contains("\"waited_for\":true"), "{record}");
+}
+
+fn find(folder: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.path());
+    let mut paths: Vec<_> = entries.collect();
+    paths.sort();
+    paths.into_iter().find_map(|path| match path.is_dir() {
+        true => find(&path, name),
+        false => path.ends_with(name).then_some(path),
+    })
+}
+
+#[test]
+fn a_ring_through_all_slots_is_named() {
+    let place = Place::new();
+    place.configure(&json!({ "slots": { "max": 2 } }));
+    start(&place, "a", &["-u", "a"]);
+    start(&place, "b", &["-u", "b"]);
+    place.enqueue(&["-u", "c", "--", "true"]);
+    link(&place, "pending/5/user_c", 3, "task_2");
+    // One slot is held by a task that waits for nobody.
+    assert_ne!(place.json(&["explain", "3"])["reasons"][0]["reason"], "Cycle");
+    link(&place, "running", 2, "task_1");
+    check_named(&place);
+    place.open_gate("b");
+    place.open_gate("a");
+    place.drain();
+    assert_eq!(place.status("3"), "completed");
+}
+
+#[test]
+fn a_nested_run_that_would_close_a_ring_is_refused_and_queues_nothing() {
+    // Three lanes, then all slots.
+    for (slots, lanes) in [(4, ["-l x", "-l y", "-l x"]), (2, ["", "", ""])] {
+        for verb in ["run", "enqueue --wait"] {
+            let place = Place::new();
+            place.configure(&json!({ "slots": { "max": slots } }));
+            let inner = format!("$LUZIA {verb} -u c {} -- true", lanes[2]);
+            let middle = format!("$LUZIA run -u b {} -- sh -c '{inner}; echo code=$?'", lanes[1]);
+            let outer: Vec<&str> = ["run", "-u", "a"].into_iter().chain(lanes[0].split_whitespace()).collect();
+            let ran = place.ok(&[&outer, &["--", "sh", "-c", &middle][..]].concat());
+            assert!(ran.out.contains("code=1"), "{ran:#?}");
+            assert!(ran.err.contains("wait for each other for ever"), "{ran:#?}");
+            assert!(ran.err.contains("the new task") && ran.err.contains("task_2"), "{ran:#?}");
+            assert!(ran.err.contains("try: luzia explain task_"), "{ran:#?}");
+            assert!(place.luzia(&["show", "3"]).code == 66, "nothing was queued");
+        }
+    }
+}
+
+#[test]
+fn nested_runs_that_can_end_are_not_refused() {
+    let place = Place::new();
+    let inner = "$LUZIA run -u c -l z -- echo inner";
+    let middle = format!("$LUZIA run -u b -l y -- sh -c '{inner}'");
+    let ran = place.ok(&["run", "-u", "a", "-l", "x", "--", "sh", "-c", &middle]);
+    assert!(ran.out.contains("inner"), "{ran:#?}");
+    assert_eq!(place.show("3")["status"], "completed");
+}

@@ -36,7 +36,7 @@ static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
 /// The path by which this program was started (getauxval(3): AT_EXECFN). It stays the same when the file is moved aside, and
 /// a link in it can be switched.
-pub(super) fn given_path() -> Option<PathBuf> {
+fn given_path() -> Option<PathBuf> {
     let given = Path::new(OsStr::from_bytes(linux_execfn().to_bytes()));
     if given.starts_with("/proc") || given.starts_with("/dev/fd") {
         let link = std::env::current_exe().ok()?.into_os_string().into_vec();
@@ -50,9 +50,20 @@ pub(super) fn given_path() -> Option<PathBuf> {
 pub(super) fn replacement() -> Option<PathBuf> {
     let path = given_path()?;
     let found = stat(&path).ok().filter(|found| !is_running(found))?;
-    let found = meta_of(&found);
+    may_replace(&path, &found).then_some(path)
+}
+
+/// The program at the place of this one: this one itself, or its replacement.
+pub(super) fn program_in_place() -> Option<PathBuf> {
+    let path = given_path()?;
+    let found = stat(&path).ok()?;
+    (is_running(&found) || may_replace(&path, &found)).then_some(path)
+}
+
+fn may_replace(path: &Path, found: &Stat) -> bool {
+    let found = meta_of(found);
     let is_program = found.kind == FileKind::File && found.mode & 0o111 != 0;
-    (is_program && found.is_safe_for(geteuid().as_raw()) && is_luzia(&path, &found)).then_some(path)
+    is_program && found.is_safe_for(geteuid().as_raw()) && is_luzia(path, &found)
 }
 
 /// Whether a file is the one that runs here.

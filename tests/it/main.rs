@@ -14,6 +14,7 @@ mod kill;
 mod packaging;
 mod power;
 mod power_cut;
+mod read_again;
 mod real_work;
 mod regressions;
 mod release;

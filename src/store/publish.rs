@@ -187,9 +187,15 @@ impl Store {
         self.publish_after(tmp, to, folders, None)
     }
 
-    /// The same where a look has just told that the last folder is missing.
+    /// The same where a look has just told that the last folder is missing, and mostly no other.
     pub(crate) fn publish_in_new(&self, tmp: &str, to: &str, folders: &[String]) -> Result<Publication> {
-        let first_made = self.make_folders_above(folders)?;
+        let last = folders.len().saturating_sub(1);
+        let first_made = match folders.last().map(|folder| self.vfs.make_dir(folder, 0o700)) {
+            Some(Ok(made)) => made.then_some(last),
+            Some(Err(error)) if error.kind() == ErrorKind::NotFound => self.make_folders_above(folders)?,
+            // Nothing was made, and the attempt to publish says what is wrong.
+            Some(Err(_)) | None => None,
+        };
         self.publish_after(tmp, to, folders, first_made)
     }
 
@@ -212,21 +218,14 @@ impl Store {
         }
     }
 
-    /// Makes the folders in which a record is to stand, as far as they are missing: mostly it is the last one alone. Gives
-    /// the first one that was made. Others remove empty folders at any time, so one may be gone again.
+    /// Makes the folders in which a record is to stand, as far as they are missing, and gives the first one that was made.
+    /// Others remove empty folders at any time, so a parent may be gone again: the caller starts over.
     fn make_folders_above(&self, folders: &[String]) -> Result<Option<usize>> {
         let mut first_made = None;
-        let last = folders.len().saturating_sub(1);
-        for at in std::iter::once(last).chain(0..=last) {
-            let Some(folder) = folders.get(at) else { break };
+        for (at, folder) in folders.iter().enumerate() {
             match self.vfs.make_dir(folder, 0o700) {
-                Ok(made) => {
-                    first_made = [first_made, made.then_some(at)].into_iter().flatten().min();
-                    if at == last {
-                        break;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::NotFound && at > 0 => {}
+                Ok(made) => first_made = first_made.or(made.then_some(at)),
+                Err(error) if error.kind() == ErrorKind::NotFound && at > 0 => break,
                 Err(error) => return Err(StoreError::io("make the folder", folder)(error)),
             }
         }

@@ -66,14 +66,7 @@ impl Store {
     /// Opens a conductor directory. `None` when it does not exist and is not to be created.
     pub fn conductor(&self, path: &str, create: bool) -> Result<Option<Conductor>> {
         let files = self.vfs.open_root(path, create).map_err(StoreError::io("open the conductor directory", path))?;
-        let Some(files) = files else { return Ok(None) };
-        if create {
-            let make = |folder| files.make_dir(folder, 0o750).map_err(StoreError::io("make the folder", folder));
-            if make("active")? {
-                make("done")?;
-            }
-        }
-        Ok(Some(Conductor { files }))
+        Ok(files.map(|files| Conductor { files }))
     }
 
     /// The conductor directory of tasks whose project configures none.
@@ -99,10 +92,28 @@ impl Conductor {
 
     /// Makes `active/<id>/` and writes its `meta.json` with the start to be; before the command starts (S3.25).
     pub fn open_task(&self, task: &Task) -> Result<()> {
-        self.bring_back(task);
-        self.make_dir(&dir("active", task.id))?;
-        let old = self.members_in("active", task.id)?;
+        // What has not started before has no logs of earlier attempts.
+        if task.starts > 1 {
+            self.bring_back(task);
+        }
+        let is_new = self.make_task_dir(&dir("active", task.id))?;
+        let old = if is_new { None } else { self.members_in("active", task.id)? };
         self.write_meta("active", task, old, false)
+    }
+
+    /// Makes the directory of a task, and where that has no place yet, first the folders of all tasks.
+    fn make_task_dir(&self, path: &str) -> Result<bool> {
+        let make = |folder: &str| self.files.make_dir(folder, 0o750);
+        let made = match make(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                for folder in ["active", "done"] {
+                    self.make_dir(folder)?;
+                }
+                make(path)
+            }
+            other => other,
+        };
+        made.map_err(StoreError::io("make the folder", path))
     }
 
     /// Brings back the directory of a task that was over once and is retried, with the logs of its earlier attempts. One
@@ -179,6 +190,7 @@ impl Conductor {
     }
 
     /// Notes in `meta.json` that the task's lanes are released. `place` is where its directory stands, when that is known.
+    /// The file is read again: whoever saw the end in it may have written its own members there.
     pub fn mark_released(&self, task: &Task, place: Option<&'static str>) -> Result<()> {
         let found = match place {
             Some(place) => Some((place, self.members_in(place, task.id)?)),

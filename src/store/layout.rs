@@ -252,7 +252,7 @@ impl Store {
 
     /// Whether the state directory has its folders. A newer format is an error, so that nothing of it is rewritten.
     pub fn has_layout(&self) -> Result<bool> {
-        let Some(bytes) = self.read(FORMAT)? else { return Ok(false) };
+        let Some(bytes) = self.read_known(FORMAT)? else { return Ok(false) };
         let value: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|error| StoreError::corrupt(FORMAT, error.to_string()))?;
         match value.get("v").and_then(serde_json::Value::as_u64) {

@@ -5,11 +5,11 @@ use super::error::{Result, StoreError};
 use super::locks::{Acquired, Break, Request};
 use super::look::LockView;
 use super::pending::Head;
-use super::{Place, Store, decode_task, encode_task, layout, rundir, spelling};
+use super::{MAX_RECORD_BYTES, Place, Store, decode_task, encode_task, layout, rundir, spelling};
 use crate::model::judgement::Judge;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, Status, Task, TaskId};
-use crate::os::Handle;
+use crate::os::{Handle, Open};
 
 /// A task that this process may start.
 pub struct Claimed {
@@ -289,12 +289,15 @@ impl Store {
         let task = &ending.task;
         let result = layout::result(task.id);
         self.unmark_order(task)?;
+        // The result then has no name left in `running`.
+        let mut has_moved = false;
         let dependents = match &task.outcome {
             Some(outcome) => {
                 let day = outcome.completed_at.day();
                 self.leave_parked(task.id)?;
                 let done = layout::done(&day, task.id);
-                if !self.rename(&result, &done)? {
+                has_moved = self.rename(&result, &done)?;
+                if !has_moved {
                     // The first one of its day, or one that has moved already.
                     self.make_dir(&layout::done_day(&day))?;
                     if !self.rename(&result, &done)? && self.find_done(task.id)?.is_none() {
@@ -324,7 +327,12 @@ impl Store {
         };
         self.unlink(&layout::running(task.id))?;
         self.unlink(&layout::waiting(task.id))?;
-        self.remove_run_dir(task.id)?;
+        if has_moved {
+            self.unlink(&layout::started(task.id))?;
+            self.remove_run_dir_alone(task.id)?;
+        } else {
+            self.remove_run_dir(task.id)?;
+        }
         drop(lock);
         self.ring();
         Ok(dependents)
@@ -437,7 +445,7 @@ impl Store {
     pub fn in_flight(&self) -> Result<Vec<TaskId>> {
         let names = self.list(layout::RUNNING)?;
         let mut ids: Vec<TaskId> = names.iter().filter_map(|entry| layout::id_in_flight(&entry.name)).collect();
-        ids.extend(self.folders(layout::RUN)?.iter().filter_map(|name| spelling::task(name)));
+        ids.extend(self.folders_if_any(layout::RUN)?.iter().filter_map(|name| spelling::task(name)));
         ids.sort_unstable();
         ids.dedup();
         Ok(ids)
@@ -458,19 +466,30 @@ impl Store {
         Ok(alone)
     }
 
-    /// The ledger of fair share as it was written last.
+    /// The ledger of fair share as it was written last. It may be a change too old, or half of one that is being written,
+    /// which then does not read.
     pub fn ledger(&self) -> Result<Option<String>> {
-        Ok(self.read(layout::FAIR)?.and_then(|bytes| String::from_utf8(bytes).ok()))
+        Ok(self.read_known(layout::FAIR)?.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
-    /// Reads and rewrites the ledger of fair share under the guard of `global`; it is a hint and not synced.
+    /// Reads and rewrites the ledger of fair share under the guard of `global`; it is a hint and not synced. A text of the
+    /// same length is written over the old one, which costs half of a new file.
     pub fn update_ledger(&self, change: &mut dyn FnMut(Option<&str>) -> Option<String>) -> Result<()> {
         let _guards = self.enter_guards(&[&LaneName::global()])?;
-        if let Some(new) = change(self.ledger()?.as_deref()) {
-            let tmp = format!("{}.tmp", layout::FAIR);
-            self.replace(&tmp, layout::FAIR, new.as_bytes())?;
+        let path = layout::FAIR;
+        // Where it cannot be opened for writing it can still be read and replaced.
+        let mut file = self.vfs.open(path, Open::Existing).ok().flatten();
+        let old = match &mut file {
+            Some(file) => Some(file.read_all(MAX_RECORD_BYTES).map_err(StoreError::io("read", path))?),
+            None => self.read(path)?,
+        };
+        let Some(new) = change(old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok())) else {
+            return Ok(());
+        };
+        match file.filter(|_| old.is_some_and(|old| old.len() == new.len())) {
+            Some(mut file) => file.write_at_start(new.as_bytes()).map_err(StoreError::io("write", path)),
+            None => self.replace(&format!("{path}.tmp"), path, new.as_bytes()),
         }
-        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@ mod error;
 pub(crate) mod events;
 mod guard;
 mod inspect;
+mod known;
 mod layout;
 mod lifecycle;
 mod locks;
@@ -75,6 +76,7 @@ pub struct Store {
     pub(crate) uid: u32,
     pub(crate) turn: turn::Turn,
     pub(crate) journal: events::Journal,
+    pub(crate) known: known::Known,
     /// How many records the folder of a lane holds.
     pub(crate) lane_holds: usize,
 }
@@ -91,6 +93,7 @@ impl Store {
             uid,
             turn: turn::Turn::default(),
             journal: events::Journal::default(),
+            known: known::Known::default(),
             lane_holds: pending::LANE_HOLDS,
         }
     }

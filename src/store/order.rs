@@ -100,7 +100,10 @@ impl Store {
     /// The timers that are due, and the moment of the next one.
     pub fn timers(&self, now: Timestamp) -> Result<(Vec<Timer>, Option<Timestamp>)> {
         let (mut due, mut next) = (Vec::new(), None);
-        for hour in self.numbered_folders(layout::TIMERS)? {
+        let mut hours: Vec<u64> =
+            self.folders_if_any(layout::TIMERS)?.iter().filter_map(|name| spelling::number(name)).collect();
+        hours.sort_unstable();
+        for hour in hours {
             let mut found: Vec<(Timestamp, TaskId)> = self
                 .list(&format!("{}/{hour}", layout::TIMERS))?
                 .iter()
@@ -140,7 +143,7 @@ impl Store {
     /// Every task that others wait for, with those others.
     pub fn dependencies(&self) -> Result<Vec<(TaskId, Vec<TaskId>)>> {
         let mut all = Vec::new();
-        for name in self.folders(layout::AFTER)? {
+        for name in self.folders_if_any(layout::AFTER)? {
             let Some(dependency) = spelling::task(&name) else { continue };
             let folder = layout::after(dependency);
             let waiting = self.list(&folder)?.iter().filter_map(|entry| spelling::task(&entry.name)).collect();

@@ -6,7 +6,7 @@ use super::error::{Result, StoreError};
 use super::publish::{Publication, numbered, records_in};
 use super::{Place, Store, layout};
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
-use crate::os::Entry;
+use crate::os::{Entry, Meta};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -93,8 +93,15 @@ impl Store {
 
     /// Gives a record its place in its lane without replacing anything.
     pub(crate) fn publish_pending(&self, tmp: &str, task: &Task) -> Result<(Spot, Publication)> {
-        let spot = if self.is_deep(task, 1)? { Spot::in_segment(task) } else { Spot::in_lane(task) };
-        let publication = self.publish(tmp, &spot.path, &spot.folders)?;
+        let lane = layout::pending_lane(task.priority, &LaneName::user(&task.user).stem());
+        let meta = self.meta(&lane)?;
+        let is_new = meta.is_none();
+        let spot = if self.is_deep_by(&lane, meta.as_ref(), 1)? { Spot::in_segment(task) } else { Spot::in_lane(task) };
+        let publication = if is_new {
+            self.publish_in_new(tmp, &spot.path, &spot.folders)?
+        } else {
+            self.publish(tmp, &spot.path, &spot.folders)?
+        };
         Ok((spot, publication))
     }
 
@@ -102,12 +109,16 @@ impl Store {
     /// folder would hold too many.
     pub(crate) fn is_deep(&self, task: &Task, further: usize) -> Result<bool> {
         let lane = layout::pending_lane(task.priority, &task.queue());
-        let Some(meta) = self.meta(&lane)? else { return Ok(further > self.lane_holds) };
+        self.is_deep_by(&lane, self.meta(&lane)?.as_ref(), further)
+    }
+
+    fn is_deep_by(&self, lane: &str, meta: Option<&Meta>, further: usize) -> Result<bool> {
+        let Some(meta) = meta else { return Ok(further > self.lane_holds) };
         // A folder has two names and one more by each folder in it, or always one where the file system does not count.
         if meta.links > 2 {
             return Ok(true);
         }
-        let Standing { records, segments } = Standing::from(&*self.list(&lane)?);
+        let Standing { records, segments } = Standing::from(&*self.list(lane)?);
         Ok(!segments.is_empty() || records.len() + further > self.lane_holds)
     }
 

@@ -12,7 +12,7 @@ const DIGITS: usize = 20;
 impl Store {
     /// When somebody is to look for tasks to remove; `None` when nobody has said so yet.
     pub fn prune_due(&self) -> Result<Option<Timestamp>> {
-        let Some(bytes) = self.read(layout::PRUNED)? else { return Ok(None) };
+        let Some(bytes) = self.read_known(layout::PRUNED)? else { return Ok(None) };
         Ok(std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok()).map(Timestamp))
     }
 

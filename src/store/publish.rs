@@ -105,6 +105,15 @@ impl Store {
         Ok(self.list(path)?.into_iter().filter(is_folder).map(|entry| entry.name.into()).collect())
     }
 
+    /// The same of a folder that holds nothing but folders and mostly none. A folder has two names and one more by each
+    /// folder in it, or always one where the file system does not count, so one look says that there is none.
+    pub(crate) fn folders_if_any(&self, path: &str) -> Result<Vec<String>> {
+        if self.meta(path)?.is_some_and(|meta| meta.kind == FileKind::Dir && meta.links == 2) {
+            return Ok(Vec::new());
+        }
+        self.folders(path)
+    }
+
     /// The folders in a folder whose names are numbers, in their order.
     pub(crate) fn numbered_folders(&self, path: &str) -> Result<Vec<u64>> {
         Ok(numbered(&self.list(path)?))
@@ -166,25 +175,52 @@ impl Store {
     /// Gives a staged record its name without replacing anything; folders on the way are made again as long as others
     /// remove them for being empty. Syncs nothing.
     pub(crate) fn publish(&self, tmp: &str, to: &str, folders: &[String]) -> Result<Publication> {
-        let mut first_made: Option<usize> = None;
+        self.publish_after(tmp, to, folders, None)
+    }
+
+    /// The same where a look has just told that the last folder is missing, and mostly no other.
+    pub(crate) fn publish_in_new(&self, tmp: &str, to: &str, folders: &[String]) -> Result<Publication> {
+        let last = folders.len().saturating_sub(1);
+        let first_made = match folders.last().map(|folder| self.vfs.make_dir(folder, 0o700)) {
+            Some(Ok(made)) => made.then_some(last),
+            Some(Err(error)) if error.kind() == ErrorKind::NotFound => self.make_folders_above(folders)?,
+            // Nothing was made, and the attempt to publish says what is wrong.
+            Some(Err(_)) | None => None,
+        };
+        self.publish_after(tmp, to, folders, first_made)
+    }
+
+    fn publish_after(
+        &self,
+        tmp: &str,
+        to: &str,
+        folders: &[String],
+        mut first_made: Option<usize>,
+    ) -> Result<Publication> {
         loop {
             match self.vfs.publish(tmp, to).map_err(StoreError::io("publish", to))? {
                 Published::Done => return Ok(Publication::Placed { first_made }),
                 Published::Exists => return Ok(Publication::Taken),
                 Published::NoDirectory => {
-                    for (at, folder) in folders.iter().enumerate() {
-                        // Others remove empty folders at any time, so a parent may be gone again: start over.
-                        match self.vfs.make_dir(folder, 0o700) {
-                            Ok(made) => first_made = [first_made, made.then_some(at)].into_iter().flatten().min(),
-                            Err(error) if error.kind() == ErrorKind::NotFound && folder != &folders[0] => {
-                                break;
-                            }
-                            Err(error) => return Err(StoreError::io("make the folder", folder)(error)),
-                        }
-                    }
+                    let made = self.make_folders_above(folders)?;
+                    first_made = [first_made, made].into_iter().flatten().min();
                 }
             }
         }
+    }
+
+    /// Makes the folders in which a record is to stand, as far as they are missing, and gives the first one that was made.
+    /// Others remove empty folders at any time, so a parent may be gone again: the caller starts over.
+    fn make_folders_above(&self, folders: &[String]) -> Result<Option<usize>> {
+        let mut first_made = None;
+        for (at, folder) in folders.iter().enumerate() {
+            match self.vfs.make_dir(folder, 0o700) {
+                Ok(made) => first_made = first_made.or(made.then_some(at)),
+                Err(error) if error.kind() == ErrorKind::NotFound && at > 0 => break,
+                Err(error) => return Err(StoreError::io("make the folder", folder)(error)),
+            }
+        }
+        Ok(first_made)
     }
 
     /// Replaces a file by a complete new one. Nothing is synced.

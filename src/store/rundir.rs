@@ -96,6 +96,7 @@ impl Store {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
                 other => other.map_err(StoreError::io("open", &path))?,
             };
+            let is_old = opened.is_some();
             let mut handle = match opened {
                 Some(handle) => handle,
                 None => match self.create_supervisor_lock(id, &path)? {
@@ -106,9 +107,11 @@ impl Store {
             if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
                 return Ok(None);
             }
-            // Its last holder removes the file while it holds the lock; a lock on a removed file is worth nothing.
+            // Its last holder removes the file while it holds the lock; a lock on a removed file is worth nothing. A file
+            // that was made here has one name, this one.
             let mine = handle.meta().map_err(StoreError::io("look at", &path))?;
-            if mine.links > 0 && self.meta(&path)?.is_some_and(|meta| meta.ident == mine.ident) {
+            let is_at_path = || Ok(self.meta(&path)?.is_some_and(|meta| meta.ident == mine.ident));
+            if mine.links > 0 && (!is_old || is_at_path()?) {
                 return Ok(Some(handle));
             }
         }
@@ -232,6 +235,11 @@ impl Store {
     pub(crate) fn remove_run_dir(&self, id: TaskId) -> Result<()> {
         self.unlink(&layout::started(id))?;
         self.unlink(&layout::result(id))?;
+        self.remove_run_dir_alone(id)
+    }
+
+    /// Removes `run/<id>/` of a task that has neither a recorded start nor a result any more.
+    pub(crate) fn remove_run_dir_alone(&self, id: TaskId) -> Result<()> {
         for entry in self.list(&layout::run_dir(id))? {
             if entry.name != SUPERVISOR_LOCK {
                 self.unlink(&layout::run_file(id, &entry.name))?;

@@ -18,6 +18,7 @@ mod mutants;
 mod packaging;
 mod power;
 mod power_cut;
+mod read_again;
 mod real_work;
 mod regressions;
 mod release;

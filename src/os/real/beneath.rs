@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, ope
 use rustix::io::{Errno, retry_on_intr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The directories whose descriptors are kept.
 const PERMANENT: [&str; 9] = [
@@ -104,12 +104,13 @@ fn split(path: &str) -> (&str, &str) {
 }
 
 impl Beneath {
-    /// Holds a directory.
+    /// Holds a directory. The kernel and the sandbox of a process stay the same, so the first directory tells the way.
     pub(super) fn new(root: OwnedFd) -> Self {
-        let way = match retry_on_intr(|| openat2(&root, ".", AS_PLACE, Mode::empty(), RESOLVE)) {
+        static WAY: OnceLock<Way> = OnceLock::new();
+        let way = *WAY.get_or_init(|| match retry_on_intr(|| openat2(&root, ".", AS_PLACE, Mode::empty(), RESOLVE)) {
             Err(Errno::NOSYS | Errno::PERM) => Way::Steps,
             Ok(_) | Err(_) => Way::Kernel,
-        };
+        });
         Self::by(root, way)
     }
 

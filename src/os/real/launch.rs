@@ -5,7 +5,7 @@ use super::child::{Reach, RealChild};
 use super::procfs;
 use super::program::{check_cwd, find, lookup, start_error};
 use super::signals::{self, Caught};
-use super::upgrade::{SELF, given_path, is_running, replacement};
+use super::upgrade::{SELF, is_running, program_in_place};
 use crate::model::task::TASK_VARIABLES;
 use crate::os::{Child, Command, Exit, Handle, InPlace, Output, StartError, Streams, is_shortage};
 use nix::sys::signal::{SigSet, SigmaskHow};
@@ -30,8 +30,7 @@ pub(super) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::R
     let lock = lock.into_file();
     let lock = lock.ok_or_else(|| io::Error::other("the lock of a supervisor is not a real file"))?;
     close_fds::set_fds_cloexec(3, &[]);
-    let given = || given_path().filter(|path| stat(path).is_ok_and(|found| is_running(&found)));
-    if let Some(program) = replacement().or_else(given) {
+    if let Some(program) = program_in_place() {
         let pid = lock.try_clone().and_then(|lock| supervisor(&program, args, lock));
         // In this very moment it may have been removed.
         if pid.is_ok() {

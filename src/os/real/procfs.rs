@@ -112,14 +112,18 @@ pub(super) fn environment_has(pid: u32, entries: &[Vec<u8>]) -> bool {
     entries.iter().all(has)
 }
 
-/// The signals that this process ignores.
-pub(super) fn ignored_signals() -> Vec<i32> {
-    let status = small("/proc/self/status").unwrap_or_default();
-    let status = String::from_utf8_lossy(&status);
-    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
-    let mask = mask.unwrap_or(0);
-    (1..=64).filter(|n| mask >> (n - 1) & 1 == 1).collect()
+/// The signals that this process was started with as ignored, and SIGPIPE, which the standard library ignores. Nothing
+/// here ever sets a signal to "ignore", so the first look counts for the life of the process.
+pub(super) fn ignored_signals() -> &'static [i32] {
+    static IGNORED: OnceLock<Vec<i32>> = OnceLock::new();
+    IGNORED.get_or_init(|| {
+        let status = small("/proc/self/status").unwrap_or_default();
+        let status = String::from_utf8_lossy(&status);
+        let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+        let mask = mask.unwrap_or(0);
+        (1..=64).filter(|n| mask >> (n - 1) & 1 == 1).collect()
+    })
 }
 
 /// Whether a group exists in this user namespace, so that it can be asked for (user_namespaces(7)).

@@ -153,7 +153,7 @@ pub(super) fn outlive_the_keyboard() -> io::Result<()> {
 /// SIGILL, SIGFPE or SIGSEGV stays so: no handler may be set for them without unsafe code.
 pub(super) fn start_clean() -> io::Result<()> {
     const OUT_OF_REACH: [i32; 6] = [SIGKILL, SIGSTOP, SIGILL, SIGFPE, SIGSEGV, SIGPIPE];
-    for signal in procfs::ignored_signals() {
+    for signal in procfs::ignored_signals().iter().copied() {
         // 32 and 33 belong to the C library.
         if !OUT_OF_REACH.contains(&signal) && !matches!(signal, 32 | 33) {
             make_harmless(signal)?;

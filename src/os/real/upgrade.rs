@@ -13,7 +13,7 @@ pub(super) const SELF: &str = "/proc/self/exe";
 
 /// The path by which this program was started (getauxval(3): AT_EXECFN). It stays the same when the file is moved aside, and
 /// a link in it can be switched.
-pub(super) fn given_path() -> Option<PathBuf> {
+fn given_path() -> Option<PathBuf> {
     let given = Path::new(OsStr::from_bytes(linux_execfn().to_bytes()));
     if given.starts_with("/proc") || given.starts_with("/dev/fd") {
         let link = std::env::current_exe().ok()?.into_os_string().into_vec();
@@ -26,9 +26,21 @@ pub(super) fn given_path() -> Option<PathBuf> {
 /// configuration.
 pub(super) fn replacement() -> Option<PathBuf> {
     let path = given_path()?;
-    let found = meta_of(&stat(&path).ok().filter(|found| !is_running(found))?);
+    let found = stat(&path).ok().filter(|found| !is_running(found))?;
+    may_replace(&found).then_some(path)
+}
+
+/// The program at the place of this one: this one itself, or its replacement.
+pub(super) fn program_in_place() -> Option<PathBuf> {
+    let path = given_path()?;
+    let found = stat(&path).ok()?;
+    (is_running(&found) || may_replace(&found)).then_some(path)
+}
+
+fn may_replace(found: &Stat) -> bool {
+    let found = meta_of(found);
     let is_program = found.kind == FileKind::File && found.mode & 0o111 != 0;
-    (is_program && found.is_safe_for(geteuid().as_raw())).then_some(path)
+    is_program && found.is_safe_for(geteuid().as_raw())
 }
 
 /// Whether a file is the one that runs here.

@@ -1,6 +1,7 @@
 //! `cleanup-stale`: removes locks that are proven stale, and brings dead tasks to their end.
 
-use super::{App, AppError, dispatch::Pass};
+use super::dispatch::{Pass, Unseen};
+use super::{App, AppError, Kind};
 use crate::model::TaskId;
 use crate::policy::staleness::judge;
 use crate::store::{Break, Cleanup, Event};
@@ -106,6 +107,9 @@ impl App {
     /// Recovers one dead task and waits for it, so that its lanes can be had.
     pub(super) fn recover_now(&self, id: TaskId) -> Result<(), AppError> {
         let Some(found) = self.store.find_abandoned(id)? else { return self.await_recovery(&[id]) };
+        if let Some(why) = self.blindness(id, &found)? {
+            return Err(unseen(&Unseen { task: id, why }));
+        }
         let must_kill = crate::policy::recovery::needs_supervisor(seen(&found));
         drop(found);
         let mut pass = Pass::default();
@@ -117,4 +121,27 @@ impl App {
         }
         self.await_recovery(&[id])
     }
+
+    /// Recovers a dead task on the word of whoever gives its lane back by force: its processes cannot be seen from here. One
+    /// that holds `tree.lock` certainly lives, and no word helps against that.
+    pub(super) fn recover_by_force(&self, id: TaskId) -> Result<(), AppError> {
+        let Some(found) = self.store.find_abandoned(id)? else { return self.await_recovery(&[id]) };
+        match self.blindness(id, &found)? {
+            Some(why) if found.is_tree_locked => return Err(unseen(&Unseen { task: id, why })),
+            Some(_) if self.inside.is_none() => {}
+            Some(_) | None => {
+                drop(found);
+                return self.recover_now(id);
+            }
+        }
+        self.recover_found(id, found, &mut Pass::default())?;
+        self.await_recovery(&[id])
+    }
+}
+
+/// A task that cannot be recovered from here: who can, and how to see it.
+fn unseen(task: &Unseen) -> AppError {
+    AppError::new(Kind::Busy, "NOT_SEEN_FROM_HERE", task.text())
+        .hint("its lanes stay held, and its record stays, until somebody who sees its processes makes a pass")
+        .next(format!("luzia explain {}", task.task))
 }

@@ -9,10 +9,11 @@ use crate::model::{LaneName, LockKind, Priority, Task, TaskId, Tier, Timestamp};
 use crate::os::Handle;
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::fair::Ledger;
-use crate::policy::recovery::{Action, action, needs_supervisor};
+use crate::policy::recovery::{Action, action, needs_supervisor, needs_witness};
 use crate::policy::schedule::{Candidate, LaneHead, Round};
 use crate::policy::staleness::judge;
-use crate::store::{Claim, Claimed, Event, Head, LockIndex, Place, Request, StoreError, lock_state};
+use crate::policy::witness::{Blind, witness};
+use crate::store::{Claim, Claimed, Event, Found, Head, LockIndex, Place, Request, StoreError, lock_state};
 use crate::supervise::{recover, seen};
 use serde_json::json;
 use std::cell::RefCell;
@@ -39,6 +40,8 @@ pub struct Pass {
     pub set_aside: Vec<String>,
     /// Records of a newer luzia, which it left alone.
     pub left: Vec<Left>,
+    /// Dead tasks that it left alone, because their processes cannot be seen from here.
+    pub unseen: Vec<Unseen>,
     /// How many supervisors it found not to have come to the start of their task, or to its recovery.
     pub in_vain: u32,
     /// When the next parked task is due.
@@ -54,6 +57,22 @@ pub struct Left {
     pub what: String,
     /// How many tasks of the queue cannot start because of it, itself included.
     pub blocked: u64,
+}
+
+/// A task without a supervisor that only somebody elsewhere can recover.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unseen {
+    /// The task.
+    pub task: TaskId,
+    /// Why it cannot be recovered here.
+    pub why: Blind,
+}
+
+impl Unseen {
+    /// For people: which task, and who can recover it.
+    pub fn text(&self) -> String {
+        format!("{} has lost its supervisor; {}", self.task, self.why.reason().text())
+    }
 }
 
 impl Pass {
@@ -179,6 +198,30 @@ impl App {
     /// Recovers one task; what must kill or wait is handed to a supervisor of its own. False when somebody acts for it.
     pub(super) fn recover_one(&self, id: TaskId, pass: &mut Pass) -> Result<bool, AppError> {
         let Some(found) = self.store.find_abandoned(id)? else { return Ok(false) };
+        if let Some(why) = self.blindness(id, &found)? {
+            if pass.unseen.iter().all(|unseen| unseen.task != id) {
+                pass.unseen.push(Unseen { task: id, why });
+            }
+            return Ok(false);
+        }
+        self.recover_found(id, found, pass)
+    }
+
+    /// Why this process cannot tell whether the processes of a task are dead; `None` where it can, or need not.
+    pub(super) fn blindness(&self, id: TaskId, found: &Found) -> Result<Option<Blind>, AppError> {
+        if !needs_witness(seen(found)) {
+            return Ok(None);
+        }
+        Ok(witness(&self.store.outlook_of(id, found.task.as_ref())?).blindness())
+    }
+
+    /// The same for a task that was started and has lost its supervisor.
+    pub(super) fn blindness_of(&self, task: &Task) -> Result<Option<Blind>, AppError> {
+        Ok(witness(&self.store.outlook_of(task.id, Some(task))?).blindness())
+    }
+
+    /// Recovers a task whose processes can be seen from here, or that somebody has vouched for.
+    pub(super) fn recover_found(&self, id: TaskId, found: Found, pass: &mut Pass) -> Result<bool, AppError> {
         let what = seen(&found);
         if needs_supervisor(what) {
             self.start_supervisor(&["supervise", "--recover"], id, found.lock, pass)?;

@@ -105,13 +105,16 @@ impl App {
         }
         let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         let env: Vec<(String, String)> = new.env.iter().filter_map(|text| text.split_once('=')).map(pair).collect();
-        let exit = self.run_here(InPlace {
-            argv: &task.command,
-            env: &env,
-            cwd: new.cwd.as_ref().map(|_| task.cwd.as_str()),
-            has_input: false,
-            held: None,
-        })?;
+        let exit = self.run_here(
+            InPlace {
+                argv: &task.command,
+                env: &env,
+                cwd: new.cwd.as_ref().map(|_| task.cwd.as_str()),
+                has_input: false,
+                held: None,
+            },
+            &|_| {},
+        )?;
         Ok(Some(RanWithin { task: own, end: exit.into() }))
     }
 

@@ -46,7 +46,8 @@ impl App {
         log: &mut dyn FnMut(&str),
     ) -> Result<Ran, AppError> {
         if self.reentrant(lane)?.is_some() {
-            let exit = self.run_here(InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None })?;
+            let exit =
+                self.run_here(InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None }, &|_| {})?;
             return Ok(Ran { end: exit.into(), lane: None });
         }
         self.store.prepare()?;
@@ -83,7 +84,10 @@ impl App {
             ("LUZIA_FENCE", grant.fence.to_string()),
         ];
         let env: Vec<(String, String)> = own.into_iter().chain(config).map(|(k, v)| (k.to_owned(), v)).collect();
-        let ran = self.run_here(InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share() });
+        // Where it cannot be recorded the kernel lock still tells of the command, until luzia is killed and it closes that.
+        let record = |pid| drop(self.store.record_command(&grant, pid));
+        let command = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share() };
+        let ran = self.run_here(command, &record);
         let given_back = self.store.release_process(&grant, file)?;
         if given_back == GivenBack::Free {
             let line = released_line(lane, &request.holder);
@@ -93,10 +97,11 @@ impl App {
         Ok(Ran { end: ran?.into(), lane: Some(given_back) })
     }
 
-    /// Runs a command on this terminal and waits for it; SIGTERM is passed on.
-    pub(super) fn run_here(&self, command: InPlace) -> Result<Exit, AppError> {
+    /// Runs a command on this terminal and waits for it; SIGTERM is passed on. `started` is told its pid.
+    pub(super) fn run_here(&self, command: InPlace, started: &dyn Fn(u32)) -> Result<Exit, AppError> {
         let name = command.argv.first().map_or("", String::as_str);
         let mut child = self.store.start_here(command).map_err(|error| not_started(name, &error))?;
+        started(child.pid());
         loop {
             let woken = child
                 .wait(None)

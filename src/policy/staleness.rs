@@ -1,6 +1,9 @@
 //! The judge table of `locks.md`: is a lock's holder alive? The first row that hits wins. Does no I/O.
 
+use super::witness::{Witness, witness};
 use crate::model::judgement::{Evidence, KernelLock, Reason, Sidecar, Verdict};
+use crate::model::namespace::is_other_boot;
+use crate::model::process::Probe;
 use crate::model::{LockKind, LockRecord, Timestamp};
 
 /// How long a corrupt sidecar may be in the making, in milliseconds (j4).
@@ -69,8 +72,15 @@ fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
     if record.rests_on_process()
         && let Some(boot) = &record.boot_id
     {
-        if *boot != seen.boot_id {
+        if is_other_boot(boot, &seen.boot_id) {
             return stale(Reason::OtherBoot, age);
+        }
+        let seen_from = seen.outlook.as_ref().map(witness);
+        match (record.kind, seen_from) {
+            (LockKind::Process, _) => return judge_process(seen, record, age),
+            (LockKind::Task, Some(Witness::Blind(blind))) => return live_unless_overdue(seen, blind.reason()),
+            (_, Some(Witness::Gone)) => return stale(Reason::NamespaceGone, age),
+            _ => {}
         }
         if let (Some(probe), Some(start)) = (seen.process, record.pid_start) {
             if probe.proves_death_of(start) {
@@ -82,10 +92,27 @@ fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
         }
     }
     match record.kind {
+        LockKind::Process => judge_process(seen, record, age),
         LockKind::Lease => judge_lease(seen, record, age),
         LockKind::Foreign => judge_foreign(seen, record, age),
-        LockKind::Task | LockKind::Process | LockKind::Wait => live_unless_overdue(seen, Reason::NotProvenDead),
+        LockKind::Task | LockKind::Wait => live_unless_overdue(seen, Reason::NotProvenDead),
     }
+}
+
+/// A free kernel lock of a `luzia lock` (j5b). It was held from the lock's birth, and every process that inherited it is
+/// gone or has closed it, in whichever pid namespace, boot or host name: only a process that is seen alive keeps the lock.
+fn judge_process(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
+    let lives = |probe: Option<Probe>, start: Option<u64>| {
+        probe.zip(start).is_some_and(|(probe, start)| probe.proves_life_of(start))
+    };
+    if lives(seen.process, record.pid_start) {
+        return live_unless_overdue(seen, Reason::ProcessLives);
+    }
+    if lives(seen.command, record.command.map(|(_, start)| start)) {
+        return live_unless_overdue(seen, Reason::LockCommandLives);
+    }
+    let is_gone = seen.process.zip(record.pid_start).is_some_and(|(probe, start)| probe.proves_death_of(start));
+    stale(if is_gone { Reason::ProcessGone } else { Reason::LockFileFree }, age)
 }
 
 fn judge_lease(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
@@ -137,7 +164,7 @@ fn age_ms(seen: &Evidence, record: &LockRecord) -> i64 {
         LockKind::Task | LockKind::Process | LockKind::Lease | LockKind::Wait => recorded.or(Some(seen.lock_modified)),
     };
     // What was refreshed in an earlier boot is at least as old as this boot, however the wall clock was set since.
-    let is_earlier = record.boot_id.as_deref().is_some_and(|boot| boot != seen.boot_id);
+    let is_earlier = record.boot_id.as_deref().is_some_and(|boot| is_other_boot(boot, &seen.boot_id));
     let at_least = if is_earlier { as_ms(seen.boot_ms) } else { 0 };
     latest.map_or(0, |at| seen.now.ms_since(at)).max(at_least)
 }
@@ -163,7 +190,8 @@ fn as_ms(ms: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::process::Probe;
+    use crate::model::Origin;
+    use crate::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Outlook, Sight};
     use proptest::prelude::*;
 
     const NOW: i64 = 1_700_000_000_000;
@@ -184,6 +212,9 @@ mod tests {
             boot_id: Some("this".into()),
             host: None,
             pid_namespace: None,
+            pid_namespace_init: None,
+            user_namespace: None,
+            command: None,
             pid_watched: false,
             is_supervised: false,
             kind,
@@ -201,6 +232,8 @@ mod tests {
             is_waiting: false,
             kernel_lock: KernelLock::Free,
             process: None,
+            command: None,
+            outlook: None,
             now: Timestamp(NOW),
             boot_ms: 100_000,
             boot_id: "this".into(),
@@ -283,8 +316,73 @@ mod tests {
             check(&with(Probe::Zombie), Reason::ProcessGone, true);
             check(&with(Probe::Alive { start: 6 }), Reason::ProcessGone, true);
             check(&with(Probe::Alive { start: 5 }), Reason::ProcessLives, false);
-            check(&with(Probe::Unknown), Reason::NotProvenDead, false);
         }
+        let hidden = Evidence { process: Some(Probe::Unknown), ..whole(LockKind::Task, |_| {}) };
+        check(&hidden, Reason::NotProvenDead, false);
+    }
+
+    /// What the initial namespaces see of a holder in another pid namespace.
+    fn elsewhere(sight: Sight) -> Option<Outlook> {
+        let place = |pid| Origin {
+            boot_id: Some("this".into()),
+            pid_namespace: Some(pid),
+            init_start: Some(1),
+            user_namespace: Some(INITIAL_USER_NAMESPACE),
+        };
+        Some(Outlook { recorded: place(8), own: place(INITIAL_PID_NAMESPACE), is_proc_own: true, sight })
+    }
+
+    #[test]
+    fn j5_a_task_whose_processes_cannot_be_seen_is_not_dead() {
+        let task = |outlook, process| Evidence { outlook, process, ..whole(LockKind::Task, |_| {}) };
+        check(&task(elsewhere(Sight::Unclear), None), Reason::OtherPids, false);
+        let foreign = elsewhere(Sight::NotLooked).map(|outlook| Outlook { is_proc_own: false, ..outlook });
+        check(&task(foreign, Some(Probe::Gone)), Reason::ForeignProc, false);
+        let mut inside = elsewhere(Sight::Lives);
+        inside.as_mut().expect("an outlook").own.user_namespace = Some(3);
+        check(&task(inside, Some(Probe::Gone)), Reason::OtherUsers, false);
+        check(&task(elsewhere(Sight::Lives), Some(Probe::Gone)), Reason::ProcessGone, true);
+        check(&task(elsewhere(Sight::Lives), Some(Probe::Alive { start: 5 })), Reason::ProcessLives, false);
+        check(&task(elsewhere(Sight::Absent), None), Reason::NamespaceGone, true);
+    }
+
+    #[test]
+    fn j5_a_watched_process_dies_with_its_namespace_and_lives_on_in_one_that_is_not_seen() {
+        let lease = |outlook, process| Evidence {
+            outlook,
+            process,
+            ..whole(LockKind::Lease, |record| record.pid_watched = true)
+        };
+        check(&lease(elsewhere(Sight::Absent), None), Reason::NamespaceGone, true);
+        check(&lease(elsewhere(Sight::Unclear), None), Reason::LeaseRuns, false);
+        check(&lease(elsewhere(Sight::Lives), Some(Probe::Alive { start: 5 })), Reason::ProcessLives, false);
+        check(&lease(elsewhere(Sight::Lives), Some(Probe::Gone)), Reason::ProcessGone, true);
+    }
+
+    #[test]
+    fn j5b_a_free_lock_file_is_proof_unless_luzia_or_its_command_is_seen_alive() {
+        let lock = |process, command| Evidence {
+            process,
+            command,
+            outlook: elsewhere(Sight::Unclear),
+            ..whole(LockKind::Process, |record| record.command = Some((78, 6)))
+        };
+        check(&lock(None, None), Reason::LockFileFree, true);
+        check(&lock(Some(Probe::Unknown), Some(Probe::Unknown)), Reason::LockFileFree, true);
+        check(&lock(Some(Probe::Gone), Some(Probe::Alive { start: 6 })), Reason::LockCommandLives, false);
+        check(&lock(Some(Probe::Gone), Some(Probe::Alive { start: 7 })), Reason::ProcessGone, true);
+        check(&lock(Some(Probe::Alive { start: 5 }), None), Reason::ProcessLives, false);
+        let without_boot = whole(LockKind::Process, |record| record.boot_id = None);
+        check(&without_boot, Reason::LockFileFree, true);
+        let held = Evidence { kernel_lock: KernelLock::LockFile, ..lock(Some(Probe::Gone), Some(Probe::Gone)) };
+        check(&held, Reason::LockHeld, false);
+    }
+
+    #[test]
+    fn an_unknown_boot_is_not_another_one() {
+        let mut blind = whole(LockKind::Task, |_| {});
+        blind.boot_id = "unknown".into();
+        check(&blind, Reason::NotProvenDead, false);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod locks;
 mod look;
 mod object;
 mod order;
+mod origin;
 mod outside;
 mod parked;
 mod pending;

@@ -1,7 +1,7 @@
 //! One run of a task: verify the claim, launch, watch, kill, record the result, end.
 
 use super::finish::{Finished, close_outside, give_back};
-use super::kill::{end_tree, shorter_grace};
+use super::kill::{Root, end_tree, shorter_grace};
 use super::launch::{Launched, launch};
 use super::recover::{recover, seen};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
@@ -178,10 +178,12 @@ fn stop_tree(
     stop: Stop,
     spared: &[u32],
 ) -> Result<Happened, StoreError> {
+    let me = store.identity();
+    let root = Root { began_by: Some(&me), state_dir: store.state_dir() };
     let happened = match stop {
         Stop::Exited(exit) => {
             drop(child);
-            let left = end_tree(store, task.id, Some(&store.identity()), STRAGGLER_GRACE_MS, spared)?;
+            let left = end_tree(store, task.id, &root, STRAGGLER_GRACE_MS, spared)?;
             if left > 0 {
                 let told = format!("{left} of its processes still ran when its command ended, and were ended");
                 store.note(&Event::of("background_ended", task).saying(told).with(json!({ "processes": left })));
@@ -218,6 +220,6 @@ fn stop_tree(
     }
     let left = grace_ms.saturating_sub(store.boot_ms().saturating_sub(begin));
     drop(child);
-    end_tree(store, task.id, Some(&store.identity()), left, spared)?;
+    end_tree(store, task.id, &root, left, spared)?;
     Ok(happened)
 }

@@ -11,6 +11,7 @@ mod event_log;
 mod generated;
 mod harness;
 mod kill;
+mod namespaces;
 mod packaging;
 mod power;
 mod power_cut;

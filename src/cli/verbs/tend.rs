@@ -66,6 +66,7 @@ fn report(pass: &Pass, console: &mut Console) -> Answer {
             "recovered": names(&pass.recovered),
             "set_aside": pass.set_aside,
             "left": pass.left.iter().map(|left| left.what.as_str()).collect::<Vec<_>>(),
+            "unseen": pass.unseen.iter().map(|unseen| unseen.text()).collect::<Vec<_>>(),
             "next_due": pass.next_due.map(|at| at.to_string()),
         });
         console.document(&json::single("dispatch", value))?;
@@ -79,6 +80,9 @@ fn report(pass: &Pass, console: &mut Console) -> Answer {
     }
     for left in &pass.left {
         console.say(&format!("warning: {}; use the luzia that wrote it, nothing was rewritten", left.what));
+    }
+    for unseen in &pass.unseen {
+        console.say(&format!("warning: {}", unseen.text()));
     }
     Ok(code)
 }
@@ -105,6 +109,7 @@ impl Log for Talk<'_, '_> {
         self.total.recovered.extend(&pass.recovered);
         self.total.set_aside.extend(pass.set_aside.iter().cloned());
         self.total.left.clone_from(&pass.left);
+        self.total.unseen.clone_from(&pass.unseen);
     }
 
     fn failed(&mut self, error: &AppError) {

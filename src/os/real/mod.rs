@@ -18,6 +18,7 @@ mod handle;
 mod launch;
 #[cfg(feature = "mutants")]
 pub(crate) mod mutant;
+mod namespaces;
 mod passwd;
 mod process;
 mod procfs;

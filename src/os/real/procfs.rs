@@ -1,5 +1,6 @@
 //! What /proc says. Everything that cannot be read is `None` or empty, and never a guess.
 
+use crate::model::namespace::INITIAL_PID_NAMESPACE;
 use rustix::process::getpid;
 use std::fs;
 use std::sync::OnceLock;
@@ -78,11 +79,21 @@ fn parse_stat(text: &[u8]) -> Option<Stat> {
     })
 }
 
+/// The inode of our pid namespace, which a process keeps for life (pid_namespaces(7)); 0 where /proc does not show it.
+pub(super) fn pid_namespace() -> u64 {
+    static OWN: OnceLock<u64> = OnceLock::new();
+    *OWN.get_or_init(|| rustix::fs::stat("/proc/self/ns/pid").map_or(0, |seen| seen.st_ino))
+}
+
 /// Whether /proc was mounted for our own pid namespace. Another one tells of strangers. The line `NSpid` has a process's
 /// numbers from the namespace of /proc inwards (proc_pid_status(5)): one number, our own, is our own namespace.
 pub(super) fn shows_our_namespace() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
     *OURS.get_or_init(|| {
+        // No /proc of another namespace shows a process of the initial one.
+        if pid_namespace() == INITIAL_PID_NAMESPACE {
+            return true;
+        }
         let own = getpid().as_raw_nonzero().get().unsigned_abs();
         match small("/proc/self/status").as_deref().and_then(namespace_pids) {
             Some(pids) => pids == [own],
@@ -99,9 +110,9 @@ fn namespace_pids(status: &[u8]) -> Option<Vec<u32>> {
     line.split_ascii_whitespace().map(|number| number.parse().ok()).collect()
 }
 
-/// The number of a process in its own, innermost pid namespace.
-pub(super) fn innermost_pid(pid: u32) -> Option<u32> {
-    namespace_pids(&small(&format!("/proc/{pid}/status"))?)?.last().copied()
+/// The numbers of a process from our pid namespace inwards, where /proc is our own. Everybody may read them.
+pub(super) fn pids_inwards(pid: u32) -> Option<Vec<u32>> {
+    namespace_pids(&small(&format!("/proc/{pid}/status"))?)
 }
 
 /// The number that was given last in this pid namespace: the fifth word of `/proc/loadavg` (proc(5)).

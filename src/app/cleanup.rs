@@ -1,7 +1,8 @@
 //! `cleanup-stale`: removes locks that are proven stale, and brings dead tasks to their end.
 
-use super::dispatch::{Pass, Unseen};
-use super::{App, AppError, Kind};
+use super::dispatch::Pass;
+use super::unseen::{Unseen, unseen};
+use super::{App, AppError};
 use crate::model::TaskId;
 use crate::policy::staleness::judge;
 use crate::store::{Break, Cleanup, Event};
@@ -80,7 +81,7 @@ impl App {
 
     /// Waits until the supervisors that recover these tasks have ended, so that what they hold is free afterwards. A
     /// command that does not die is waited for as long as its grace, no longer.
-    fn await_recovery(&self, ids: &[TaskId]) -> Result<(), AppError> {
+    pub(super) fn await_recovery(&self, ids: &[TaskId]) -> Result<(), AppError> {
         let begin = self.store.boot_ms();
         for id in ids {
             let grace_ms = self.find(*id)?.map_or(0, |(_, task)| task.grace_ms);
@@ -121,27 +122,4 @@ impl App {
         }
         self.await_recovery(&[id])
     }
-
-    /// Recovers a dead task on the word of whoever gives its lane back by force: its processes cannot be seen from here. One
-    /// that holds `tree.lock` certainly lives, and no word helps against that.
-    pub(super) fn recover_by_force(&self, id: TaskId) -> Result<(), AppError> {
-        let Some(found) = self.store.find_abandoned(id)? else { return self.await_recovery(&[id]) };
-        match self.blindness(id, &found)? {
-            Some(why) if found.is_tree_locked => return Err(unseen(&Unseen { task: id, why })),
-            Some(_) if self.inside.is_none() => {}
-            Some(_) | None => {
-                drop(found);
-                return self.recover_now(id);
-            }
-        }
-        self.recover_found(id, found, &mut Pass::default())?;
-        self.await_recovery(&[id])
-    }
-}
-
-/// A task that cannot be recovered from here: who can, and how to see it.
-fn unseen(task: &Unseen) -> AppError {
-    AppError::new(Kind::Busy, "NOT_SEEN_FROM_HERE", task.text())
-        .hint("its lanes stay held, and its record stays, until somebody who sees its processes makes a pass")
-        .next(format!("luzia explain {}", task.task))
 }

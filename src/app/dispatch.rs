@@ -4,15 +4,15 @@
 
 use super::error::NEWER;
 use super::firsts::Firsts;
+use super::unseen::Unseen;
 use super::{App, AppError};
 use crate::model::{LaneName, LockKind, Priority, Task, TaskId, Tier, Timestamp};
 use crate::os::Handle;
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::fair::Ledger;
-use crate::policy::recovery::{Action, action, needs_supervisor, needs_witness};
+use crate::policy::recovery::{Action, action, needs_supervisor};
 use crate::policy::schedule::{Candidate, LaneHead, Round};
 use crate::policy::staleness::judge;
-use crate::policy::witness::{Blind, witness};
 use crate::store::{Claim, Claimed, Event, Found, Head, LockIndex, Place, Request, StoreError, lock_state};
 use crate::supervise::{recover, seen};
 use serde_json::json;
@@ -57,22 +57,6 @@ pub struct Left {
     pub what: String,
     /// How many tasks of the queue cannot start because of it, itself included.
     pub blocked: u64,
-}
-
-/// A task without a supervisor that only somebody elsewhere can recover.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unseen {
-    /// The task.
-    pub task: TaskId,
-    /// Why it cannot be recovered here.
-    pub why: Blind,
-}
-
-impl Unseen {
-    /// For people: which task, and who can recover it.
-    pub fn text(&self) -> String {
-        format!("{} has lost its supervisor; {}", self.task, self.why.reason().text())
-    }
 }
 
 impl Pass {
@@ -205,19 +189,6 @@ impl App {
             return Ok(false);
         }
         self.recover_found(id, found, pass)
-    }
-
-    /// Why this process cannot tell whether the processes of a task are dead; `None` where it can, or need not.
-    pub(super) fn blindness(&self, id: TaskId, found: &Found) -> Result<Option<Blind>, AppError> {
-        if !needs_witness(seen(found)) {
-            return Ok(None);
-        }
-        Ok(witness(&self.store.outlook_of(id, found.task.as_ref())?).blindness())
-    }
-
-    /// The same for a task that was started and has lost its supervisor.
-    pub(super) fn blindness_of(&self, task: &Task) -> Result<Option<Blind>, AppError> {
-        Ok(witness(&self.store.outlook_of(task.id, Some(task))?).blindness())
     }
 
     /// Recovers a task whose processes can be seen from here, or that somebody has vouched for.

@@ -27,6 +27,7 @@ pub mod run;
 mod settings;
 pub mod status;
 pub mod supervise;
+pub mod unseen;
 pub mod wait;
 pub mod whose;
 

@@ -44,7 +44,7 @@ fn run_in(place: &Place, flags: &[&str], script: &str) -> Ran {
 
 /// The process of a place that became `sleep 600`, by its number here.
 fn sleeper(place: &Place) -> u32 {
-    let is_it = |pid: &u32| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == b"sleep\0600\0");
+    let is_it = |pid: &u32| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == b"sleep\x00600\x00");
     until("the command sleeps", || {
         let place = format!("PLACE={}", place.path("").to_str().unwrap().trim_end_matches('/'));
         let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.unwrap().file_name().to_str()?.parse().ok());

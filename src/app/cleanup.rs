@@ -1,6 +1,8 @@
 //! `cleanup-stale`: removes locks that are proven stale, and brings dead tasks to their end.
 
-use super::{App, AppError, dispatch::Pass};
+use super::dispatch::Pass;
+use super::unseen::{Unseen, unseen};
+use super::{App, AppError};
 use crate::model::TaskId;
 use crate::policy::staleness::judge;
 use crate::store::{Break, Cleanup, Event};
@@ -100,7 +102,7 @@ impl App {
 
     /// Waits until the supervisors that recover these tasks have ended, so that what they hold is free afterwards. A
     /// command that does not die is waited for as long as its grace, no longer.
-    fn await_recovery(&self, ids: &[TaskId]) -> Result<(), AppError> {
+    pub(super) fn await_recovery(&self, ids: &[TaskId]) -> Result<(), AppError> {
         let begin = self.store.boot_ms();
         for id in ids {
             let grace_ms = self.find(*id)?.map_or(0, |(_, task)| task.grace_ms);
@@ -127,6 +129,9 @@ impl App {
     /// Recovers one dead task and waits for it, so that its lanes can be had.
     pub(super) fn recover_now(&self, id: TaskId) -> Result<(), AppError> {
         let Some(found) = self.store.find_abandoned(id)? else { return self.await_recovery(&[id]) };
+        if let Some(why) = self.blindness(id, &found)? {
+            return Err(unseen(&Unseen { task: id, why }));
+        }
         let must_kill = crate::policy::recovery::needs_supervisor(seen(&found));
         drop(found);
         let mut pass = Pass::default();

@@ -105,7 +105,9 @@ impl App {
 
     fn is_drained(&self, pass: &Pass) -> Result<bool, AppError> {
         let inside = self.inside.as_ref().map(|inside| inside.task);
-        let is_left = |id| pass.left.iter().any(|left| left.task == id);
+        // Nor is a task that only somebody elsewhere can recover: this dispatcher would wait for ever.
+        let is_left =
+            |id| pass.left.iter().any(|left| left.task == id) || pass.unseen.iter().any(|unseen| unseen.task == id);
         if self.store.in_flight()?.into_iter().any(|id| Some(id) != inside && !is_left(id)) {
             return Ok(false);
         }

@@ -5,6 +5,7 @@
 use super::candidates::head_of;
 use super::error::NEWER;
 use super::firsts::Firsts;
+use super::unseen::Unseen;
 use super::{App, AppError};
 use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp};
 use crate::os::Handle;
@@ -13,7 +14,7 @@ use crate::policy::fair::Ledger;
 use crate::policy::recovery::{Action, action, needs_supervisor};
 use crate::policy::schedule::{Candidate, LaneHead, Round};
 use crate::policy::staleness::judge;
-use crate::store::{Claim, Claimed, Event, Head, LockIndex, Place, Request, StoreError, lock_state};
+use crate::store::{Claim, Claimed, Event, Found, Head, LockIndex, Place, Request, StoreError, lock_state};
 use crate::supervise::{recover, seen};
 use serde_json::json;
 use std::cell::RefCell;
@@ -37,6 +38,8 @@ pub struct Pass {
     pub set_aside: Vec<String>,
     /// Records of a newer luzia, which it left alone.
     pub left: Vec<Left>,
+    /// Dead tasks that it left alone, because their processes cannot be seen from here.
+    pub unseen: Vec<Unseen>,
     /// How many supervisors it found not to have come to the start of their task, or to its recovery.
     pub in_vain: u32,
     /// When the next parked task is due.
@@ -177,6 +180,17 @@ impl App {
     /// Recovers one task; what must kill or wait is handed to a supervisor of its own. False when somebody acts for it.
     pub(super) fn recover_one(&self, id: TaskId, pass: &mut Pass) -> Result<bool, AppError> {
         let Some(found) = self.store.find_abandoned(id)? else { return Ok(false) };
+        if let Some(why) = self.blindness(id, &found)? {
+            if pass.unseen.iter().all(|unseen| unseen.task != id) {
+                pass.unseen.push(Unseen { task: id, why });
+            }
+            return Ok(false);
+        }
+        self.recover_found(id, found, pass)
+    }
+
+    /// Recovers a task whose processes can be seen from here, or that somebody has vouched for.
+    pub(super) fn recover_found(&self, id: TaskId, found: Found, pass: &mut Pass) -> Result<bool, AppError> {
         let what = seen(&found);
         if needs_supervisor(what) {
             self.start_supervisor(&["supervise", "--recover"], id, found.lock, pass)?;

@@ -108,6 +108,7 @@ pub fn look(around: &Around) -> Vec<Finding> {
         return findings;
     }
     place::folders(app, &mut findings);
+    place::proc(app, &mut findings);
     place::modes(app, &mut findings);
     work::all(app, &mut findings);
     findings

@@ -4,6 +4,7 @@ use super::firsts::Firsts;
 use super::{App, AppError};
 use crate::model::{Identity, LaneName, LockKind, Priority, QueueName, Status, Target, Task, TaskId, Tier};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
+use crate::policy::witness::Blind;
 use crate::store::{LockIndex, LockView};
 use std::collections::BTreeMap;
 
@@ -34,6 +35,8 @@ pub struct Supervisor {
     pub is_alive: bool,
     /// Whether it is stopped (SIGSTOP): then nobody watches the task.
     pub is_stopped: bool,
+    /// Why a dead one's task cannot be recovered from here.
+    pub blind: Option<Blind>,
 }
 
 /// The answer for a lane.
@@ -212,7 +215,8 @@ impl App {
                 return self.explain_task(id, reasons);
             }
             let is_stopped = self.store.stopped_supervisor(id)?.is_some();
-            let supervisor = Some(Supervisor { pid, is_alive, is_stopped });
+            let blind = if is_alive || pid.is_none() { None } else { self.blindness_of(&task)? };
+            let supervisor = Some(Supervisor { pid, is_alive, is_stopped, blind });
             let lanes = reasons.lanes_now(&task)?;
             let cycle = self.cycle_of(id)?.map(|members| Obstacle::Cycle { members });
             let obstacles = cycle.into_iter().chain(self.shortage(&task)?).collect();

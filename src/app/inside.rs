@@ -115,6 +115,7 @@ impl App {
                 held: None,
             },
             None,
+            &|_| {},
         )?;
         Ok(Some(RanWithin { task: own, end: exit.into() }))
     }

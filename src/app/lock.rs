@@ -47,8 +47,11 @@ impl App {
         log: &mut dyn FnMut(&str),
     ) -> Result<Ran, AppError> {
         if self.reentrant(lane)?.is_some() {
-            let exit =
-                self.run_here(InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None }, None)?;
+            let exit = self.run_here(
+                InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None },
+                None,
+                &|_| {},
+            )?;
             return Ok(Ran { end: exit.into(), lane: None });
         }
         self.store.prepare()?;
@@ -88,8 +91,10 @@ impl App {
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
         let grants = std::slice::from_ref(&grant);
         let keeper = Keeper::new(&self.store, LockKind::Process, request.holder.clone(), grants, &timeout_ms);
+        // Where it cannot be recorded the kernel lock still tells of the command, until luzia is killed and it closes that.
+        let record = |pid| drop(self.store.record_command(&grant, pid));
         let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share() };
-        let ran = self.run_here(place, Some(keeper));
+        let ran = self.run_here(place, Some(keeper), &record);
         let given_back = self.store.release_process(&grant, file)?;
         if given_back == GivenBack::Free {
             let line = released_line(lane, &request.holder);
@@ -99,10 +104,17 @@ impl App {
         Ok(Ran { end: ran?.into(), lane: Some(given_back) })
     }
 
-    /// Runs a command on this terminal and waits for it; SIGTERM is passed on. The keeper refreshes its lock meanwhile.
-    pub(super) fn run_here(&self, command: InPlace, mut keeper: Option<Keeper>) -> Result<Exit, AppError> {
+    /// Runs a command on this terminal and waits for it; SIGTERM is passed on. The keeper refreshes its lock meanwhile, and
+    /// `started` is told the pid.
+    pub(super) fn run_here(
+        &self,
+        command: InPlace,
+        mut keeper: Option<Keeper>,
+        started: &dyn Fn(u32),
+    ) -> Result<Exit, AppError> {
         let name = command.argv.first().map_or("", String::as_str);
         let mut child = self.store.start_here(command).map_err(|error| not_started(name, &error))?;
+        started(child.pid());
         loop {
             let time = keeper.as_mut().map(|keeper| {
                 keeper.keep();

@@ -34,6 +34,7 @@ pub mod status;
 pub mod supervise;
 pub mod tail;
 mod timers;
+pub mod unseen;
 pub mod wait;
 pub mod whose;
 

@@ -66,6 +66,7 @@ impl App {
                     error.0.code = "NOT_THE_HOLDER";
                     return Err(error);
                 }
+                Released::NeedsRecovery(task) if force => self.recover_by_force(task)?,
                 Released::NeedsRecovery(task) => self.recover_now(task)?,
                 Released::Living(view) if force && !matches!(view.verdict, Verdict::Refused { .. }) => {
                     self.end_holder(&view)?;

@@ -1,6 +1,7 @@
 //! What was seen of a lock, and what follows: the evidence gathered under its guard and the verdict on it.
 
 use super::lock::LockRecord;
+use super::namespace::Outlook;
 use super::process::Probe;
 use super::time::Timestamp;
 
@@ -57,9 +58,13 @@ pub struct Evidence {
     pub is_waiting: bool,
     /// The kernel locks that prove life.
     pub kernel_lock: KernelLock,
-    /// A look at the recorded pid, when the lock rests on that process and it was recorded in this boot and this pid
-    /// namespace.
+    /// A look at the recorded pid, when the lock rests on that process and it was recorded in this boot, and in this pid
+    /// namespace or one below it.
     pub process: Option<Probe>,
+    /// The same of the command that `luzia lock` runs.
+    pub command: Option<Probe>,
+    /// What can be seen from here of the place of its holder, when the lock rests on a process.
+    pub outlook: Option<Outlook>,
     /// The wall clock.
     pub now: Timestamp,
     /// The boot clock, in milliseconds.
@@ -127,6 +132,18 @@ pub enum Reason {
     ProcessGone,
     /// j5: the recorded process lives.
     ProcessLives,
+    /// j5: the pid namespace of its holder is gone.
+    NamespaceGone,
+    /// j5: its command was seen alive, after `luzia lock` was killed.
+    LockCommandLives,
+    /// j5b: the kernel lock that `luzia lock` and its command held from birth is free.
+    LockFileFree,
+    /// j5: `/proc` is not our own, so that nothing proves the task's processes dead.
+    ForeignProc,
+    /// j5: the task was started in a pid namespace that cannot be seen from here.
+    OtherPids,
+    /// j5: the task was started in a user namespace that cannot be looked into from here.
+    OtherUsers,
     /// j6: the lease has not run out.
     LeaseRuns,
     /// j6: the lease has run out.
@@ -155,6 +172,21 @@ impl Reason {
             Self::OtherBoot => "the host has rebooted since",
             Self::ProcessGone => "its process is gone",
             Self::ProcessLives => "its process is alive",
+            Self::NamespaceGone => "the pid namespace in which it ran is gone",
+            Self::LockCommandLives => "its command is alive, although its luzia is not",
+            Self::LockFileFree => "its lock file is free, so luzia and its command are gone",
+            Self::ForeignProc => {
+                "nothing proves that its holder is dead: /proc here belongs to another pid namespace or is not mounted; \
+                 `luzia dispatch` can recover it where it was started"
+            }
+            Self::OtherPids => {
+                "nothing proves that its holder is dead: it was started in another pid namespace, whose processes cannot be \
+                 seen from here; `luzia dispatch` can recover it there, or on the host"
+            }
+            Self::OtherUsers => {
+                "nothing proves that its holder is dead: it was started in another user namespace, whose processes cannot be \
+                 looked into from here; `luzia dispatch` can recover it there, or on the host"
+            }
             Self::LeaseRuns => "its lease has not run out",
             Self::LeaseOver => "its lease has run out",
             Self::TooOld => "it is older than the age limit",
@@ -166,7 +198,12 @@ impl Reason {
     pub fn is_living_process(self) -> bool {
         matches!(
             self,
-            Self::SupervisorLives | Self::CommandLives | Self::LockHeld | Self::ProcessLives | Self::TaskWaits
+            Self::SupervisorLives
+                | Self::CommandLives
+                | Self::LockHeld
+                | Self::ProcessLives
+                | Self::LockCommandLives
+                | Self::TaskWaits
         )
     }
 }

@@ -1,6 +1,7 @@
 //! A lock: one occupied slot of a lane, as its sidecar describes it.
 
 use super::lane::LaneName;
+use super::namespace::Origin;
 use super::time::Timestamp;
 use std::fmt;
 
@@ -94,6 +95,12 @@ pub struct LockRecord {
     pub host: Option<String>,
     /// The pid namespace of the acquirer, the inode of `/proc/self/ns/pid`.
     pub pid_namespace: Option<u64>,
+    /// The start time of pid 1 of that namespace, in clock ticks since boot.
+    pub pid_namespace_init: Option<u64>,
+    /// The user namespace of the acquirer, the inode of `/proc/self/ns/user`.
+    pub user_namespace: Option<u64>,
+    /// The pid and the start time of the command that `luzia lock` runs.
+    pub command: Option<(u32, u64)>,
     /// Whether a lease ends when its process does (`acquire --pid`).
     pub pid_watched: bool,
     /// Whether a supervisor took the lock of a task over from whoever claimed it.
@@ -108,6 +115,24 @@ impl LockRecord {
     /// Whether `name` holds this lock: `task_12`, `12`, or the name given to `acquire`.
     pub fn is_held_by(&self, name: &str) -> bool {
         self.task_id.as_deref().map(canonical_holder) == Some(canonical_holder(name))
+    }
+
+    /// Where it was acquired, or adopted by a supervisor.
+    pub fn origin(&self) -> Origin {
+        Origin {
+            boot_id: self.boot_id.clone(),
+            pid_namespace: self.pid_namespace,
+            init_start: self.pid_namespace_init,
+            user_namespace: self.user_namespace,
+        }
+    }
+
+    /// Records where its holder runs.
+    pub fn set_origin(&mut self, origin: Origin) {
+        self.boot_id = origin.boot_id;
+        self.pid_namespace = origin.pid_namespace;
+        self.pid_namespace_init = origin.init_start;
+        self.user_namespace = origin.user_namespace;
     }
 
     /// Whether the life of its process says anything about it. A lease outlives whoever acquired it, unless it was asked to
@@ -178,6 +203,9 @@ mod tests {
             boot_id: None,
             host: None,
             pid_namespace: None,
+            pid_namespace_init: None,
+            user_namespace: None,
+            command: None,
             pid_watched: false,
             is_supervised: false,
             kind: LockKind::Foreign,

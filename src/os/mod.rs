@@ -3,8 +3,9 @@
 //! Knows files, clocks and processes; must not know what a task or a lane is for. The traits exist so that the
 //! crash tests can stop at every operation and the race tests can let one pretend process move at a time.
 
+use crate::model::namespace::Sight;
 use crate::model::process::Probe;
-use crate::model::{Context, Identity, Limits, Timestamp};
+use crate::model::{Context, Identity, Limits, Origin, Timestamp};
 use rustix::io::Errno;
 use smol_str::SmolStr;
 use std::fs::File;
@@ -345,8 +346,14 @@ pub trait Processes: Send + Sync {
     fn host(&self) -> String;
     /// The context of this process; the same as long as nobody changes its limits from outside.
     fn context(&self) -> Context;
-    /// The inode of this process's pid namespace.
-    fn pid_namespace(&self) -> u64;
+    /// The boot and the namespaces of this process. An inode that `/proc` does not show is 0.
+    fn origin(&self) -> Origin;
+    /// Whether `/proc` belongs to the pid namespace of this process, so that what it shows are the processes around us.
+    fn is_proc_own(&self) -> bool;
+    /// Looks for a pid namespace among the processes that `/proc` shows, and for the process that has `pid` in it.
+    fn look_below(&self, pid_namespace: u64, pid: Option<u32>) -> (Sight, Option<Probe>);
+    /// Whether this process has a child, living or not yet waited for.
+    fn has_child(&self) -> bool;
     /// Looks at a pid.
     fn probe(&self, pid: u32) -> Probe;
     /// Whether that very process is stopped (SIGSTOP, or a debugger), so that it does nothing until it is continued.

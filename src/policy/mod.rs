@@ -11,3 +11,4 @@ pub mod recovery;
 pub mod retention;
 pub mod schedule;
 pub mod staleness;
+pub mod witness;

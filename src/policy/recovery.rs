@@ -65,6 +65,12 @@ pub fn needs_supervisor(seen: Seen) -> bool {
     }
 }
 
+/// Whether an action rests on a sweep for the task's processes, which must be made where they can be seen. A result is
+/// recorded once they are dead; then only a held `tree.lock` says that one lives all the same.
+pub fn needs_witness(seen: Seen) -> bool {
+    seen.is_tree_locked || (seen.is_started && !seen.has_result)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +118,18 @@ mod tests {
     fn nothing_that_may_live_is_given_up_without_a_supervisor() {
         let may_live = |seen: &Seen| seen.is_tree_locked || seen.is_started;
         assert!(all().filter(may_live).all(needs_supervisor));
+    }
+
+    #[test]
+    fn what_may_have_processes_needs_a_witness_and_nothing_else_does() {
+        for seen in all() {
+            let may_have_some = match seen {
+                Seen { is_tree_locked: true, .. } => true,
+                Seen { has_result: true, .. } => false,
+                _ => seen.is_started,
+            };
+            assert_eq!(needs_witness(seen), may_have_some, "{seen:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! The judge table of `locks.md`: is a lock's holder alive? The first row that hits wins. Does no I/O.
 
+use super::witness::{Witness, witness};
 use crate::model::judgement::{Evidence, KernelLock, Reason, Sidecar, Verdict};
+use crate::model::namespace::is_other_boot;
+use crate::model::process::Probe;
 use crate::model::{LockKind, LockRecord, Timestamp};
 
 /// How long a corrupt sidecar may be in the making, in milliseconds (j4).
@@ -69,8 +72,15 @@ fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
     if record.rests_on_process()
         && let Some(boot) = &record.boot_id
     {
-        if *boot != seen.boot_id {
+        if is_other_boot(boot, &seen.boot_id) {
             return stale(Reason::OtherBoot, age);
+        }
+        let seen_from = seen.outlook.as_ref().map(witness);
+        match (record.kind, seen_from) {
+            (LockKind::Process, _) => return judge_process(seen, record, age),
+            (LockKind::Task, Some(Witness::Blind(blind))) => return live_unless_overdue(seen, blind.reason()),
+            (_, Some(Witness::Gone)) => return stale(Reason::NamespaceGone, age),
+            _ => {}
         }
         if let (Some(probe), Some(start)) = (seen.process, record.pid_start) {
             if probe.proves_death_of(start) {
@@ -82,10 +92,27 @@ fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
         }
     }
     match record.kind {
+        LockKind::Process => judge_process(seen, record, age),
         LockKind::Lease => judge_lease(seen, record, age),
         LockKind::Foreign => judge_foreign(seen, record, age),
-        LockKind::Task | LockKind::Process | LockKind::Wait => live_unless_overdue(seen, Reason::NotProvenDead),
+        LockKind::Task | LockKind::Wait => live_unless_overdue(seen, Reason::NotProvenDead),
     }
+}
+
+/// A free kernel lock of a `luzia lock` (j5b). It was held from the lock's birth, and every process that inherited it is
+/// gone or has closed it, in whichever pid namespace, boot or host name: only a process that is seen alive keeps the lock.
+fn judge_process(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
+    let lives = |probe: Option<Probe>, start: Option<u64>| {
+        probe.zip(start).is_some_and(|(probe, start)| probe.proves_life_of(start))
+    };
+    if lives(seen.process, record.pid_start) {
+        return live_unless_overdue(seen, Reason::ProcessLives);
+    }
+    if lives(seen.command, record.command.map(|(_, start)| start)) {
+        return live_unless_overdue(seen, Reason::LockCommandLives);
+    }
+    let is_gone = seen.process.zip(record.pid_start).is_some_and(|(probe, start)| probe.proves_death_of(start));
+    stale(if is_gone { Reason::ProcessGone } else { Reason::LockFileFree }, age)
 }
 
 fn judge_lease(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
@@ -137,7 +164,7 @@ fn age_ms(seen: &Evidence, record: &LockRecord) -> i64 {
         LockKind::Task | LockKind::Process | LockKind::Lease | LockKind::Wait => recorded.or(Some(seen.lock_modified)),
     };
     // What was refreshed in an earlier boot is at least as old as this boot, however the wall clock was set since.
-    let is_earlier = record.boot_id.as_deref().is_some_and(|boot| boot != seen.boot_id);
+    let is_earlier = record.boot_id.as_deref().is_some_and(|boot| is_other_boot(boot, &seen.boot_id));
     let at_least = if is_earlier { as_ms(seen.boot_ms) } else { 0 };
     latest.map_or(0, |at| seen.now.ms_since(at)).max(at_least)
 }
@@ -161,277 +188,4 @@ fn as_ms(ms: u64) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::process::Probe;
-    use proptest::prelude::*;
-
-    const NOW: i64 = 1_700_000_000_000;
-
-    fn record(kind: LockKind) -> LockRecord {
-        LockRecord {
-            lane: None,
-            lock_id: Some("task_1_1700000000".into()),
-            task_id: Some("task_1".into()),
-            fence: None,
-            acquired_at: Some(Timestamp(NOW - 1000)),
-            refreshed_at: Some(Timestamp(NOW - 1000)),
-            expires_at: Some(Timestamp(NOW - 1000 + 600_000)),
-            refreshed_boot_ms: Some(99_000),
-            ttl_ms: None,
-            pid: Some(77),
-            pid_start: Some(5),
-            boot_id: Some("this".into()),
-            host: None,
-            pid_namespace: None,
-            pid_watched: false,
-            is_supervised: false,
-            kind,
-            extra: None,
-        }
-    }
-
-    fn seen(sidecar: Sidecar) -> Evidence {
-        Evidence {
-            is_regular: true,
-            is_own: true,
-            lock_modified: Timestamp(NOW - 1000),
-            sidecar_modified: Some(Timestamp(NOW - 1000)),
-            sidecar,
-            is_waiting: false,
-            kernel_lock: KernelLock::Free,
-            process: None,
-            now: Timestamp(NOW),
-            boot_ms: 100_000,
-            boot_id: "this".into(),
-            timeout_ms: 600_000,
-            max_age_ms: None,
-        }
-    }
-
-    fn whole(kind: LockKind, change: impl FnOnce(&mut LockRecord)) -> Evidence {
-        let mut record = record(kind);
-        change(&mut record);
-        seen(Sidecar::Whole(Box::new(record)))
-    }
-
-    fn check(evidence: &Evidence, expected: Reason, is_stale: bool) {
-        match judge(evidence) {
-            Verdict::Stale { why, .. } => assert_eq!((why, true), (expected, is_stale)),
-            Verdict::Live { why, .. } => assert_eq!((why, false), (expected, is_stale)),
-            Verdict::Refused { why } => assert_eq!(why, expected),
-        }
-    }
-
-    #[test]
-    fn j1_what_is_not_ours_is_refused() {
-        check(&Evidence { is_regular: false, ..seen(Sidecar::Missing) }, Reason::NotAFile, false);
-        check(&Evidence { is_own: false, ..seen(Sidecar::Missing) }, Reason::ForeignOwner, false);
-        check(&seen(Sidecar::Newer), Reason::NewerVersion, false);
-    }
-
-    #[test]
-    fn j2_a_parked_task_keeps_its_lock_over_a_reboot() {
-        let mut parked = whole(LockKind::Wait, |record| record.boot_id = Some("other".into()));
-        parked.is_waiting = true;
-        check(&parked, Reason::TaskWaits, false);
-    }
-
-    #[test]
-    fn j3_a_kernel_lock_is_life_whatever_the_age_says() {
-        for (lock, why) in [
-            (KernelLock::Supervisor, Reason::SupervisorLives),
-            (KernelLock::Tree, Reason::CommandLives),
-            (KernelLock::LockFile, Reason::LockHeld),
-        ] {
-            let mut old = whole(LockKind::Task, |record| record.expires_at = Some(Timestamp(0)));
-            old.kernel_lock = lock;
-            assert_eq!(judge(&old), Verdict::Live { why, overdue: true });
-            check(&Evidence { kernel_lock: lock, ..seen(Sidecar::Corrupt) }, why, false);
-        }
-    }
-
-    #[test]
-    fn a_living_holder_is_overdue_strictly_after_its_limit() {
-        for (limit, overdue) in [(NOW + 1, false), (NOW, false), (NOW - 1, true)] {
-            let mut evidence = whole(LockKind::Task, |record| record.expires_at = Some(Timestamp(limit)));
-            evidence.kernel_lock = KernelLock::Supervisor;
-            assert_eq!(judge(&evidence), Verdict::Live { why: Reason::SupervisorLives, overdue }, "{limit}");
-        }
-    }
-
-    #[test]
-    fn j4_without_a_whole_sidecar_the_age_decides() {
-        let at = |age: i64, sidecar: Sidecar| Evidence {
-            lock_modified: Timestamp(NOW - age),
-            sidecar_modified: Some(Timestamp(NOW - age)),
-            ..seen(sidecar)
-        };
-        check(&at(600_000, Sidecar::Missing), Reason::NoSidecarYoung, false);
-        check(&at(600_001, Sidecar::Missing), Reason::NoSidecarOld, true);
-        check(&at(2000, Sidecar::Corrupt), Reason::CorruptYoung, false);
-        check(&at(2001, Sidecar::Corrupt), Reason::CorruptDead, true);
-        check(&at(-3_600_000, Sidecar::Corrupt), Reason::CorruptDead, true);
-    }
-
-    #[test]
-    fn j5_a_dead_process_or_another_boot_is_stale() {
-        for kind in [LockKind::Task, LockKind::Process] {
-            check(&whole(kind, |record| record.boot_id = Some("other".into())), Reason::OtherBoot, true);
-            let with = |probe| Evidence { process: Some(probe), ..whole(kind, |_| {}) };
-            check(&with(Probe::Gone), Reason::ProcessGone, true);
-            check(&with(Probe::Zombie), Reason::ProcessGone, true);
-            check(&with(Probe::Alive { start: 6 }), Reason::ProcessGone, true);
-            check(&with(Probe::Alive { start: 5 }), Reason::ProcessLives, false);
-            check(&with(Probe::Unknown), Reason::NotProvenDead, false);
-        }
-    }
-
-    #[test]
-    fn a_bare_pid_proves_nothing() {
-        let bare = whole(LockKind::Foreign, |record| {
-            (record.pid_start, record.boot_id) = (None, None);
-        });
-        check(&Evidence { process: Some(Probe::Gone), ..bare }, Reason::LeaseRuns, false);
-    }
-
-    /// A lease of ten minutes, so many milliseconds after its refresh by each clock.
-    fn lease_after(by_wall: i64, by_boot: u64) -> Evidence {
-        let now = Timestamp(NOW - 1000 + by_wall);
-        Evidence { now, boot_ms: 99_000 + by_boot, ..whole(LockKind::Lease, |_| {}) }
-    }
-
-    #[test]
-    fn j6_a_lease_ends_strictly_after_its_time() {
-        check(&lease_after(600_000, 600_000), Reason::LeaseRuns, false);
-        check(&lease_after(600_001, 600_001), Reason::LeaseOver, true);
-    }
-
-    #[test]
-    fn a_clock_jump_does_not_end_a_lease() {
-        for by_wall in [86_400_000, -86_400_000] {
-            check(&lease_after(by_wall, 600_000), Reason::LeaseRuns, false);
-            check(&lease_after(by_wall, 600_001), Reason::LeaseOver, true);
-        }
-    }
-
-    #[test]
-    fn j6_the_boot_clock_counts_when_the_clocks_disagree_by_over_a_minute() {
-        for (by_wall, by_boot, age_ms) in [
-            (700_000, 640_000, 700_000),
-            (700_000, 639_999, 639_999),
-            (700_000, 760_000, 700_000),
-            (700_000, 760_001, 760_001),
-        ] {
-            let expected = Verdict::Stale { why: Reason::LeaseOver, age_ms };
-            assert_eq!(judge(&lease_after(by_wall, by_boot)), expected, "{by_boot}");
-        }
-    }
-
-    #[test]
-    fn a_lease_of_an_earlier_boot_is_at_least_as_old_as_this_boot() {
-        let lease = |boot: &str, by_wall: i64, up_ms: u64| {
-            let mut evidence = lease_after(by_wall, 0);
-            evidence.boot_ms = up_ms;
-            if let Sidecar::Whole(record) = &mut evidence.sidecar {
-                (record.boot_id, record.refreshed_boot_ms) = (Some(boot.into()), None);
-            }
-            evidence
-        };
-        check(&lease("earlier", 1000, 600_000), Reason::LeaseRuns, false);
-        assert_eq!(judge(&lease("earlier", 1000, 600_001)), Verdict::Stale { why: Reason::LeaseOver, age_ms: 600_001 });
-        check(&lease("this", 1000, 600_001), Reason::LeaseRuns, false);
-        // The wall clock counts while it disagrees by no more than a minute.
-        check(&lease("earlier", 540_001, 600_001), Reason::LeaseRuns, false);
-        check(&lease("earlier", 540_000, 600_001), Reason::LeaseOver, true);
-    }
-
-    #[test]
-    fn a_watched_process_ends_a_lease_and_does_not_prolong_it() {
-        let watched =
-            |probe| Evidence { process: Some(probe), ..whole(LockKind::Lease, |record| record.pid_watched = true) };
-        check(&watched(Probe::Gone), Reason::ProcessGone, true);
-        check(&watched(Probe::Alive { start: 5 }), Reason::ProcessLives, false);
-        check(&watched(Probe::Unknown), Reason::LeaseRuns, false);
-        let unwatched = whole(LockKind::Lease, |_| {});
-        for probe in [Probe::Gone, Probe::Alive { start: 5 }] {
-            check(&Evidence { process: Some(probe), ..unwatched.clone() }, Reason::LeaseRuns, false);
-        }
-        let mut over = watched(Probe::Alive { start: 5 });
-        (over.now, over.boot_ms) = (Timestamp(NOW + 600_001), 700_001);
-        check(&over, Reason::LeaseOver, true);
-        // S3.9: an age limit ends what is not proven alive.
-        let limited = |probe| Evidence { max_age_ms: Some(999), ..watched(probe) };
-        check(&limited(Probe::Alive { start: 5 }), Reason::ProcessLives, false);
-        check(&limited(Probe::Unknown), Reason::TooOld, true);
-    }
-
-    #[test]
-    fn an_age_limit_spares_a_lease_with_a_time_of_its_own() {
-        let mut evidence = whole(LockKind::Lease, |_| {});
-        evidence.max_age_ms = Some(1000);
-        check(&evidence, Reason::LeaseRuns, false);
-        evidence.max_age_ms = Some(999);
-        check(&evidence, Reason::TooOld, true);
-        let mut own = whole(LockKind::Lease, |record| record.ttl_ms = Some(600_000));
-        own.max_age_ms = Some(500);
-        check(&own, Reason::LeaseRuns, false);
-    }
-
-    #[test]
-    fn a_foreign_lock_ends_by_its_expiry_or_by_age() {
-        let foreign = |expires: Option<i64>, acquired: i64, modified: i64| {
-            let mut evidence = whole(LockKind::Foreign, |record| {
-                record.expires_at = expires.map(Timestamp);
-                (record.acquired_at, record.refreshed_at) = (Some(Timestamp(acquired)), None);
-                (record.refreshed_boot_ms, record.boot_id) = (None, None);
-            });
-            evidence.lock_modified = Timestamp(modified);
-            evidence.sidecar_modified = Some(Timestamp(modified));
-            evidence
-        };
-        check(&foreign(Some(NOW), NOW - 5, NOW - 5), Reason::LeaseRuns, false);
-        check(&foreign(Some(NOW - 1), NOW - 5, NOW - 5), Reason::LeaseOver, true);
-        check(&foreign(None, NOW - 600_001, NOW - 600_001), Reason::TooOld, true);
-        check(&foreign(None, NOW - 600_001, NOW - 5), Reason::TooOld, true);
-        check(&foreign(Some(NOW + 5), NOW - 600_001, NOW - 5), Reason::TooOld, true);
-        check(&foreign(None, NOW - 600_000, NOW - 600_000), Reason::LeaseRuns, false);
-        check(&foreign(None, NOW + 60_000, NOW - 600_001), Reason::LeaseRuns, false);
-        check(&foreign(None, NOW + 60_001, NOW - 600_001), Reason::TooOld, true);
-        // Both of its files were made within two seconds.
-        let mut made = foreign(None, NOW - 600_001, NOW - 600_001);
-        made.lock_modified.0 += 2000;
-        check(&made, Reason::TooOld, true);
-        // One of its files was touched since: it was refreshed, or the sidecar is that of an earlier lock.
-        for refreshed in [
-            |seen: &mut Evidence| seen.lock_modified.0 += 2001,
-            |seen: &mut Evidence| {
-                seen.sidecar_modified = Some(Timestamp(NOW - 5));
-            },
-        ] {
-            let mut touched = foreign(None, NOW - 600_001, NOW - 600_001);
-            refreshed(&mut touched);
-            check(&touched, Reason::LeaseRuns, false);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_kernel_lock_or_a_living_process_is_never_stale(
-            now in any::<i64>(), boot in any::<u64>(), refreshed in any::<i64>(), expires in any::<i64>(), supervised in any::<bool>(),
-        ) {
-            let mut evidence = whole(LockKind::Task, |record| {
-                record.refreshed_at = Some(Timestamp(refreshed));
-                record.expires_at = Some(Timestamp(expires));
-            });
-            (evidence.now, evidence.boot_ms) = (Timestamp(now), boot);
-            if supervised {
-                evidence.kernel_lock = KernelLock::Supervisor;
-            } else {
-                evidence.process = Some(Probe::Alive { start: 5 });
-            }
-            let is_live = matches!(judge(&evidence), Verdict::Live { .. });
-            prop_assert!(is_live);
-        }
-    }
-}
+mod tests;

@@ -351,6 +351,7 @@ impl Store {
         now: Timestamp,
     ) -> LockRecord {
         let life = i64::try_from(request.ttl_ms.unwrap_or(need.timeout_ms)).unwrap_or(i64::MAX);
+        let origin = self.procs.origin();
         LockRecord {
             lane: Some(need.lane.clone()),
             lock_id: Some(lock_id.to_owned()),
@@ -365,7 +366,10 @@ impl Store {
             pid_start: Some(request.process.start),
             boot_id: Some(self.clock.boot_id()),
             host: Some(self.procs.host()),
-            pid_namespace: Some(self.procs.pid_namespace()),
+            pid_namespace: origin.pid_namespace,
+            pid_namespace_init: origin.init_start,
+            user_namespace: origin.user_namespace,
+            command: None,
             pid_watched: request.pid_watched,
             is_supervised: false,
             kind: request.kind,
@@ -419,6 +423,7 @@ impl Store {
         if request.pid_watched {
             (record.pid, record.pid_start) = (Some(request.process.pid), Some(request.process.start));
             record.pid_watched = true;
+            record.set_origin(self.own_origin());
         }
         self.write_sidecar(&need.lane, slot, &record, request.durable)?;
         Ok(Grant {

@@ -119,6 +119,10 @@ impl Store {
             None => Sidecar::Missing,
         };
         let kernel_lock = if is_regular { self.kernel_lock(&lock_path, &sidecar)? } else { KernelLock::Free };
+        let (outlook, process, command) = match sidecar.record() {
+            Some(record) if kernel_lock == KernelLock::Free => self.look_at_holder(record),
+            _ => (None, None, None),
+        };
         Ok(Some(Evidence {
             is_regular,
             is_own: lock.uid == self.uid,
@@ -126,7 +130,9 @@ impl Store {
             sidecar_modified: sidecar_meta.map(|meta| meta.modified),
             is_waiting: self.is_waiting(&sidecar)?,
             kernel_lock,
-            process: self.probe_holder(&sidecar),
+            process,
+            command,
+            outlook,
             sidecar,
             now: self.clock.now(),
             boot_ms: self.clock.boot_ms(),
@@ -358,14 +364,5 @@ impl Store {
         let Some(bytes) = self.read(&layout::waiting(id))? else { return Ok(false) };
         let task = super::decode_task(&layout::waiting(id), &bytes, None);
         Ok(task.is_ok_and(|task| task.last_start.map(|start| start.lock_id) == record.lock_id))
-    }
-
-    /// A look at the recorded process, when the lock rests on it and its number means anything here and now.
-    fn probe_holder(&self, sidecar: &Sidecar) -> Option<crate::model::process::Probe> {
-        let record = sidecar.record().filter(|record| record.rests_on_process())?;
-        let same_boot = record.boot_id.as_deref() == Some(self.clock.boot_id().as_str());
-        let same_namespace = record.pid_namespace.is_none_or(|namespace| namespace == self.procs.pid_namespace());
-        let same_host = record.host.as_ref().is_none_or(|host| *host == self.procs.host());
-        (same_boot && same_namespace && same_host).then(|| record.pid.map(|pid| self.procs.probe(pid))).flatten()
     }
 }

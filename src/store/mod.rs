@@ -18,6 +18,7 @@ mod log_notes;
 mod look;
 mod object;
 mod order;
+mod origin;
 mod outside;
 mod parked;
 mod pending;

@@ -7,7 +7,7 @@ use super::look::LockView;
 use super::{Store, layout};
 use crate::model::judgement::{Reason, Sidecar, Verdict};
 use crate::model::lock::Grant;
-use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, TaskId, Timestamp};
+use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Origin, TaskId, Timestamp};
 use crate::os::Open;
 
 /// What came of a refresh.
@@ -35,7 +35,7 @@ impl Store {
         let (mut record, kept) = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
             Sidecar::Whole(record) if is_of(&record, kind, holder, grant) => (*record, Kept::Refreshed),
             Sidecar::Missing | Sidecar::Corrupt if self.granted_by_file(&stem, grant.slot)?.as_ref() == Some(grant) => {
-                (self.lost_record(kind, holder, grant, &self.identity()), Kept::Rebuilt)
+                (self.lost_record(kind, holder, grant, &self.identity(), self.own_origin()), Kept::Rebuilt)
             }
             Sidecar::Whole(_) | Sidecar::Newer | Sidecar::Missing | Sidecar::Corrupt => return Ok(Kept::NotOurs),
         };
@@ -68,9 +68,9 @@ impl Store {
             Reason::LockHeld => (LockKind::Process, self.process_of_lock(&view.stem, holder)?),
             _ => return Ok(false),
         };
-        let Some(process) = process else { return Ok(false) };
+        let Some((process, origin)) = process else { return Ok(false) };
         if !dry_run {
-            let mut record = self.lost_record(kind, holder, &grant, &process);
+            let mut record = self.lost_record(kind, holder, &grant, &process, origin);
             let life = i64::try_from(timeout_ms).unwrap_or(i64::MAX);
             record.expires_at = record.refreshed_at.map(|at| at.plus_ms(life));
             self.write_sidecar(lane, view.slot, &record, false)?;
@@ -78,16 +78,17 @@ impl Store {
         Ok(true)
     }
 
-    fn supervisor_of(&self, holder: &str) -> Result<Option<Identity>> {
+    fn supervisor_of(&self, holder: &str) -> Result<Option<(Identity, Origin)>> {
         let Some(task) = TaskId::parse(holder) else { return Ok(None) };
-        Ok(self.started(task)?.flatten().map(|started| started.supervisor))
+        Ok(self.started(task)?.flatten().map(|started| (started.supervisor, started.origin)))
     }
 
     /// The process that took a lock of kind `process`, when it still has the lock file open.
-    fn process_of_lock(&self, slot_stem: &str, holder: &str) -> Result<Option<Identity>> {
+    fn process_of_lock(&self, slot_stem: &str, holder: &str) -> Result<Option<(Identity, Origin)>> {
         let pid: Option<u32> = holder.strip_prefix("pid-").and_then(|pid| pid.parse().ok());
         let Some(pid) = pid else { return Ok(None) };
-        Ok(self.lock_file_users(slot_stem)?.into_iter().find(|process| process.pid == pid))
+        let found = self.lock_file_users(slot_stem)?.into_iter().find(|process| process.pid == pid);
+        Ok(found.map(|process| (process, self.own_origin())))
     }
 
     /// The grant that the content of a lock file, `<lock_id> <fence>`, tells of; `None` when that is not whole.
@@ -102,7 +103,14 @@ impl Store {
     }
 
     /// What a sidecar that was lost said, as far as a grant and its process tell.
-    fn lost_record(&self, kind: LockKind, holder: &str, grant: &Grant, process: &Identity) -> LockRecord {
+    fn lost_record(
+        &self,
+        kind: LockKind,
+        holder: &str,
+        grant: &Grant,
+        process: &Identity,
+        origin: Origin,
+    ) -> LockRecord {
         let seconds = grant.lock_id.0.rsplit_once('_').and_then(|(_, seconds)| seconds.parse::<i64>().ok());
         let acquired = seconds.map_or(self.clock.now(), |seconds| Timestamp(seconds.saturating_mul(1000)));
         LockRecord {
@@ -119,7 +127,10 @@ impl Store {
             pid_start: Some(process.start),
             boot_id: Some(process.boot_id.clone()),
             host: Some(self.procs.host()),
-            pid_namespace: Some(self.procs.pid_namespace()),
+            pid_namespace: origin.pid_namespace,
+            pid_namespace_init: origin.init_start,
+            user_namespace: origin.user_namespace,
+            command: None,
             pid_watched: false,
             is_supervised: kind == LockKind::Task,
             kind,

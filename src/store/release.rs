@@ -162,8 +162,7 @@ impl Store {
             for Held { slot, lock_id, record } in self.slots_of(task, lane, &[], &mut locks)? {
                 let Some(mut record) = record else { continue };
                 (record.pid, record.pid_start) = (Some(self.me.pid), Some(self.me.start));
-                record.boot_id = Some(self.clock.boot_id());
-                record.pid_namespace = Some(self.procs.pid_namespace());
+                record.set_origin(self.own_origin());
                 record.is_supervised = true;
                 self.write_sidecar(lane, slot, &record, false)?;
                 grants.push(Grant {

@@ -4,7 +4,7 @@
 use super::error::{Result, StoreError};
 use super::{FORMAT_VERSION, Store, layout, object};
 use crate::model::time::MAX_DURATION_MS;
-use crate::model::{Identity, TaskId, Timestamp};
+use crate::model::{Identity, Origin, TaskId, Timestamp};
 use crate::os::{Handle, Open};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,10 @@ pub struct Started {
     pub at: Timestamp,
     /// The supervisor.
     pub supervisor: Identity,
+    /// Its namespaces; a member is absent in a record of an earlier luzia.
+    pub origin: Origin,
+    /// The state directory by the path that the task's processes have in their environment.
+    pub state_dir: Option<String>,
     /// The lock id of the task's user lane.
     pub lock_id: String,
     /// The fence of the task's user lane.
@@ -50,6 +54,14 @@ struct StartedFile {
     pid: u32,
     pid_start: u64,
     boot_id: String,
+    #[serde(default)]
+    pid_namespace: Option<u64>,
+    #[serde(default)]
+    pid_namespace_init: Option<u64>,
+    #[serde(default)]
+    user_namespace: Option<u64>,
+    #[serde(default)]
+    state_dir: Option<String>,
     lock_id: String,
     fence: u64,
 }
@@ -63,6 +75,10 @@ pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
         pid: started.supervisor.pid,
         pid_start: started.supervisor.start,
         boot_id: started.supervisor.boot_id.clone(),
+        pid_namespace: started.origin.pid_namespace,
+        pid_namespace_init: started.origin.init_start,
+        user_namespace: started.origin.user_namespace,
+        state_dir: started.state_dir.clone(),
         lock_id: started.lock_id.clone(),
         fence: started.fence,
     })
@@ -74,6 +90,13 @@ pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
     Some(Started {
         start: file.start,
         at: Timestamp::parse(&file.at)?,
+        origin: Origin {
+            boot_id: Some(file.boot_id.clone()),
+            pid_namespace: file.pid_namespace,
+            init_start: file.pid_namespace_init,
+            user_namespace: file.user_namespace,
+        },
+        state_dir: file.state_dir,
         supervisor: Identity { pid: file.pid, start: file.pid_start, boot_id: file.boot_id },
         lock_id: file.lock_id,
         fence: file.fence,

@@ -9,13 +9,21 @@ use std::time::Duration;
 const FIRST_PAUSE_MS: u64 = 2;
 const LONGEST_PAUSE_MS: u64 = 500;
 
+/// Where a task's tree began.
+pub struct Root<'a> {
+    /// The supervisor that launched it, as far as that is known.
+    pub began_by: Option<&'a Identity>,
+    /// The state directory by the path that its processes have in their environment: a bind mount gives it several.
+    pub state_dir: &'a str,
+}
+
 /// What marks the processes of a task. Whoever has `tree.lock` open holds its kernel lock, so the descriptors of all
 /// processes are looked through only while it is held.
-fn mark_of(store: &Store, id: TaskId, began_by: Option<&Identity>) -> Result<TreeMark, StoreError> {
+fn mark_of(store: &Store, id: TaskId, root: &Root) -> Result<TreeMark, StoreError> {
     let me = store.identity();
-    let this_boot = began_by.filter(|supervisor| supervisor.boot_id == me.boot_id);
+    let this_boot = root.began_by.filter(|supervisor| supervisor.boot_id == me.boot_id);
     Ok(TreeMark {
-        state_dir: store.state_dir().to_owned(),
+        state_dir: root.state_dir.to_owned(),
         task_id: id.to_string(),
         tree_lock: if store.is_tree_locked(id)? { store.tree_ident(id)? } else { None },
         is_own: this_boot == Some(&me),
@@ -23,13 +31,13 @@ fn mark_of(store: &Store, id: TaskId, began_by: Option<&Identity>) -> Result<Tre
     })
 }
 
-/// Waits until a task's tree is dead: SIGTERM at once, SIGKILL after `grace_ms`, and again until none is left.
-/// `began_by` is the supervisor that launched it, as far as that is known; `spared` are supervisors of other tasks that this
-/// process started. Calls `meanwhile` between two looks. Gives how many processes were alive at the first look.
+/// Waits until a task's tree is dead: SIGTERM at once, SIGKILL after `grace_ms`, and again until none is left. `spared` are
+/// supervisors of other tasks that this process started. Calls `meanwhile` between two looks. Gives how many processes were
+/// alive at the first look.
 pub fn end_tree(
     store: &Store,
     id: TaskId,
-    began_by: Option<&Identity>,
+    root: &Root,
     grace_ms: u64,
     spared: &[u32],
     meanwhile: &mut dyn FnMut(),
@@ -39,9 +47,12 @@ pub fn end_tree(
     let mut asked = None;
     loop {
         store.reap();
-        let mark = mark_of(store, id, began_by)?;
+        let mark = mark_of(store, id, root)?;
         let tree = store.tree(&mark, spared)?;
-        if tree.is_empty() && mark.tree_lock.is_none() {
+        // Where /proc shows strangers, a subreaper still knows whether it has a child: all that is left of its own tree is
+        // below one. Those it cannot signal; the lane stays held until they end.
+        let hides_some = mark.is_own && !store.is_proc_own() && store.has_child();
+        if tree.is_empty() && mark.tree_lock.is_none() && !hides_some {
             return Ok(asked.unwrap_or(0));
         }
         let grace_ms = shorter_grace(store, id, grace_ms)?;

@@ -132,7 +132,8 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant]) -> Resul
         Err(error) if error.is_shortage() => return Ok(Made::Short(error)),
         Err(error) => return Ok(Made::Ended(Happened::NotStarted(125, error.to_string()))),
     };
-    let started = Started { start, at, supervisor: store.identity(), lock_id, fence };
+    let (origin, state_dir) = (store.own_origin(), Some(store.state_dir().to_owned()));
+    let started = Started { start, at, supervisor: store.identity(), origin, state_dir, lock_id, fence };
     let (stdin, tree, result) = match record(store, &begun, &started) {
         Err(error) if error.is_shortage() => return Ok(Made::Short(error)),
         recorded => recorded?,

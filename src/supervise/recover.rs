@@ -1,7 +1,7 @@
 //! Recovery: does with an unsupervised task what the recovery table says. The caller has taken its `supervisor.lock`.
 
 use super::finish::{Finished, finish};
-use super::kill::end_tree;
+use super::kill::{Root, end_tree};
 use crate::model::{Task, TaskId};
 use crate::policy::ending::{Happened, conclude};
 use crate::policy::recovery::{Action, Seen, Standing, action};
@@ -37,8 +37,11 @@ pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Resul
         .or(found.task.as_ref().map(|task| task.grace_ms))
         .unwrap_or(crate::store::DEFAULT_GRACE_MS);
     if seen.is_started || seen.is_tree_locked || seen.has_result {
-        let began_by = store.started(id)?.flatten().map(|started| started.supervisor);
-        end_tree(store, id, began_by.as_ref(), grace_ms, spared, &mut || {})?;
+        let started = store.started(id)?.flatten();
+        let path = started.as_ref().and_then(|started| started.state_dir.as_deref());
+        let began_by = started.as_ref().map(|started| &started.supervisor);
+        let root = Root { began_by, state_dir: path.unwrap_or(store.state_dir()) };
+        end_tree(store, id, &root, grace_ms, spared, &mut || {})?;
     }
     if let Some(task) = &found.task {
         let what = json!({ "action": format!("{action:?}"), "was_alive": seen.is_tree_locked });

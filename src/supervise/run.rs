@@ -2,7 +2,7 @@
 
 use super::finish::{Finished, close_outside, give_back};
 use super::keep::Keeper;
-use super::kill::{end_tree, shorter_grace};
+use super::kill::{Root, end_tree, shorter_grace};
 use super::launch::{Launched, launch};
 use super::logs::LogKeeper;
 use super::recover::{recover, seen};
@@ -198,11 +198,12 @@ fn stop_tree(
     logs: &mut LogKeeper<'_>,
     spared: &[u32],
 ) -> Result<Happened, StoreError> {
+    let me = store.identity();
+    let root = Root { began_by: Some(&me), state_dir: store.state_dir() };
     let happened = match stop {
         Stop::Exited(exit) => {
             drop(child);
-            let left =
-                end_tree(store, task.id, Some(&store.identity()), STRAGGLER_GRACE_MS, spared, &mut || keeper.keep())?;
+            let left = end_tree(store, task.id, &root, STRAGGLER_GRACE_MS, spared, &mut || keeper.keep())?;
             if left > 0 {
                 let told = format!("{left} of its processes still ran when its command ended, and were ended");
                 store.note(&Event::of("background_ended", task).saying(told).with(json!({ "processes": left })));
@@ -240,6 +241,6 @@ fn stop_tree(
     }
     let left = grace_ms.saturating_sub(store.boot_ms().saturating_sub(begin));
     drop(child);
-    end_tree(store, task.id, Some(&store.identity()), left, spared, &mut || keeper.keep())?;
+    end_tree(store, task.id, &root, left, spared, &mut || keeper.keep())?;
     Ok(happened)
 }

@@ -15,6 +15,7 @@ mod harness;
 mod kill;
 mod logs;
 mod mutants;
+mod namespaces;
 mod packaging;
 mod power;
 mod power_cut;

@@ -123,5 +123,5 @@ fn the_host_and_the_namespace_have_names() {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     assert_eq!(RealProcesses.host(), host.trim());
     let link = std::fs::read_link("/proc/self/ns/pid").unwrap();
-    assert_eq!(link.to_str().unwrap(), format!("pid:[{}]", RealProcesses.pid_namespace()));
+    assert_eq!(link.to_str().unwrap(), format!("pid:[{}]", RealProcesses.origin().pid_namespace.unwrap()));
 }

@@ -128,6 +128,17 @@ pub(super) fn format(app: &App, findings: &mut Vec<Finding>) -> bool {
     }
 }
 
+/// Whether `/proc` shows the processes around luzia.
+pub(super) fn proc(app: &App, findings: &mut Vec<Finding>) {
+    findings.push(if app.store.is_proc_own() {
+        Finding::ok("proc", "/proc shows the processes of this pid namespace")
+    } else {
+        let message = "this /proc belongs to another pid namespace or is not mounted: luzia cannot find the processes of a \
+                       task here, so it recovers no task whose supervisor was killed";
+        Finding::problem("proc", message, "mount -t proc proc /proc, or start the namespace with unshare --mount-proc")
+    });
+}
+
 /// Whether all folders are there. Who tidies up, or copies, may leave out the empty ones.
 pub(super) fn folders(app: &App, findings: &mut Vec<Finding>) {
     findings.push(match app.store.missing_folders() {

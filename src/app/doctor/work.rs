@@ -134,7 +134,12 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
         } else {
             "its supervisor is dead"
         };
-        let hint = Some(format!("the next pass recovers it: luzia dispatch, or {FIX}"));
+        let task = app.find(id).ok().flatten().map(|(_, task)| task);
+        let blind = task.map(|task| app.blindness_of(&task)).transpose()?.flatten();
+        let hint = Some(match blind {
+            Some(blind) => blind.reason().text().to_owned(),
+            None => format!("the next pass recovers it: luzia dispatch, or {FIX}"),
+        });
         found.push(Finding { check: "in-flight", level, message: format!("{id}: {state}"), hint });
     }
     for id in app.store.in_flight()? {

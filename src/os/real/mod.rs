@@ -18,6 +18,7 @@ mod fs_kind;
 mod handle;
 mod heed;
 mod launch;
+mod namespaces;
 mod passwd;
 mod process;
 mod procfs;

@@ -1,9 +1,10 @@
 //! Processes of this host: who lives, who is told what. It holds no rule about tasks.
 
 use super::waiting::{deadline, poll_until};
-use super::{become_supervisor, child, launch, procfs, tree, upgrade};
+use super::{become_supervisor, child, launch, namespaces, procfs, tree, upgrade};
+use crate::model::namespace::{Sight, is_other_boot};
 use crate::model::process::Probe;
-use crate::model::{Context, Identity};
+use crate::model::{Context, Identity, Origin};
 use crate::os::{Child, Command, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
 use nix::sys::signal::{SigSet, Signal as NixSignal};
 use nix::sys::wait::{Id, WaitPidFlag, waitid as nix_waitid};
@@ -51,10 +52,22 @@ impl Processes for RealProcesses {
         OWN.get_or_init(|| super::context::of_this_process(procfs::boot_id().to_owned())).clone()
     }
 
-    fn pid_namespace(&self) -> u64 {
-        // A process keeps its namespace for life (pid_namespaces(7)).
-        static OWN: OnceLock<u64> = OnceLock::new();
-        *OWN.get_or_init(|| rustix::fs::stat("/proc/self/ns/pid").map_or(0, |stat| stat.st_ino))
+    fn origin(&self) -> Origin {
+        // A process keeps its pid namespace for life (pid_namespaces(7)), and luzia never leaves its user namespace.
+        static OWN: OnceLock<Origin> = OnceLock::new();
+        OWN.get_or_init(namespaces::own).clone()
+    }
+
+    fn is_proc_own(&self) -> bool {
+        procfs::shows_our_namespace()
+    }
+
+    fn look_below(&self, pid_namespace: u64, pid: Option<u32>) -> (Sight, Option<Probe>) {
+        namespaces::look_below(pid_namespace, pid)
+    }
+
+    fn has_child(&self) -> bool {
+        !tree::has_no_child()
     }
 
     fn probe(&self, pid: u32) -> Probe {
@@ -154,7 +167,7 @@ fn pid_of(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
-fn probe(pid: Pid) -> Probe {
+pub(super) fn probe(pid: Pid) -> Probe {
     match procfs::stat(pid.as_raw_nonzero().get().unsigned_abs()) {
         Some(stat) if stat.is_dead() => Probe::Zombie,
         Some(stat) => Probe::Alive { start: stat.start },
@@ -168,7 +181,7 @@ fn probe(pid: Pid) -> Probe {
 
 /// A descriptor of the process that has this number now; `None` where the process that is meant is dead.
 fn open_process(who: &Identity, pid: Pid) -> io::Result<Option<OwnedFd>> {
-    if who.boot_id != procfs::boot_id() {
+    if is_other_boot(&who.boot_id, procfs::boot_id()) {
         return Ok(None);
     }
     match retry_on_intr(|| pidfd_open(pid, PidfdFlags::empty())) {

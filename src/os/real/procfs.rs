@@ -1,5 +1,6 @@
 //! What /proc says. Everything that cannot be read is `None` or empty, and never a guess.
 
+use crate::model::namespace::INITIAL_PID_NAMESPACE;
 use rustix::process::getpid;
 use std::fs;
 use std::sync::OnceLock;
@@ -66,14 +67,40 @@ fn parse_stat(text: &[u8]) -> Option<Stat> {
     })
 }
 
-/// A /proc that was mounted for another pid namespace would tell of strangers.
-fn shows_our_namespace() -> bool {
+/// The inode of our pid namespace, which a process keeps for life (pid_namespaces(7)); 0 where /proc does not show it.
+pub(super) fn pid_namespace() -> u64 {
+    static OWN: OnceLock<u64> = OnceLock::new();
+    *OWN.get_or_init(|| rustix::fs::stat("/proc/self/ns/pid").map_or(0, |seen| seen.st_ino))
+}
+
+/// Whether /proc was mounted for our own pid namespace. Another one tells of strangers. The line `NSpid` has a process's
+/// numbers from the namespace of /proc inwards (proc_pid_status(5)): one number, our own, is our own namespace.
+pub(super) fn shows_our_namespace() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
     *OURS.get_or_init(|| {
-        let link = fs::read_link("/proc/self").ok();
-        let name = link.as_ref().and_then(|path| path.to_str());
-        name.and_then(|name| name.parse().ok()) == Some(getpid().as_raw_nonzero().get())
+        // No /proc of another namespace shows a process of the initial one.
+        if pid_namespace() == INITIAL_PID_NAMESPACE {
+            return true;
+        }
+        let own = getpid().as_raw_nonzero().get().unsigned_abs();
+        match small("/proc/self/status").as_deref().and_then(namespace_pids) {
+            Some(pids) => pids == [own],
+            // A kernel without that line.
+            None => fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() == own.to_string().as_str()),
+        }
     })
+}
+
+/// The numbers of a process in the pid namespaces from that of /proc inwards, from its `status`.
+fn namespace_pids(status: &[u8]) -> Option<Vec<u32>> {
+    let status = String::from_utf8_lossy(status);
+    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_ascii_whitespace().map(|number| number.parse().ok()).collect()
+}
+
+/// The numbers of a process from our pid namespace inwards, where /proc is our own. Everybody may read them.
+pub(super) fn pids_inwards(pid: u32) -> Option<Vec<u32>> {
+    namespace_pids(&small(&format!("/proc/{pid}/status"))?)
 }
 
 /// The number that was given last in this pid namespace: the fifth word of `/proc/loadavg` (proc(5)).
@@ -199,6 +226,13 @@ mod tests {
         for text in ["", "77 sleep S 4", "77 (sleep)", "77 (sleep) S 4 5 6"] {
             assert_eq!(parse_stat(text.as_bytes()), None, "{text}");
         }
+    }
+
+    #[test]
+    fn the_numbers_of_a_process_are_read_from_the_namespace_of_proc_inwards() {
+        assert_eq!(namespace_pids(b"Name:\tx\nNSpid:\t4242\t17\t1\nNSpgid:\t1\n"), Some(vec![4242, 17, 1]));
+        assert_eq!(namespace_pids(b"NSpid:\t7\n"), Some(vec![7]));
+        assert_eq!(namespace_pids(b"Pid:\t7\n"), None);
     }
 
     #[test]

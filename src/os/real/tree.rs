@@ -78,7 +78,7 @@ fn pids_since(since: u64, me: u32) -> Option<RangeInclusive<u32>> {
 }
 
 /// Whether this process has no child at all, living or dead (waitid(2): ECHILD).
-fn has_no_child() -> bool {
+pub(super) fn has_no_child() -> bool {
     let how = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     waitid(Id::All, how) == Err(nix::errno::Errno::ECHILD)
 }

@@ -17,8 +17,15 @@ const EIO: i32 = 5;
 /// Records a start and an end; tells whether the end was recorded, when it came to that.
 fn start_and_end(env: &Env) -> Option<bool> {
     let store = store(env);
-    let started =
-        Started { start: 1, at: store.now(), supervisor: store.identity(), lock_id: "task_1_1".into(), fence: 1 };
+    let started = Started {
+        start: 1,
+        at: store.now(),
+        supervisor: store.identity(),
+        origin: store.own_origin(),
+        state_dir: None,
+        lock_id: "task_1_1".into(),
+        fence: 1,
+    };
     let file = store.record_start(ID, &started).ok()?;
     let is_recorded = store.record_ending(&Ending { task: spool::task(ID) }, Some(file)).is_ok();
     let (is_there, is_safe) = env
@@ -115,8 +122,15 @@ fn the_last_copy_of_a_record_stays_when_somebody_took_its_result_away() {
 /// Records a start. Tells whether it succeeded.
 fn start(env: &Env) -> Option<bool> {
     let store = store(env);
-    let started =
-        Started { start: 1, at: store.now(), supervisor: store.identity(), lock_id: "task_1_1".into(), fence: 1 };
+    let started = Started {
+        start: 1,
+        at: store.now(),
+        supervisor: store.identity(),
+        origin: store.own_origin(),
+        state_dir: None,
+        lock_id: "task_1_1".into(),
+        fence: 1,
+    };
     let is_recorded = store.record_start(ID, &started).is_ok();
     let is_there = env.look(|world| world.peek(STARTED).is_some())?;
     if is_there != is_recorded {

@@ -6,8 +6,9 @@ use super::children;
 use super::files::{Descriptor, alarm, unsupported};
 use super::turn::Ctx;
 use super::world::{Wait, World};
+use luzia::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Sight};
 use luzia::model::process::Probe;
-use luzia::model::{Identity, Timestamp};
+use luzia::model::{Identity, Origin, Timestamp};
 use luzia::os::{Child, Clock, Command, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
 use std::fs::File;
 use std::io;
@@ -92,8 +93,26 @@ impl Processes for Host {
         luzia::model::Context::default()
     }
 
-    fn pid_namespace(&self) -> u64 {
-        4_026_531_836
+    fn origin(&self) -> Origin {
+        Origin {
+            boot_id: Some(self.me().boot_id),
+            pid_namespace: Some(INITIAL_PID_NAMESPACE),
+            init_start: Some(1),
+            user_namespace: Some(INITIAL_USER_NAMESPACE),
+        }
+    }
+
+    fn is_proc_own(&self) -> bool {
+        true
+    }
+
+    /// All processes of the pretend host live in one namespace.
+    fn look_below(&self, _: u64, _: Option<u32>) -> (Sight, Option<Probe>) {
+        (Sight::NotLooked, None)
+    }
+
+    fn has_child(&self) -> bool {
+        false
     }
 
     fn probe(&self, pid: u32) -> Probe {

@@ -54,8 +54,10 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
             let reasons: Vec<Value> = why.obstacles.iter().map(|o| messages::obstacle_json(o, task, now)).collect();
             members.insert("reasons".into(), reasons.into());
             members.insert("lanes_now".into(), why.lanes.iter().map(lane_json).collect::<Vec<_>>().into());
-            let supervisor =
-                why.supervisor.map(|who| json!({ "pid": who.pid, "alive": who.is_alive, "stopped": who.is_stopped }));
+            let supervisor = why.supervisor.map(|who| {
+                let unseen = who.blind.map(|blind| blind.reason().text());
+                json!({ "pid": who.pid, "alive": who.is_alive, "stopped": who.is_stopped, "unseen": unseen })
+            });
             members.insert("supervisor".into(), supervisor.unwrap_or_default());
             if let Some(pid) = why.supervisor.and_then(|supervisor| supervisor.pid) {
                 members.insert("supervisor_pid".into(), pid.into());
@@ -87,6 +89,9 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
 }
 
 fn supervised(supervisor: Supervisor) -> String {
+    if let Some(blind) = supervisor.blind {
+        return format!("it has lost its supervisor; {}", blind.reason().text());
+    }
     match (supervisor.pid, supervisor.is_alive) {
         (Some(pid), true) if supervisor.is_stopped => {
             format!("its supervisor, process {pid}, is stopped: nobody watches it\n      try: kill -CONT {pid}")

@@ -64,6 +64,7 @@ fn report(pass: &Pass, console: &mut Console) -> Answer {
             "recovered": names(&pass.recovered),
             "set_aside": pass.set_aside,
             "left": pass.left.iter().map(|left| left.what.as_str()).collect::<Vec<_>>(),
+            "unseen": pass.unseen.iter().map(|unseen| unseen.text()).collect::<Vec<_>>(),
             "next_due": pass.next_due.map(|at| at.to_string()),
         });
         console.document(&json::single("dispatch", value))?;
@@ -77,6 +78,9 @@ fn report(pass: &Pass, console: &mut Console) -> Answer {
     }
     for left in &pass.left {
         console.say(&format!("warning: {}; use the luzia that wrote it, nothing was rewritten", left.what));
+    }
+    for unseen in &pass.unseen {
+        console.say(&format!("warning: {}", unseen.text()));
     }
     Ok(code)
 }

@@ -28,6 +28,7 @@ impl Log for Talk<'_, '_> {
         self.total.recovered.extend(&pass.recovered);
         self.total.set_aside.extend(pass.set_aside.iter().cloned());
         self.total.left.clone_from(&pass.left);
+        self.total.unseen.clone_from(&pass.unseen);
     }
 
     fn failed(&mut self, error: &AppError) {

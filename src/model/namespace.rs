@@ -1,0 +1,68 @@
+//! Pid and user namespaces: where a process was started, and what of that place a later process can see.
+
+/// The inode of the initial pid namespace, which the kernel fixes (include/uapi/linux/nsfs.h: PID_NS_INIT_INO).
+pub const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
+/// The inode of the initial user namespace (USER_NS_INIT_INO).
+pub const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
+/// The boot id of a process that can read none.
+pub const UNKNOWN_BOOT: &str = "unknown";
+
+/// Whether two boot ids prove that the host has rebooted between the two. An unknown one proves nothing.
+pub fn is_other_boot(one: &str, other: &str) -> bool {
+    let is_known = |boot: &str| !boot.is_empty() && boot != UNKNOWN_BOOT;
+    is_known(one) && is_known(other) && one != other
+}
+
+/// Where a process was started. A member is `None` where a record does not say it, and an inode is 0 where `/proc` did not
+/// show it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Origin {
+    /// The boot.
+    pub boot_id: Option<String>,
+    /// The inode of its pid namespace.
+    pub pid_namespace: Option<u64>,
+    /// The start time of that namespace's pid 1, in clock ticks since boot.
+    pub init_start: Option<u64>,
+    /// The inode of its user namespace.
+    pub user_namespace: Option<u64>,
+}
+
+/// What `/proc` shows of a pid namespace other than our own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sight {
+    /// It was not looked for.
+    NotLooked,
+    /// A process of it lives below our own namespace.
+    Lives,
+    /// Every process below our namespace was looked at, and none is in it.
+    Absent,
+    /// Some process did not show its namespace, and no other one is in it.
+    Unclear,
+}
+
+/// What is known here and now of the place where a process was started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outlook {
+    /// The place as it was recorded.
+    pub recorded: Origin,
+    /// The place of the process that looks.
+    pub own: Origin,
+    /// Whether `/proc` belongs to the pid namespace of the process that looks.
+    pub is_proc_own: bool,
+    /// What `/proc` shows of the recorded pid namespace.
+    pub sight: Sight,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_two_known_boots_can_differ() {
+        for (one, other, differ) in
+            [("a", "b", true), ("a", "a", false), ("a", "unknown", false), ("unknown", "b", false), ("", "b", false)]
+        {
+            assert_eq!(is_other_boot(one, other), differ, "{one} {other}");
+        }
+    }
+}

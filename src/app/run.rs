@@ -1,12 +1,17 @@
 //! `run`: enqueue, dispatch if need be, stream the output, and end as the command ended.
 
 use super::cancel::TASK_OVER;
-use super::daemon::is_of_rules;
+use super::daemon::is_passing;
 use super::logs::{Stream, Tail};
 use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
+use crate::store::Duty;
 use std::time::Duration;
+
+/// For how long a `run` that stands by relies on the holder of the duty, in milliseconds. One that was stopped delays timers
+/// and recoveries that long.
+const LONGEST_TRUST_MS: u64 = 60_000;
 
 /// What the user of `run` wants next; asked between two steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,8 +74,9 @@ impl App {
 
     fn watch_over(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
         let mut presence = None;
+        let mut duty = None;
         let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
-        let mut changes = self.store.watch();
+        let mut changes = Some(self.store.watch());
         let mut told = None;
         let mut wished = Wish::GoOn;
         let mut looked_ms = self.store.boot_ms();
@@ -87,24 +93,47 @@ impl App {
             }
             if task.status == Status::Pending {
                 if presence.is_none() {
-                    presence = Some(self.store.join_dispatchers()?);
+                    // A file that stays locked keeps nobody from dispatching; it is tried again in the next round.
+                    presence = self.patiently(self.store.join_dispatchers(), audience)?;
                 }
+                if duty.is_none() {
+                    duty = self.store.try_duty()?;
+                }
+                // One of all waiting runs makes the passes. The others stand by until their own record moves.
+                if duty.is_none() && wish == wished && told.is_some_and(|(status, _)| status == Status::Pending) {
+                    changes = None;
+                    let stays = |audience: &mut dyn Audience| audience.wish() == wished;
+                    if self.stand_by(&task, &mut duty, &mut || stays(audience))? {
+                        continue;
+                    }
+                }
+                changes.get_or_insert_with(|| self.store.watch());
                 // A pass at once, and again whenever something may have changed.
-                self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
+                self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
                 task = self.existing(id)?;
             } else {
                 // It makes no passes for others while its own task runs, and does not count as somebody who does.
                 presence = None;
+                if duty.take().is_some() {
+                    // A run that found the duty taken relies on a pass after its record appeared.
+                    self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+                }
                 if self.store.boot_ms().saturating_sub(looked_ms) >= self.config().poll_interval_ms {
                     looked_ms = self.store.boot_ms();
                     // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
                     if !task.status.is_final() && !self.store.is_supervised(id)? {
-                        self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
+                        self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
                         task = self.existing(id)?;
                     }
                 }
             }
-            let obstacle = if task.status == Status::Pending { self.first_obstacle(&task)? } else { None };
+            let obstacle = match task.status {
+                Status::Pending => match self.first_obstacle(&task) {
+                    Err(error) if is_busy(&error) => None,
+                    other => other?,
+                },
+                _ => None,
+            };
             let word = (task.status, obstacle.as_ref().map(Obstacle::word));
             if told.replace(word) != Some(word) {
                 audience.progress(&task, obstacle.as_ref());
@@ -126,14 +155,62 @@ impl App {
             let is_patient = task.status == Status::Pending && audience.wish() == wished;
             let pause = if is_patient { self.config().poll_interval_ms } else { 20 };
             let pause = Duration::from_millis(pause.clamp(1, 1000));
-            changes.wait(pause);
+            changes.get_or_insert_with(|| self.store.watch()).wait(pause);
+        }
+    }
+
+    /// Waits while another `run` has the duty and the record of the task stays in its place. False when that took so long
+    /// that the holder of the duty may be stopped: then this `run` makes one pass without it.
+    fn stand_by(
+        &self,
+        task: &Task,
+        duty: &mut Option<Duty>,
+        stays: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, AppError> {
+        let begin = self.store.boot_ms();
+        let mut record = self.store.watch_record(task)?;
+        if !self.store.is_in_its_lane(task)? {
+            return Ok(false);
+        }
+        // The record may have moved, and the duty may have become free, before the watch began.
+        while self.store.is_in_its_lane(task)? && stays() {
+            *duty = self.store.try_duty()?;
+            if duty.is_some() {
+                break;
+            }
+            if self.store.boot_ms().saturating_sub(begin) >= LONGEST_TRUST_MS {
+                return Ok(false);
+            }
+            self.store.stand_by(&mut record);
+        }
+        Ok(true)
+    }
+
+    /// `None`, and a word to the user, where another process keeps a file locked. The task was accepted, so this never ends
+    /// its `run`.
+    fn patiently<T, E: Into<AppError>>(
+        &self,
+        result: Result<T, E>,
+        audience: &mut dyn Audience,
+    ) -> Result<Option<T>, AppError> {
+        match result.map_err(Into::into) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if is_busy(&error) => {
+                audience.failed(&error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 
     /// False when it is to be tried again.
     fn carry_out_or_tell(&self, id: TaskId, wish: Wish, audience: &mut dyn Audience) -> Result<bool, AppError> {
         match self.carry_out(id, wish) {
-            // Whoever wants to go is not kept.
+            Err(error) if is_busy(&error) => {
+                audience.failed(&error);
+                Ok(false)
+            }
+            // A user who wants to leave is not kept.
             Err(error) if wish == Wish::Unread && is_of_disk(&error) => {
                 audience.failed(&goes_on(id, error));
                 Ok(false)
@@ -156,6 +233,11 @@ impl App {
             other => other,
         }
     }
+}
+
+/// Whether another process keeps a file locked that is to be locked only for an instant.
+pub(super) fn is_busy(error: &AppError) -> bool {
+    error.0.kind == Kind::Busy
 }
 
 fn is_of_disk(error: &AppError) -> bool {

@@ -24,6 +24,7 @@ pub(crate) const SEQUENCE: &str = "spool/sequence";
 pub(crate) const FAIR: &str = "spool/fair";
 pub(crate) const WAKE: &str = "spool/wake";
 pub(crate) const TURN: &str = "spool/turn";
+pub(crate) const DUTY: &str = "spool/duty";
 pub(crate) const PRUNED: &str = "spool/pruned";
 pub(crate) const RUN: &str = "run";
 pub(crate) const EVENTS: &str = "events";

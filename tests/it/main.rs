@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod budget;
+mod contention;
 mod demo;
 mod doctor;
 mod environment;

@@ -5,8 +5,9 @@ use super::daemon::is_passing;
 use super::logs::{Stream, Tail};
 use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
+use crate::os::Handle;
 use crate::policy::admission::Obstacle;
-use crate::store::Duty;
+use crate::store::{Changes, Duty};
 use std::time::Duration;
 
 /// For how long a `run` that stands by relies on the holder of the duty, in milliseconds. One that was stopped delays timers
@@ -41,6 +42,14 @@ pub trait Audience {
     fn wish(&mut self) -> Wish;
 }
 
+/// What a `run` holds while it sees its task through.
+struct Seat {
+    presence: Option<Box<dyn Handle>>,
+    duty: Option<Duty>,
+    changes: Option<Changes>,
+    looked_ms: u64,
+}
+
 impl App {
     /// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
     pub fn take_back_if_blocked(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
@@ -73,13 +82,11 @@ impl App {
     }
 
     fn watch_over(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
-        let mut presence = None;
-        let mut duty = None;
         let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
-        let mut changes = Some(self.store.watch());
+        let changes = Some(self.store.watch());
+        let mut seat = Seat { presence: None, duty: None, changes, looked_ms: self.store.boot_ms() };
         let mut told = None;
         let mut wished = Wish::GoOn;
-        let mut looked_ms = self.store.boot_ms();
         loop {
             let wish = audience.wish();
             // What was asked for while an attempt came to its end is asked for again before the next one.
@@ -91,49 +98,15 @@ impl App {
             if wish == Wish::Leave {
                 return Ok(task);
             }
-            if task.status == Status::Pending {
-                if presence.is_none() {
-                    // A file that stays locked keeps nobody from dispatching; it is tried again in the next round.
-                    presence = self.patiently(self.store.join_dispatchers(), audience)?;
-                }
-                if duty.is_none() {
-                    duty = self.store.try_duty()?;
-                }
-                // One of all waiting runs makes the passes. The others stand by until their own record moves.
-                if duty.is_none() && wish == wished && told.is_some_and(|(status, _)| status == Status::Pending) {
-                    changes = None;
-                    let stays = |audience: &mut dyn Audience| audience.wish() == wished;
-                    if self.stand_by(&task, &mut duty, &mut || stays(audience))? {
-                        continue;
-                    }
-                }
-                changes.get_or_insert_with(|| self.store.watch());
-                // A pass at once, and again whenever something may have changed.
-                self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+            let is_waiting = wish == wished && told.is_some_and(|(status, _)| status == Status::Pending);
+            if task.status != Status::Pending {
+                task = self.look_after(task, &mut seat, audience)?;
+            } else if self.dispatch_or_stand_by(&task, &mut seat, is_waiting.then_some(wished), audience)? {
                 task = self.existing(id)?;
             } else {
-                // It makes no passes for others while its own task runs, and does not count as somebody who does.
-                presence = None;
-                if duty.take().is_some() {
-                    // A run that found the duty taken relies on a pass after its record appeared.
-                    self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
-                }
-                if self.store.boot_ms().saturating_sub(looked_ms) >= self.config().poll_interval_ms {
-                    looked_ms = self.store.boot_ms();
-                    // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
-                    if !task.status.is_final() && !self.store.is_supervised(id)? {
-                        self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
-                        task = self.existing(id)?;
-                    }
-                }
+                continue;
             }
-            let obstacle = match task.status {
-                Status::Pending => match self.first_obstacle(&task) {
-                    Err(error) if is_busy(&error) => None,
-                    other => other?,
-                },
-                _ => None,
-            };
+            let obstacle = self.obstacle_of(&task)?;
             let word = (task.status, obstacle.as_ref().map(Obstacle::word));
             if told.replace(word) != Some(word) {
                 audience.progress(&task, obstacle.as_ref());
@@ -155,7 +128,66 @@ impl App {
             let is_patient = task.status == Status::Pending && audience.wish() == wished;
             let pause = if is_patient { self.config().poll_interval_ms } else { 20 };
             let pause = Duration::from_millis(pause.clamp(1, 1000));
-            changes.get_or_insert_with(|| self.store.watch()).wait(pause);
+            seat.changes.get_or_insert_with(|| self.store.watch()).wait(pause);
+        }
+    }
+
+    /// One round for a task that waits: a pass, or a wait while another `run` has the duty. False when nothing was tried
+    /// and the caller is to look again. `wished` is what the user wants while the wait may go on.
+    fn dispatch_or_stand_by(
+        &self,
+        task: &Task,
+        seat: &mut Seat,
+        wished: Option<Wish>,
+        audience: &mut dyn Audience,
+    ) -> Result<bool, AppError> {
+        if seat.presence.is_none() {
+            // A file that stays locked keeps no `run` from dispatching; it is tried again in the next round.
+            seat.presence = self.patiently(self.store.join_dispatchers(), audience)?;
+        }
+        if seat.duty.is_none() {
+            seat.duty = self.store.try_duty()?;
+        }
+        if let (None, Some(wished)) = (&seat.duty, wished) {
+            seat.changes = None;
+            if self.stand_by(task, &mut seat.duty, &mut || audience.wish() == wished)? {
+                return Ok(false);
+            }
+        }
+        seat.changes.get_or_insert_with(|| self.store.watch());
+        // A pass at once, and again whenever something may have changed.
+        self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+        Ok(true)
+    }
+
+    /// One round for a task that has left the queue. Its `run` makes no passes for others and does not count as a
+    /// dispatcher.
+    fn look_after(&self, task: Task, seat: &mut Seat, audience: &mut dyn Audience) -> Result<Task, AppError> {
+        seat.presence = None;
+        if seat.duty.take().is_some() {
+            // A `run` that found the duty taken relies on a pass after its record appeared.
+            self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+        }
+        if self.store.boot_ms().saturating_sub(seat.looked_ms) < self.config().poll_interval_ms {
+            return Ok(task);
+        }
+        seat.looked_ms = self.store.boot_ms();
+        // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
+        if task.status.is_final() || self.store.is_supervised(task.id)? {
+            return Ok(task);
+        }
+        self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+        self.existing(task.id)
+    }
+
+    /// What keeps a pending task. A file that stays locked leaves that open.
+    fn obstacle_of(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        if task.status != Status::Pending {
+            return Ok(None);
+        }
+        match self.first_obstacle(task) {
+            Err(error) if is_busy(&error) => Ok(None),
+            other => other,
         }
     }
 

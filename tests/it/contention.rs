@@ -18,6 +18,13 @@ fn ticks(pid: u32) -> u64 {
     rest.split_whitespace().skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum()
 }
 
+fn until_pending(place: &Place, count: usize) {
+    until("runs are queued", || {
+        let listed = place.json(&["list", "-a", "--state", "pending"]);
+        (listed["items"].as_array()?.len() == count).then_some(())
+    });
+}
+
 #[test]
 fn enqueue_names_the_file_and_the_process_that_keeps_the_sequence_locked() {
     let place = Place::new();
@@ -77,9 +84,7 @@ fn of_many_waiting_runs_one_makes_the_passes() {
     place.enqueue(&["-u", "alice", "--shell", &format!("cat {gate}")]);
     place.ok(&["dispatch"]);
     let runs: Vec<Running> = (0..RUNS).map(|_| place.start(&["run", "-u", "alice", "--", "true"])).collect();
-    until("all runs are queued", || {
-        (place.json(&["list", "-a", "--state", "pending"])["items"].as_array()?.len() == RUNS).then_some(())
-    });
+    until_pending(&place, RUNS);
     std::thread::sleep(Duration::from_secs(3));
     let before: u64 = runs.iter().map(|run| ticks(run.pid())).sum();
     // Each of these wakes the dispatchers.
@@ -106,9 +111,9 @@ fn a_run_takes_the_duty_over_from_one_that_was_killed() {
     place.enqueue(&["-u", "alice", "--shell", &format!("cat {gate}")]);
     place.ok(&["dispatch"]);
     let first = place.start(&["run", "-u", "alice", "--", "true"]);
-    until("the first is queued", || (place.status("2") == "pending").then_some(()));
+    until_pending(&place, 1);
     let second = place.start(&["run", "-u", "alice", "--", "true"]);
-    until("the second is queued", || (place.status("3") == "pending").then_some(()));
+    until_pending(&place, 2);
     signal(first.pid(), Signal::KILL);
     first.end();
     std::thread::sleep(Duration::from_millis(200));

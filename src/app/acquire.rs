@@ -8,7 +8,7 @@ use crate::model::lock::Grant;
 use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name, Timestamp};
 use crate::policy::staleness::judge;
-use crate::store::{Acquired, Event, LockView, Request};
+use crate::store::{Acquired, Event, LockView, Request, StoreError};
 use std::time::Duration;
 
 /// How long a waiter sleeps at most between two looks, in milliseconds.
@@ -136,7 +136,16 @@ impl App {
         let mut changes = None;
         let mut recoveries = 0;
         loop {
-            let view = match self.store.acquire(request, judge)? {
+            let answer = match self.store.acquire(request, judge) {
+                // A wait without a limit never ends because others hold the guard; a limited one ends with its limit.
+                Err(StoreError::GuardBusy { .. })
+                    if wait_ms.is_none_or(|limit| self.store.boot_ms().saturating_sub(begin) < limit) =>
+                {
+                    continue;
+                }
+                other => other?,
+            };
+            let view = match answer {
                 Acquired::Granted { grants, broken, files } => {
                     for stale in &broken {
                         self.store.note(&broken_event(stale));

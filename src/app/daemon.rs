@@ -67,7 +67,7 @@ impl App {
         let _presence = self.store.join_dispatchers()?;
         let mut rhythm = Rhythm::new(&self.store);
         while !log.is_ended() {
-            let Some(pass) = self.pass_patiently(is_of_rules, &mut |error| log.failed(error))? else { continue };
+            let Some(pass) = self.pass_patiently(is_passing, &mut |error| log.failed(error))? else { continue };
             log.pass(&pass);
             if pass.is_quiet() && self.is_drained(&pass)? {
                 return Ok(());
@@ -148,8 +148,13 @@ fn must(is_there: bool) -> Result<(), AppError> {
     is_there.then_some(()).ok_or_else(gone)
 }
 
-/// Whether an error is of the configuration, which others write: whoever waits for tasks waits until it reads again.
-pub(super) fn is_of_rules(error: &AppError) -> bool {
+/// Whether an error passes by: one of the configuration, which others write, or a file that another process keeps locked.
+pub(super) fn is_passing(error: &AppError) -> bool {
+    is_of_rules(error) || error.0.kind == super::Kind::Busy
+}
+
+/// Whether an error is of the configuration.
+fn is_of_rules(error: &AppError) -> bool {
     error.0.kind == super::Kind::Config
 }
 

@@ -124,6 +124,15 @@ impl From<StoreError> for AppError {
                 };
                 Self::new(Kind::Busy, "GUARD_BUSY", message).hint(hint)
             }
+            StoreError::FileBusy { holder, .. } => {
+                let hint = match holder {
+                    Some(pid) => {
+                        format!("if process {pid} is stopped, continue it with kill -CONT {pid}; then try again")
+                    }
+                    None => "try again".to_owned(),
+                };
+                Self::new(Kind::Busy, "FILE_BUSY", message).hint(hint)
+            }
             StoreError::Unsafe { .. } => Self::new(Kind::NoPermission, "STATE_DIR_UNSAFE", message)
                 .hint("it must belong to this account, with mode 0700, on a local file system")
                 .next("luzia doctor"),

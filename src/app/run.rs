@@ -3,12 +3,18 @@
 mod batch;
 
 use super::cancel::TASK_OVER;
-use super::daemon::is_of_rules;
+use super::daemon::is_passing;
 use super::tail::{Piece, Stream, Tail};
 use super::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
+use crate::os::Handle;
 use crate::policy::admission::Obstacle;
+use crate::store::{Changes, Duty};
 use std::time::Duration;
+
+/// For how long a `run` that stands by relies on the holder of the duty, in milliseconds. One that was stopped delays timers
+/// and recoveries that long.
+const LONGEST_TRUST_MS: u64 = 60_000;
 
 /// What the user of `run` wants next; asked between two steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +44,16 @@ pub trait Audience {
     fn failed(&mut self, error: &AppError);
     /// What the user wants.
     fn wish(&mut self) -> Wish;
+}
+
+/// What a `run` holds while it sees its task through.
+struct Seat {
+    presence: Option<Box<dyn Handle>>,
+    duty: Option<Duty>,
+    changes: Option<Changes>,
+    looked_ms: u64,
+    /// What a running task waits for, as of the last look.
+    shortage: Option<Obstacle>,
 }
 
 impl App {
@@ -78,12 +94,11 @@ impl App {
     }
 
     fn watch_over(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
-        let mut presence = None;
         let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
-        let mut changes = self.store.watch();
-        let (mut told, mut shortage) = (None, None);
+        let changes = Some(self.store.watch());
+        let mut seat = Seat { presence: None, duty: None, changes, looked_ms: self.store.boot_ms(), shortage: None };
+        let mut told = None;
         let mut wished = Wish::GoOn;
-        let mut looked_ms = self.store.boot_ms();
         loop {
             let wish = audience.wish();
             // What was asked for while an attempt came to its end is asked for again before the next one.
@@ -95,31 +110,15 @@ impl App {
             if wish == Wish::Leave {
                 return Ok(task);
             }
-            if task.status == Status::Pending {
-                if presence.is_none() {
-                    presence = Some(self.store.join_dispatchers()?);
-                }
-                // A pass at once, and again whenever something may have changed.
-                self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
+            let is_waiting = wish == wished && told.is_some_and(|(status, _)| status == Status::Pending);
+            if task.status != Status::Pending {
+                task = self.look_after(task, &mut seat, audience)?;
+            } else if self.dispatch_or_stand_by(&task, &mut seat, is_waiting.then_some(wished), audience)? {
                 task = self.existing(id)?;
             } else {
-                // It makes no passes for others while its own task runs, and does not count as somebody who does.
-                presence = None;
-                if self.store.boot_ms().saturating_sub(looked_ms) >= self.config().poll_interval_ms {
-                    looked_ms = self.store.boot_ms();
-                    // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
-                    if !task.status.is_final() && !self.store.is_supervised(id)? {
-                        self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
-                        task = self.existing(id)?;
-                    }
-                    shortage = self.shortage(&task)?;
-                }
+                continue;
             }
-            let obstacle = match task.status {
-                Status::Pending => self.first_obstacle(&task)?,
-                Status::Running => shortage.clone(),
-                _ => None,
-            };
+            let obstacle = self.obstacle_of(&task, &seat)?;
             let word = (task.status, obstacle.as_ref().map(Obstacle::word));
             if told.replace(word) != Some(word) {
                 audience.progress(&task, obstacle.as_ref());
@@ -138,7 +137,115 @@ impl App {
             let is_patient = task.status == Status::Pending && audience.wish() == wished;
             let pause = if is_patient { self.config().poll_interval_ms } else { 20 };
             let pause = Duration::from_millis(pause.clamp(1, 1000));
-            changes.wait(pause);
+            seat.changes.get_or_insert_with(|| self.store.watch()).wait(pause);
+        }
+    }
+
+    /// One round for a task that waits: a pass, or a wait while another `run` has the duty. False when nothing was tried
+    /// and the caller is to look again. `wished` is what the user wants while the wait may go on.
+    fn dispatch_or_stand_by(
+        &self,
+        task: &Task,
+        seat: &mut Seat,
+        wished: Option<Wish>,
+        audience: &mut dyn Audience,
+    ) -> Result<bool, AppError> {
+        if seat.presence.is_none() {
+            // A file that stays locked keeps no `run` from dispatching; it is tried again in the next round.
+            seat.presence = self.patiently(self.store.join_dispatchers(), audience)?;
+        }
+        if seat.duty.is_none() {
+            seat.duty = self.store.try_duty(self.own_context().0.id())?;
+        }
+        if let (None, Some(wished)) = (&seat.duty, wished) {
+            seat.changes = None;
+            if self.stand_by(task, &mut seat.duty, &mut || audience.wish() == wished)? {
+                return Ok(false);
+            }
+        }
+        seat.changes.get_or_insert_with(|| self.store.watch());
+        // A pass at once, and again whenever something may have changed.
+        self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+        Ok(true)
+    }
+
+    /// One round for a task that has left the queue. Its `run` makes no passes for others and does not count as a
+    /// dispatcher.
+    fn look_after(&self, task: Task, seat: &mut Seat, audience: &mut dyn Audience) -> Result<Task, AppError> {
+        seat.presence = None;
+        if seat.duty.take().is_some() {
+            // A `run` that found the duty taken relies on a pass after its record appeared.
+            self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+        }
+        if self.store.boot_ms().saturating_sub(seat.looked_ms) < self.config().poll_interval_ms {
+            return Ok(task);
+        }
+        seat.looked_ms = self.store.boot_ms();
+        // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
+        let task = if task.status.is_final() || self.store.is_supervised(task.id)? {
+            task
+        } else {
+            self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+            self.existing(task.id)?
+        };
+        seat.shortage = self.shortage(&task)?;
+        Ok(task)
+    }
+
+    /// What keeps a pending task, or what a running one waits for. A file that stays locked leaves that open.
+    fn obstacle_of(&self, task: &Task, seat: &Seat) -> Result<Option<Obstacle>, AppError> {
+        match task.status {
+            Status::Pending => {}
+            Status::Running => return Ok(seat.shortage.clone()),
+            _ => return Ok(None),
+        }
+        match self.first_obstacle(task) {
+            Err(error) if is_busy(&error) => Ok(None),
+            other => other,
+        }
+    }
+
+    /// Waits while another `run` has the duty and the record of the task stays in its place. False when that took so long
+    /// that the holder of the duty may be stopped: then this `run` makes one pass without it.
+    fn stand_by(
+        &self,
+        task: &Task,
+        duty: &mut Option<Duty>,
+        stays: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, AppError> {
+        let begin = self.store.boot_ms();
+        let mut record = self.store.watch_record(task)?;
+        if !self.store.is_in_its_lane(task)? {
+            return Ok(false);
+        }
+        // The record may have moved, and the duty may have become free, before the watch began.
+        while self.store.is_in_its_lane(task)? && stays() {
+            *duty = self.store.try_duty(self.own_context().0.id())?;
+            if duty.is_some() {
+                break;
+            }
+            if self.store.boot_ms().saturating_sub(begin) >= LONGEST_TRUST_MS {
+                return Ok(false);
+            }
+            self.store.stand_by(&mut record);
+        }
+        Ok(true)
+    }
+
+    /// `None`, and a word to the user, where another process keeps a file locked. The task was accepted, so this never ends
+    /// its `run`.
+    fn patiently<T, E: Into<AppError>>(
+        &self,
+        result: Result<T, E>,
+        audience: &mut dyn Audience,
+    ) -> Result<Option<T>, AppError> {
+        match result.map_err(Into::into) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if is_busy(&error) => {
+                audience.failed(&error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -167,7 +274,11 @@ impl App {
     /// False when it is to be tried again.
     fn carry_out_or_tell(&self, id: TaskId, wish: Wish, audience: &mut dyn Audience) -> Result<bool, AppError> {
         match self.carry_out(id, wish) {
-            // Whoever wants to go is not kept.
+            Err(error) if is_busy(&error) => {
+                audience.failed(&error);
+                Ok(false)
+            }
+            // A user who wants to leave is not kept.
             Err(error) if wish == Wish::Unread && is_of_disk(&error) => {
                 audience.failed(&self.after_accepting(id, error));
                 Ok(false)
@@ -190,6 +301,11 @@ impl App {
             other => other,
         }
     }
+}
+
+/// Whether another process keeps a file locked that is to be locked only for an instant.
+pub(super) fn is_busy(error: &AppError) -> bool {
+    error.0.kind == Kind::Busy
 }
 
 fn is_of_disk(error: &AppError) -> bool {

@@ -166,6 +166,8 @@ pub trait Vfs: Send + Sync {
     fn set_mode(&self, path: &str, mode: u32) -> io::Result<()>;
     /// Starts to watch directories for names that appear, change or vanish. Missing directories are left out.
     fn watch(&self, paths: &[&str]) -> io::Result<Box<dyn Watch>>;
+    /// Watches one file for being moved, removed or changed; `None` where the kernel gives no watch.
+    fn watch_file(&self, path: &str) -> io::Result<Option<Box<dyn Watch>>>;
     /// What the file system below the root is, for `doctor`.
     fn file_system(&self) -> io::Result<FileSystem>;
 }

@@ -90,6 +90,10 @@ impl Vfs for Nowhere {
         absent()
     }
 
+    fn watch_file(&self, _: &str) -> io::Result<Option<Box<dyn Watch>>> {
+        absent()
+    }
+
     fn file_system(&self) -> io::Result<FileSystem> {
         absent()
     }

@@ -32,12 +32,20 @@ pub enum StoreError {
         /// The version it carries.
         version: u64,
     },
-    /// Somebody stays in the guard of a lane.
+    /// Another process stays in the guard of a lane.
     #[error("the guard of lane \"{lane}\" is busy")]
     GuardBusy {
         /// The lane.
         lane: LaneName,
         /// The process in the guard, when it can be told.
+        holder: Option<u32>,
+    },
+    /// Another process keeps a file locked that is locked only for an instant.
+    #[error("\"{path}\" is locked by {}", holder.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
+    FileBusy {
+        /// The file, below the state directory.
+        path: String,
+        /// The process that holds the lock, when it can be told.
         holder: Option<u32>,
     },
     /// The state directory is not one that luzia may use.

@@ -3,14 +3,12 @@
 
 use super::counter::{self, CounterFile};
 use super::error::{Result, StoreError};
+use super::lock_retry::{BackOff, FILE_WAIT_MS};
 use super::{Store, layout};
 use crate::model::{Fence, LaneName};
 use crate::os::Handle;
-use std::time::Duration;
 
-/// How long a command line tries to enter a guard before it answers "guard busy", in milliseconds.
-pub const GUARD_WAIT_MS: u64 = 5000;
-const PAUSE_FIRST_US: u64 = 60;
+/// The longest pause between two tries to enter a guard, in microseconds.
 const PAUSE_MOST_US: u64 = 3000;
 
 /// The guards of one or several lanes, held until dropped.
@@ -33,17 +31,14 @@ pub(crate) fn bucket_of_stem(lane_stem: &str) -> u8 {
 impl Store {
     /// Enters the guards of all `lanes`: the first with patience, the further ones without waiting; all or none.
     pub(crate) fn enter_guards(&self, lanes: &[&LaneName]) -> Result<Guards<'_>> {
-        let start = self.clock.boot_ms();
-        let mut pause_us = PAUSE_FIRST_US + u64::from(self.me.pid % 97);
+        let mut back_off = BackOff::new(self, FILE_WAIT_MS, PAUSE_MOST_US);
         loop {
             if let Some(guards) = self.try_guards(lanes)? {
                 return Ok(guards);
             }
-            if self.clock.boot_ms().saturating_sub(start) >= GUARD_WAIT_MS {
+            if !back_off.pause(self) {
                 return Err(self.guard_busy(lanes[0]));
             }
-            self.clock.sleep(Duration::from_micros(pause_us));
-            pause_us = (pause_us * 2).min(PAUSE_MOST_US);
         }
     }
 

@@ -24,6 +24,7 @@ pub(crate) const SEQUENCE: &str = "spool/sequence";
 pub(crate) const FAIR: &str = "spool/fair";
 pub(crate) const WAKE: &str = "spool/wake";
 pub(crate) const TURN: &str = "spool/turn";
+pub(crate) const DUTY: &str = "spool/duty";
 pub(crate) const PRUNED: &str = "spool/pruned";
 pub(crate) const RUN: &str = "run";
 pub(crate) const EVENTS: &str = "events";
@@ -41,6 +42,11 @@ const FOLDERS: [&str; 17] = [
 /// Whether a path is one of the folders that every state directory has.
 pub(crate) fn is_outer(path: &str) -> bool {
     FOLDERS.contains(&path)
+}
+
+/// The file whose kernel lock elects one waiting `run` of a sandbox.
+pub(crate) fn duty(sandbox: &crate::model::SandboxId) -> String {
+    format!("{DUTY}.{sandbox}")
 }
 
 pub(crate) fn guard(bucket: u8) -> String {

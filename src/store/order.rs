@@ -5,7 +5,6 @@ use super::error::{Result, StoreError};
 use super::{MAX_RECORD_BYTES, Store, layout, spelling};
 use crate::model::{LaneName, Priority, Task, TaskId, Tier, Timestamp};
 use crate::os::{Handle, Meta, Open};
-use std::time::Duration;
 
 /// After how long a hint whose record never appeared counts as left by a crash, in milliseconds.
 const ORPHAN_HINT_MS: i64 = 60_000;
@@ -157,10 +156,7 @@ impl Store {
         let path = format!("{}/{}", layout::KEYS, crate::model::name::encode(key));
         loop {
             let mut handle = self.open_or_make(&path)?;
-            if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
-                self.clock.sleep(Duration::from_millis(1));
-                continue;
-            }
+            self.lock_soon(handle.as_mut(), &path, false)?;
             if handle.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
                 return Ok(KeySlot { store: self, path, handle });
             }
@@ -175,10 +171,14 @@ impl Store {
         Ok(is_mine.then(|| KeySlot { store: self, path: path.to_owned(), handle }))
     }
 
-    /// Takes a task off the holders of its key; a key without holders is forgotten.
+    /// Takes a task off the holders of its key; a key without holders is forgotten. A key that an enqueuer keeps locked is
+    /// left as it is: that task is over, so it holds nothing, and `cleanup-stale` removes the key.
     pub(crate) fn drop_key(&self, task: &Task) -> Result<()> {
         let Some(key) = &task.key else { return Ok(()) };
-        let mut slot = self.enter_key(key)?;
+        let mut slot = match self.enter_key(key) {
+            Err(StoreError::FileBusy { .. }) => return Ok(()),
+            other => other?,
+        };
         let mut holders = slot.holders()?;
         let known = holders.len();
         holders.retain(|id| *id != task.id);

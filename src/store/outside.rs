@@ -28,6 +28,21 @@ impl Changes {
     }
 }
 
+impl Changes {
+    /// Whether the kernel tells of changes.
+    pub(crate) fn is_watching(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// Waits until something may have changed, `longest` at most, in one sleep where the kernel tells nothing.
+    pub(crate) fn wait_unless_signalled(&mut self, longest: Duration) {
+        match &mut self.watch {
+            Some(watch) => drop(watch.wait(longest)),
+            None => self.clock.sleep(longest),
+        }
+    }
+}
+
 impl Store {
     /// Who this process is.
     pub fn identity(&self) -> Identity {
@@ -203,6 +218,12 @@ impl Store {
     /// Watches for tasks that start, end or arrive, and for locks that go.
     pub fn watch(&self) -> Changes {
         self.changes(&[layout::RUNNING, layout::LOCKS, layout::SPOOL])
+    }
+
+    /// Watches one file. Without a path, or where the kernel gives no watch, nothing is watched.
+    pub(crate) fn changes_of(&self, path: Option<&str>) -> Changes {
+        let watch = path.and_then(|path| self.vfs.watch_file(path).ok().flatten());
+        Changes { watch, clock: Arc::clone(&self.clock) }
     }
 
     fn changes(&self, folders: &[&str]) -> Changes {

@@ -172,13 +172,8 @@ impl Store {
             None => self.open(&path, Open::Existing)?.ok_or_else(busy)?,
         };
         // A looker may hold it, shared, for an instant.
-        for _ in 0..1000 {
-            if handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
-                return Ok(handle);
-            }
-            self.clock.sleep(std::time::Duration::from_millis(1));
-        }
-        Err(busy())
+        self.lock_soon(handle.as_mut(), &path, false)?;
+        Ok(handle)
     }
 
     /// Records a start durably (P3), and makes the empty file of its result, which is given. Commit point: the sync of

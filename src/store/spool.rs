@@ -43,9 +43,7 @@ impl Store {
     pub fn reserve_ids(&self, count: u64) -> Result<TaskId> {
         let path = layout::SEQUENCE;
         let mut handle = self.open_or_make(path)?;
-        while !handle.try_lock(false).map_err(StoreError::io("lock", path))? {
-            self.clock.sleep(std::time::Duration::from_micros(200));
-        }
+        self.lock_soon(handle.as_mut(), path, false)?;
         let fallback = |found: &CounterFile| self.last_id_ever(found);
         let settle = || self.sync_dir(layout::SPOOL);
         counter::take(handle.as_mut(), path, &self.clock.boot_id(), count, fallback, settle).map(TaskId)

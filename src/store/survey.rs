@@ -298,9 +298,7 @@ impl Store {
     pub fn join_dispatchers(&self) -> Result<Box<dyn crate::os::Handle>> {
         let path = layout::DISPATCHERS;
         let mut handle = self.open_or_make(path)?;
-        while !handle.try_lock(true).map_err(StoreError::io("lock", path))? {
-            self.clock.sleep(std::time::Duration::from_millis(1));
-        }
+        self.lock_soon(handle.as_mut(), path, true)?;
         Ok(handle)
     }
 

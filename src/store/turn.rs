@@ -2,14 +2,13 @@
 //! the two, so that each finds the slot it freed itself. Nothing depends on it but how many processes a queue costs: whoever
 //! does not get it in time goes on without.
 
+use super::lock_retry::BackOff;
 use super::{Store, layout};
 use crate::os::Handle;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 /// How long a process waits for its turn, in milliseconds. One that was stopped in its turn delays others no longer.
 const PATIENCE_MS: u64 = 20;
-const PAUSE_FIRST_US: u64 = 50;
 const PAUSE_MOST_US: u64 = 800;
 
 /// The turn of this process, while it has it.
@@ -35,14 +34,11 @@ impl Store {
 
     fn wait_for_turn(&self) -> Option<Box<dyn Handle>> {
         let mut turn = self.open_or_make(layout::TURN).ok()?;
-        let begin = self.clock.boot_ms();
-        let mut pause_us = PAUSE_FIRST_US;
+        let mut back_off = BackOff::new(self, PATIENCE_MS, PAUSE_MOST_US);
         while !turn.try_lock(false).ok()? {
-            if self.clock.boot_ms().saturating_sub(begin) >= PATIENCE_MS {
+            if !back_off.pause(self) {
                 return None;
             }
-            self.clock.sleep(Duration::from_micros(pause_us));
-            pause_us = (pause_us * 2).min(PAUSE_MOST_US);
         }
         Some(turn)
     }

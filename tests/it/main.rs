@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod budget;
+mod contention;
 mod context;
 mod cycles;
 mod demo;

@@ -2,7 +2,7 @@
 //! each is passed on in one piece when it is over, in the order of the lines, so that a reader can tell it apart.
 
 use super::{Audience, Wish};
-use crate::app::daemon::is_of_rules;
+use crate::app::daemon::is_passing;
 use crate::app::enqueue::Accepted;
 use crate::app::logs::Stream;
 use crate::app::tail::Tail;
@@ -50,7 +50,7 @@ impl App {
                 looked_ms = now;
             }
             if waits || is_time && self.is_one_alone(&members)? {
-                self.pass_patiently(is_of_rules, &mut |error| audience.failed(error))?;
+                self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
             }
             self.look_again(&mut members, audience)?;
             let mut is_told = true;

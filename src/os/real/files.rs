@@ -338,6 +338,11 @@ impl Vfs for RealFiles {
         watch::start(&places)
     }
 
+    fn watch_file(&self, path: &str) -> io::Result<Option<Box<dyn Watch>>> {
+        let file = self.open(path, Open::ReadOnly)?.and_then(|handle| handle.share());
+        file.map_or(Ok(None), |file| watch::start_file(&file))
+    }
+
     fn file_system(&self) -> io::Result<FileSystem> {
         fs_kind::file_system(self.beneath.root())
     }

@@ -7,6 +7,7 @@ use crate::os::Watch;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::io::{Errno, read, retry_on_intr};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
@@ -20,6 +21,10 @@ const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::ONLYDIR);
+
+/// What happens to one file that is watched.
+const FILE_EVENTS: WatchFlags =
+    WatchFlags::MOVE_SELF.union(WatchFlags::DELETE_SELF).union(WatchFlags::ATTRIB).union(WatchFlags::MODIFY);
 
 /// How long one sleep is where the kernel tells nothing.
 const NAP: Duration = Duration::from_millis(50);
@@ -41,6 +46,19 @@ pub(super) fn start(places: &[Place<'_>]) -> io::Result<Box<dyn Watch>> {
         }
     }
     Ok(Box::new(Queue { queue }))
+}
+
+/// Starts to watch one open file. `None` where a limit of inotify is reached.
+pub(super) fn start_file(file: &File) -> io::Result<Option<Box<dyn Watch>>> {
+    let Ok(queue) = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK) else {
+        return Ok(None);
+    };
+    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+    match retry_on_intr(|| inotify::add_watch(&queue, link.as_str(), FILE_EVENTS)) {
+        Ok(_) => Ok(Some(Box::new(Queue { queue }))),
+        Err(Errno::NOSPC | Errno::NOMEM | Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 struct Queue {

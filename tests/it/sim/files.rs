@@ -178,6 +178,10 @@ impl Vfs for Files {
         Ok(Box::new(Watched { ctx: self.ctx.clone(), dirs }))
     }
 
+    fn watch_file(&self, path: &str) -> io::Result<Option<Box<dyn Watch>>> {
+        self.watch(&[path]).map(Some)
+    }
+
     fn file_system(&self) -> io::Result<FileSystem> {
         self.op("statfs", "", &[], |_, _| {
             Ok(FileSystem { name: "pretend".into(), is_local: true, free_bytes: 1 << 40, free_inodes: 1 << 30 })

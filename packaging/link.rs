@@ -5,7 +5,7 @@
 //! compiles, or with `+crt-static` are left as they are. The tests read what was chosen in `LUZIA_LINKED`.
 //!
 //! A static program must not look accounts up through the C library, which would load modules of the name service switch
-//! that have to be of its own version: `src/os/real/passwd.rs` does without.
+//! that have to be of its own version: `src/os/real/process/passwd.rs` does without.
 
 #![allow(clippy::disallowed_methods, reason = "the bans are of the program's rooms; this runs while it is built")]
 

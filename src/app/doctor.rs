@@ -1,10 +1,10 @@
 //! `doctor`: is this installation as it should be, and if not, what helps? Looking changes nothing; [`App::mend`] makes
 //! the repairs that are safe at any time, beside working dispatchers and running tasks.
 
+mod checks_host;
+mod checks_queue;
+mod confusables;
 mod mend;
-mod names;
-mod place;
-mod work;
 
 pub use mend::Mended;
 
@@ -96,21 +96,21 @@ pub struct Around<'a> {
 /// Looks at everything. Never fails: what cannot be looked at is a finding.
 pub fn look(around: &Around) -> Vec<Finding> {
     let mut findings = Vec::new();
-    place::state_dir(around, &mut findings);
-    place::second(around, &mut findings);
-    place::config(around, &mut findings);
+    checks_host::state_dir(around, &mut findings);
+    checks_host::second(around, &mut findings);
+    checks_host::config(around, &mut findings);
     let Ok(app) = around.app else { return findings };
     if !app.store.is_there() {
         return findings;
     }
-    place::file_system(app, around.forces_file_system, &mut findings);
-    if !place::format(app, &mut findings) {
+    checks_host::file_system(app, around.forces_file_system, &mut findings);
+    if !checks_host::format(app, &mut findings) {
         return findings;
     }
-    place::folders(app, &mut findings);
-    place::proc(app, &mut findings);
-    place::modes(app, &mut findings);
-    work::all(app, &mut findings);
+    checks_host::folders(app, &mut findings);
+    checks_host::proc(app, &mut findings);
+    checks_host::modes(app, &mut findings);
+    checks_queue::all(app, &mut findings);
     findings
 }
 

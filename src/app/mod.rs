@@ -1,50 +1,23 @@
 //! USE CASE: one file a verb. Plans with `policy`, acts with `store` and `supervise`. Never prints, never parses
 //! arguments, never reads the environment: what it needs of them comes in, and values go out.
 
-pub mod accepted;
-pub mod acquire;
-pub mod cancel;
-mod candidates;
-pub mod check_project;
-pub mod cleanup;
-pub mod cycles;
-pub mod daemon;
+pub mod accounts;
+mod config_reload;
 pub mod demo;
-pub mod dispatch;
 pub mod doctor;
-pub mod enqueue;
 mod error;
-pub mod explain;
-mod firsts;
-pub mod inside;
-mod keyed;
-pub mod list;
-pub mod lock;
-pub mod logs;
-mod outward;
-mod parked;
-mod prune;
-mod reach;
-pub mod release;
-pub mod retry;
-pub mod run;
-mod settings;
-mod shortage;
-pub mod status;
-pub mod supervise;
-pub mod tail;
-mod timers;
-pub mod unseen;
-pub mod wait;
-pub mod whose;
+pub mod locks;
+pub mod look;
+pub mod pass;
+pub mod queue;
 
 pub use crate::policy::admission::{Holder, LaneNow, Obstacle, Room};
 pub use crate::policy::context::Difference;
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, GivenBack, LockView, Started, lock_state};
+pub use config_reload::{Look, Round, Settings};
 pub use error::{AppError, Kind, Refusal, shell_word};
-pub use inside::Inside;
-pub use keyed::OnConflict;
-pub use settings::{Look, Round, Settings};
+pub use locks::reentrancy::Inside;
+pub use queue::idempotency::OnConflict;
 
 use crate::model::lock::canonical_holder;
 use crate::model::{Config, LaneName, Target, Task, TaskId};
@@ -70,7 +43,7 @@ pub struct App {
     /// Tasks for whose recovery this process has started a supervisor.
     recovering: RefCell<BTreeSet<TaskId>>,
     /// Which queues this process may start.
-    reach: RefCell<reach::Reach>,
+    reach: RefCell<pass::reach::Reach>,
 }
 
 /// The configuration as the JSON that reads back to it.

@@ -7,7 +7,8 @@ use crate::model::{Config, Timestamp};
 use crate::os::real::{RealFiles, term};
 use crate::os::{Meta, Open, Vfs};
 use crate::store::config::parse;
-use crate::store::statedir::{self, BelowHome, ConfigPlace};
+use crate::store::state_dir;
+use crate::store::state_dir::{BelowHome, ConfigPlace};
 use std::cell::RefCell;
 
 /// The largest configuration read, in bytes.
@@ -45,7 +46,7 @@ impl Stamp {
 /// Reads the configuration that applies.
 pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
     let mut seen = Vec::new();
-    for place in places(globals, || statedir::home_config(HOME))? {
+    for place in places(globals, || state_dir::home_config(HOME))? {
         let Some((bytes, stamp)) = read_config(&place.path)? else {
             if place.must_exist {
                 let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
@@ -120,7 +121,7 @@ fn places(globals: &Globals, home: BelowHome) -> Result<Vec<ConfigPlace>, AppErr
     let is_relative = |path: &String| !path.starts_with('/');
     let needs_cwd = [&globals.config, &variable].into_iter().flatten().any(is_relative);
     let cwd = if needs_cwd { term::working_directory().ok() } else { None };
-    statedir::config_candidates(globals.config.as_deref(), variable.as_deref(), home, cwd.as_deref())
+    state_dir::config_candidates(globals.config.as_deref(), variable.as_deref(), home, cwd.as_deref())
         .map_err(of_state_dir)
 }
 

@@ -2,14 +2,15 @@
 
 use super::args::{Command, Globals};
 use super::configuration::named_config;
-use crate::app::enqueue::Caller;
-use crate::app::whose::Accounts;
+use crate::app::accounts::Accounts;
+use crate::app::queue::enqueue::Caller;
 use crate::app::{App, AppError, Inside, Kind, Settings};
 use crate::model::TaskId;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
 use crate::os::{Processes, Vfs};
 use crate::store::Store;
-use crate::store::statedir::{self, Found, Inputs};
+use crate::store::state_dir;
+use crate::store::state_dir::{Found, Inputs};
 use std::ffi::OsString;
 use std::sync::Arc;
 
@@ -27,21 +28,21 @@ pub(super) fn variable(name: &str) -> Result<Option<String>, AppError> {
 }
 
 /// Where the home of the caller is looked for.
-pub(super) const HOME: statedir::Home = statedir::Home { variable: term::env, of_account: real::account_home };
+pub(super) const HOME: state_dir::Home = state_dir::Home { variable: term::env, of_account: real::account_home };
 
 pub(super) fn inputs(globals: &Globals) -> Result<Inputs, AppError> {
     Ok(Inputs {
         flag: globals.state_dir.clone(),
         luzia_state_dir: variable("LUZIA_STATE_DIR")?,
         state_directory: variable("STATE_DIRECTORY")?,
-        var_lib_exists: matches!(RealFiles::open_at(statedir::SYSTEM_STATE, false), Ok(Some(_)) | Err(_)),
-        home_state: || statedir::home_state(HOME),
+        var_lib_exists: matches!(RealFiles::open_at(state_dir::SYSTEM_STATE, false), Ok(Some(_)) | Err(_)),
+        home_state: || state_dir::home_state(HOME),
         cwd: term::working_directory().ok(),
     })
 }
 
-pub(super) fn of_state_dir(error: statedir::StateDirError) -> AppError {
-    use statedir::StateDirError;
+pub(super) fn of_state_dir(error: state_dir::StateDirError) -> AppError {
+    use state_dir::StateDirError;
     match error {
         StateDirError::Nowhere => AppError::new(Kind::Config, "NO_STATE_DIR", error.to_string())
             .hint("LUZIA_STATE_DIR=DIR in the environment does for every call"),
@@ -67,7 +68,7 @@ pub(super) fn of_state_dir(error: statedir::StateDirError) -> AppError {
 }
 
 pub(super) fn state_dir(globals: &Globals) -> Result<Found, AppError> {
-    statedir::resolve(&inputs(globals)?).map_err(of_state_dir)
+    state_dir::resolve(&inputs(globals)?).map_err(of_state_dir)
 }
 
 /// The use cases in the state directory that was found. It is made by the verbs that keep something in it.
@@ -131,7 +132,7 @@ pub(super) fn account() -> Result<String, AppError> {
 
 pub(super) fn caller() -> Caller {
     Caller {
-        env: crate::app::enqueue::inherited(term::environment()),
+        env: crate::app::queue::enqueue::inherited(term::environment()),
         cwd: term::working_directory().map_err(|error| error.to_string()),
         umask: term::umask(),
         accounts: Accounts::new(account),

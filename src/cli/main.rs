@@ -14,13 +14,14 @@ use super::output::messages;
 use super::output::report::Report;
 use super::output::style::{ColorHints, Style};
 use super::signals::{STOPS, daemon_ended, ended, interrupts};
-use crate::app::logs::Stream;
+use crate::app::look::logs::Stream;
 use crate::app::{App, AppError, Kind, Settings};
 use crate::model::Config;
 use crate::os::Clock;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
 use crate::store::Store;
-use crate::store::statedir::{self, Found};
+use crate::store::state_dir;
+use crate::store::state_dir::Found;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -239,7 +240,7 @@ fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
         AppError::new(Kind::CannotCreate, "NO_TEMPORARY_DIRECTORY", message).hint("TMPDIR says where; /tmp otherwise")
     };
     let dir = real::TemporaryDirectory::new("luzia-demo-").map_err(failed)?;
-    let files = open_state(&Found { path: dir.path().to_owned(), rule: statedir::Rule::Variable }, false)?;
+    let files = open_state(&Found { path: dir.path().to_owned(), rule: state_dir::Rule::Variable }, false)?;
     let mut variables = vec![("LUZIA_STATE_DIR".to_owned(), dir.path().to_owned())];
     if !matches!(config_of(globals), Ok(Loaded { path: None, .. })) {
         let written = files.open("config.json", crate::os::Open::CreateNew(0o600));
@@ -264,9 +265,9 @@ fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
 /// What `doctor` looks at, which includes what keeps the other verbs from working.
 fn surroundings(globals: &Globals) -> Surroundings {
     let inputs = inputs(globals);
-    let found = inputs.as_ref().map_err(again).and_then(|inputs| statedir::resolve(inputs).map_err(of_state_dir));
+    let found = inputs.as_ref().map_err(again).and_then(|inputs| state_dir::resolve(inputs).map_err(of_state_dir));
     let others = match (&inputs, &found) {
-        (Ok(inputs), Ok(found)) => statedir::other_candidates(inputs, found),
+        (Ok(inputs), Ok(found)) => state_dir::other_candidates(inputs, found),
         _ => Vec::new(),
     };
     let is_there = |other: &Found| matches!(RealFiles::open_at(&other.path, false), Ok(Some(_)));

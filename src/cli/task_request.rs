@@ -3,7 +3,7 @@
 use super::args::{OnConflict as Word, TaskOptions};
 use crate::app::AppError;
 use crate::app::OnConflict;
-use crate::app::enqueue::{NewTask, line_error};
+use crate::app::queue::enqueue::{NewTask, line_error};
 use crate::model::time::parse_duration;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -49,7 +49,7 @@ fn on_conflict(word: Word) -> OnConflict {
 
 /// Reads a duration option, in milliseconds.
 pub fn duration(option: &str, text: Option<&str>) -> Result<Option<u64>, AppError> {
-    crate::app::enqueue::duration(option, text)
+    crate::app::queue::enqueue::duration(option, text)
 }
 
 /// Reads a number of seconds or a duration given as a bare argument, in milliseconds.

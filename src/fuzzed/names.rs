@@ -4,7 +4,7 @@ use super::text;
 use crate::model::lane::{self, LaneName, Target};
 use crate::model::name::{self, Name};
 use crate::model::{Priority, TaskId};
-use crate::store::spelling;
+use crate::store::files::disk::file_name;
 
 /// The longest name of a file that Linux takes, in bytes.
 const LONGEST_FILE_NAME: usize = 255;
@@ -67,19 +67,19 @@ pub fn lane(bytes: &[u8]) {
 /// Names of files that say something by themselves: read in the one spelling that is written.
 pub fn file_name(bytes: &[u8]) {
     let input = text(bytes);
-    if let Some(number) = spelling::number(&input) {
+    if let Some(number) = file_name::number(&input) {
         assert_eq!(number.to_string(), input);
     }
-    if let Some(id) = spelling::task(&input) {
+    if let Some(id) = file_name::task(&input) {
         assert_eq!((id.0.to_string(), TaskId::parse(&input)), (input.clone(), Some(id)));
     }
-    if let Some((at, id)) = spelling::timer(&input) {
-        assert_eq!(spelling::timer_name(at, id), input);
+    if let Some((at, id)) = file_name::timer(&input) {
+        assert_eq!(file_name::timer_name(at, id), input);
     }
-    if let Some((priority, id, user)) = spelling::order(&input) {
-        assert_eq!(spelling::order_name(priority, id, user), input);
+    if let Some((priority, id, user)) = file_name::order(&input) {
+        assert_eq!(file_name::order_name(priority, id, user), input);
     }
     let stem = LaneName::user(&Name::new(&input).unwrap_or_else(|_| Name::new("a").expect("a name"))).stem();
     let (priority, id) = (Priority::DEFAULT, TaskId(u64::MAX));
-    assert_eq!(spelling::order(&spelling::order_name(priority, id, &stem)), Some((priority, id, stem.as_str())));
+    assert_eq!(file_name::order(&file_name::order_name(priority, id, &stem)), Some((priority, id, stem.as_str())));
 }

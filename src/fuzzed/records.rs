@@ -1,12 +1,13 @@
 //! Records on disk: what reads is written again as something that reads the same, and keeps the rules of the model.
 
 use super::text;
-use crate::model::judgement::Sidecar;
+use crate::model::evidence::Sidecar;
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, LockKind, Name, Task, TaskId, Timestamp};
 use crate::policy::fair::Ledger;
-use crate::store::counter::CounterLine;
-use crate::store::{self, Event, conductor, decode_task, encode_task, events, rundir};
+use crate::store;
+use crate::store::files::disk::counter::CounterLine;
+use crate::store::{Event, conductor, decode_task, encode_task, journal, run_dir};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -63,7 +64,7 @@ fn check_task(task: &Task) {
 
 /// The sidecar of a lock: of luzia, of another program, of an older luzia.
 pub fn sidecar(bytes: &[u8]) {
-    let read = store::sidecar::decode(bytes);
+    let read = store::files::locks::sidecar::decode(bytes);
     let Sidecar::Whole(record) = read else {
         assert!(!is_object(bytes) || bytes.contains(&b'v') || bytes.contains(&b'k') || bytes.contains(&b'\\'));
         return;
@@ -80,8 +81,8 @@ pub fn sidecar(bytes: &[u8]) {
     let lane = record.lane.clone().unwrap_or_else(LaneName::global);
     let mut same = record;
     same.lane = Some(lane.clone());
-    let written = store::sidecar::encode(&lane, &same);
-    assert_eq!(store::sidecar::decode(&written), Sidecar::Whole(same), "{}", text(&written));
+    let written = store::files::locks::sidecar::encode(&lane, &same);
+    assert_eq!(store::files::locks::sidecar::decode(&written), Sidecar::Whole(same), "{}", text(&written));
 }
 
 /// A `meta.json` of anybody: it claims what stands there, and everything in it is kept.
@@ -120,35 +121,35 @@ fn with_sum(body: &[u8]) -> Vec<u8> {
 
 /// A line of events, and an event with any text.
 pub fn event(bytes: &[u8]) {
-    if let Some(read) = events::decode(bytes) {
+    if let Some(read) = journal::decode(bytes) {
         assert_eq!(Timestamp::parse(read.line["at"].as_str().expect("a time")), Some(read.at));
-        assert_eq!(events::decode(read.line.to_string().as_bytes()), Some(read));
+        assert_eq!(journal::decode(read.line.to_string().as_bytes()), Some(read));
     }
     let said = text(bytes);
     let at = Timestamp(i64::try_from(bytes.len()).expect("a length").saturating_mul(997_003)).min(Timestamp::LAST);
     let event = Event { task: Some(TaskId(7)), user: Some(said.clone()), ..Event::new("test") };
-    let line = events::encode(&event.saying(said.clone()).with(said.clone().into()), at, 5, 6);
+    let line = journal::encode(&event.saying(said.clone()).with(said.clone().into()), at, 5, 6);
     assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "one line");
-    let read = events::decode(line.trim_end().as_bytes()).expect("it reads");
+    let read = journal::decode(line.trim_end().as_bytes()).expect("it reads");
     assert_eq!((read.at, &read.line["user"], &read.line["message"]), (at, &said.clone().into(), &said.clone().into()));
     assert_eq!((&read.line["data"], &read.line["task"]), (&said.into(), &"task_7".into()));
 }
 
 /// `started.json`.
 pub fn started(bytes: &[u8]) {
-    let Some(started) = rundir::decode_started(bytes) else { return };
+    let Some(started) = run_dir::decode_started(bytes) else { return };
     assert!(is_object_by_form(bytes), "{}", text(bytes));
-    let written = rundir::encode_started(&started).expect("JSON");
-    assert_eq!(rundir::decode_started(&written), Some(started));
+    let written = run_dir::encode_started(&started).expect("JSON");
+    assert_eq!(run_dir::decode_started(&written), Some(started));
 }
 
 /// `cancel.json`: whatever stands there is a request, with a grace that can be waited for.
 pub fn cancel(bytes: &[u8]) {
-    let request = rundir::decode_cancel(bytes);
+    let request = run_dir::decode_cancel(bytes);
     assert!(request.grace_ms.is_none_or(|ms| ms <= MAX_DURATION_MS));
     assert!(is_object_by_form(bytes) || request.by == "unknown", "{}", text(bytes));
     let written = serde_json::to_vec(&request).expect("JSON");
-    assert_eq!(rundir::decode_cancel(&written), request);
+    assert_eq!(run_dir::decode_cancel(&written), request);
 }
 
 /// The ledger of fair share: a torn one is refused, a whole one is written as it was read.

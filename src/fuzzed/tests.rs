@@ -234,14 +234,14 @@ fn what_is_meant_to_read_reads() {
         assert!(read.is_ok(), "{read:?}");
     }
     for file in ["ours.json", "old.json", "foreign.json"] {
-        assert!(crate::store::sidecar::decode(seed("sidecar", file)).record().is_some(), "{file}");
+        assert!(crate::store::files::locks::sidecar::decode(seed("sidecar", file)).record().is_some(), "{file}");
     }
     for file in ["settled", "announced"] {
-        assert!(crate::store::counter::CounterLine::parse(seed("counter", file)).is_some(), "{file}");
+        assert!(crate::store::files::disk::counter::CounterLine::parse(seed("counter", file)).is_some(), "{file}");
     }
-    assert!(crate::store::rundir::decode_started(seed("started", "whole.json")).is_some());
-    assert_eq!(crate::store::rundir::decode_cancel(seed("cancel", "whole.json")).by, "bob");
-    assert!(crate::store::events::decode(seed("event", "whole.jsonl")).is_some());
+    assert!(crate::store::run_dir::decode_started(seed("started", "whole.json")).is_some());
+    assert_eq!(crate::store::run_dir::decode_cancel(seed("cancel", "whole.json")).by, "bob");
+    assert!(crate::store::journal::decode(seed("event", "whole.jsonl")).is_some());
     assert!(crate::policy::fair::Ledger::from_text(&text(seed("ledger", "two"))).is_some());
     assert!(crate::store::config::parse(seed("config", "contract.json")).is_ok());
     assert_eq!(crate::cli::task_request::task_lines(&text(seed("batch", "three.jsonl"))).expect("it reads").len(), 3);

@@ -2,7 +2,7 @@
 
 pub mod config;
 pub mod context;
-pub mod judgement;
+pub mod evidence;
 pub mod lane;
 pub mod lock;
 pub mod name;

@@ -1,7 +1,7 @@
 //! May this task start now, and if not, why not? Dispatch asks for the first obstacle, `explain` for all of them; it is
 //! the same code. Pure.
 
-use crate::model::judgement::Verdict;
+use crate::model::evidence::Verdict;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
 use crate::policy::context::Difference;
 
@@ -204,7 +204,7 @@ fn full(lane: &LaneNow) -> Option<Obstacle> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::judgement::Reason;
+    use crate::model::evidence::Reason;
     use crate::store::tests_support::task;
 
     fn holder(verdict: Verdict) -> Holder {

@@ -3,10 +3,10 @@
 pub mod admission;
 pub mod context;
 pub mod cycles;
-pub mod ending;
 pub mod fair;
 pub mod lifecycle;
 pub mod logs;
+pub mod outcome;
 pub mod recovery;
 pub mod retention;
 pub mod schedule;

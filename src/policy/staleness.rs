@@ -1,7 +1,7 @@
 //! The judge table of `locks.md`: is a lock's holder alive? The first row that hits wins. Does no I/O.
 
 use super::witness::{Witness, witness};
-use crate::model::judgement::{Evidence, KernelLock, Reason, Sidecar, Verdict};
+use crate::model::evidence::{Evidence, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::namespace::is_other_boot;
 use crate::model::process::Probe;
 use crate::model::{LockKind, LockRecord, Timestamp};

@@ -1,6 +1,6 @@
 //! Who may say that the processes of a task are dead: only a process that would see them if they lived. Pure.
 
-use crate::model::judgement::Reason;
+use crate::model::evidence::Reason;
 use crate::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Outlook, Sight, is_other_boot};
 
 /// How far a process can see what another one started.

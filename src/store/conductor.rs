@@ -3,9 +3,10 @@
 //! `meta.json` is only believed after the checks of `supervision.md`.
 
 use super::error::{Result, StoreError};
-use super::{FORMAT_VERSION, Store, layout};
 use crate::model::{Status, Task, TaskId};
 use crate::os::{FileKind, Handle, Open, Published, Vfs};
+use crate::store::files::disk::layout;
+use crate::store::{FORMAT_VERSION, Store};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 

@@ -1,65 +1,36 @@
 //! FACTS: what is on disk. Every public verb is one whole transaction with a named commit point; the room is told what
 //! to do and never decides: the judge of stale locks and the limits come as arguments.
 
-mod batch;
 pub(crate) mod conductor;
 pub mod config;
-pub(crate) mod counter;
-mod debris;
-mod duty;
 mod error;
-pub(crate) mod events;
-mod guard;
-mod inspect;
-mod known;
-mod layout;
-mod lifecycle;
-mod lock_retry;
-mod locks;
-mod log_notes;
-mod look;
-mod object;
-mod order;
-mod origin;
+pub(crate) mod files;
+pub(crate) mod journal;
 mod outside;
-mod parked;
-mod pending;
-mod prune;
-mod publish;
-mod record;
-mod record_context;
-mod refresh;
-mod release;
-pub(crate) mod rundir;
-mod shortage;
-pub(crate) mod sidecar;
-pub(crate) mod spelling;
-mod spool;
-pub mod statedir;
-mod survey;
-mod turn;
+pub(crate) mod run_dir;
+pub mod state_dir;
 
 pub use conductor::{ClaimedMeta, Conductor};
 pub use conductor::{STDERR_LOG, STDOUT_LOG};
-pub use duty::Duty;
 pub use error::StoreError;
-pub use events::{Event, EventSink};
-pub use inspect::{Moded, Purpose};
-pub use lifecycle::{Claim, Claimed, Ending, Found, Next, Removed};
-pub use locks::{Acquired, Break, LaneNeed, Release, Released, Request, broken};
-pub use log_notes::{LogNote, LogNotes};
-pub use look::{LockIndex, LockView, lock_state};
-pub use order::KeySlot;
+pub use files::disk::fsck::{Moded, Purpose};
+pub(crate) use files::disk::task_record::decode_named;
+pub use files::disk::task_record::{DEFAULT_GRACE_MS, decode_task, encode_task};
+pub use files::locks::acquire::{Acquired, Break, LaneNeed, Release, Released, Request, broken};
+pub use files::locks::list::{LockIndex, LockView, lock_state};
+pub use files::locks::refresh::Kept;
+pub use files::locks::release::{By, Cleanup, GivenBack};
+pub use files::queue::accept::Place;
+pub use files::queue::duty::Duty;
+pub use files::queue::lifecycle::{Claim, Claimed, Ending, Found, Next, Removed};
+pub use files::queue::markers::KeySlot;
+pub use files::queue::pending::Head;
+pub use files::queue::query::{Counts, Problem, Survey};
+pub use journal::{Event, EventSink};
 pub use outside::Changes;
-pub use pending::Head;
-pub(crate) use record::decode_named;
-pub use record::{DEFAULT_GRACE_MS, decode_task, encode_task};
-pub use refresh::Kept;
-pub use release::{By, Cleanup, GivenBack};
-pub use rundir::{CancelRequest, Started};
-pub use shortage::Short;
-pub use spool::Place;
-pub use survey::{Counts, Problem, Survey};
+pub use run_dir::log_notes::{LogNote, LogNotes};
+pub use run_dir::shortage::Short;
+pub use run_dir::{CancelRequest, Started};
 
 use crate::model::Identity;
 use crate::os::{Clock, Processes, Vfs};
@@ -78,9 +49,9 @@ pub struct Store {
     pub(crate) procs: Arc<dyn Processes>,
     pub(crate) me: Identity,
     pub(crate) uid: u32,
-    pub(crate) turn: turn::Turn,
-    pub(crate) journal: events::Journal,
-    pub(crate) known: known::Known,
+    pub(crate) turn: files::queue::dispatch_lock::Turn,
+    pub(crate) journal: journal::Journal,
+    pub(crate) known: files::disk::known::Known,
     /// How many records the folder of a lane holds.
     pub(crate) lane_holds: usize,
 }
@@ -95,10 +66,10 @@ impl Store {
             procs,
             me,
             uid,
-            turn: turn::Turn::default(),
-            journal: events::Journal::default(),
-            known: known::Known::default(),
-            lane_holds: pending::LANE_HOLDS,
+            turn: files::queue::dispatch_lock::Turn::default(),
+            journal: journal::Journal::default(),
+            known: files::disk::known::Known::default(),
+            lane_holds: files::queue::pending::LANE_HOLDS,
         }
     }
 
@@ -111,5 +82,5 @@ impl Store {
 /// A task for the tests of other rooms.
 #[cfg(test)]
 pub(crate) mod tests_support {
-    pub(crate) use super::record::tests::task;
+    pub(crate) use crate::store::files::disk::task_record::tests::task;
 }

@@ -1,9 +1,10 @@
 //! What the rooms above need of the operating system beside files: passed through, so that they hold one thing only.
 
 use super::error::{Result, StoreError};
-use super::{Store, layout};
 use crate::model::{Context, Identity, TaskId};
 use crate::os::{Child, Clock, Command, InPlace, Open, Signal, StartError, Streams, TreeMark, Watch};
+use crate::store::Store;
+use crate::store::files::disk::layout;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -201,7 +202,7 @@ impl Store {
 
     /// Becomes a supervisor and takes over the lock that this process was started with.
     pub fn take_over(&self, id: TaskId) -> Result<Option<Box<dyn crate::os::Handle>>> {
-        let path = layout::run_file(id, super::rundir::SUPERVISOR_LOCK);
+        let path = layout::run_file(id, crate::store::run_dir::SUPERVISOR_LOCK);
         self.procs.become_supervisor().map_err(StoreError::io("become the supervisor of", &path))?;
         let mut lock = self.procs.inherited_lock().map_err(StoreError::io("take over", &path))?;
         let mine = lock.meta().map_err(StoreError::io("look at", &path))?;
@@ -211,7 +212,7 @@ impl Store {
 
     /// Goes on to another task, whose lock this process has taken itself: from here on it is that task's supervisor.
     pub fn go_on_to(&self, claimed: &super::Claimed) -> Result<()> {
-        let path = layout::run_file(claimed.task.id, super::rundir::SUPERVISOR_LOCK);
+        let path = layout::run_file(claimed.task.id, crate::store::run_dir::SUPERVISOR_LOCK);
         self.procs.replace_input(claimed.lock.share()).map_err(StoreError::io("go on to", &path))
     }
 

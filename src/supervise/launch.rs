@@ -9,7 +9,7 @@ use crate::model::lock::Grant;
 use crate::model::task::Start;
 use crate::model::{LaneName, Task};
 use crate::os::{Child, Command, Handle, StartError, Streams};
-use crate::policy::ending::Happened;
+use crate::policy::outcome::Happened;
 use crate::store::{Event, LogNote, STDERR_LOG, STDOUT_LOG, Short, Started, Store, StoreError};
 use serde_json::json;
 use std::fs::File;

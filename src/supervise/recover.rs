@@ -3,7 +3,7 @@
 use super::finish::{Finished, finish};
 use super::kill::{Root, end_tree};
 use crate::model::{Task, TaskId};
-use crate::policy::ending::{Happened, conclude};
+use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Seen, Standing, action};
 use crate::store::{Ending, Event, Found, Place, Store, StoreError};
 use serde_json::json;

@@ -10,7 +10,7 @@ use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
 use crate::model::lock::Grant;
 use crate::model::{LaneName, LockKind, Task, TaskId};
 use crate::os::{Child, Exit, Handle, Signal, Woken};
-use crate::policy::ending::{Happened, conclude};
+use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
 use crate::store::{CancelRequest, Claimed, Ending, Event, Found, Short, Store, StoreError};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! A directory full of what must not be followed, opened or waited for; `src/os/real/beneath.rs` tests with it as well.
+//! A directory full of what must not be followed, opened or waited for; `src/os/real/files/dir_root.rs` tests with it as well.
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs;

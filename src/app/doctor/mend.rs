@@ -1,8 +1,8 @@
 //! The repairs that are safe at any time: folders, modes, recovery, stale locks, debris, lost hints. Changes the content
 //! of no record, and removes no record, no set-aside file, no lock that may be alive, and nothing that luzia did not make.
 
-use super::place::wrong_modes;
-use super::work::{Waker, unwoken};
+use crate::app::doctor::checks_host::wrong_modes;
+use crate::app::doctor::checks_queue::{Waker, unwoken};
 use crate::app::{App, AppError};
 
 /// What a repair did.

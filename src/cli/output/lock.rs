@@ -1,6 +1,6 @@
 //! A lock in JSON and in words, for the commands that list, check, release and clean up.
 
-use crate::app::check_project::Checked;
+use crate::app::locks::check_project::Checked;
 use crate::app::{Break, LockView, lock_state};
 use crate::cli::output::console::Console;
 use crate::cli::output::messages;
@@ -19,7 +19,7 @@ pub fn break_json(lock: &Break) -> Value {
         "slot": lock.slot,
         "lock_id": lock.lock_id,
         "holder": lock.holder,
-        "why": lock.why.map(crate::model::judgement::Reason::text),
+        "why": lock.why.map(crate::model::evidence::Reason::text),
         "age_ms": lock.age_ms,
     })
 }

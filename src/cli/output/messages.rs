@@ -1,13 +1,13 @@
 //! From refusals, reasons and outcomes to exit codes and sentences. Decides nothing.
 
 use super::report::Report;
-use crate::app::cycles::ring_text;
-use crate::app::explain::MOST_AHEAD;
-use crate::app::list::Stuck;
-use crate::app::lock::End;
+use crate::app::locks::lock::End;
+use crate::app::look::cycles::ring_text;
+use crate::app::look::explain::MOST_AHEAD;
+use crate::app::look::list::Stuck;
 use crate::app::{AppError, Difference, Holder, Kind, Obstacle, Room, shell_word};
 use crate::cli::exit::Exit;
-use crate::model::judgement::{Reason, Verdict};
+use crate::model::evidence::{Reason, Verdict};
 use crate::model::task::Outcome;
 use crate::model::time::format_duration;
 use crate::model::{Status, Task, Timestamp};
@@ -189,7 +189,7 @@ pub fn stuck_json(stuck: Stuck) -> Value {
 /// The line for `-v` about a thread whose lock keeps a task from starting (S0.30).
 pub fn locked_line(obstacle: &Obstacle, task: &Task) -> Option<String> {
     let Obstacle::LaneFull { lane, holder, .. } = obstacle else { return None };
-    crate::app::acquire::locked_line(lane, holder.name.as_deref(), &task.id.to_string())
+    crate::app::locks::acquire::locked_line(lane, holder.name.as_deref(), &task.id.to_string())
 }
 
 /// The command that would free a lane from a holder.
@@ -202,7 +202,7 @@ pub fn release_command(lane: &str, holder: &Holder) -> String {
     if let Some(pid) = holder.stopped {
         return format!("kill -CONT {pid}");
     }
-    crate::app::release::freeing_command(lane, name, lock_id, &holder.verdict)
+    crate::app::locks::release::freeing_command(lane, name, lock_id, &holder.verdict)
 }
 
 /// Who holds, since when, whether it lives and how that is known, and when it runs out.

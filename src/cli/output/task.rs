@@ -1,6 +1,6 @@
 //! A task in JSON, and the progress lines about tasks that several commands print.
 
-use crate::app::list::Stuck;
+use crate::app::look::list::Stuck;
 use crate::app::{App, AppError, Obstacle};
 use crate::cli::output::console::Console;
 use crate::cli::output::style::Tone;

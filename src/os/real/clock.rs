@@ -1,8 +1,8 @@
 //! The clocks of the host. Nothing else here asks what time it is for a person.
 
-use super::procfs;
 use crate::model::Timestamp;
 use crate::os::Clock;
+use crate::os::real::process::procfs;
 use nix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 

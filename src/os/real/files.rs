@@ -1,10 +1,15 @@
 //! The files below one directory. It knows no name of ours and reads no file; that is the business of a handle.
 
-use super::beneath::{Beneath, check, check_dir, fault, refused};
-use super::fs_kind;
-use super::handle::RealHandle;
-use super::watch;
+pub(crate) mod dir_root;
+pub(crate) mod fs_kind;
+pub(crate) mod handle;
+pub(crate) mod heed;
+pub(crate) mod temporary;
+pub(crate) mod watch;
+
 use crate::model::Timestamp;
+use crate::os::real::files::dir_root::{Beneath, check, check_dir, fault, refused};
+use crate::os::real::files::handle::RealHandle;
 use crate::os::{Entry, FileKind, FileSystem, Handle, Meta, Open, Published, Vfs, Watch};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, Stat, chmodat, fchmod, fstat, fsync, ftruncate, mkdirat,

@@ -6,36 +6,16 @@
 // This is the one room in which the calls banned elsewhere may stand.
 #![allow(clippy::disallowed_methods)]
 
-mod account;
-mod ask;
-mod become_supervisor;
-mod beneath;
-mod child;
 mod clock;
-mod context;
 mod files;
-mod fs_kind;
-mod handle;
-mod heed;
-mod launch;
-mod namespaces;
-mod passwd;
 mod process;
-mod procfs;
-mod program;
-mod signals;
-mod temporary;
 pub mod term;
-mod tree;
-mod upgrade;
-mod waiting;
-mod watch;
 
-pub use account::exec_task;
 pub use clock::RealClock;
 pub use files::RealFiles;
-pub use launch::output;
-pub use passwd::{account_home, account_name};
+pub use files::temporary::TemporaryDirectory;
 pub use process::RealProcesses;
-pub use signals::{Caught, catch, prepare_process, take};
-pub use temporary::TemporaryDirectory;
+pub use process::account::exec_task;
+pub use process::launch::output;
+pub use process::passwd::{account_home, account_name};
+pub use process::signals::{Caught, catch, prepare_process, take};

@@ -1,10 +1,24 @@
 //! Processes of this host: who lives, who is told what. It holds no rule about tasks.
 
-use super::waiting::{deadline, poll_until};
-use super::{become_supervisor, child, launch, namespaces, procfs, tree, upgrade};
+pub(crate) mod account;
+pub(crate) mod child;
+pub(crate) mod context;
+pub(crate) mod launch;
+pub(crate) mod namespaces;
+pub(crate) mod passwd;
+pub(crate) mod poll;
+pub(crate) mod procfs;
+pub(crate) mod program;
+pub(crate) mod run_capture;
+pub(crate) mod signals;
+pub(crate) mod subreaper;
+pub(crate) mod tree;
+pub(crate) mod upgrade;
+
 use crate::model::namespace::{Sight, is_other_boot};
 use crate::model::process::Probe;
 use crate::model::{Context, Identity, Origin};
+use crate::os::real::process::poll::{deadline, poll_until};
 use crate::os::{Child, Command, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
 use nix::sys::signal::{SigSet, Signal as NixSignal};
 use nix::sys::wait::{Id, WaitPidFlag, waitid as nix_waitid};
@@ -35,11 +49,11 @@ impl Processes for RealProcesses {
     }
 
     fn account_name(&self, uid: u32) -> io::Result<Option<String>> {
-        super::passwd::account_name(uid)
+        crate::os::real::process::passwd::account_name(uid)
     }
 
     fn account_id(&self, name: &str) -> io::Result<Option<u32>> {
-        Ok(super::passwd::host().with_name(name)?.map(|account| account.uid))
+        Ok(crate::os::real::process::passwd::host().with_name(name)?.map(|account| account.uid))
     }
 
     fn host(&self) -> String {
@@ -49,7 +63,7 @@ impl Processes for RealProcesses {
 
     fn context(&self) -> Context {
         static OWN: OnceLock<Context> = OnceLock::new();
-        OWN.get_or_init(|| super::context::of_this_process(procfs::boot_id().to_owned())).clone()
+        OWN.get_or_init(|| crate::os::real::process::context::of_this_process(procfs::boot_id().to_owned())).clone()
     }
 
     fn origin(&self) -> Origin {
@@ -92,7 +106,7 @@ impl Processes for RealProcesses {
 
     fn inherited_lock(&self) -> io::Result<Box<dyn Handle>> {
         let copy = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
-        Ok(Box::new(super::handle::RealHandle::new(File::from(copy))))
+        Ok(Box::new(crate::os::real::files::handle::RealHandle::new(File::from(copy))))
     }
 
     fn replace_input(&self, lock: Option<File>) -> io::Result<()> {
@@ -101,7 +115,7 @@ impl Processes for RealProcesses {
     }
 
     fn become_supervisor(&self) -> io::Result<()> {
-        become_supervisor::become_supervisor()
+        subreaper::become_supervisor()
     }
 
     fn start(&self, command: &Command, streams: &Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {

@@ -54,8 +54,9 @@ pub const PIECE: usize = 4096;
 pub fn has_room(stream: Stream, time: Option<Duration>) -> bool {
     let fd = descriptor(stream);
     let mut fds = vec![PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
-    fds.extend(super::signals::wakeups().map(|signals| PollFd::new(signals, PollFlags::IN)));
-    match super::waiting::poll_until(&mut fds, time.and_then(super::waiting::deadline)) {
+    fds.extend(crate::os::real::process::signals::wakeups().map(|signals| PollFd::new(signals, PollFlags::IN)));
+    match crate::os::real::process::poll::poll_until(&mut fds, time.and_then(crate::os::real::process::poll::deadline))
+    {
         Ok(_) => !fds[0].revents().is_empty(),
         // The write itself tells.
         Err(_) => true,
@@ -74,7 +75,7 @@ pub fn write_all(stream: Stream, bytes: &[u8]) -> Written {
             // Somebody who shares the stream made it non-blocking.
             Err(Errno::AGAIN) => {
                 let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
-                if let Err(error) = super::waiting::poll_until(&mut fds, None) {
+                if let Err(error) = crate::os::real::process::poll::poll_until(&mut fds, None) {
                     return Written::Failed(error);
                 }
             }
@@ -127,7 +128,7 @@ pub fn read_line() -> io::Result<String> {
 
 /// The path of this program.
 pub fn own_program() -> String {
-    super::launch::own_program().to_string_lossy().into_owned()
+    crate::os::real::process::launch::own_program().to_string_lossy().into_owned()
 }
 
 /// The file mode creation mask of this process. There is no way to ask but to set it for an instant, and no thread

@@ -4,7 +4,7 @@ use super::locks::{prepared, store};
 use super::{Env, Sim, spool};
 use luzia::model::{Task, TaskId};
 use luzia::os::Open;
-use luzia::policy::ending::{Happened, conclude};
+use luzia::policy::outcome::{Happened, conclude};
 use luzia::store::{Ending, Started, encode_task};
 use luzia::supervise::recover;
 use std::sync::{Arc, Mutex};

@@ -5,7 +5,7 @@
 use super::life_book::{Book, Shared, USERS, know};
 use super::locks::{prepared, store};
 use super::{Env, Explored, Journal, Limits, Sim, explore, seeds};
-use luzia::app::retry::Order;
+use luzia::app::queue::retry::Order;
 use luzia::app::{App, Settings};
 use luzia::model::{Config, LaneName, Name, Task, TaskId};
 use std::time::Duration;
@@ -397,7 +397,7 @@ fn a_task_that_is_retried_while_the_one_before_it_ends_comes_to_its_turn() {
 
 fn completed(task: Task) -> Task {
     let at = luzia::model::Timestamp(1_767_960_000_000);
-    luzia::policy::ending::conclude(&task, &luzia::policy::ending::Happened::Exited(0), at, Some(1))
+    luzia::policy::outcome::conclude(&task, &luzia::policy::outcome::Happened::Exited(0), at, Some(1))
 }
 
 /// Where nobody dies and nothing fails, one pass is enough: whatever becomes free is taken by the pass of whoever freed it.

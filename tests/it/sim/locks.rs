@@ -2,7 +2,7 @@
 //! usable again in the end, with kills, power cuts, clock jumps, failing operations and cleaners at work.
 
 use super::{Env, Journal, Limits, Sim, World, explore, seeds};
-use luzia::model::judgement::Sidecar;
+use luzia::model::evidence::Sidecar;
 use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
 use luzia::policy::staleness::judge;

@@ -1,7 +1,7 @@
 //! `luzia acquire`: takes or refreshes a lease.
 
 use crate::app::App;
-use crate::app::acquire::{Lease, Leased};
+use crate::app::locks::acquire::{Lease, Leased};
 use crate::cli::args::Target;
 use crate::cli::args::pid;
 use crate::cli::exit::Exit;

@@ -69,10 +69,10 @@ Exit codes:
 /// `luzia lock`.
 pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
     let lane = match (&args.lane, &args.user) {
-        (Some(lane), _) => crate::app::enqueue::lane_option(lane)?,
+        (Some(lane), _) => crate::app::queue::enqueue::lane_option(lane)?,
         (None, user) => {
             let user = user.clone().map_or_else(account, Ok)?;
-            LaneName::user(&crate::app::enqueue::name("user", &user)?)
+            LaneName::user(&crate::app::queue::enqueue::name("user", &user)?)
         }
     };
     let wait_ms = if args.nonblock { Some(0) } else { task_request::duration("wait", args.wait.as_deref())? };

@@ -1,7 +1,7 @@
 //! `luzia explain`: why a task, a user or a lane waits.
 
 use crate::app::App;
-use crate::app::explain::{LaneWhy, Supervisor, TaskWhy, Why};
+use crate::app::look::explain::{LaneWhy, Supervisor, TaskWhy, Why};
 use crate::cli::args::named;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};

@@ -1,7 +1,7 @@
 //! `luzia list`: tasks, written page by page while they are read, so that a queue of any length fits into memory.
 
-use crate::app::explain::Reasons;
-use crate::app::list::{Filter, Stuck};
+use crate::app::look::explain::Reasons;
+use crate::app::look::list::{Filter, Stuck};
 use crate::app::{App, AppError, Obstacle};
 use crate::cli::args::{OutputFormat, TaskState, number};
 use crate::cli::exit::Exit;
@@ -70,7 +70,7 @@ pub fn run(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
     let filter = Filter {
         all: args.all,
         states: args.states.iter().map(|state| state_of(*state)).collect(),
-        user: args.user.as_deref().map(|user| crate::app::enqueue::name("user", user)).transpose()?,
+        user: args.user.as_deref().map(|user| crate::app::queue::enqueue::name("user", user)).transpose()?,
         lane: args.lane.as_deref().map(|lane| app.lane(lane)).transpose()?,
         stuck: args.stuck,
     };

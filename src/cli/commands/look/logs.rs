@@ -1,7 +1,7 @@
 //! `luzia logs`: prints what tasks have written.
 
-use crate::app::logs::{Stream, Wanted};
-use crate::app::tail::Piece;
+use crate::app::look::logs::{Stream, Wanted};
+use crate::app::look::tail::Piece;
 use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, number};
 use crate::cli::exit::Exit;

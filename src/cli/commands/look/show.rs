@@ -1,7 +1,7 @@
 //! `luzia show`: one task in full.
 
 use crate::app::App;
-use crate::app::list::Shown;
+use crate::app::look::list::Shown;
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};

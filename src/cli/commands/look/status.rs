@@ -1,6 +1,6 @@
 //! `luzia status`: the queue, the slots and the locks at a glance.
 
-use crate::app::status::{Capacity, Overview};
+use crate::app::look::status::{Capacity, Overview};
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};

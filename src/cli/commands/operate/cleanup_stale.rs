@@ -1,6 +1,6 @@
 //! `luzia cleanup-stale`: removes stale locks and recovers dead tasks.
 
-use crate::app::cleanup::Failed;
+use crate::app::locks::cleanup::Failed;
 use crate::app::{App, Break};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -51,7 +51,7 @@ pub fn run(args: &CleanupStaleArgs, app: &App, console: &mut Console) -> Answer 
     let released: Vec<&Break> = cleaned.projects.iter().filter_map(|checked| checked.released.as_ref()).collect();
     let count = cleaned.locks.broken.len() + cleaned.recovered.len() + released.len();
     for lock in &cleaned.locks.broken {
-        if let Some(line) = crate::app::cleanup::stale_line(lock) {
+        if let Some(line) = crate::app::locks::cleanup::stale_line(lock) {
             console.log(&line);
         }
     }
@@ -72,7 +72,7 @@ pub fn run(args: &CleanupStaleArgs, app: &App, console: &mut Console) -> Answer 
         return Ok(tell_failed(&cleaned.failed, console));
     }
     for lock in &cleaned.locks.broken {
-        let why = lock.why.map_or("", crate::model::judgement::Reason::text);
+        let why = lock.why.map_or("", crate::model::evidence::Reason::text);
         console.say(&format!("lane \"{}\" of {}: {why}", lock.lane, holder(lock)));
     }
     for lane in &cleaned.locks.rebuilt {

@@ -1,7 +1,7 @@
 //! `luzia daemon`: starts tasks until it is stopped.
 
 use super::talk::Talk;
-use crate::app::dispatch::Pass;
+use crate::app::pass::Pass;
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};

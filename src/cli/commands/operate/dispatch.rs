@@ -2,7 +2,7 @@
 
 use super::talk::Talk;
 use crate::app::App;
-use crate::app::dispatch::Pass;
+use crate::app::pass::Pass;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;

@@ -1,8 +1,8 @@
 //! The log of a dispatcher on the console.
 
 use crate::app::AppError;
-use crate::app::daemon::Log;
-use crate::app::dispatch::Pass;
+use crate::app::pass::Pass;
+use crate::app::pass::daemon::Log;
 use crate::cli::output::console::Console;
 use crate::cli::output::messages;
 

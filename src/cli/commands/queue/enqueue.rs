@@ -1,7 +1,7 @@
 //! `luzia enqueue`: puts tasks in the queue.
 
-use crate::app::accepted::are_queued;
-use crate::app::enqueue::{Accepted, Caller, NewTask};
+use crate::app::queue::accepted::are_queued;
+use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
 use crate::app::{App, AppError, Kind};
 use crate::cli::args::TaskOptions;
 use crate::cli::exit::Exit;

@@ -2,7 +2,7 @@
 
 use super::each::{each, ids};
 use crate::app::App;
-use crate::app::retry::Order;
+use crate::app::queue::retry::Order;
 use crate::cli::output::console::{Answer, Console};
 use clap::Args;
 

@@ -1,10 +1,10 @@
 //! `luzia run`: queues one task, streams its output and ends as the task does.
 
 use super::enqueue::refuse_options_beside_from;
-use crate::app::enqueue::{Caller, NewTask, line_error};
-use crate::app::inside::RanWithin;
-use crate::app::logs::Stream;
-use crate::app::run::{Audience, Wish};
+use crate::app::locks::reentrancy::RanWithin;
+use crate::app::look::logs::Stream;
+use crate::app::queue::enqueue::{Caller, NewTask, line_error};
+use crate::app::queue::run::{Audience, Wish};
 use crate::app::{App, AppError, Kind, Obstacle};
 use crate::cli::args::TaskOptions;
 use crate::cli::commands::look::logs::dropped_text;

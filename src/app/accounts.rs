@@ -1,0 +1,96 @@
+//! Whose turn a new task takes, and as which account it runs.
+
+use crate::app::queue::enqueue::{NewTask, name};
+use crate::app::{App, AppError, Kind};
+use crate::model::Name;
+use std::cell::{LazyCell, RefCell};
+use std::collections::BTreeMap;
+
+/// What was looked up, by its key, or why it cannot be told. Each key is looked up once, where it is needed: that may take
+/// longer than all else of a command, and a directory of the network may not answer.
+#[derive(Debug)]
+pub(super) struct Known<T>(RefCell<BTreeMap<String, Result<T, AppError>>>);
+
+impl<T: Clone> Known<T> {
+    pub(super) fn nothing() -> Self {
+        Self(RefCell::default())
+    }
+
+    pub(super) fn get(&self, key: &str, look: impl FnOnce() -> Result<T, AppError>) -> Result<T, AppError> {
+        self.0.borrow_mut().entry(key.to_owned()).or_insert_with(look).clone()
+    }
+}
+
+/// What is known of accounts while one command of luzia runs, however many tasks a batch has.
+#[derive(Debug)]
+pub struct Accounts {
+    /// The name of the account that calls.
+    caller: LazyCell<Result<String, AppError>>,
+    /// The number by the name; `None` where there is no such account.
+    numbers: Known<Option<u32>>,
+    /// The owner by the directory; `None` where it has no owner with a name.
+    owners: Known<Option<String>>,
+}
+
+impl Accounts {
+    /// Nothing is known yet, but how to find out who calls.
+    pub fn new(caller: fn() -> Result<String, AppError>) -> Self {
+        Self { caller: LazyCell::new(caller), numbers: Known::nothing(), owners: Known::nothing() }
+    }
+}
+
+impl App {
+    /// Whose turn the task takes: `--user`, the project's user, the task inside which it was asked for, the owner of the
+    /// conductor directory, the account (X21).
+    pub(super) fn user_of(
+        &self,
+        new: &NewTask,
+        project_user: Option<&Name>,
+        conductor: Option<&str>,
+        accounts: &Accounts,
+    ) -> Result<Name, AppError> {
+        if let Some(user) = &new.user {
+            return name("user", user);
+        }
+        if let Some(user) = project_user.filter(|_| new.project.is_some() || self.inside.is_none()) {
+            return Ok(user.clone());
+        }
+        if let Some(user) = self.inside.as_ref().and_then(|inside| inside.user.as_deref()) {
+            return name("user", user);
+        }
+        let owner = |path: &str| accounts.owners.get(path, || self.owner_of(path));
+        match conductor.filter(|path| !path.contains('{')).map(owner).transpose()?.flatten() {
+            Some(owner) => name("user", &owner),
+            None => name("user", LazyCell::force(&accounts.caller).as_deref().map_err(AppError::clone)?),
+        }
+    }
+
+    fn owner_of(&self, path: &str) -> Result<Option<String>, AppError> {
+        let failed = |error| AppError::not_looked_up(&format!("the owner of \"{path}\""), &error);
+        self.store.owner_of(path).map_err(|error| failed(error).hint("-u NAME says whose turn it is"))
+    }
+
+    /// The project of the task inside which this one was asked for, unless it is for a user of its own.
+    pub(super) fn inside_project(&self, new: &NewTask) -> Option<&str> {
+        let inside = self.inside.as_ref().filter(|_| new.user.is_none())?;
+        inside.project.as_deref().filter(|project| !project.is_empty())
+    }
+
+    /// The account of a project must exist, and may be root only where the configuration says so.
+    pub(super) fn check_account(&self, run_as: Option<&str>, accounts: &Accounts) -> Result<(), AppError> {
+        let Some(name) = run_as else { return Ok(()) };
+        let wrong = |why: String| AppError::new(Kind::Config, "RUN_AS", why);
+        match accounts.numbers.get(name, || self.account_id(name))? {
+            None => Err(wrong(format!("there is no account \"{name}\" to run as"))),
+            Some(0) if !self.config().allow_root => Err(wrong("a task may not run as root".to_owned())
+                .hint("\"allow_root\": true in the configuration permits it")),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The number of the account of a project.
+    pub(super) fn account_id(&self, name: &str) -> Result<Option<u32>, AppError> {
+        let failed = |error| AppError::not_looked_up(&format!("the account \"{name}\""), &error);
+        self.store.account_id(name).map_err(|error| failed(error).hint("`getent passwd` must answer for it"))
+    }
+}

@@ -1,0 +1,77 @@
+//! The configuration in force. A process that lives for long follows it: a pass goes by the rules as they are now.
+
+use crate::app::{App, AppError};
+use crate::model::Config;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How many times more a configuration that does not read is looked at, and the pause before each: a second in all.
+const MORE_LOOKS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Whether more looks follow, if this one finds that the configuration has gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Round {
+    /// It is an error, for it may be back at the next one.
+    Early,
+    /// Others count in its stead.
+    Last,
+}
+
+/// Gives the configuration when it is another one than before.
+pub type Look = Box<dyn Fn(Round) -> Result<Option<Config>, AppError>>;
+
+/// The configuration in force, and how a change of it is noticed.
+pub struct Settings {
+    now: RefCell<Rc<Config>>,
+    look: Look,
+    /// Whether the last look has failed for good.
+    is_broken: Cell<bool>,
+}
+
+impl Settings {
+    /// A configuration that stays as it is.
+    pub fn fixed(config: Config) -> Self {
+        Self::followed(config, Box::new(|_| Ok(None)))
+    }
+
+    /// A configuration that `look` follows.
+    pub fn followed(config: Config, look: Look) -> Self {
+        Self { now: RefCell::new(Rc::new(config)), look, is_broken: Cell::new(false) }
+    }
+}
+
+impl App {
+    /// The configuration in force.
+    pub fn config(&self) -> Rc<Config> {
+        Rc::clone(&self.settings.now.borrow())
+    }
+
+    /// Takes a changed configuration up. One that cannot be read leaves the old one in force and is an error: nothing is to
+    /// be started by rules that nobody wants any more. A file that is just being saved is not whole for a moment, so it is
+    /// looked at again before that is said the first time.
+    pub(super) fn follow_config(&self) -> Result<(), AppError> {
+        let Settings { now, look, is_broken } = &self.settings;
+        let mut left = if is_broken.get() { 0 } else { MORE_LOOKS };
+        loop {
+            match look(if left == 0 { Round::Last } else { Round::Early }) {
+                Ok(changed) => {
+                    is_broken.set(false);
+                    if let Some(config) = changed {
+                        now.replace(Rc::new(config));
+                    }
+                    return Ok(());
+                }
+                Err(_) if left > 0 => {
+                    left -= 1;
+                    self.store.sleep(PAUSE);
+                }
+                Err(error) => {
+                    is_broken.set(true);
+                    return Err(error);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! The work: locks, tasks in flight, records, hints, clocks and who starts what.
+
+use crate::app::doctor::confusables::alike;
+use crate::app::doctor::{Finding, Level, add};
+use crate::app::look::cycles::ring_text;
+use crate::app::{App, AppError, lock_state};
+use crate::model::evidence::{Reason, Sidecar, Verdict};
+use crate::model::time::format_duration;
+use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp};
+use crate::policy::staleness::judge;
+use crate::store::{LockView, Place};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How far two clocks may disagree (`locks.md`, j6), in milliseconds.
+const CLOCK_SLACK_MS: i64 = 60_000;
+/// No host of today has a clock before this moment: 2024-01-01.
+const LEAST_NOW: Timestamp = Timestamp(1_704_067_200_000);
+/// How long a task that looks abandoned is given to be seen otherwise: a claim takes its folder, then its lock.
+const SECOND_LOOK: Duration = Duration::from_millis(50);
+const FIX: &str = "luzia doctor --fix";
+
+/// What one reading of every record gave.
+#[derive(Default)]
+struct Read {
+    records: u64,
+    users: BTreeSet<String>,
+    future: Vec<(TaskId, Timestamp)>,
+    bad: Vec<AppError>,
+}
+
+pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
+    let locks = app.locks();
+    match &locks {
+        Ok(views) => add("locks", &format!("{} held", views.len()), Ok(locks_of(views)), findings),
+        Err(error) => findings.push(Finding::error("locks", error)),
+    }
+    add("lock-debris", "nothing lies beside the locks", debris(app), findings);
+    add("in-flight", "every task that was started is supervised", in_flight(app), findings);
+    add("set-aside", "no damaged record was set aside", set_aside(app), findings);
+    let views = locks.unwrap_or_default();
+    match read_all(app) {
+        Ok(read) => {
+            let bad = read.bad.iter().map(bad_record).collect();
+            add("records", &format!("all {} read", read.records), Ok(bad), findings);
+            let moved = moved_ms(app, &views);
+            add("clock", "the clocks agree", Ok(clock(&read, &views, app.store.now(), moved)), findings);
+            add("users", "no two names look alike", Ok(users(app, &read)), findings);
+        }
+        Err(error) => findings.push(Finding::error("records", &error)),
+    }
+    add("foreign-names", "every name in the spool is luzia's", foreign(app), findings);
+    add("parked", "something will wake every parked task", parked(app), findings);
+    add("cycles", "no tasks wait for each other for ever", cycles(app), findings);
+    add("sequence", "the counter of task ids is whole", sequence(app), findings);
+    add("conductor", "every conductor directory can be read", conductors(app), findings);
+    dispatcher(app, findings);
+    add("spool-debris", "nothing was left in the spool", left(app), findings);
+}
+
+fn locks_of(views: &[LockView]) -> Vec<Finding> {
+    views.iter().filter_map(lock).collect()
+}
+
+fn lock(view: &LockView) -> Option<Finding> {
+    let why = match &view.verdict {
+        Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why } => *why,
+    };
+    let (state, name) = (lock_state(&view.verdict), view.lane_name());
+    let holder = view.holder().unwrap_or("an unknown holder");
+    let age = format_duration(view.age_ms);
+    let message = format!("lane \"{name}\" is held by {holder} for {age} ({state}: {})", why.text());
+    let kind = view.record().map(|record| record.kind);
+    let level = match (&view.verdict, why) {
+        // That a lease of luzia runs out is what leases are for; a crash, or what another program left, is not.
+        (Verdict::Stale { .. }, Reason::LeaseOver) if kind == Some(LockKind::Lease) => Level::Warn,
+        (Verdict::Stale { .. } | Verdict::Refused { .. }, _) | (Verdict::Live { .. }, Reason::CommandLives) => {
+            Level::Problem
+        }
+        (Verdict::Live { overdue: true, .. }, _) => Level::Warn,
+        (Verdict::Live { .. }, _) if view.sidecar == Sidecar::Corrupt => Level::Warn,
+        (Verdict::Live { .. }, Reason::SupervisorLives | Reason::LockHeld) if view.record().is_none() => Level::Warn,
+        (Verdict::Live { .. }, _) => return None,
+    };
+    let hint = match &view.verdict {
+        Verdict::Stale { .. } => format!("the next one who wants it gets it; luzia cleanup-stale, or {FIX}"),
+        Verdict::Refused { .. } => format!("luzia leaves it alone; look at locks/{}.lock", view.stem),
+        Verdict::Live { .. } if why == Reason::CommandLives => format!("luzia dispatch ends it, or {FIX}"),
+        Verdict::Live { .. } if view.record().is_none() && why.is_living_process() => {
+            format!("a living holder writes it anew within seconds; luzia cleanup-stale, or {FIX}")
+        }
+        Verdict::Live { .. } => match view.holder().and_then(TaskId::parse) {
+            Some(task) => format!("luzia explain {task}"),
+            None => format!("luzia explain {name}"),
+        },
+    };
+    Some(Finding { check: "locks", level, message, hint: Some(hint) })
+}
+
+fn debris(app: &App) -> Result<Vec<Finding>, AppError> {
+    let timeout = |lane: &LaneName| app.config().lock_timeout_ms(lane);
+    let seen = app.store.clean_locks(timeout, None, true, judge)?;
+    let tell = |name: &String| Finding::warn("lock-debris", format!("\"locks/{name}\" has no lock"), FIX);
+    Ok(seen.debris.iter().map(tell).collect())
+}
+
+/// The tasks in flight that nobody supervises, seen so twice.
+fn abandoned(app: &App) -> Result<Vec<TaskId>, AppError> {
+    let look = || -> Result<Vec<TaskId>, AppError> {
+        let mut alone = Vec::new();
+        for id in app.store.unsupervised()? {
+            if app.store.place_of(id)? != Some(Place::Waiting) {
+                alone.push(id);
+            }
+        }
+        Ok(alone)
+    };
+    let first = look()?;
+    if first.is_empty() {
+        return Ok(first);
+    }
+    app.store.sleep(SECOND_LOOK);
+    let second = look()?;
+    Ok(first.into_iter().filter(|id| second.contains(id)).collect())
+}
+
+fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
+    // With a dispatcher at work it is a matter of moments; without one nobody comes.
+    let level = if app.store.has_dispatcher()? { Level::Warn } else { Level::Problem };
+    let mut found = Vec::new();
+    for id in abandoned(app)? {
+        let state = if app.store.is_tree_locked(id)? {
+            "its supervisor is dead and its command lives on"
+        } else {
+            "its supervisor is dead"
+        };
+        let task = app.find(id).ok().flatten().map(|(_, task)| task);
+        let blind = task.map(|task| app.blindness_of(&task)).transpose()?.flatten();
+        let hint = Some(match blind {
+            Some(blind) => blind.reason().text().to_owned(),
+            None => format!("the next pass recovers it: luzia dispatch, or {FIX}"),
+        });
+        found.push(Finding { check: "in-flight", level, message: format!("{id}: {state}"), hint });
+    }
+    for id in app.store.in_flight()? {
+        if let Some(pid) = app.store.stopped_supervisor(id)? {
+            let message = format!("{id}: its supervisor, process {pid}, is stopped, and nobody watches it");
+            found.push(Finding::problem("in-flight", message, format!("kill -CONT {pid}")));
+        }
+    }
+    Ok(found)
+}
+
+/// The conductor directories that cannot be read. Their tasks run, and nobody learns there how they end.
+fn conductors(app: &App) -> Result<Vec<Finding>, AppError> {
+    let look = |path: &String| {
+        let opened = app.store.conductor(path, false);
+        let read = opened.and_then(|conductor| conductor.map_or(Ok(()), |conductor| conductor.claims().map(drop)));
+        let error = read.err()?;
+        let hint = format!("{error}; luzia must be able to read and to write it");
+        Some(Finding::problem("conductor", format!("the conductor directory \"{path}\" cannot be used"), hint))
+    };
+    Ok(app.conductors()?.iter().filter_map(look).collect())
+}
+
+fn set_aside(app: &App) -> Result<Vec<Finding>, AppError> {
+    let tell = |path: &String| {
+        let hint = "it was accepted and will not run: read it, queue the work again, then move the file away";
+        Finding::problem("set-aside", format!("\"{path}\" is damaged and was set aside"), hint)
+    };
+    Ok(app.store.set_aside_records()?.iter().map(tell).collect())
+}
+
+fn read_all(app: &App) -> Result<Read, AppError> {
+    let mut read = Read::default();
+    let limit = app.store.now().plus_ms(CLOCK_SLACK_MS);
+    let places = [app.store.pending_tasks(None)?, app.store.started_tasks(), app.store.done_tasks()?];
+    for task in places.into_iter().flatten() {
+        read.records += 1;
+        match task {
+            Ok(task) => read.take(&task, limit),
+            Err(error) => read.bad.push(error.into()),
+        }
+    }
+    Ok(read)
+}
+
+impl Read {
+    fn take(&mut self, task: &Task, limit: Timestamp) {
+        let ended = task.outcome.as_ref().map(|outcome| outcome.completed_at);
+        let latest = ended.map_or(task.created_at, |ended| ended.max(task.created_at));
+        if latest > limit {
+            self.future.push((task.id, latest));
+        }
+        if !self.users.contains(task.user.as_str()) {
+            self.users.insert(task.user.to_string());
+        }
+    }
+}
+
+fn bad_record(error: &AppError) -> Finding {
+    let hint = "luzia sets it aside when its turn comes and never deletes it";
+    match error.0.code {
+        "RECORD_CORRUPT" => Finding::problem("records", error.0.message.clone(), hint),
+        _ => Finding::error("records", error),
+    }
+}
+
+/// How far the wall clock was moved since a lock was written, by the greatest amount.
+fn moved_ms(app: &App, views: &[LockView]) -> Option<i64> {
+    let of = |view: &LockView| {
+        let record = view.record()?;
+        app.store.clock_moved_ms(record.refreshed_at?, record.refreshed_boot_ms?, record.boot_id.as_deref()?)
+    };
+    views.iter().filter_map(of).max_by_key(|ms| ms.unsigned_abs())
+}
+
+fn clock(read: &Read, views: &[LockView], now: Timestamp, moved_ms: Option<i64>) -> Vec<Finding> {
+    const CHECK: &str = "clock";
+    const SET: &str = "set the clock; exclusion does not rest on it, due times and leases do";
+    let mut found = Vec::new();
+    if now < LEAST_NOW {
+        found.push(Finding::problem(CHECK, format!("the wall clock says {now}"), SET));
+    }
+    if let Some(ms) = moved_ms.filter(|ms| ms.abs() > CLOCK_SLACK_MS) {
+        let (length, way) = (format_duration(ms.unsigned_abs()), if ms > 0 { "forward" } else { "back" });
+        let message = format!("the wall clock was set {way} by {length} while a lock was held");
+        found.push(Finding::warn(CHECK, message, "leases of this boot go by the boot clock; look at due times"));
+    }
+    if let Some((id, at)) = read.future.first() {
+        let message = format!("{} tasks carry times that lie ahead, as {id}: {at}", read.future.len());
+        found.push(Finding::warn(CHECK, message, SET));
+    }
+    let limit = now.plus_ms(CLOCK_SLACK_MS);
+    for view in views {
+        if let Some(at) = view.record().and_then(|record| record.acquired_at).filter(|at| *at > limit) {
+            let message = format!("the lock of lane \"{}\" was taken at {at}, which lies ahead", view.lane_name());
+            found.push(Finding::warn(CHECK, message, SET));
+        }
+    }
+    found
+}
+
+fn users(app: &App, read: &Read) -> Vec<Finding> {
+    let config = app.config();
+    let configured = config.projects.values().filter_map(|project| project.user.as_ref());
+    let names = read.users.iter().map(String::as_str).chain(configured.map(crate::model::Name::as_str)).collect();
+    let tell = |group: Vec<&str>| {
+        let names: Vec<String> = group.iter().map(|name| format!("\"{}\"", spelled(name))).collect();
+        let message = format!("the users {} look alike and are different queues", names.join(" and "));
+        Finding::warn("users", message, "if one person is meant, use one spelling")
+    };
+    alike(&names).into_iter().map(tell).collect()
+}
+
+/// A name with the letters outside of ASCII spelled by their numbers, so that names that look alike can be told apart.
+fn spelled(name: &str) -> String {
+    let spell = |letter: char| if letter.is_ascii() { letter.to_string() } else { letter.escape_unicode().to_string() };
+    name.chars().map(spell).collect()
+}
+
+fn foreign(app: &App) -> Result<Vec<Finding>, AppError> {
+    let tell = |problem: crate::store::Problem| {
+        let message = format!("\"{}\": {}", problem.path, problem.what);
+        Finding::warn("foreign-names", message, "move it away if nobody needs it there")
+    };
+    Ok(app.store.foreign_names()?.into_iter().map(tell).collect())
+}
+
+/// What keeps a task outside the scan, or watches it there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Waker {
+    /// A timer at a moment.
+    Timer(Timestamp),
+    /// A mark at another task.
+    After(TaskId),
+}
+
+/// The wakers that a parked task must have. A timer in the past may have fired while another task was waited for, so it
+/// is needed only where nothing else would wake the task.
+pub(super) fn wakers(task: &Task, now: Timestamp) -> Vec<Waker> {
+    let mut wakers: Vec<Waker> = task.after.iter().copied().map(Waker::After).collect();
+    let due = task.due_at.filter(|at| *at > now || wakers.is_empty());
+    wakers.extend(due.map(Waker::Timer));
+    if wakers.is_empty() {
+        wakers.push(Waker::Timer(now));
+    }
+    wakers.extend(task.start_by.filter(|at| *at > now).map(Waker::Timer));
+    wakers
+}
+
+/// The parked tasks that lack a waker.
+pub(super) fn unwoken(app: &App) -> Result<Vec<(TaskId, Vec<Waker>)>, AppError> {
+    let mut found = Vec::new();
+    for task in app.store.parked_tasks()? {
+        // A record that does not read is told elsewhere.
+        let Ok(task) = task else { continue };
+        let mut missing = Vec::new();
+        for waker in wakers(&task, app.store.now()) {
+            let is_there = match waker {
+                Waker::Timer(at) => app.store.has_timer(task.id, at)?,
+                Waker::After(other) => app.store.has_after_mark(task.id, other)?,
+            };
+            if !is_there {
+                missing.push(waker);
+            }
+        }
+        // The wakers of a task go when it has left, so it must still be there after the look.
+        if !missing.is_empty() && app.store.is_parked(task.id)? {
+            found.push((task.id, missing));
+        }
+    }
+    Ok(found)
+}
+
+fn parked(app: &App) -> Result<Vec<Finding>, AppError> {
+    let tell = |(id, missing): &(TaskId, Vec<Waker>)| {
+        let names: Vec<String> = missing
+            .iter()
+            .map(|waker| match waker {
+                Waker::Timer(_) => "its timer".to_owned(),
+                Waker::After(other) => format!("its mark at {other}"),
+            })
+            .collect();
+        Finding::problem("parked", format!("{id} may never wake: {} is missing", names.join(" and ")), FIX)
+    };
+    Ok(unwoken(app)?.iter().map(tell).collect())
+}
+
+fn cycles(app: &App) -> Result<Vec<Finding>, AppError> {
+    let tell = |ring: Vec<TaskId>| {
+        let message = format!("these wait for each other for ever: {}", ring_text(&ring));
+        let first = ring.first().map_or_else(String::new, TaskId::to_string);
+        Finding::problem(
+            "cycles",
+            message,
+            format!("luzia explain {first} tells more; they wait until one of them is ended"),
+        )
+    };
+    Ok(app.cycles()?.into_iter().map(tell).collect())
+}
+
+fn sequence(app: &App) -> Result<Vec<Finding>, AppError> {
+    let tell = |problem: crate::store::Problem| {
+        let message = format!("\"{}\": {}", problem.path, problem.what);
+        Finding::warn("sequence", message, "nothing to do: no id is given twice")
+    };
+    Ok(app.store.damaged_sequence()?.into_iter().map(tell).collect())
+}
+
+fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
+    const CHECK: &str = "dispatcher";
+    let counts = app.store.counts().map_err(AppError::from);
+    let seen = counts.and_then(|counts| Ok((counts, app.has_dispatcher()?, app.front()?.needs_pass)));
+    findings.push(match seen {
+        Err(error) => Finding::error(CHECK, &error),
+        Ok((_, true, Some(id))) => {
+            let message = format!("{id} could start, and nothing runs that would start it now");
+            Finding::warn(CHECK, message, "luzia dispatch, or a luzia daemon")
+        }
+        Ok((counts, true, None)) => {
+            let waiting = counts.pending.iter().sum::<u64>() + counts.parked;
+            Finding::ok(CHECK, format!("at work, tasks waiting: {waiting}"))
+        }
+        Ok((counts, false, _)) if counts.pending == [0; 3] && counts.parked == 0 => {
+            Finding::ok(CHECK, "none, and no task waits for one")
+        }
+        Ok((counts, false, _)) => {
+            let pending: u64 = counts.pending.iter().sum();
+            let message = format!(
+                "nothing runs that would start tasks; waiting for their turn: {pending}, for their time: {}",
+                counts.parked
+            );
+            Finding::warn(CHECK, message, "luzia dispatch --drain, or a luzia daemon")
+        }
+    });
+}
+
+fn left(app: &App) -> Result<Vec<Finding>, AppError> {
+    let tell = |path: &String| Finding::warn("spool-debris", format!("\"{path}\" was left by a killed process"), FIX);
+    Ok(app.store.clean_spool(true)?.iter().map(tell).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests_support::task;
+
+    #[test]
+    fn a_parked_task_needs_what_will_wake_it() {
+        let now = Timestamp(1000);
+        let check = |after: &[u64], due: Option<i64>, start_by: Option<i64>, wanted: &[Waker]| {
+            let mut task = task(9);
+            task.after = after.iter().copied().map(TaskId).collect();
+            (task.due_at, task.start_by) = (due.map(Timestamp), start_by.map(Timestamp));
+            assert_eq!(wakers(&task, now), wanted, "{after:?} {due:?} {start_by:?}");
+        };
+        check(&[], Some(2000), None, &[Waker::Timer(Timestamp(2000))]);
+        check(&[], Some(500), None, &[Waker::Timer(Timestamp(500))]);
+        check(&[3], Some(500), None, &[Waker::After(TaskId(3))]);
+        check(&[3], Some(2000), None, &[Waker::After(TaskId(3)), Waker::Timer(Timestamp(2000))]);
+        check(&[3], None, Some(4000), &[Waker::After(TaskId(3)), Waker::Timer(Timestamp(4000))]);
+        check(&[3], None, Some(400), &[Waker::After(TaskId(3))]);
+        check(&[], None, None, &[Waker::Timer(now)]);
+    }
+
+    #[test]
+    fn clocks_that_disagree_are_told() {
+        let (read, now) = (Read::default(), Timestamp(1_800_000_000_000));
+        assert_eq!(clock(&read, &[], now, Some(59_000)), []);
+        assert_eq!(clock(&read, &[], now, Some(-61_000))[0].level, Level::Warn);
+        assert_eq!(clock(&read, &[], Timestamp(0), None)[0].level, Level::Problem);
+        let ahead = Read { future: vec![(TaskId(3), Timestamp(i64::MAX))], ..Read::default() };
+        assert!(clock(&ahead, &[], now, None)[0].message.contains("task_3"));
+    }
+
+    #[test]
+    fn names_are_spelled_so_that_they_differ() {
+        assert_eq!(spelled("аlice"), "\\u{430}lice");
+    }
+}

@@ -1,0 +1,146 @@
+//! `cleanup-stale`: removes locks that are proven stale, and brings dead tasks to their end.
+
+use crate::app::pass::Pass;
+use crate::app::pass::unseen::{Unseen, unseen};
+use crate::app::{App, AppError};
+use crate::model::TaskId;
+use crate::policy::staleness::judge;
+use crate::store::{Break, Cleanup, Event};
+use crate::supervise::seen;
+use serde_json::json;
+
+/// What a clean-up did, or would do.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cleaned {
+    /// What happened to locks.
+    pub locks: Cleanup,
+    /// Dead tasks that were recovered, or are being recovered by a supervisor of their own.
+    pub recovered: Vec<TaskId>,
+    /// Tasks that are over, whose outward directory was brought to its end late.
+    pub closed: Vec<TaskId>,
+    /// What was refused or released on the word of a project's `meta.json`.
+    pub projects: Vec<crate::app::locks::check_project::Checked>,
+    /// Conductor directories that an error kept it from looking through. Everything else was done.
+    pub failed: Vec<Failed>,
+}
+
+/// A conductor directory that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failed {
+    /// Its project; `None` for one whose tasks have no project of the configuration.
+    pub project: Option<String>,
+    /// Its path.
+    pub path: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// The event of a broken lock, with the log line of S0.32 for a thread.
+pub fn broken_event(lock: &Break) -> Event {
+    let data = json!({
+        "lock_id": lock.lock_id,
+        "holder": lock.holder,
+        "why": lock.why.map(crate::model::evidence::Reason::text),
+        "age_ms": lock.age_ms,
+    });
+    let mut event = Event::new("lock_broken").in_lane(&lock.lane).with(data);
+    event.user = lock.lane.is_user().then(|| lock.lane.key().to_string());
+    match stale_line(lock) {
+        Some(line) => event.saying(line),
+        None => event,
+    }
+}
+
+/// `[MessageService] Lock on thread 123 is stale (650000ms), clearing...` for a thread's lane (S0.32).
+pub fn stale_line(lock: &Break) -> Option<String> {
+    let is_stale_thread = lock.lane.kind() == "thread" && lock.why.is_some();
+    is_stale_thread.then(|| {
+        format!("[MessageService] Lock on thread {} is stale ({}ms), clearing...", lock.lane.key(), lock.age_ms)
+    })
+}
+
+impl App {
+    /// Removes stale locks and recovers dead tasks; with `dry_run`, only tells. Checks every configured project too.
+    pub fn cleanup_stale(&self, max_age_ms: Option<u64>, dry_run: bool) -> Result<Cleaned, AppError> {
+        let mut cleaned = Cleaned::default();
+        if !self.store.has_layout()? {
+            return Ok(cleaned);
+        }
+        let mut pass = Pass::default();
+        // Inside a task nothing is recovered.
+        let dead = if self.inside.is_none() { self.store.unsupervised()? } else { Vec::new() };
+        for id in dead {
+            if dry_run || self.recover_one(id, &mut pass)? {
+                cleaned.recovered.push(id);
+            }
+        }
+        if !dry_run {
+            self.await_recovery(&cleaned.recovered)?;
+        }
+        (cleaned.closed, cleaned.failed) = self.close_outward(dry_run)?;
+        let timeout = |lane: &crate::model::LaneName| self.config().lock_timeout_ms(lane);
+        cleaned.locks = self.store.clean_locks(timeout, max_age_ms, dry_run, judge)?;
+        cleaned.locks.debris.extend(self.store.clean_spool(dry_run)?);
+        if !dry_run {
+            for lock in &cleaned.locks.broken {
+                self.store.note(&broken_event(lock));
+            }
+        }
+        for project in self.config().projects.keys() {
+            match self.check_project(project, dry_run) {
+                Ok(checked) => cleaned.projects.extend(checked),
+                Err(error) => {
+                    let path = self.conductor_of(project)?;
+                    cleaned.failed.retain(|failed| failed.path != path);
+                    let (project, why) = (Some(project.clone()), error.0.message);
+                    cleaned.failed.push(Failed { project, path, why });
+                }
+            }
+        }
+        Ok(cleaned)
+    }
+
+    /// Waits until the supervisors that recover these tasks have ended, so that what they hold is free afterwards. A
+    /// command that does not die is waited for as long as its grace, no longer.
+    pub(crate) fn await_recovery(&self, ids: &[TaskId]) -> Result<(), AppError> {
+        let begin = self.store.boot_ms();
+        for id in ids {
+            let grace_ms = self.find(*id)?.map_or(0, |(_, task)| task.grace_ms);
+            while self.store.is_supervised(*id)?
+                && !self.runs_again(*id)?
+                && self.store.boot_ms().saturating_sub(begin) < grace_ms + 10_000
+            {
+                self.store.sleep(std::time::Duration::from_millis(5));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the supervisor that started a task lives. That of a task to be recovered is dead, and who recovers it
+    /// records no start.
+    fn runs_again(&self, id: TaskId) -> Result<bool, AppError> {
+        let started = self.store.started(id)?.flatten();
+        Ok(started.is_some_and(|started| {
+            let who = started.supervisor;
+            who.boot_id == self.store.identity().boot_id && self.store.probe(who.pid).proves_life_of(who.start)
+        }))
+    }
+
+    /// Recovers one dead task and waits for it, so that its lanes can be had.
+    pub(crate) fn recover_now(&self, id: TaskId) -> Result<(), AppError> {
+        let Some(found) = self.store.find_abandoned(id)? else { return self.await_recovery(&[id]) };
+        if let Some(why) = self.blindness(id, &found)? {
+            return Err(unseen(&Unseen { task: id, why }));
+        }
+        let must_kill = crate::policy::recovery::needs_supervisor(seen(&found));
+        drop(found);
+        let mut pass = Pass::default();
+        if self.inside.is_some() && must_kill {
+            // Inside a task nothing is started; its own supervisor makes the pass that recovers.
+            self.pass()?;
+        } else {
+            self.recover_one(id, &mut pass)?;
+        }
+        self.await_recovery(&[id])
+    }
+}

@@ -1,0 +1,148 @@
+//! `lock`: flock(1) for a lane. The command inherits the kernel lock on the lock file, so that the lane stays held until
+//! the command itself is dead, even when this process is killed.
+
+use crate::app::locks::acquire::{Waited, locked_line};
+use crate::app::locks::release::{held_error, released_line};
+use crate::app::{App, AppError, Kind};
+use crate::model::{LaneName, LockKind};
+use crate::os::{Exit, InPlace, Signal, StartError, Woken};
+use crate::store::{GivenBack, Request};
+use crate::supervise::Keeper;
+
+/// What a command run under a lock came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub end: End,
+    /// What became of its lane; `None` where the task around it holds that.
+    pub lane: Option<GivenBack>,
+}
+
+/// How a command ended, for the exit code of whoever ran it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// With a code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+impl From<Exit> for End {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Code(code) => Self::Code(code),
+            Exit::Signal(signal) => Self::Signal(signal),
+        }
+    }
+}
+
+impl App {
+    /// Runs a command while holding a lane. `wait_ms`: `None` waits for ever. `log` gets the lines for `-v` as things
+    /// happen.
+    pub fn lock(
+        &self,
+        lane: &LaneName,
+        wait_ms: Option<u64>,
+        command: &[String],
+        log: &mut dyn FnMut(&str),
+    ) -> Result<Ran, AppError> {
+        if self.reentrant(lane)?.is_some() {
+            let exit = self.run_here(
+                InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None },
+                None,
+                &|_| {},
+            )?;
+            return Ok(Ran { end: exit.into(), lane: None });
+        }
+        self.store.prepare()?;
+        let process = self.store.identity();
+        let request = Request {
+            needs: vec![self.need(lane)],
+            holder: format!("pid-{}", process.pid),
+            kind: LockKind::Process,
+            ttl_ms: None,
+            process,
+            pid_watched: false,
+            durable: false,
+        };
+        let mut lines = Vec::new();
+        let (grant, files) = match self.acquire_waiting(&request, wait_ms, &mut lines)? {
+            Waited::Granted(grant, files) => (grant, files),
+            Waited::Held(view) => {
+                let mut error = held_error(lane, &view, self.store.now());
+                lines.extend(locked_line(lane, view.holder(), &request.holder));
+                error.0.log = lines;
+                return Err(error);
+            }
+            Waited::Refreshed(_) => return Err(AppError::new(Kind::Bug, "BUG", "a process has no lease to refresh")),
+        };
+        lines.iter().for_each(|line| log(line));
+        self.note_lock("lock_acquired", &grant, &request.holder, None);
+        let Some(file) = files.into_iter().next() else {
+            return Err(AppError::new(Kind::Bug, "BUG", "the lock file was not kept open"));
+        };
+        let config = self.config_path.as_ref().map(|path| ("LUZIA_CONFIG", path.clone()));
+        let own = [
+            ("LUZIA_STATE_DIR", self.store_path().to_owned()),
+            ("LUZIA_LOCK_ID", grant.lock_id.to_string()),
+            ("LUZIA_FENCE", grant.fence.to_string()),
+        ];
+        let env: Vec<(String, String)> = own.into_iter().chain(config).map(|(k, v)| (k.to_owned(), v)).collect();
+        let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
+        let grants = std::slice::from_ref(&grant);
+        let keeper = Keeper::new(&self.store, LockKind::Process, request.holder.clone(), grants, &timeout_ms);
+        // Where it cannot be recorded the kernel lock still tells of the command, until luzia is killed and it closes that.
+        let record = |pid| drop(self.store.record_command(&grant, pid));
+        let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share() };
+        let ran = self.run_here(place, Some(keeper), &record);
+        let given_back = self.store.release_process(&grant, file)?;
+        if given_back == GivenBack::Free {
+            let line = released_line(lane, &request.holder);
+            line.iter().for_each(|line| log(line));
+            self.note_lock("lock_released", &grant, &request.holder, line);
+        }
+        Ok(Ran { end: ran?.into(), lane: Some(given_back) })
+    }
+
+    /// Runs a command on this terminal and waits for it; SIGTERM is passed on. The keeper refreshes its lock meanwhile, and
+    /// `started` is told the pid.
+    pub(crate) fn run_here(
+        &self,
+        command: InPlace,
+        mut keeper: Option<Keeper>,
+        started: &dyn Fn(u32),
+    ) -> Result<Exit, AppError> {
+        let name = command.argv.first().map_or("", String::as_str);
+        let mut child = self.store.start_here(command).map_err(|error| not_started(name, &error))?;
+        started(child.pid());
+        loop {
+            let time = keeper.as_mut().map(|keeper| {
+                keeper.keep();
+                keeper.time_left()
+            });
+            let woken = child
+                .wait(time)
+                .map_err(|error| AppError::new(Kind::Io, "IO", format!("cannot wait for \"{name}\": {error}")))?;
+            match woken {
+                Woken::Exited(exit) => return Ok(exit),
+                Woken::Terminate => drop(child.signal(Signal::Term)),
+                // The terminal has sent it to the command as well; the command decides.
+                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote => {}
+            }
+        }
+    }
+}
+
+fn not_started(name: &str, error: &StartError) -> AppError {
+    match error {
+        StartError::NotFound(error) => {
+            AppError::new(Kind::NoCommand, "NO_COMMAND", format!("cannot run \"{name}\": {error}"))
+        }
+        StartError::NotExecutable(error) => {
+            AppError::new(Kind::NotExecutable, "NOT_EXECUTABLE", format!("cannot run \"{name}\": {error}"))
+        }
+        StartError::Short(error) | StartError::Other(error) => {
+            AppError::new(Kind::NotStarted, "NOT_STARTED", format!("cannot run \"{name}\": {error}"))
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Inside a task, or inside the command of `luzia lock`: a lane that is held already is not taken again, what only gives
+//! such a lane back does nothing, and what would wait for itself is refused (S4.16, X27).
+
+use crate::app::locks::lock::End;
+use crate::app::look::cycles::ring_text;
+use crate::app::queue::enqueue::{Caller, NewTask};
+use crate::app::{App, AppError, Kind, shell_word};
+use crate::model::evidence::Verdict;
+use crate::model::lock::Grant;
+use crate::model::{LaneName, LockId, LockKind, Status, Task, TaskId};
+use crate::os::InPlace;
+use crate::store::{LockView, Release};
+use std::collections::BTreeSet;
+
+/// The task inside which this process runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inside {
+    /// The task.
+    pub task: TaskId,
+    /// Its user.
+    pub user: Option<String>,
+    /// Its project.
+    pub project: Option<String>,
+}
+
+/// A command that the task around it ran as a part of itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RanWithin {
+    /// The task.
+    pub task: Task,
+    /// How the command ended.
+    pub end: End,
+}
+
+impl App {
+    /// The grant by which whoever this process runs inside holds a lane already.
+    pub(crate) fn reentrant(&self, lane: &LaneName) -> Result<Option<Grant>, AppError> {
+        let Some(view) = self.around(lane)? else { return Ok(None) };
+        let named = view.record().and_then(|record| Some((record.lock_id.clone()?, record.fence?)));
+        Ok(named.map(|(id, fence)| Grant { lane: lane.clone(), slot: view.slot, lock_id: LockId(id), fence }))
+    }
+
+    /// The lock of a lane inside which this process runs.
+    fn around(&self, lane: &LaneName) -> Result<Option<LockView>, AppError> {
+        if !self.has_holder {
+            return Ok(None);
+        }
+        for view in self.holders(lane)? {
+            if self.is_around(&view)? {
+                return Ok(Some(view));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Who keeps a lane, when a release would only give back what whoever this process runs inside holds: the other half of
+    /// an `acquire` that took nothing.
+    pub(crate) fn keeps(&self, lane: &LaneName, which: &Release) -> Result<Option<String>, AppError> {
+        let Some(around) = self.around(lane)? else { return Ok(None) };
+        let is_meant = match which {
+            Release::LockId(id) => around.lock_id() == Some(id.as_str()),
+            Release::Whoever => true,
+            // A name that holds nothing is the one that was given to that `acquire`.
+            Release::Holder(name) => {
+                let of_name = self.holders(lane)?.into_iter().find(|view| view.holder() == Some(name.as_str()));
+                of_name.is_none_or(|view| view.lock_id() == around.lock_id())
+            }
+        };
+        Ok(around.holder().filter(|_| is_meant).map(str::to_owned))
+    }
+
+    /// Whether a lock is that of the task, or of a `luzia lock`, inside which this process runs: one that is not given back
+    /// before this process is over (P1). The environment alone is no proof of that.
+    pub(crate) fn is_around(&self, view: &LockView) -> Result<bool, AppError> {
+        let Some(record) = view.record().filter(|_| !matches!(view.verdict, Verdict::Stale { .. })) else {
+            return Ok(false);
+        };
+        match record.kind {
+            LockKind::Task => {
+                let holder = record.task_id.as_deref().and_then(TaskId::parse);
+                let own = self.inside.as_ref().map(|inside| inside.task).filter(|own| Some(*own) == holder);
+                Ok(own.map(|own| self.store.is_in_tree(own)).transpose()?.unwrap_or(false))
+            }
+            LockKind::Process => Ok(self.store.has_inherited_lock(&view.stem)?),
+            LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(false),
+        }
+    }
+
+    /// Runs a command as a part of the task around it, when that holds every lane it needs (contract, section 4), is of the
+    /// same project and account, and nothing is asked for that only a task of its own can have. `None` when it is to be
+    /// queued.
+    pub fn run_within(&self, new: &NewTask, caller: &Caller) -> Result<Option<RanWithin>, AppError> {
+        let Some(inside) = &self.inside else { return Ok(None) };
+        if only_of_a_task(new).is_some() {
+            return Ok(None);
+        }
+        let Some((_, own)) = self.find(inside.task)? else { return Ok(None) };
+        let task = self.task_of(new, caller)?;
+        if (&task.project, &task.run_as) != (&own.project, &own.run_as) {
+            return Ok(None);
+        }
+        for lane in task.all_lanes() {
+            if self.reentrant(&lane)?.is_none() {
+                return Ok(None);
+            }
+        }
+        let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        let env: Vec<(String, String)> = new.env.iter().filter_map(|text| text.split_once('=')).map(pair).collect();
+        let exit = self.run_here(
+            InPlace {
+                argv: &task.command,
+                env: &env,
+                cwd: new.cwd.as_ref().map(|_| task.cwd.as_str()),
+                has_input: false,
+                held: None,
+            },
+            None,
+            &|_| {},
+        )?;
+        Ok(Some(RanWithin { task: own, end: exit.into() }))
+    }
+
+    /// Refuses to wait for a task to be, when it could not start before whoever waits for it is over.
+    pub fn refuse_waiting_inside(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
+        if !self.has_holder {
+            return Ok(());
+        }
+        let task = self.task_of(new, caller)?;
+        let Some(why) = self.waits_for_us(&task)? else { return self.refuse_ring(&task) };
+        let hint = match only_of_a_task(new) {
+            Some(option) if self.inside.is_some() => {
+                format!("without {option} `run` runs it as a part of the task, if that holds all of its lanes")
+            }
+            Some(_) | None => "queue it without waiting for it, or run the command directly".to_owned(),
+        };
+        let lane = LaneName::user(&task.user).to_string();
+        Err(deadlock(format!("{why}, and would wait for a task that needs it"))
+            .hint(hint)
+            .next(format!("luzia explain {}", shell_word(&lane))))
+    }
+
+    /// Refuses a task to be that would be waited for, when that closes a ring of tasks that wait for each other.
+    fn refuse_ring(&self, task: &Task) -> Result<(), AppError> {
+        let ring = if task.waited_for { self.cycle_with(task)? } else { None };
+        let Some(ring) = ring else { return Ok(()) };
+        let first = ring.iter().chain(&task.parent).find(|id| id.0 > 0).copied();
+        let error = deadlock(format!("these would wait for each other for ever: {}", ring_text(&ring)))
+            .hint("nothing was queued; queue it without waiting for it, or run the command directly");
+        Err(first.map_or(error.clone(), |id| error.next(format!("luzia explain {id}"))))
+    }
+
+    /// The same for tasks that are queued already: all of them are waited for, or with `any` one of them.
+    pub fn refuse_waiting_for(&self, ids: &[TaskId], any: bool) -> Result<(), AppError> {
+        // By rules that do not read nobody is refused.
+        if !self.has_holder || self.follow_config().is_err() {
+            return Ok(());
+        }
+        let stuck = ids.iter().map(|id| self.waits_for_itself(*id)).collect::<Result<Vec<_>, _>>()?;
+        let is_refused = if any { stuck.iter().all(Option::is_some) } else { stuck.iter().any(Option::is_some) };
+        match stuck.into_iter().flatten().next().filter(|_| is_refused) {
+            None => Ok(()),
+            Some(why) => Err(deadlock(why).hint("go on without waiting for it")),
+        }
+    }
+
+    /// The same for whoever waits until the queue is empty: of very many tasks the first are looked at.
+    pub(crate) fn refuse_draining_inside(&self) -> Result<(), AppError> {
+        const MOST: usize = 1000;
+        if !self.has_holder {
+            return Ok(());
+        }
+        for task in self.store.pending_tasks(None)?.take(MOST).filter_map(Result::ok) {
+            if let Some(why) = self.waits_for_us(&task)? {
+                return Err(deadlock(format!("{why}, and would wait for {}, which needs it", task.id))
+                    .hint("`luzia dispatch` starts what can start now"));
+            }
+        }
+        Ok(())
+    }
+
+    fn waits_for_itself(&self, id: TaskId) -> Result<Option<String>, AppError> {
+        if self.inside.as_ref().is_some_and(|inside| inside.task == id) {
+            return Ok(Some(format!("{id} is the very task that would wait for it")));
+        }
+        let task = self.existing(id)?;
+        if task.status != Status::Pending {
+            return Ok(None);
+        }
+        Ok(self.waits_for_us(&task)?.map(|why| format!("{why}, and would wait for {id}, which needs it")))
+    }
+
+    /// Why a task that has not started cannot start before the holder around this process is over.
+    fn waits_for_us(&self, task: &Task) -> Result<Option<String>, AppError> {
+        let own = self.inside.as_ref().map(|inside| inside.task);
+        let mut before = vec![task.clone()];
+        let mut seen = BTreeSet::new();
+        while let Some(task) = before.pop() {
+            for lane in task.all_lanes() {
+                if self.config().limit(&lane) <= 1
+                    && let Some(view) = self.around(&lane)?
+                {
+                    let holder = view.holder().unwrap_or("this command");
+                    return Ok(Some(format!("{holder} holds lane \"{lane}\"")));
+                }
+            }
+            for id in task.after.iter().filter(|id| seen.insert(**id)) {
+                if own == Some(*id) {
+                    return Ok(Some(format!("{id} must be over first")));
+                }
+                before.extend(self.find(*id)?.map(|(_, other)| other).filter(|other| other.status == Status::Pending));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn deadlock(message: String) -> AppError {
+    AppError::new(Kind::No, "DEADLOCK", message)
+}
+
+/// The first option that a part of another task cannot have.
+fn only_of_a_task(new: &NewTask) -> Option<&'static str> {
+    let asked = [
+        ("--in", new.delay.is_some()),
+        ("--at", new.at.is_some()),
+        ("--after", !new.after.is_empty()),
+        ("--timeout", new.timeout.is_some()),
+        ("--start-within", new.start_within.is_some()),
+        ("--grace", new.grace.is_some()),
+        ("--retries", new.retries.is_some()),
+        ("--key", new.key.is_some()),
+        ("--on-conflict", new.on_conflict.is_some()),
+        ("--prompt", new.prompt.is_some()),
+        ("--group-output", new.is_grouped),
+    ];
+    asked.into_iter().find(|(_, is_asked)| *is_asked).map(|(option, _)| option)
+}

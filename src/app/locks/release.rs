@@ -1,0 +1,209 @@
+//! `release`: gives a lane back; with `--force`, ends a living holder first.
+
+use crate::app::queue::cancel::TASK_OVER;
+use crate::app::{App, AppError, Kind, shell_word};
+use crate::model::evidence::Verdict;
+use crate::model::time::format_duration;
+use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp};
+use crate::os::Signal;
+use crate::policy::staleness::judge;
+use crate::store::{Break, By, Event, LockView, Release, Released, broken};
+use serde_json::json;
+use std::time::Duration;
+
+/// How long a holder that is ended by force may take between SIGTERM and SIGKILL.
+const FORCE_GRACE: Duration = Duration::from_secs(10);
+
+/// The answer to a release.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Given {
+    /// The lock that was released; `None` when the lane was free.
+    pub lock: Option<Break>,
+    /// Who keeps the lane: the task or the `luzia lock` inside which this process runs, and for which nothing was released.
+    pub kept_by: Option<String>,
+    /// Lines for `-v`, in the words of their source.
+    pub log: Vec<String>,
+}
+
+impl App {
+    /// Releases a lane.
+    pub fn release(
+        &self,
+        lane: &LaneName,
+        holder: Option<&str>,
+        lock_id: Option<&str>,
+        force: bool,
+    ) -> Result<Given, AppError> {
+        let holder = holder.map(|name| self.holder_name(name)).transpose()?;
+        let mut which = match (lock_id, &holder) {
+            (Some(id), _) => Release::LockId(id.to_owned()),
+            (None, Some(holder)) => Release::Holder(holder.clone()),
+            (None, None) => Release::Whoever,
+        };
+        if let (Some(id), Some(holder)) = (lock_id, &holder)
+            && !id.starts_with(&format!("{holder}_"))
+        {
+            return Err(AppError::usage(format!("\"{id}\" is no lock id of {holder}")));
+        }
+        if let Some(keeper) = if force { None } else { self.keeps(lane, &which)? } {
+            return Ok(Given { lock: None, kept_by: Some(keeper), log: Vec::new() });
+        }
+        // Whoever ends the holder first does not speak for it.
+        let by = if force || which == Release::Whoever { By::Anybody } else { By::Holder };
+        let mut ended = None;
+        for _ in 0..10 {
+            match self.store.release(lane, &which, by, self.config().lock_timeout_ms(lane), judge)? {
+                // A holder that was ended has given its lock back itself, and the lane may be the next one's already.
+                Released::Free | Released::NotYours(_) if ended.is_some() => {
+                    let line = ended.as_ref().and_then(|lock| released_line(lane, holder_of(lock)));
+                    return Ok(Given { lock: ended, kept_by: None, log: line.into_iter().collect() });
+                }
+                Released::Free => return Ok(Given { lock: None, kept_by: None, log: Vec::new() }),
+                Released::Removed(lock) => return Ok(self.released(lock)),
+                Released::NotYours(view) => {
+                    let mut error = held_error(lane, &view, self.store.now());
+                    error.0.kind = Kind::No;
+                    error.0.code = "NOT_THE_HOLDER";
+                    return Err(error);
+                }
+                Released::NeedsRecovery(task) if force => self.recover_by_force(task)?,
+                Released::NeedsRecovery(task) => self.recover_now(task)?,
+                Released::Living(view) if force && !matches!(view.verdict, Verdict::Refused { .. }) => {
+                    self.end_holder(&view)?;
+                    let lock = Break { why: None, ..broken(lane, &view) };
+                    // Only this holder was to be ended, never whoever comes after it.
+                    which = lock.lock_id.clone().map_or(which, Release::LockId);
+                    ended = Some(lock);
+                }
+                Released::Living(view) => return Err(living_error(lane, &view, self.store.now())),
+            }
+        }
+        Err(AppError::new(Kind::Busy, "HOLDER_LIVES", format!("the holder of lane \"{lane}\" does not end"))
+            .next(format!("luzia explain {}", shell_word(lane))))
+    }
+
+    fn released(&self, lock: Break) -> Given {
+        let holder = holder_of(&lock);
+        let line = released_line(&lock.lane, holder);
+        let mut event =
+            Event::new("lock_released").in_lane(&lock.lane).with(json!({ "lock_id": lock.lock_id, "holder": holder }));
+        event.message.clone_from(&line);
+        event.user = lock.lane.is_user().then(|| lock.lane.key().to_string());
+        self.store.note(&event);
+        Given { lock: Some(lock), kept_by: None, log: line.into_iter().collect() }
+    }
+
+    /// Ends a living holder: a task by a durable cancel, a process by SIGTERM and, after a grace, SIGKILL.
+    fn end_holder(&self, view: &LockView) -> Result<(), AppError> {
+        let Some(record) = view.record() else {
+            return Err(AppError::new(Kind::No, "HOLDER_UNKNOWN", "the holder cannot be told, so it cannot be ended"));
+        };
+        if record.kind == LockKind::Task {
+            let task = record.task_id.as_deref().and_then(TaskId::parse);
+            if let Some(task) = task {
+                match self.cancel(task, "luzia release --force", Some("its lane was released by force"), None) {
+                    // It has ended by itself meanwhile.
+                    Err(error) if error.0.code == TASK_OVER => {}
+                    ended => drop(ended?),
+                }
+            }
+            return Ok(());
+        }
+        let (Some(pid), Some(start), Some(boot_id)) = (record.pid, record.pid_start, record.boot_id.clone()) else {
+            return Err(AppError::new(Kind::No, "HOLDER_UNKNOWN", "the sidecar names no process to end"));
+        };
+        let process = Identity { pid, start, boot_id };
+        // The sidecar of a `luzia lock` is believed only about a process that has the lock file open.
+        let is_holder = |user: &Identity| (user.pid, user.start) == (process.pid, process.start);
+        if record.kind != LockKind::Process || self.store.lock_file_users(&view.stem)?.iter().any(is_holder) {
+            self.store.signal(&process, Signal::Term);
+            if !self.store.await_death(&process, FORCE_GRACE) {
+                self.store.signal(&process, Signal::Kill);
+                self.store.await_death(&process, FORCE_GRACE);
+            }
+        }
+        // The command of `luzia lock` may have outlived it: whoever still has the lock file open is ended too.
+        self.end_lock_holders(view)
+    }
+
+    fn end_lock_holders(&self, view: &LockView) -> Result<(), AppError> {
+        for _ in 0..1000 {
+            let left = self.store.lock_file_users(&view.stem)?;
+            if left.is_empty() {
+                break;
+            }
+            for process in &left {
+                self.store.signal(process, Signal::Kill);
+            }
+            self.store.sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
+
+fn holder_of(lock: &Break) -> &str {
+    lock.holder.as_deref().unwrap_or("unknown")
+}
+
+/// `[MessageService] Thread 123 lock released by execution 100` for a thread's lane (S0.31).
+pub(crate) fn released_line(lane: &LaneName, holder: &str) -> Option<String> {
+    let by = execution(holder);
+    (lane.kind() == "thread").then(|| format!("[MessageService] Thread {} lock released by execution {by}", lane.key()))
+}
+
+/// What a log line about threads calls a holder: the bare number of a task, any other name as it is (S0.30, S0.31).
+pub(crate) fn execution(holder: &str) -> &str {
+    holder.strip_prefix("task_").unwrap_or(holder)
+}
+
+/// Who holds a lane, since when, whether it lives and how that is known, and what would change it (P7).
+pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
+    let holder = view.holder().unwrap_or("an unknown holder");
+    let since = view.record().and_then(|record| record.acquired_at);
+    let age = since.map_or(view.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0));
+    let why = match &view.verdict {
+        Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why } => why.text(),
+    };
+    let message = format!("lane \"{lane}\" is held by {holder} for {}: {why}", format_duration(age));
+    let expiry = match view.record().filter(|record| matches!(record.kind, LockKind::Lease | LockKind::Foreign)) {
+        Some(record) => record.expires_at.map(|at| format!("; its lease runs out at {at}")).unwrap_or_default(),
+        None => String::new(),
+    };
+    let lock_id = view.lock_id();
+    let command = freeing_command(&lane.to_string(), view.holder(), lock_id, &view.verdict);
+    AppError::new(Kind::Busy, "LOCK_HELD", message)
+        .hint(format!("wait for it, or look closer with luzia explain {}{expiry}", shell_word(lane)))
+        .next(format!("luzia explain {}", shell_word(lane)))
+        .next(command)
+}
+
+/// The command that would free a lane: what lives is ended first, everything else is given back by its lock id.
+pub fn freeing_command(lane: &str, holder: Option<&str>, lock_id: Option<&str>, verdict: &Verdict) -> String {
+    let (Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why }) = verdict;
+    let lane = shell_word(lane);
+    match (why.is_living_process(), holder.filter(|name| name.starts_with("task_")), lock_id) {
+        (true, Some(task), _) => format!("luzia cancel {task}"),
+        (true, None, _) => format!("luzia release {lane} --force"),
+        (false, _, Some(id)) => format!("luzia release {lane} --lock-id {}", shell_word(id)),
+        (false, _, None) => format!("luzia release {lane}"),
+    }
+}
+
+fn living_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
+    let mut error = held_error(lane, view, now);
+    error.0.kind = Kind::No;
+    error.0.code = "HOLDER_LIVES";
+    let force = format!("luzia release {} --force", shell_word(lane));
+    let lease = view.record().filter(|record| record.kind == LockKind::Lease).and_then(|_| view.lock_id());
+    (error.0.hint, error.0.next) = match lease {
+        Some(id) => {
+            let by_name = format!("luzia release {} --lock-id {}", shell_word(lane), shell_word(id));
+            (
+                Some("whoever names it gives it back, and its process goes on; --force ends that".to_owned()),
+                vec![by_name, force],
+            )
+        }
+        None => (Some("--force ends the holder first, then releases".to_owned()), vec![force]),
+    };
+    error
+}

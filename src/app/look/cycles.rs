@@ -1,0 +1,131 @@
+//! Tasks that wait for each other for ever: nested runs whose lanes are held by those who wait for them. The rule is
+//! `policy::cycles`; this file says who waits for whom.
+
+use crate::app::{App, AppError, lock_state};
+use crate::model::process::Probe;
+use crate::model::{LaneName, Status, Task, TaskId};
+use crate::policy::cycles::{Need, Waits};
+use crate::store::LockIndex;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many queued tasks are looked at.
+const MOST: usize = 1000;
+
+/// Everything that has to be known of the tasks, at one moment.
+struct World<'a> {
+    app: &'a App,
+    locks: LockIndex,
+    queued: Vec<Task>,
+    needs: BTreeMap<LaneName, Option<Need>>,
+}
+
+impl App {
+    /// The tasks that wait for each other for ever and keep a task from its end.
+    pub fn cycle_of(&self, id: TaskId) -> Result<Option<Vec<TaskId>>, AppError> {
+        Ok(self.waits(None)?.cycle(id))
+    }
+
+    /// The same for a task that would be queued and waited for; its number is 0.
+    pub(crate) fn cycle_with(&self, new: &Task) -> Result<Option<Vec<TaskId>>, AppError> {
+        Ok(self.waits(Some(new))?.cycle(new.id))
+    }
+
+    /// Every ring of tasks that wait for each other for ever, each once.
+    pub fn cycles(&self) -> Result<Vec<Vec<TaskId>>, AppError> {
+        let waits = self.waits(None)?;
+        let mut seen: BTreeSet<BTreeSet<TaskId>> = BTreeSet::new();
+        let rings = waits.stuck().into_iter().filter_map(|id| waits.cycle(id));
+        Ok(rings.filter(|ring| seen.insert(ring.iter().copied().collect())).collect())
+    }
+
+    /// Who waits for whom. Without a task that waits for one it has queued there is nothing to be known: then each running
+    /// task ends by itself.
+    fn waits(&self, new: Option<&Task>) -> Result<Waits, AppError> {
+        let mut waits = Waits::default();
+        if !self.store.has_layout()? {
+            return Ok(waits);
+        }
+        // A record that does not read is `doctor`'s to report.
+        let running = self.store.started_tasks().filter_map(Result::ok).filter(|task| task.status == Status::Running);
+        let queued: Vec<Task> = self.store.pending_tasks(None)?.filter_map(Result::ok).take(MOST).collect();
+        let mut has_parents = false;
+        for task in running.chain(queued.iter().cloned()).chain(new.cloned()) {
+            let is_waited_for = task.waited_for && (task.id.0 == 0 || self.has_waiter(&task));
+            if let Some(parent) = task.parent.filter(|_| is_waited_for) {
+                waits.add(parent, vec![task.id]);
+                has_parents = true;
+            }
+        }
+        if !has_parents {
+            return Ok(waits);
+        }
+        let locks = self.store.lock_index()?;
+        let mut world = World { app: self, locks, queued, needs: BTreeMap::new() };
+        for task in world.queued.clone().iter().chain(new) {
+            for need in world.needs_of(task)? {
+                waits.add(task.id, need);
+            }
+        }
+        Ok(waits)
+    }
+
+    /// Whether the process that queued a task and waits for it lives, as far as its number tells.
+    fn has_waiter(&self, task: &Task) -> bool {
+        !matches!(self.store.probe(task.created_by_pid), Probe::Gone | Probe::Zombie)
+    }
+}
+
+impl World<'_> {
+    fn needs_of(&mut self, task: &Task) -> Result<Vec<Need>, AppError> {
+        let mut needs: Vec<Need> = self.app.unfinished_before(task).into_iter().map(|before| vec![before]).collect();
+        for lane in task.all_lanes() {
+            needs.extend(self.first_in(&lane, task).map(|first| vec![first]));
+            if let Some(holders) = self.need_of(&lane)? {
+                // A claim takes the lanes first and moves the record then: a task is not in its own way.
+                needs.extend(Some(holders).filter(|holders| !holders.contains(&task.id)));
+            }
+        }
+        Ok(needs)
+    }
+
+    /// The queued task that comes before a task in a lane that keeps an order.
+    fn first_in(&self, lane: &LaneName, task: &Task) -> Option<TaskId> {
+        let tier = task.priority.tier();
+        let is_before = |other: &&Task| {
+            let is_parked = other.due_at.is_some() || !other.after.is_empty();
+            !is_parked && other.priority.tier() == tier && other.all_lanes().contains(lane)
+        };
+        let before = self.queued.iter().filter(|_| lane.is_key_lane()).filter(is_before);
+        let first = before.map(|other| (other.priority, other.id)).min()?;
+        // A task that is about to be queued comes last.
+        let own = (task.priority, if task.id.0 == 0 { TaskId(u64::MAX) } else { task.id });
+        (first < own).then_some(first.1)
+    }
+
+    /// The tasks of which one must be over before a lane has a free slot; `None` when it has one, or another holder.
+    fn need_of(&mut self, lane: &LaneName) -> Result<Option<Need>, AppError> {
+        if let Some(known) = self.needs.get(lane) {
+            return Ok(known.clone());
+        }
+        let views = self.app.holders_in(&self.locks, lane)?;
+        let living: Vec<_> = views.iter().filter(|view| lock_state(&view.verdict) != "stale").collect();
+        let is_full = u32::try_from(living.len()).unwrap_or(u32::MAX) >= self.app.config().limit(lane);
+        let tasks: Option<Need> = living.iter().map(|view| TaskId::parse(view.holder()?)).collect();
+        let need = tasks.filter(|_| is_full);
+        self.needs.insert(lane.clone(), need.clone());
+        Ok(need)
+    }
+}
+
+/// Says who waits for whom in a ring.
+pub fn ring_text(members: &[TaskId]) -> String {
+    let name = |id: TaskId| if id.0 == 0 { "the new task".to_owned() } else { id.to_string() };
+    let mut text = members.first().map_or_else(String::new, |first| name(*first));
+    for at in 1..=members.len() {
+        text += &format!(" waits for {}", name(members[at % members.len()]));
+        if at < members.len() {
+            text += ", which";
+        }
+    }
+    text
+}

@@ -1,0 +1,325 @@
+//! `explain`: why does it wait? Admission in "say why" mode: the same function that dispatch asks, with every reason.
+
+use crate::app::pass::heads::Firsts;
+use crate::app::{App, AppError};
+use crate::model::{Identity, LaneName, LockKind, Priority, QueueName, Status, Target, Task, TaskId, Tier};
+use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
+use crate::policy::witness::Blind;
+use crate::store::{LockIndex, LockView};
+use std::collections::BTreeMap;
+
+/// How many tasks ahead of another one are counted; a queue that is longer says "or more".
+pub const MOST_AHEAD: u64 = 10_000;
+/// Among how many lanes with work a task is looked for that only lacks a pass.
+const LANES_LOOKED_AT: usize = 32;
+
+/// The answer for a task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskWhy {
+    /// The task.
+    pub task: Task,
+    /// Every reason why it does not start, in the order in which dispatch meets them.
+    pub obstacles: Vec<Obstacle>,
+    /// Its lanes as they are.
+    pub lanes: Vec<LaneNow>,
+    /// For a task that is neither pending nor over.
+    pub supervisor: Option<Supervisor>,
+}
+
+/// Who supervises a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Supervisor {
+    /// Its process, once it has started the command.
+    pub pid: Option<u32>,
+    /// Whether it lives.
+    pub is_alive: bool,
+    /// Whether it is stopped (SIGSTOP): then nobody watches the task.
+    pub is_stopped: bool,
+    /// Why a dead one's task cannot be recovered from here.
+    pub blind: Option<Blind>,
+}
+
+/// The answer for a lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaneWhy {
+    /// The lane as it is.
+    pub lane: LaneNow,
+    /// How many tasks wait for their turn in it; 0 for a lane without an order of its own.
+    pub pending: u64,
+    /// The first of them.
+    pub first: Option<TaskId>,
+    /// The reasons of the first of them.
+    pub obstacles: Vec<Obstacle>,
+}
+
+/// What stands first in the queue.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Front {
+    /// The first task at the head of a lane, in the best tier that has one, that waits for something, and the word for that.
+    pub first: Option<(TaskId, &'static str)>,
+    /// A task that could start, while nothing that runs would start it: running tasks make a pass only when they end.
+    pub needs_pass: Option<TaskId>,
+}
+
+/// The answer of `explain`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// For a task.
+    Task(Box<TaskWhy>),
+    /// For a user or a lane.
+    Lane(Box<LaneWhy>),
+}
+
+/// The task of a record that a newer version wrote, and what is known of the record.
+type Newer = Option<(TaskId, String)>;
+
+/// Says why tasks and lanes wait, as of the moment at which this was made: what many tasks share is looked up once.
+pub struct Reasons<'a> {
+    app: &'a App,
+    locks: LockIndex,
+    lanes: BTreeMap<LaneName, LaneNow>,
+    /// The first tasks that take turns with those of a queue, by the queue's name, in the order of their turn.
+    turns: BTreeMap<String, Vec<(Priority, TaskId)>>,
+    /// By queue and tier: a record that this version does not read and that is first.
+    newer: BTreeMap<(String, Tier), Newer>,
+    firsts: Firsts,
+    /// Whether a dispatcher runs, and whether one runs or a task does.
+    has_dispatcher: [Option<bool>; 2],
+}
+
+impl Reasons<'_> {
+    /// The first reason why a pending task does not start, or a running one waits for space, for the REASON column; `None`
+    /// when it would start at the next pass, or runs.
+    pub fn first_obstacle(&mut self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        if task.status == Status::Running {
+            return self.app.shortage(task);
+        }
+        let situation = self.situation(task)?;
+        Ok(obstacles(task, &situation).next())
+    }
+
+    /// Everything that admission looks at for a pending task.
+    fn situation(&mut self, task: &Task) -> Result<Situation, AppError> {
+        let now = self.app.store.now();
+        let unfinished = self.app.unfinished_before(task);
+        let is_parked = task.due_at.is_some_and(|at| at > now) || !unfinished.is_empty();
+        let ahead = if is_parked { 0 } else { self.position(task)? };
+        let context = self.app.differences(task);
+        let first_in_lane = self.firsts.before(&self.app.store, task)?;
+        let mut lanes = self.lanes_now(task)?;
+        // A claim takes the lanes first and moves the record then: a task is not in its own way.
+        let own = task.id.to_string();
+        for lane in &mut lanes {
+            lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
+        }
+        let newer = if ahead > 0 { self.newer_before(task)? } else { None };
+        let mut situation =
+            Situation { now, unfinished, context, newer, ahead, first_in_lane, lanes, has_dispatcher: true };
+        // What it waits for may be a task that runs, whose supervisor makes a pass at its end. What waits for nothing else
+        // needs somebody who makes one now.
+        let waits = obstacles(task, &situation).next().is_some();
+        situation.has_dispatcher = self.has_dispatcher(waits)?;
+        Ok(situation)
+    }
+
+    /// As [`App::position`].
+    fn position(&mut self, task: &Task) -> Result<u64, AppError> {
+        let queue = task.queue();
+        let turns = match self.turns.get(&queue) {
+            Some(known) => known,
+            None => {
+                let first = self.app.turns_of(task)?;
+                self.turns.entry(queue).or_insert(first)
+            }
+        };
+        Ok(count_before(turns, task))
+    }
+
+    /// The record of a newer version that is first in the lane of a task's user, for a task that does not come first.
+    fn newer_before(&mut self, task: &Task) -> Result<Newer, AppError> {
+        let place = (task.queue(), task.priority.tier());
+        if let Some(known) = self.newer.get(&place) {
+            return Ok(known.clone());
+        }
+        let head = self.app.store.head(place.1, &place.0)?;
+        let newer = head.and_then(|head| Some((head.id, self.app.store.newer_head(&head)?.to_string())));
+        self.newer.insert(place, newer.clone());
+        Ok(newer)
+    }
+
+    fn lanes_now(&mut self, task: &Task) -> Result<Vec<LaneNow>, AppError> {
+        task.all_lanes().iter().map(|lane| self.lane_now(lane)).collect()
+    }
+
+    fn lane_now(&mut self, lane: &LaneName) -> Result<LaneNow, AppError> {
+        if let Some(known) = self.lanes.get(lane) {
+            return Ok(known.clone());
+        }
+        let views = self.app.holders_in(&self.locks, lane)?;
+        let holders = views.iter().map(|view| self.app.holder_of(view)).collect();
+        let now = LaneNow { lane: lane.clone(), limit: self.app.config().limit(lane), holders };
+        self.lanes.insert(lane.clone(), now.clone());
+        Ok(now)
+    }
+
+    fn has_dispatcher(&mut self, or_running_task: bool) -> Result<bool, AppError> {
+        let place = &mut self.has_dispatcher[usize::from(or_running_task)];
+        let known = match (*place, or_running_task) {
+            (Some(known), _) => known,
+            (None, true) => self.app.has_dispatcher()?,
+            (None, false) => self.app.store.has_layout()? && self.app.store.has_dispatcher()?,
+        };
+        *place = Some(known);
+        Ok(known)
+    }
+}
+
+impl App {
+    /// Looks at the locks once, for the reasons of any number of tasks.
+    pub fn reasons(&self) -> Result<Reasons<'_>, AppError> {
+        let locks = if self.store.has_layout()? { self.store.lock_index()? } else { LockIndex::default() };
+        Ok(Reasons {
+            app: self,
+            locks,
+            lanes: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            newer: BTreeMap::new(),
+            firsts: Firsts::default(),
+            has_dispatcher: [None; 2],
+        })
+    }
+
+    /// As [`Reasons::first_obstacle`], for one task.
+    pub fn first_obstacle(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        self.reasons()?.first_obstacle(task)
+    }
+
+    /// Says why a task, or what is first in a lane, does not run.
+    pub fn explain(&self, target: &Target) -> Result<Why, AppError> {
+        match target {
+            Target::Task(id) => self.explain_task(*id, &mut self.reasons()?).map(|why| Why::Task(Box::new(why))),
+            Target::Lane(lane) => self.explain_lane(lane).map(|why| Why::Lane(Box::new(why))),
+        }
+    }
+
+    fn explain_task(&self, id: TaskId, reasons: &mut Reasons<'_>) -> Result<TaskWhy, AppError> {
+        let task = self.existing(id)?;
+        if task.status != Status::Pending {
+            if task.status.is_final() {
+                return Ok(TaskWhy { task, obstacles: Vec::new(), lanes: Vec::new(), supervisor: None });
+            }
+            let pid = self.store.started(id)?.flatten().map(|started| started.supervisor.pid);
+            let is_alive = self.store.is_supervised(id)?;
+            if !is_alive && self.existing(id)?.status != task.status {
+                // It came to its end meanwhile.
+                return self.explain_task(id, reasons);
+            }
+            let is_stopped = self.store.stopped_supervisor(id)?.is_some();
+            let blind = if is_alive || pid.is_none() { None } else { self.blindness_of(&task)? };
+            let supervisor = Some(Supervisor { pid, is_alive, is_stopped, blind });
+            let lanes = reasons.lanes_now(&task)?;
+            let cycle = self.cycle_of(id)?.map(|members| Obstacle::Cycle { members });
+            let obstacles = cycle.into_iter().chain(self.shortage(&task)?).collect();
+            return Ok(TaskWhy { task, obstacles, lanes, supervisor });
+        }
+        let situation = reasons.situation(&task)?;
+        let cycle = self.cycle_of(id)?.map(|members| Obstacle::Cycle { members });
+        let obstacles = cycle.into_iter().chain(obstacles(&task, &situation)).collect();
+        Ok(TaskWhy { task, obstacles, lanes: situation.lanes, supervisor: None })
+    }
+
+    fn explain_lane(&self, lane: &LaneName) -> Result<LaneWhy, AppError> {
+        let mut reasons = self.reasons()?;
+        let now = reasons.lane_now(lane)?;
+        let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new() };
+        if !self.store.has_layout()? {
+            return Ok(why);
+        }
+        let stem = lane.stem();
+        why.pending = if lane.is_user() { self.store.lane_depth(&stem)? } else { self.store.waiting_in(lane)? };
+        let takes_lane = |queue: &str| QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
+        for tier in Tier::ALL {
+            let first = if lane.is_user() {
+                self.store.head_of_user(tier, &stem, &takes_lane)?.map(|head| head.id)
+            } else {
+                self.store.first_in(lane, tier)?.map(|(_, id)| id)
+            };
+            if let Some(first) = first {
+                (why.first, why.obstacles) = (Some(first), self.explain_task(first, &mut reasons)?.obstacles);
+                break;
+            }
+        }
+        Ok(why)
+    }
+
+    /// The first tasks that take turns with a task: those of its queue, and where it takes its user's lane, those of the user's
+    /// other queues that this process could start.
+    fn turns_of(&self, task: &Task) -> Result<Vec<(Priority, TaskId)>, AppError> {
+        let own = task.queue();
+        let counts = |queue: &str| {
+            let takes_user_lane = QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
+            queue == own || task.takes_user_lane && takes_user_lane && self.is_near(queue).unwrap_or(false)
+        };
+        Ok(self.store.first_pending(&task.user, MOST_AHEAD, &counts)?)
+    }
+
+    /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
+    pub fn position(&self, task: &Task) -> Result<u64, AppError> {
+        Ok(count_before(&self.turns_of(task)?, task))
+    }
+
+    /// A lock as admission sees it.
+    pub fn holder_of(&self, view: &LockView) -> Holder {
+        let record = view.record();
+        let process = record.filter(|record| matches!(record.kind, LockKind::Task | LockKind::Process));
+        let process = process.and_then(|record| {
+            Some(Identity { pid: record.pid?, start: record.pid_start?, boot_id: record.boot_id.clone()? })
+        });
+        Holder {
+            name: view.holder().map(str::to_owned),
+            lock_id: view.lock_id().map(str::to_owned),
+            since: record.and_then(|record| record.acquired_at),
+            expires_at: record.and_then(|record| record.expires_at),
+            age_ms: view.age_ms,
+            verdict: view.verdict.clone(),
+            is_short: self.is_short(view),
+            stopped: process.filter(|process| self.store.is_stopped(process)).map(|process| process.pid),
+        }
+    }
+
+    /// What stands first in the queue, as far as a few lanes tell.
+    pub fn front(&self) -> Result<Front, AppError> {
+        let mut front = Front::default();
+        if !self.store.has_layout()? {
+            return Ok(front);
+        }
+        let has_dispatcher = self.store.has_dispatcher()?;
+        let mut reasons = self.reasons()?;
+        let lanes = self.store.lanes_with_work()?;
+        let stems = lanes.iter().flat_map(|(tier, lanes)| lanes.keys().map(move |stem| (*tier, stem)));
+        for (tier, stem) in stems.take(LANES_LOOKED_AT) {
+            if !self.is_near(stem)? {
+                continue;
+            }
+            // A record that does not read is reported by the pass that meets it.
+            let Some(task) = self.store.head(tier, stem)?.and_then(|head| self.store.peek(&head)) else { continue };
+            let obstacle = reasons.first_obstacle(&task)?;
+            if let (None, Some(obstacle)) = (&front.first, &obstacle) {
+                front.first = Some((task.id, obstacle.word()));
+            }
+            if obstacle == Some(Obstacle::NoDispatcher) {
+                front.needs_pass = Some(task.id);
+            }
+            if front.first.is_some() && (has_dispatcher || front.needs_pass.is_some()) {
+                break;
+            }
+        }
+        Ok(front)
+    }
+}
+
+/// How many of a user's turns come before a task's.
+fn count_before(turns: &[(Priority, TaskId)], task: &Task) -> u64 {
+    let before = turns.partition_point(|turn| *turn < (task.priority, task.id));
+    u64::try_from(before).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,172 @@
+//! `logs`: what tasks have written, from their conductor directories, both streams in the order that their supervisors
+//! noted; `-f` goes on until the tasks are over.
+
+use crate::app::look::tail::{Piece, Sink, Tail, unread};
+use crate::app::{App, AppError};
+use crate::model::{Task, TaskId, Timestamp};
+use crate::store::LogNotes;
+use std::time::Duration;
+
+pub use crate::app::look::tail::Stream;
+
+/// Which part of the logs is wanted.
+#[derive(Clone, Default, Debug)]
+pub struct Wanted {
+    /// One stream only.
+    pub stream: Option<Stream>,
+    /// The last lines of each stream only.
+    pub last_lines: Option<usize>,
+    /// One attempt only, from 1.
+    pub attempt: Option<u32>,
+    /// Only what was written after this moment.
+    pub since: Option<Timestamp>,
+}
+
+/// The logs of one task, read as they grow.
+struct Reading {
+    id: TaskId,
+    tails: Vec<Tail>,
+    notes: LogNotes,
+    attempt: u32,
+    wanted: Wanted,
+    is_begun: bool,
+}
+
+impl Reading {
+    fn new(id: TaskId, wanted: &Wanted) -> Self {
+        let streams = [Stream::Out, Stream::Err].into_iter();
+        let tails = streams.filter(|stream| wanted.stream.is_none_or(|only| only == *stream)).map(Tail::new).collect();
+        Self { id, tails, notes: LogNotes::default(), attempt: 1, wanted: wanted.clone(), is_begun: false }
+    }
+
+    /// Gives what came since the last call. False when the sink wants no more.
+    fn go_on(&mut self, app: &App, task: &Task, sink: &mut Sink<'_>) -> Result<bool, AppError> {
+        for tail in &mut self.tails {
+            tail.open(&app.store, task)?;
+        }
+        // The lengths before the notes: no attempt that begins later stands in what lies before them.
+        let looks = self.tails.iter().map(Tail::look).collect::<std::io::Result<Vec<_>>>().map_err(unread(task))?;
+        let notes = match app.store.conductor(&task.conductor_dir, false)? {
+            Some(conductor) if looks.iter().any(Option::is_some) => self.notes.more(&conductor, task.id)?,
+            _ => Vec::new(),
+        };
+        if !self.is_begun && looks.iter().any(Option::is_some) {
+            self.is_begun = true;
+            for (tail, look) in self.tails.iter_mut().zip(&looks) {
+                let Some(lines) = self.wanted.last_lines else { continue };
+                let is_later = |attempt: u32| self.wanted.attempt.is_some_and(|wanted| attempt > wanted);
+                let later = notes.iter().find(|note| note.attempt.is_some_and(is_later));
+                let end = later.map(|note| note.ends[tail.stream.index()]).or(look.map(|(size, _)| size));
+                tail.skip_to_last(lines, end.unwrap_or(0)).map_err(unread(task))?;
+            }
+        }
+        for note in &notes {
+            let ends: Vec<_> = self.tails.iter().map(|tail| (note.ends[tail.stream.index()], note.at)).collect();
+            if !self.give(task, &ends, sink)? {
+                return Ok(false);
+            }
+            if let Some(attempt) = note.attempt {
+                let is_another = self.attempt != attempt;
+                self.attempt = attempt;
+                let told = Piece::Attempt { attempt, at: note.at };
+                if is_another && self.is_wanted(note.at) && !sink(told) {
+                    return Ok(false);
+                }
+            }
+        }
+        let now = app.store.now();
+        let end = |look: &Option<(u64, Timestamp)>| match look {
+            Some((size, modified)) if task.status.is_final() => (*size, *modified),
+            Some((size, modified)) => (*size, now.min(*modified)),
+            None => (0, now),
+        };
+        let ends: Vec<_> = looks.iter().map(end).collect();
+        self.give(task, &ends, sink)
+    }
+
+    fn is_wanted(&self, at: Timestamp) -> bool {
+        self.wanted.attempt.is_none_or(|attempt| attempt == self.attempt)
+            && self.wanted.since.is_none_or(|since| at >= since)
+    }
+
+    fn give(&mut self, task: &Task, ends: &[(u64, Timestamp)], sink: &mut Sink<'_>) -> Result<bool, AppError> {
+        for (n, (end, at)) in ends.iter().copied().enumerate() {
+            let is_wanted = self.is_wanted(at);
+            let Some(tail) = self.tails.get_mut(n) else { break };
+            if !is_wanted {
+                tail.skip_to(end);
+            } else if !tail.copy(end, self.attempt, at, sink).map_err(unread(task))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_open(&self) -> bool {
+        self.tails.iter().any(Tail::is_open)
+    }
+}
+
+impl App {
+    /// Gives what was written since the last call to `sink`, which says whether to go on. False when it does not.
+    pub fn copy_logs(&self, task: &Task, tails: &mut [Tail], sink: &mut Sink<'_>) -> Result<bool, AppError> {
+        for tail in tails.iter_mut() {
+            tail.open(&self.store, task)?;
+            // As long as it is now: a command may write faster than this is read.
+            let Some((size, at)) = tail.look().map_err(unread(task))? else { continue };
+            if !tail.copy(size, task.attempt(), at, sink).map_err(unread(task))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Prints the logs of tasks, one after another; with `follow`, all at the same time, waiting for those that have not
+    /// started and going on until all are over.
+    pub fn logs(
+        &self,
+        ids: &[TaskId],
+        wanted: &Wanted,
+        follow: bool,
+        sink: &mut dyn FnMut(TaskId, Piece<'_>) -> bool,
+    ) -> Result<(), AppError> {
+        let mut readings: Vec<Reading> = ids.iter().map(|id| Reading::new(*id, wanted)).collect();
+        let mut changes = follow.then(|| self.store.watch());
+        for id in ids {
+            self.existing(*id)?;
+        }
+        while !readings.is_empty() {
+            let mut unfinished = Vec::new();
+            for mut reading in readings {
+                let id = reading.id;
+                // The state is read before the log: whatever a finished task wrote is then there to be read.
+                let task = self.existing(id)?;
+                if !reading.go_on(self, &task, &mut |piece| sink(id, piece))? {
+                    return Ok(());
+                }
+                if !task.status.is_final() {
+                    unfinished.push(reading);
+                }
+            }
+            readings = unfinished;
+            let Some(changes) = changes.as_mut().filter(|_| !readings.is_empty()) else { return Ok(()) };
+            changes.wait(Duration::from_millis(if readings.iter().any(Reading::is_open) { 50 } else { 500 }));
+        }
+        Ok(())
+    }
+
+    /// The newest task that is there; inside a task, or where `user` is given, the newest of that user.
+    pub(crate) fn last_task(&self) -> Result<Option<TaskId>, AppError> {
+        let user = self.inside.as_ref().and_then(|inside| inside.user.as_deref());
+        let mut ids = Vec::new();
+        self.store.visit_ids(&mut |_, id| ids.push(id))?;
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        for id in ids {
+            let task = self.find(id)?.map(|(_, task)| task);
+            if task.is_some_and(|task| user.is_none_or(|user| task.user.as_str() == user)) {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+}

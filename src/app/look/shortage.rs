@@ -1,0 +1,48 @@
+//! Tasks whose start or result waits for a host that is short of space.
+
+use crate::app::{App, AppError};
+use crate::model::{LockKind, Status, Task, TaskId};
+use crate::os::FileSystem;
+use crate::policy::admission::{Obstacle, Room};
+use crate::store::{LockView, Short};
+use std::path::Path;
+
+impl App {
+    /// What a task that was claimed waits for, as its supervisor shows it; `None` when it runs, or is not supervised.
+    pub fn shortage(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        if task.status != Status::Running {
+            return Ok(None);
+        }
+        let Some(short) = self.store.shortage(task.id)? else { return Ok(None) };
+        let mut rooms = vec![room(self.store_path().to_owned(), self.store.file_system()?)];
+        let logs = Path::new(&task.conductor_dir);
+        // Its logs may lie on a file system of their own. What is wrong there is `doctor`'s to report.
+        if short == Short::Start
+            && !logs.starts_with(self.store_path())
+            && let Some((path, system)) = logs.ancestors().find_map(|path| self.system_of(path))
+        {
+            rooms.push(room(path, system));
+        }
+        Ok(Some(match short {
+            Short::Start => Obstacle::StartWaits { rooms },
+            Short::Result => Obstacle::ResultWaits { rooms },
+        }))
+    }
+
+    fn system_of(&self, path: &Path) -> Option<(String, FileSystem)> {
+        let path = path.to_str()?;
+        let conductor = self.store.conductor(path, false).ok().flatten()?;
+        Some((path.to_owned(), conductor.file_system().ok()?))
+    }
+
+    /// Whether the task that holds a lock waits for space, so that nothing but space ends it.
+    pub(crate) fn is_short(&self, view: &LockView) -> bool {
+        let record = view.record().filter(|record| record.kind == LockKind::Task);
+        let task = record.and_then(|record| TaskId::parse(record.task_id.as_deref()?));
+        task.is_some_and(|id| matches!(self.store.shortage(id), Ok(Some(_))))
+    }
+}
+
+fn room(path: String, system: FileSystem) -> Room {
+    Room { path, name: system.name, free_bytes: system.free_bytes, free_inodes: system.free_inodes }
+}

@@ -1,0 +1,172 @@
+//! One log of a task, read as it grows and perhaps cut at its front meanwhile.
+
+use crate::app::{AppError, Kind};
+use crate::model::{Task, Timestamp};
+use crate::os::Handle;
+use crate::store::{STDERR_LOG, STDOUT_LOG, Store};
+use std::io;
+
+/// How much is read at once.
+const BLOCK: u64 = 64 * 1024;
+
+/// One of the two streams.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+impl Stream {
+    /// Its place where both stand in an array.
+    pub fn index(self) -> usize {
+        match self {
+            Self::Out => 0,
+            Self::Err => 1,
+        }
+    }
+}
+
+/// What comes out of the logs of a task, in its order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Piece<'a> {
+    /// What the command wrote.
+    Bytes {
+        /// Where.
+        stream: Stream,
+        /// What.
+        bytes: &'a [u8],
+        /// The attempt, from 1.
+        attempt: u32,
+        /// The moment by which it was written.
+        at: Timestamp,
+    },
+    /// Earlier output that is not kept.
+    Dropped {
+        /// Of which stream.
+        stream: Stream,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// Another attempt begins.
+    Attempt {
+        /// Its number.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+    },
+}
+
+/// Takes pieces, and says whether to go on.
+pub type Sink<'a> = dyn FnMut(Piece<'_>) -> bool + 'a;
+
+/// A log that is read as it grows.
+pub struct Tail {
+    pub(crate) stream: Stream,
+    file: Option<Box<dyn Handle>>,
+    at: u64,
+    /// How much of it was cut since the last piece; the rest of a line at the cut is still to be added.
+    dropped: u64,
+}
+
+impl Tail {
+    /// A tail of one stream, not open yet.
+    pub fn new(stream: Stream) -> Self {
+        Self { stream, file: None, at: 0, dropped: 0 }
+    }
+
+    /// Opens it, if that has not been done and it is there; true when it was opened just now.
+    pub(crate) fn open(&mut self, store: &Store, task: &Task) -> Result<bool, AppError> {
+        if self.file.is_some() {
+            return Ok(false);
+        }
+        let name = match self.stream {
+            Stream::Out => STDOUT_LOG,
+            Stream::Err => STDERR_LOG,
+        };
+        let conductor = store.conductor(&task.conductor_dir, false)?;
+        self.file = conductor.map(|conductor| conductor.read_log(task.id, name)).transpose()?.flatten();
+        Ok(self.file.is_some())
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Its length, and when it was written last.
+    pub(crate) fn look(&self) -> io::Result<Option<(u64, Timestamp)>> {
+        self.file.as_ref().map(|file| file.meta().map(|meta| (meta.size, meta.modified))).transpose()
+    }
+
+    /// Leaves out what stands before an offset.
+    pub(crate) fn skip_to(&mut self, to: u64) {
+        self.at = self.at.max(to);
+    }
+
+    /// Skips to the last `lines` lines before `end`.
+    pub(crate) fn skip_to_last(&mut self, lines: usize, end: u64) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let first = file.first_data()?.min(end);
+        let (mut at, mut seen) = (end, 0);
+        if lines == 0 {
+            self.at = end;
+            return Ok(());
+        }
+        while at > first {
+            let from = at.saturating_sub(BLOCK).max(first);
+            let block = file.read_part(from, usize::try_from(at - from).unwrap_or_default())?;
+            for (offset, byte) in block.iter().enumerate().rev() {
+                let position = from + offset as u64;
+                if *byte == b'\n' && position + 1 < end {
+                    seen += 1;
+                    if seen == lines {
+                        self.at = position + 1;
+                        return Ok(());
+                    }
+                }
+            }
+            at = from;
+        }
+        Ok(())
+    }
+
+    /// Gives what stands before `to` and was not given yet. False when the sink wants no more.
+    pub(crate) fn copy(&mut self, to: u64, attempt: u32, at: Timestamp, sink: &mut Sink<'_>) -> io::Result<bool> {
+        let Some(file) = &mut self.file else { return Ok(true) };
+        while self.at < to {
+            let size = usize::try_from(BLOCK.min(to - self.at)).unwrap_or_default();
+            let block = file.read_part(self.at, size)?;
+            if block.is_empty() {
+                return Ok(true);
+            }
+            // After the read: what was cut meanwhile reads as zeros.
+            let first = file.first_data()?;
+            if first > self.at {
+                self.dropped += first - self.at;
+                self.at = first;
+                continue;
+            }
+            self.at += block.len() as u64;
+            let mut bytes = block.as_slice();
+            if self.dropped > 0 {
+                // The rest of a line whose beginning was cut; what has no lines is given from the cut on.
+                let rest = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+                bytes = &bytes[rest..];
+                let dropped = std::mem::take(&mut self.dropped) + rest as u64;
+                if !sink(Piece::Dropped { stream: self.stream, bytes: dropped }) {
+                    return Ok(false);
+                }
+            }
+            if !bytes.is_empty() && !sink(Piece::Bytes { stream: self.stream, bytes, attempt, at }) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+pub(crate) fn unread(task: &Task) -> impl Fn(io::Error) -> AppError {
+    let id = task.id;
+    move |error| AppError::new(Kind::Io, "IO", format!("cannot read the log of {id}: {error}"))
+}

@@ -1,0 +1,173 @@
+//! `dispatch` and `daemon`: passes, once, until nothing is left, or for ever.
+
+use crate::app::pass::Pass;
+use crate::app::{App, AppError};
+use crate::model::Timestamp;
+use crate::store::{Changes, Store};
+use std::time::Duration;
+
+/// How long a dispatcher that drains sleeps at most between two looks.
+const DRAIN_PAUSE: Duration = Duration::from_millis(250);
+/// How long a dispatcher rests when it fails, or when claims come to nothing: what is wrong with the host is not mended by
+/// haste, and each try is written to disk.
+const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// For how long changes are let come together while tasks run, in milliseconds: at least, and at most.
+const TOGETHER_MS: (u64, u64) = (5, 80);
+/// How many times longer than a pass that found nothing the pause after it is, while tasks run.
+const REST: u64 = 8;
+
+/// What a dispatcher tells whoever started it.
+pub trait Log {
+    /// A pass was made.
+    fn pass(&mut self, pass: &Pass);
+    /// A pass failed; the dispatcher goes on.
+    fn failed(&mut self, error: &AppError);
+    /// Whether it was asked to end.
+    fn is_ended(&mut self) -> bool;
+}
+
+/// How a dispatcher waits between its passes. While tasks run, their supervisors make the passes as they end, and a
+/// dispatcher that joined in at every change would only stand in their way: it lets changes come together, for longer the
+/// more of them come and the dearer its passes are.
+struct Rhythm {
+    changes: Changes,
+    /// When the pass that runs began.
+    begin_ms: u64,
+    together_ms: u64,
+}
+
+impl Rhythm {
+    fn new(store: &Store) -> Self {
+        Self { changes: store.watch(), begin_ms: store.boot_ms(), together_ms: TOGETHER_MS.0 }
+    }
+
+    /// Waits for a change after a pass, and then for those that come with it.
+    fn wait(&mut self, store: &Store, pause: Duration, is_quiet: bool) {
+        let end = store.boot_ms();
+        let cost_ms = end.saturating_sub(self.begin_ms);
+        self.changes.wait(pause);
+        let is_stream = store.boot_ms().saturating_sub(end) <= self.together_ms;
+        let longer = if is_quiet && is_stream { (self.together_ms * 2).max(cost_ms * REST) } else { 0 };
+        self.together_ms = longer.clamp(TOGETHER_MS.0, TOGETHER_MS.1);
+        if store.in_flight().is_ok_and(|ids| !ids.is_empty()) {
+            store.sleep(Duration::from_millis(self.together_ms));
+        }
+        self.begin_ms = store.boot_ms();
+    }
+}
+
+impl App {
+    /// Dispatches until nothing runs and nothing is pending.
+    pub fn drain(&self, log: &mut dyn Log) -> Result<(), AppError> {
+        if !self.store.is_there() {
+            // Nothing was ever queued here.
+            return Ok(());
+        }
+        self.store.prepare()?;
+        let _presence = self.store.join_dispatchers()?;
+        let mut rhythm = Rhythm::new(&self.store);
+        while !log.is_ended() {
+            let Some(pass) = self.pass_patiently(is_passing, &mut |error| log.failed(error))? else { continue };
+            log.pass(&pass);
+            if pass.is_quiet() && self.is_drained(&pass)? {
+                return Ok(());
+            }
+            self.refuse_draining_inside()?;
+            let pause = until(pass.next_due, self.store.now(), DRAIN_PAUSE);
+            rhythm.wait(&self.store, pause, pass.is_quiet());
+        }
+        Ok(())
+    }
+
+    /// One pass of somebody who goes on: errors that pass by are told of and waited for, and so is a host on which no
+    /// supervisor comes up, unless the state directory was moved, where none ever will. `None` when the pass failed.
+    pub(crate) fn pass_patiently(
+        &self,
+        passes_by: fn(&AppError) -> bool,
+        tell: &mut dyn FnMut(&AppError),
+    ) -> Result<Option<Pass>, AppError> {
+        let pass = match self.pass() {
+            Ok(pass) if pass.in_vain == 0 => return Ok(Some(pass)),
+            Ok(pass) => {
+                must(self.store.is_at_its_path().unwrap_or(true))?;
+                tell(&in_vain());
+                Some(pass)
+            }
+            Err(error) if passes_by(&error) => {
+                tell(&error);
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        self.store.sleep(REST_AFTER_FAILURE);
+        Ok(pass)
+    }
+
+    fn is_drained(&self, pass: &Pass) -> Result<bool, AppError> {
+        let inside = self.inside.as_ref().map(|inside| inside.task);
+        // Nor is a task that only somebody elsewhere can recover: this dispatcher would wait for ever.
+        let is_left =
+            |id| pass.left.iter().any(|left| left.task == id) || pass.unseen.iter().any(|unseen| unseen.task == id);
+        if self.store.in_flight()?.into_iter().any(|id| Some(id) != inside && !is_left(id)) {
+            return Ok(false);
+        }
+        // An empty folder that a crash left is no task: what looks like work is counted before it is waited for. What
+        // only a newer luzia or a pass in another sandbox can start is not waited for.
+        let blocked: u64 = pass.left.iter().map(|left| left.blocked).sum();
+        let counts = |queue: &str| self.is_near(queue).unwrap_or(true);
+        Ok(self.store.is_queue_empty()? || !self.store.has_more_waiting_than(blocked, &counts)?)
+    }
+
+    /// Dispatches for ever: at every change, when something is due, and every `poll` (or as configured) in case a change was
+    /// not seen.
+    pub fn daemon(&self, poll: Option<Duration>, log: &mut dyn Log) -> Result<(), AppError> {
+        if self.inside.is_some() {
+            return Err(AppError::usage("a daemon cannot run inside a task: it would end with it"));
+        }
+        self.store.prepare()?;
+        let _presence = self.store.join_dispatchers()?;
+        let mut rhythm = Rhythm::new(&self.store);
+        while !log.is_ended() {
+            must(self.store.is_still_there()?)?;
+            let pass = self.pass_patiently(|_| true, &mut |error| log.failed(error))?;
+            if let Some(pass) = &pass {
+                log.pass(pass);
+            }
+            let pass = pass.unwrap_or_default();
+            let poll = poll.unwrap_or_else(|| Duration::from_millis(self.config().poll_interval_ms));
+            let pause = until(pass.next_due, self.store.now(), poll);
+            rhythm.wait(&self.store, pause, pass.is_quiet());
+        }
+        Ok(())
+    }
+}
+
+/// An error unless the state directory is there.
+fn must(is_there: bool) -> Result<(), AppError> {
+    let gone =
+        || AppError::new(crate::app::Kind::Unavailable, "STATE_DIR_GONE", "the state directory was removed or moved");
+    is_there.then_some(()).ok_or_else(gone)
+}
+
+/// Whether an error passes by: one of the configuration, which others write, or a file that another process keeps locked.
+pub(crate) fn is_passing(error: &AppError) -> bool {
+    is_of_rules(error) || error.0.kind == crate::app::Kind::Busy
+}
+
+/// Whether an error is of the configuration.
+fn is_of_rules(error: &AppError) -> bool {
+    error.0.kind == crate::app::Kind::Config
+}
+
+/// What there is to say of supervisors that came to nothing. They have nobody to tell it to themselves.
+fn in_vain() -> AppError {
+    AppError::new(crate::app::Kind::Unavailable, "CLAIMED_IN_VAIN", "a supervisor did not come up, or ended too early")
+        .hint("what it had to do is tried again; `luzia doctor` looks what is wrong with the host")
+        .next("luzia doctor")
+}
+
+/// The pause until a moment, at most `longest`.
+fn until(due: Option<Timestamp>, now: Timestamp, longest: Duration) -> Duration {
+    let left = due.map(|at| Duration::from_millis(u64::try_from(at.ms_since(now)).unwrap_or(0)));
+    left.map_or(longest, |left| left.min(longest)).max(Duration::from_millis(1))
+}

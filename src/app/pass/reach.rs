@@ -1,0 +1,55 @@
+//! Which queues this process may start: those of a sandbox that is compatible with its own, or all of them where the
+//! configuration says so (`dispatch.contexts`, contract P9).
+
+use crate::app::{App, AppError};
+use crate::model::config::Contexts;
+use crate::model::{Limits, NamedSandbox, QueueName, SandboxId, Task};
+use crate::policy::context::{Difference, differences};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The sandbox of this process, and what is known of others. Neither changes while the process lives.
+#[derive(Default)]
+pub(crate) struct Reach {
+    own: Option<(Arc<NamedSandbox>, Limits)>,
+    known: BTreeMap<SandboxId, bool>,
+}
+
+impl App {
+    /// The sandbox of this process and the limits that it gives to its children.
+    pub(crate) fn own_context(&self) -> (Arc<NamedSandbox>, Limits) {
+        let mut reach = self.reach.borrow_mut();
+        let own = reach.own.get_or_insert_with(|| {
+            let context = self.store.context();
+            (Arc::new(NamedSandbox::from(context.sandbox)), context.limits)
+        });
+        own.clone()
+    }
+
+    /// How the sandbox of a task differs from that of this process; empty when this process may start the task.
+    pub(crate) fn differences(&self, task: &Task) -> Vec<Difference> {
+        match (&task.sandbox, self.config().contexts) {
+            (None, _) | (_, Contexts::Any) => Vec::new(),
+            (Some(theirs), Contexts::Same) => differences(self.own_context().0.sandbox(), theirs.sandbox()),
+        }
+    }
+
+    /// Whether this process may start the tasks of a queue. The first task of a sandbox that was not met before is read; no
+    /// other is.
+    pub(crate) fn is_near(&self, queue: &str) -> Result<bool, AppError> {
+        let Some(sandbox) = QueueName::parse(queue).and_then(|name| name.sandbox) else { return Ok(true) };
+        if self.config().contexts == Contexts::Any || self.own_context().0.id() == &sandbox {
+            return Ok(true);
+        }
+        if let Some(known) = self.reach.borrow().known.get(&sandbox) {
+            return Ok(*known);
+        }
+        // A record that is gone or damaged tells nothing of its sandbox; a claim by that sandbox meets it.
+        let Some(task) = self.store.any_of_queue(queue)? else { return Ok(false) };
+        let is_near = self.differences(&task).is_empty();
+        if task.sandbox.as_ref().is_some_and(|named| named.id() == &sandbox) {
+            self.reach.borrow_mut().known.insert(sandbox, is_near);
+        }
+        Ok(is_near)
+    }
+}

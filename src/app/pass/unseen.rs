@@ -1,0 +1,63 @@
+//! Tasks that have lost their supervisor and whose processes cannot be seen from here: who can recover them.
+
+use crate::app::pass::Pass;
+use crate::app::{App, AppError, Kind};
+use crate::model::{Task, TaskId};
+use crate::policy::recovery::needs_witness;
+use crate::policy::witness::{Blind, witness};
+use crate::store::Found;
+use crate::supervise::seen;
+
+/// A task without a supervisor that only somebody elsewhere can recover.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unseen {
+    /// The task.
+    pub task: TaskId,
+    /// Why it cannot be recovered here.
+    pub why: Blind,
+}
+
+impl Unseen {
+    /// For people: which task, and who can recover it.
+    pub fn text(&self) -> String {
+        format!("{} has lost its supervisor; {}", self.task, self.why.reason().text())
+    }
+}
+
+impl App {
+    /// Why this process cannot tell whether the processes of a task are dead; `None` where it can, or need not.
+    pub(crate) fn blindness(&self, id: TaskId, found: &Found) -> Result<Option<Blind>, AppError> {
+        if !needs_witness(seen(found)) {
+            return Ok(None);
+        }
+        Ok(witness(&self.store.outlook_of(id, found.task.as_ref())?).blindness())
+    }
+
+    /// The same for a task that was started and has lost its supervisor.
+    pub(crate) fn blindness_of(&self, task: &Task) -> Result<Option<Blind>, AppError> {
+        Ok(witness(&self.store.outlook_of(task.id, Some(task))?).blindness())
+    }
+
+    /// Recovers a dead task on the word of whoever gives its lane back by force: its processes cannot be seen from here. One
+    /// that holds `tree.lock` certainly lives, and no word helps against that.
+    pub(crate) fn recover_by_force(&self, id: TaskId) -> Result<(), AppError> {
+        let Some(found) = self.store.find_abandoned(id)? else { return self.await_recovery(&[id]) };
+        match self.blindness(id, &found)? {
+            Some(why) if found.is_tree_locked => return Err(unseen(&Unseen { task: id, why })),
+            Some(_) if self.inside.is_none() => {}
+            Some(_) | None => {
+                drop(found);
+                return self.recover_now(id);
+            }
+        }
+        self.recover_found(id, found, &mut Pass::default())?;
+        self.await_recovery(&[id])
+    }
+}
+
+/// A task that cannot be recovered from here: who can, and how to see it.
+pub(crate) fn unseen(task: &Unseen) -> AppError {
+    AppError::new(Kind::Busy, "NOT_SEEN_FROM_HERE", task.text())
+        .hint("its lanes stay held, and its record stays, until somebody who sees its processes makes a pass")
+        .next(format!("luzia explain {}", task.task))
+}

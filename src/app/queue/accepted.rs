@@ -1,0 +1,75 @@
+//! Errors after a commit point: a task that was accepted is named, whatever fails afterwards (P11). A caller that tried
+//! again would run the work twice, so none of these errors is `Busy`.
+
+use crate::app::{App, AppError, Kind};
+use crate::model::{Status, Task, TaskId};
+
+/// How many ids an error lists one by one.
+const MOST_LISTED: usize = 20;
+
+impl App {
+    /// The error of a verb that fails after it has accepted a task: it names the task and says where the task stands.
+    pub fn after_accepting(&self, id: TaskId, mut error: AppError) -> AppError {
+        if matches!(error.0.kind, Kind::NotFound | Kind::Corrupt | Kind::Bug) {
+            return error;
+        }
+        if error.0.kind == Kind::Busy {
+            error.0.kind = Kind::Unavailable;
+        }
+        let stands = match self.find(id) {
+            Ok(Some((_, task))) => match task.status {
+                Status::Pending => format!("{id} is queued and stays queued"),
+                Status::Running | Status::Waiting => format!("{id} is {} and goes on", task.status),
+                over => format!("{id} is over: {over}"),
+            },
+            Ok(None) | Err(_) => format!("{id} was accepted"),
+        };
+        let asked = match self.store.cancel_request(id) {
+            Ok(Some(_)) => "it was asked to end",
+            Ok(None) => "it was not asked to end",
+            Err(_) => "whether it was asked to end cannot be told",
+        };
+        let why = error.0.hint.take().map_or_else(String::new, |hint| format!("; {hint}"));
+        error.0.message = format!("{stands}, but {}", error.0.message);
+        error.0.hint = Some(format!("{asked}: `luzia wait {id}` waits for it, `luzia cancel {id}` ends it{why}"));
+        error.0.next = vec![format!("luzia explain {id}")];
+        error
+    }
+
+    /// The error of an acceptance that failed: what was published before the failure is queued and may run, so it is named.
+    pub(crate) fn half_accepted(&self, tasks: &[Task], mut error: AppError) -> AppError {
+        let (mut queued, mut unknown) = (Vec::new(), Vec::new());
+        for task in tasks {
+            match self.find(task.id) {
+                Ok(Some(_)) => queued.push(task.id),
+                Ok(None) => {}
+                Err(_) => unknown.push(task.id),
+            }
+        }
+        let Some(first) = queued.first().or(unknown.first()).copied() else { return error };
+        if error.0.kind == Kind::Busy {
+            error.0.kind = Kind::Unavailable;
+        }
+        let told = match (&*queued, &*unknown) {
+            ([], unknown) => format!("whether {} cannot be told", are_queued(unknown)),
+            (queued, []) => are_queued(queued),
+            (queued, unknown) => format!("{}, and whether {} cannot be told", are_queued(queued), are_queued(unknown)),
+        };
+        error.0.message = format!("{told}, and may not survive a power cut: {}", error.0.message);
+        error.0.hint = Some("do not queue the work again before you have looked".to_owned());
+        error.0.next = vec![format!("luzia show {first}")];
+        error
+    }
+}
+
+/// Says that tasks are queued, with their ids.
+pub fn are_queued(ids: &[TaskId]) -> String {
+    let names: Vec<String> = ids.iter().take(MOST_LISTED).map(TaskId::to_string).collect();
+    match ids {
+        [one] => format!("{one} is queued"),
+        [first, .., last] if ids.len() > MOST_LISTED => {
+            format!("{} tasks from {first} to {last} are queued", ids.len())
+        }
+        _ => format!("{} are queued", names.join(", ")),
+    }
+}

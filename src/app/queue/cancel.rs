@@ -1,0 +1,149 @@
+//! `cancel`: ends tasks, or keeps them from starting. For a running task it is a durable request that its supervisor
+//! carries out.
+
+use crate::app::{App, AppError, Kind};
+use crate::model::{Status, Task, TaskId};
+use crate::os::Signal;
+use crate::policy::lifecycle;
+use crate::policy::lifecycle::Trigger;
+use crate::policy::outcome::Happened;
+use crate::store::{CancelRequest, Changes, Event, Place, Removed};
+use serde_json::json;
+use std::time::Duration;
+
+/// The word for a task that has come to its end before it could be cancelled.
+pub(crate) const TASK_OVER: &str = "TASK_OVER";
+
+/// How long a cancel waits for the end beyond the grace, in milliseconds.
+const PATIENCE_MS: u64 = 10_000;
+/// How long a cancel waits for a change at most before it looks again: the death of a supervisor changes no file.
+const LOOK: Duration = Duration::from_millis(100);
+
+impl App {
+    /// Cancels a task and waits until it is over. A task that is over already is refused, and stays as it is (S1.11).
+    pub fn cancel(&self, id: TaskId, by: &str, reason: Option<&str>, grace_ms: Option<u64>) -> Result<Task, AppError> {
+        let task = self.existing(id)?;
+        if lifecycle::next(task.status, Trigger::Cancel).is_none() {
+            return Err(over(&task));
+        }
+        let grace = grace_ms.unwrap_or(task.grace_ms);
+        let begin = self.store.boot_ms();
+        let mut is_asked = false;
+        let mut changes = None;
+        loop {
+            match self.store.find(id)? {
+                None => return self.existing(id),
+                Some((Place::Done, task)) if task.status == Status::Cancelled => return Ok(task),
+                // It ended in another way before the request was carried out.
+                Some((Place::Done, task)) => return Err(over(&task)),
+                Some((Place::Pending | Place::Parked, _)) => {
+                    if let Some(task) = self.cancel_pending(id, by, reason)? {
+                        return Ok(task);
+                    }
+                    // A result that nobody brought to its end may stand beside it.
+                    if !self.store.is_supervised(id)? {
+                        self.recover_now(id)?;
+                    }
+                }
+                Some((Place::Running | Place::Waiting, task)) => {
+                    if !is_asked {
+                        is_asked = self.ask_to_end(&task, by, reason, grace_ms)?;
+                    }
+                    self.wait_for_end(id, &mut changes)?;
+                }
+            }
+            if self.store.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
+                return Err(AppError::new(
+                    Kind::Busy,
+                    "CANCEL_PENDING",
+                    format!("{id} does not end, although it was asked to"),
+                )
+                .hint("the request is durable; it ends as soon as its processes die")
+                .next(format!("luzia explain {id}")));
+            }
+        }
+    }
+
+    /// Asks for the end of a task without waiting for it. False when somebody acts for it right now, so that it is to be asked
+    /// for again.
+    pub(crate) fn request_end(
+        &self,
+        id: TaskId,
+        by: &str,
+        reason: Option<&str>,
+        grace_ms: Option<u64>,
+    ) -> Result<bool, AppError> {
+        let task = self.existing(id)?;
+        match task.status {
+            Status::Pending => Ok(self.cancel_pending(id, by, reason)?.is_some()),
+            Status::Running | Status::Waiting => {
+                let is_asked = self.ask_to_end(&task, by, reason, grace_ms)?;
+                if let Some(Some(started)) = self.store.started(id)? {
+                    self.store.signal(&started.supervisor, Signal::Wake);
+                }
+                Ok(is_asked)
+            }
+            Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => Err(over(&task)),
+        }
+    }
+
+    /// Cancels a task that has not started; `None` when it is not pending any more, or somebody acts for it right now.
+    pub(crate) fn cancel_pending(&self, id: TaskId, by: &str, reason: Option<&str>) -> Result<Option<Task>, AppError> {
+        let happened = Happened::Cancelled { by: by.to_owned(), reason: reason.map(str::to_owned) };
+        match self.store.take_pending(id)? {
+            Removed::Taken(task, lock) => {
+                self.store.note(&Event::of("cancelled", &task).with(json!({ "by": by, "reason": reason })));
+                self.end_taken(&task, lock, &happened).map(Some)
+            }
+            Removed::NotPending => Ok(None),
+            Removed::Busy => {
+                self.store.sleep(Duration::from_millis(2));
+                Ok(None)
+            }
+        }
+    }
+
+    fn ask_to_end(&self, task: &Task, by: &str, reason: Option<&str>, grace_ms: Option<u64>) -> Result<bool, AppError> {
+        let request = CancelRequest { by: by.to_owned(), reason: reason.map(str::to_owned), grace_ms };
+        if !self.store.request_cancel(task.id, &request)? {
+            return Ok(false);
+        }
+        self.store.note(&Event::of("cancel_requested", task).with(json!({ "by": by, "reason": reason })));
+        Ok(true)
+    }
+
+    /// Tells the supervisor to look at the request; a task without one is recovered, which honours the request. A wake-up
+    /// and no SIGTERM, which would interrupt another task when the supervisor has gone on to one.
+    fn wait_for_end(&self, id: TaskId, changes: &mut Option<Changes>) -> Result<(), AppError> {
+        if !self.store.is_supervised(id)? {
+            return self.recover_now(id);
+        }
+        // Before the signal, so that no end is missed.
+        let changes = changes.get_or_insert_with(|| self.store.watch());
+        match self.store.started(id)? {
+            Some(Some(started)) => {
+                self.store.signal(&started.supervisor, Signal::Wake);
+                changes.wait(LOOK);
+                if let Some(pid) = self.store.stopped_supervisor(id)? {
+                    return Err(stopped(id, pid));
+                }
+            }
+            // The supervisor looks for a request before it starts the command.
+            Some(None) | None => self.store.sleep(Duration::from_millis(5)),
+        }
+        Ok(())
+    }
+}
+
+fn stopped(id: TaskId, supervisor: u32) -> AppError {
+    let message = format!("{id} was asked to end, but its supervisor, process {supervisor}, is stopped");
+    AppError::new(Kind::Busy, "SUPERVISOR_STOPPED", message)
+        .hint("the request is durable; it is carried out when the supervisor is continued")
+        .next(format!("kill -CONT {supervisor}"))
+}
+
+fn over(task: &Task) -> AppError {
+    AppError::new(Kind::No, TASK_OVER, format!("{} is over already: {}", task.id, task.status))
+        .hint("nothing leaves this state but a retry")
+        .next(format!("luzia show {}", task.id))
+}

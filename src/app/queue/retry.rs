@@ -1,0 +1,120 @@
+//! `retry`: puts a finished task back in the queue, in its old place, as a further attempt of the same task. It waits again
+//! for the tasks it comes after, so a chain that is retried as a whole runs in its order.
+
+use crate::app::queue::idempotency::take_again;
+use crate::app::{App, AppError, Kind};
+use crate::model::{Status, Task, TaskId};
+use crate::policy::lifecycle;
+use crate::policy::lifecycle::Trigger;
+use crate::store::{Ending, Event, Place};
+use std::collections::BTreeSet;
+
+/// What a task that is retried does about the tasks it comes after.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// It waits for those that are not over.
+    Kept,
+    /// It forgets them, for this attempt and all that follow.
+    Dropped,
+}
+
+impl App {
+    /// Queues a finished task again.
+    pub fn retry(&self, id: TaskId, order: Order) -> Result<Task, AppError> {
+        let task = self.existing(id)?;
+        if lifecycle::next(task.status, Trigger::Retry).is_none() {
+            return Err(AppError::new(
+                Kind::No,
+                "TASK_NOT_OVER",
+                format!("{id} is {}, so there is nothing to retry", task.status),
+            )
+            .next(format!("luzia show {id}")));
+        }
+        let comes_after = if order == Order::Kept { task.comes_after.clone() } else { Vec::new() };
+        let after = self.still_before(&task, &comes_after)?;
+        let busy =
+            || AppError::new(Kind::Busy, "TASK_BUSY", format!("somebody acts for {id} right now")).hint("try again");
+        let lock = self.store.take_supervisor_lock(id)?.ok_or_else(busy)?;
+        let Some((Place::Done, task)) = self.store.find(id)? else { return Err(busy()) };
+        let again = Task {
+            status: Status::Pending,
+            outcome: None,
+            // One that started has met its moment; the due time since was that of a pause between attempts.
+            due_at: task.due_at.filter(|_| task.starts == 0),
+            start_by: None,
+            after,
+            comes_after,
+            claims: 0,
+            // One more attempt than were spent, whatever the limit was.
+            retries: task.retries.max(task.failures),
+            ..task
+        };
+        let key = again.key.as_deref().map(|key| self.store.enter_key(key)).transpose()?;
+        let _key = key.map(|slot| take_again(slot, id)).transpose()?;
+        let ending = Ending { task: again };
+        if let Err(error) = self.store.record_ending(&ending, None) {
+            // Nothing may begin again after an answer that says it could not be asked for.
+            let _ = self.store.withdraw_ending(id, lock);
+            return Err(error.into());
+        }
+        // From here on it is retried, whoever brings it to its end.
+        self.store.note(&Event::of("retried", &ending.task));
+        self.show_outside(&ending.task);
+        self.store.settle(&ending, lock).map_err(|error| {
+            AppError::from(error).hint("it is retried all the same: the next pass brings it to its place")
+        })?;
+        Ok(ending.task)
+    }
+
+    /// Of the tasks it comes after, those that are not over. One that failed would end it unstarted, so that is said now.
+    fn still_before(&self, task: &Task, comes_after: &[TaskId]) -> Result<Vec<TaskId>, AppError> {
+        let mut open = Vec::new();
+        for before in comes_after {
+            match self.find(*before)? {
+                Some((_, other)) if other.status == Status::Completed => {}
+                Some((_, other)) if other.status.is_final() => {
+                    let how = format!("is {}", other.status);
+                    return Err(out_of_order(task.id, *before, &how)
+                        .hint(format!("retry the chain, or --no-after: {} then waits for no other task", task.id))
+                        .next(format!("luzia retry {}", self.chain_to(task)?)));
+                }
+                Some(_) => open.push(*before),
+                // Pruned since, and it had completed if this one ever started.
+                None if task.starts > 0 => {}
+                None => {
+                    return Err(out_of_order(task.id, *before, "is gone")
+                        .hint("nobody knows any more how that ended; --no-after does without it")
+                        .next(format!("luzia retry --no-after {}", task.id)));
+                }
+            }
+        }
+        Ok(open)
+    }
+
+    /// The task and all that it comes after that are over and did not complete, as arguments.
+    fn chain_to(&self, task: &Task) -> Result<String, AppError> {
+        let (mut chain, mut open) = (BTreeSet::from([task.id]), task.comes_after.clone());
+        while let Some(id) = open.pop() {
+            let failed = self
+                .find(id)?
+                .map(|(_, other)| other)
+                .filter(|other| other.status.is_final() && other.status != Status::Completed);
+            if let Some(other) = failed.filter(|other| chain.insert(other.id)) {
+                open.extend(other.comes_after);
+            }
+        }
+        Ok(chain.iter().map(TaskId::to_string).collect::<Vec<_>>().join(" "))
+    }
+
+    /// Its directory waits where those of other attempts to come do. What is wrong there never holds a task up.
+    fn show_outside(&self, task: &Task) {
+        let Ok(Some(conductor)) = self.store.conductor(&task.conductor_dir, false) else { return };
+        if let Err(error) = conductor.close_late(task) {
+            self.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
+        }
+    }
+}
+
+fn out_of_order(id: TaskId, before: TaskId, how: &str) -> AppError {
+    AppError::new(Kind::No, "DEPENDENCY_FAILED", format!("{id} comes after {before}, which {how}"))
+}

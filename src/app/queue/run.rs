@@ -1,0 +1,313 @@
+//! `run`: enqueue, dispatch if need be, stream the output, and end as the command ended.
+
+mod batch;
+
+use crate::app::look::tail::{Piece, Stream, Tail};
+use crate::app::pass::daemon::is_passing;
+use crate::app::queue::cancel::TASK_OVER;
+use crate::app::{App, AppError, Kind};
+use crate::model::{Status, Task, TaskId};
+use crate::os::Handle;
+use crate::policy::admission::Obstacle;
+use crate::store::{Changes, Duty};
+use std::time::Duration;
+
+/// For how long a `run` that stands by relies on the holder of the duty, in milliseconds. One that was stopped delays timers
+/// and recoveries that long.
+const LONGEST_TRUST_MS: u64 = 60_000;
+
+/// What the user of `run` wants next; asked between two steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wish {
+    /// Go on.
+    GoOn,
+    /// Nobody reads the output any more: cancel, as SIGPIPE ends a command in a pipeline.
+    Unread,
+    /// The same of a task that somebody else has queued: leave it alone.
+    Leave,
+    /// The first Ctrl-C: cancel with the grace.
+    Cancel,
+    /// The second: kill.
+    Kill,
+}
+
+/// How `run` talks to its user.
+pub trait Audience {
+    /// Output of the command. False when not all of it could be passed on yet; the rest is kept for the
+    /// next call.
+    fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool;
+    /// So many bytes of a stream were dropped from the log before they could be passed on.
+    fn dropped(&mut self, stream: Stream, bytes: u64);
+    /// The task changed its state, or waits for another reason than before.
+    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>);
+    /// Something failed that is tried again.
+    fn failed(&mut self, error: &AppError);
+    /// What the user wants.
+    fn wish(&mut self) -> Wish;
+}
+
+/// What a `run` holds while it sees its task through.
+struct Seat {
+    presence: Option<Box<dyn Handle>>,
+    duty: Option<Duty>,
+    changes: Option<Changes>,
+    looked_ms: u64,
+    /// What a running task waits for, as of the last look.
+    shortage: Option<Obstacle>,
+}
+
+impl App {
+    /// For `run --no-wait`: makes a pass, and takes a task that this did not start out of the queue again. Gives that task
+    /// and what kept it.
+    pub fn start_or_take_back(&self, id: TaskId) -> Result<Option<(Task, Obstacle)>, AppError> {
+        self.pass()?;
+        let task = self.existing(id)?;
+        Ok(self.take_back_if_blocked(&task)?.map(|obstacle| (task, obstacle)))
+    }
+
+    /// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
+    fn take_back_if_blocked(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        if task.status != Status::Pending {
+            return Ok(None);
+        }
+        let obstacle = self.first_obstacle(task)?;
+        match self.cancel_pending(task.id, "run --no-wait", Some("it could not start at once"))? {
+            Some(_) => Ok(Some(obstacle.unwrap_or(Obstacle::Priority { ahead: 0 }))),
+            // It started after all.
+            None => Ok(None),
+        }
+    }
+
+    /// The messages of a task's events, in the words of their source, for `-v`.
+    pub fn event_messages(&self, id: TaskId, since: crate::model::Timestamp) -> Result<Vec<String>, AppError> {
+        let name = id.to_string();
+        let is_its = |line: &serde_json::Value| line.get("task").and_then(|task| task.as_str()) == Some(name.as_str());
+        let events = self.store.events_since(since)?;
+        let messages = events.iter().filter(|event| is_its(&event.line)).filter_map(|event| event.line.get("message"));
+        Ok(messages.filter_map(|message| message.as_str()).map(str::to_owned).collect())
+    }
+
+    /// Sees an accepted task to its end: dispatches while it waits, passes its output on, carries out wishes. Gives it as
+    /// it is when it is to be left.
+    pub fn see_through(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
+        self.watch_over(id, group_output, audience).map_err(|error| self.after_accepting(id, error))
+    }
+
+    fn watch_over(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
+        let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
+        let changes = Some(self.store.watch());
+        let mut seat = Seat { presence: None, duty: None, changes, looked_ms: self.store.boot_ms(), shortage: None };
+        let mut told = None;
+        let mut wished = Wish::GoOn;
+        loop {
+            let wish = audience.wish();
+            // What was asked for while an attempt came to its end is asked for again before the next one.
+            let is_new = wish != wished || wish != Wish::GoOn && self.existing(id)?.status == Status::Pending;
+            if is_new && self.carry_out_or_tell(id, wish, audience)? {
+                wished = wish;
+            }
+            let mut task = self.existing(id)?;
+            if wish == Wish::Leave {
+                return Ok(task);
+            }
+            let is_waiting = wish == wished && told.is_some_and(|(status, _)| status == Status::Pending);
+            if task.status != Status::Pending {
+                task = self.look_after(task, &mut seat, audience)?;
+            } else if self.dispatch_or_stand_by(&task, &mut seat, is_waiting.then_some(wished), audience)? {
+                task = self.existing(id)?;
+            } else {
+                continue;
+            }
+            let obstacle = self.obstacle_of(&task, &seat)?;
+            let word = (task.status, obstacle.as_ref().map(Obstacle::word));
+            if told.replace(word) != Some(word) {
+                audience.progress(&task, obstacle.as_ref());
+            }
+            let may_print = (!group_output || task.status.is_final()) && wished != Wish::Unread;
+            let mut is_told = true;
+            // What never started has no logs, and perhaps no directory for them.
+            if may_print && task.last_start.is_some() {
+                // A command may write faster than its output can be passed on: the wish of its user does not wait for that.
+                let kept_wish = (!task.status.is_final()).then_some(wished);
+                is_told = self.pass_logs_on(&task, &mut tails, kept_wish, audience)?;
+            }
+            if task.status.is_final() && (is_told || wished == Wish::Kill) {
+                return Ok(task);
+            }
+            let is_patient = task.status == Status::Pending && audience.wish() == wished;
+            let pause = if is_patient { self.config().poll_interval_ms } else { 20 };
+            let pause = Duration::from_millis(pause.clamp(1, 1000));
+            seat.changes.get_or_insert_with(|| self.store.watch()).wait(pause);
+        }
+    }
+
+    /// One round for a task that waits: a pass, or a wait while another `run` has the duty. False when nothing was tried
+    /// and the caller is to look again. `wished` is what the user wants while the wait may go on.
+    fn dispatch_or_stand_by(
+        &self,
+        task: &Task,
+        seat: &mut Seat,
+        wished: Option<Wish>,
+        audience: &mut dyn Audience,
+    ) -> Result<bool, AppError> {
+        if seat.presence.is_none() {
+            // A file that stays locked keeps no `run` from dispatching; it is tried again in the next round.
+            seat.presence = self.patiently(self.store.join_dispatchers(), audience)?;
+        }
+        if seat.duty.is_none() {
+            seat.duty = self.store.try_duty(self.own_context().0.id())?;
+        }
+        if let (None, Some(wished)) = (&seat.duty, wished) {
+            seat.changes = None;
+            if self.stand_by(task, &mut seat.duty, &mut || audience.wish() == wished)? {
+                return Ok(false);
+            }
+        }
+        seat.changes.get_or_insert_with(|| self.store.watch());
+        // A pass at once, and again whenever something may have changed.
+        self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+        Ok(true)
+    }
+
+    /// One round for a task that has left the queue. Its `run` makes no passes for others and does not count as a
+    /// dispatcher.
+    fn look_after(&self, task: Task, seat: &mut Seat, audience: &mut dyn Audience) -> Result<Task, AppError> {
+        seat.presence = None;
+        if seat.duty.take().is_some() {
+            // A `run` that found the duty taken relies on a pass after its record appeared.
+            self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+        }
+        if self.store.boot_ms().saturating_sub(seat.looked_ms) < self.config().poll_interval_ms {
+            return Ok(task);
+        }
+        seat.looked_ms = self.store.boot_ms();
+        // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
+        let task = if task.status.is_final() || self.store.is_supervised(task.id)? {
+            task
+        } else {
+            self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+            self.existing(task.id)?
+        };
+        seat.shortage = self.shortage(&task)?;
+        Ok(task)
+    }
+
+    /// What keeps a pending task, or what a running one waits for. A file that stays locked leaves that open.
+    fn obstacle_of(&self, task: &Task, seat: &Seat) -> Result<Option<Obstacle>, AppError> {
+        match task.status {
+            Status::Pending => {}
+            Status::Running => return Ok(seat.shortage.clone()),
+            _ => return Ok(None),
+        }
+        match self.first_obstacle(task) {
+            Err(error) if is_busy(&error) => Ok(None),
+            other => other,
+        }
+    }
+
+    /// Waits while another `run` has the duty and the record of the task stays in its place. False when that took so long
+    /// that the holder of the duty may be stopped: then this `run` makes one pass without it.
+    fn stand_by(
+        &self,
+        task: &Task,
+        duty: &mut Option<Duty>,
+        stays: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, AppError> {
+        let begin = self.store.boot_ms();
+        let mut record = self.store.watch_record(task)?;
+        if !self.store.is_in_its_lane(task)? {
+            return Ok(false);
+        }
+        // The record may have moved, and the duty may have become free, before the watch began.
+        while self.store.is_in_its_lane(task)? && stays() {
+            *duty = self.store.try_duty(self.own_context().0.id())?;
+            if duty.is_some() {
+                break;
+            }
+            if self.store.boot_ms().saturating_sub(begin) >= LONGEST_TRUST_MS {
+                return Ok(false);
+            }
+            self.store.stand_by(&mut record);
+        }
+        Ok(true)
+    }
+
+    /// `None`, and a word to the user, where another process keeps a file locked. The task was accepted, so this never ends
+    /// its `run`.
+    fn patiently<T, E: Into<AppError>>(
+        &self,
+        result: Result<T, E>,
+        audience: &mut dyn Audience,
+    ) -> Result<Option<T>, AppError> {
+        match result.map_err(Into::into) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if is_busy(&error) => {
+                audience.failed(&error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Passes on what a task has written since the last call; stops when the user wants something else than `wished`. False
+    /// when not all of it could be passed on: `tails` and `audience` keep the rest.
+    fn pass_logs_on(
+        &self,
+        task: &Task,
+        tails: &mut [Tail],
+        wished: Option<Wish>,
+        audience: &mut dyn Audience,
+    ) -> Result<bool, AppError> {
+        let mut sink = |piece: Piece<'_>| {
+            match piece {
+                Piece::Bytes { stream, bytes, .. } if !audience.output(stream, bytes) => return false,
+                Piece::Dropped { stream, bytes } => audience.dropped(stream, bytes),
+                Piece::Bytes { .. } | Piece::Attempt { .. } => {}
+            }
+            wished.is_none_or(|wished| audience.wish() == wished)
+        };
+        // What the audience kept from the last call goes first.
+        let nothing = Piece::Bytes { stream: Stream::Out, bytes: b"", attempt: 0, at: task.created_at };
+        Ok(sink(nothing) && self.copy_logs(task, tails, &mut sink)?)
+    }
+
+    /// False when it is to be tried again.
+    fn carry_out_or_tell(&self, id: TaskId, wish: Wish, audience: &mut dyn Audience) -> Result<bool, AppError> {
+        match self.carry_out(id, wish) {
+            Err(error) if is_busy(&error) => {
+                audience.failed(&error);
+                Ok(false)
+            }
+            // A user who wants to leave is not kept.
+            Err(error) if wish == Wish::Unread && is_of_disk(&error) => {
+                audience.failed(&self.after_accepting(id, error));
+                Ok(false)
+            }
+            other => other,
+        }
+    }
+
+    /// False when it is to be tried again.
+    fn carry_out(&self, id: TaskId, wish: Wish) -> Result<bool, AppError> {
+        let (reason, grace_ms) = match wish {
+            Wish::GoOn | Wish::Leave => return Ok(true),
+            Wish::Unread => ("nobody reads its output any more", None),
+            Wish::Cancel => ("interrupted by its user", None),
+            Wish::Kill => ("interrupted by its user", Some(0)),
+        };
+        // The end itself is seen by the loop of the caller; here the request is only made.
+        match self.request_end(id, "run", Some(reason), grace_ms) {
+            Err(error) if error.0.code == TASK_OVER => Ok(true),
+            other => other,
+        }
+    }
+}
+
+/// Whether another process keeps a file locked that is to be locked only for an instant.
+pub(crate) fn is_busy(error: &AppError) -> bool {
+    error.0.kind == Kind::Busy
+}
+
+fn is_of_disk(error: &AppError) -> bool {
+    matches!(error.0.kind, Kind::Io | Kind::CannotCreate)
+}

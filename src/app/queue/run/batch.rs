@@ -1,0 +1,136 @@
+//! `run --from`: sees several accepted tasks to their ends. They run side by side as their lanes let them; the output of
+//! each is passed on in one piece when it is over, in the order of the lines, so that a reader can tell it apart.
+
+use crate::app::look::logs::Stream;
+use crate::app::look::tail::Tail;
+use crate::app::pass::daemon::is_passing;
+use crate::app::queue::enqueue::Accepted;
+use crate::app::queue::run::{Audience, Wish};
+use crate::app::{App, AppError, Obstacle};
+use crate::model::{Status, Task, TaskId};
+use std::time::Duration;
+
+/// How many tasks that are not over are looked at in one round. The queue may be long, and those behind them wait.
+const LOOKED_AT: usize = 64;
+
+/// A task of the batch.
+struct Member {
+    id: TaskId,
+    /// Whether this very request has queued it; a task of somebody else is never cancelled.
+    is_ours: bool,
+    /// The task when it was seen last.
+    task: Task,
+    /// What was said of it last.
+    told: Option<(Status, Option<&'static str>)>,
+}
+
+impl App {
+    /// Sees all of them to their ends and gives them, in their order. When nobody reads any more it gives those that are
+    /// over by then; the others are cancelled or, where they are somebody else's, left alone.
+    pub fn see_all_through(&self, accepted: &[Accepted], audience: &mut dyn Audience) -> Result<Vec<Task>, AppError> {
+        let member =
+            |one: &Accepted| Member { id: one.task.id, is_ours: one.created, task: one.task.clone(), told: None };
+        let mut members: Vec<Member> = accepted.iter().map(member).collect();
+        let (mut presence, mut changes) = (None, self.store.watch());
+        let (mut wished, mut printed, mut tails) = (Wish::GoOn, 0, None);
+        let mut looked_ms = self.store.boot_ms();
+        loop {
+            let wish = audience.wish();
+            self.carry_out_all(&members, wish, wish != wished, audience)?;
+            wished = wish;
+            // A pass at once, and again whenever something may have changed or a supervisor may be dead.
+            let waits = members.iter().any(|member| member.task.status == Status::Pending);
+            presence = match (waits, presence) {
+                (true, None) => Some(self.store.join_dispatchers()?),
+                (waits, presence) => presence.filter(|_| waits),
+            };
+            let now = self.store.boot_ms();
+            let is_time = now.saturating_sub(looked_ms) >= self.config().poll_interval_ms;
+            if is_time {
+                looked_ms = now;
+            }
+            if waits || is_time && self.is_one_alone(&members)? {
+                self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+            }
+            self.look_again(&mut members, audience)?;
+            let mut is_told = true;
+            while is_told
+                && wished != Wish::Unread
+                && members.get(printed).is_some_and(|one| one.task.status.is_final())
+            {
+                is_told = self.pass_output_on(&members[printed].task, &mut tails, wished, audience)?;
+                printed += usize::from(is_told);
+            }
+            let is_over = |member: &Member| member.task.status.is_final() || wished == Wish::Unread && !member.is_ours;
+            let may_leave = is_told || wished == Wish::Kill;
+            if may_leave && members.iter().all(is_over) {
+                return Ok(members.into_iter().map(|member| member.task).collect());
+            }
+            let pause = if is_told { self.config().poll_interval_ms } else { 20 };
+            changes.wait(Duration::from_millis(pause.clamp(1, 1000)));
+        }
+    }
+
+    /// Whether nobody supervises one of the tasks that are not over: nothing on disk changes by that.
+    fn is_one_alone(&self, members: &[Member]) -> Result<bool, AppError> {
+        for member in members.iter().filter(|member| !member.task.status.is_final()).take(LOOKED_AT) {
+            if !self.store.is_supervised(member.id)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Looks at the first tasks that are not over, and tells what has changed.
+    fn look_again(&self, members: &mut [Member], audience: &mut dyn Audience) -> Result<(), AppError> {
+        for member in members.iter_mut().filter(|member| !member.task.status.is_final()).take(LOOKED_AT) {
+            member.task = self.existing(member.id)?;
+            let task = &member.task;
+            let obstacle = if task.status == Status::Pending { self.first_obstacle(task)? } else { None };
+            let word = (task.status, obstacle.as_ref().map(Obstacle::word));
+            if member.told.replace(word) != Some(word) {
+                audience.progress(task, obstacle.as_ref());
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks every task of this request to end, when its user wants that. What comes to a further attempt is asked again.
+    fn carry_out_all(
+        &self,
+        members: &[Member],
+        wish: Wish,
+        is_new: bool,
+        audience: &mut dyn Audience,
+    ) -> Result<(), AppError> {
+        if matches!(wish, Wish::GoOn | Wish::Leave) {
+            return Ok(());
+        }
+        for member in members.iter().filter(|member| member.is_ours && !member.task.status.is_final()) {
+            if is_new || member.task.status == Status::Pending {
+                self.carry_out_or_tell(member.id, wish, audience)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// False when not all of it could be passed on yet; `tails` keep the place.
+    fn pass_output_on(
+        &self,
+        task: &Task,
+        tails: &mut Option<[Tail; 2]>,
+        wished: Wish,
+        audience: &mut dyn Audience,
+    ) -> Result<bool, AppError> {
+        // What never started has no logs, and perhaps no directory for them.
+        if task.last_start.is_none() {
+            return Ok(true);
+        }
+        let open = tails.get_or_insert_with(|| [Tail::new(Stream::Out), Tail::new(Stream::Err)]);
+        let is_told = self.pass_logs_on(task, open, Some(wished), audience)?;
+        if is_told {
+            *tails = None;
+        }
+        Ok(is_told)
+    }
+}

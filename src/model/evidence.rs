@@ -1,0 +1,212 @@
+//! What was seen of a lock, and what follows: the evidence gathered under its guard and the verdict on it.
+
+use crate::model::lock::LockRecord;
+use crate::model::namespace::Outlook;
+use crate::model::process::Probe;
+use crate::model::time::Timestamp;
+
+/// The sidecar beside a lock file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sidecar {
+    /// There is none.
+    Missing,
+    /// It is not a whole record; other programs do not write atomically.
+    Corrupt,
+    /// It was written by a newer version of luzia.
+    Newer,
+    /// It reads.
+    Whole(Box<LockRecord>),
+}
+
+impl Sidecar {
+    /// The record, when it reads.
+    pub fn record(&self) -> Option<&LockRecord> {
+        match self {
+            Self::Whole(record) => Some(record),
+            Self::Missing | Self::Corrupt | Self::Newer => None,
+        }
+    }
+}
+
+/// Whether a kernel lock that only a living holder can have was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KernelLock {
+    /// `supervisor.lock` of the task is held.
+    Supervisor,
+    /// `supervisor.lock` is free, but `tree.lock` is held: the command outlived its supervisor.
+    Tree,
+    /// The `.lock` file itself is held (`luzia lock`).
+    LockFile,
+    /// None of them is held.
+    Free,
+}
+
+/// Everything that was seen of one lock, under its guard.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Evidence {
+    /// Whether `.lock` is a regular file.
+    pub is_regular: bool,
+    /// Whether `.lock` belongs to the account of the state directory.
+    pub is_own: bool,
+    /// When `.lock` was last written.
+    pub lock_modified: Timestamp,
+    /// When the sidecar was last written, if it exists.
+    pub sidecar_modified: Option<Timestamp>,
+    /// The sidecar.
+    pub sidecar: Sidecar,
+    /// Whether the private record of the task is in `waiting` and names this lock id.
+    pub is_waiting: bool,
+    /// The kernel locks that prove life.
+    pub kernel_lock: KernelLock,
+    /// A look at the recorded pid, when the lock rests on that process and it was recorded in this boot, and in this pid
+    /// namespace or one below it.
+    pub process: Option<Probe>,
+    /// The same of the command that `luzia lock` runs.
+    pub command: Option<Probe>,
+    /// What can be seen from here of the place of its holder, when the lock rests on a process.
+    pub outlook: Option<Outlook>,
+    /// The wall clock.
+    pub now: Timestamp,
+    /// The boot clock, in milliseconds.
+    pub boot_ms: u64,
+    /// This boot.
+    pub boot_id: String,
+    /// The lane's lock timeout, in milliseconds.
+    pub timeout_ms: u64,
+    /// The age limit an operator gave (`cleanup-stale SECONDS`), in milliseconds.
+    pub max_age_ms: Option<u64>,
+}
+
+/// What follows from the evidence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// The holder lives, or cannot be proven dead.
+    Live {
+        /// The row of the judge table and its reason, for people.
+        why: Reason,
+        /// Past its limit; reported, never broken.
+        overdue: bool,
+    },
+    /// The holder is proven dead, or its lease ran out.
+    Stale {
+        /// The row of the judge table and its reason, for people.
+        why: Reason,
+        /// How long ago the lock was last refreshed, in milliseconds.
+        age_ms: u64,
+    },
+    /// Nothing of ours: report, and touch nothing.
+    Refused {
+        /// The row of the judge table and its reason, for people.
+        why: Reason,
+    },
+}
+
+/// The row of the judge table (locks.md) that decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// j1: not a regular file.
+    NotAFile,
+    /// j1: belongs to another account.
+    ForeignOwner,
+    /// j1: the record was written by a newer version.
+    NewerVersion,
+    /// j2: a parked task.
+    TaskWaits,
+    /// j3: its supervisor holds `supervisor.lock`.
+    SupervisorLives,
+    /// j3: its command holds `tree.lock`.
+    CommandLives,
+    /// j3: the `.lock` file is held by `luzia lock` or its command.
+    LockHeld,
+    /// j4: no sidecar, and younger than the lock timeout.
+    NoSidecarYoung,
+    /// j4: no sidecar, and older than the lock timeout.
+    NoSidecarOld,
+    /// j4: a corrupt sidecar written less than 2 s ago.
+    CorruptYoung,
+    /// j4: a corrupt sidecar and no sign of life.
+    CorruptDead,
+    /// j5: the host has rebooted since.
+    OtherBoot,
+    /// j5: the process is gone, or its number belongs to another one.
+    ProcessGone,
+    /// j5: the recorded process lives.
+    ProcessLives,
+    /// j5: the pid namespace of its holder is gone.
+    NamespaceGone,
+    /// j5: its command was seen alive, after `luzia lock` was killed.
+    LockCommandLives,
+    /// j5b: the kernel lock that `luzia lock` and its command held from birth is free.
+    LockFileFree,
+    /// j5: `/proc` is not our own, so that nothing proves the task's processes dead.
+    ForeignProc,
+    /// j5: the task was started in a pid namespace that cannot be seen from here.
+    OtherPids,
+    /// j5: the task was started in a user namespace that cannot be looked into from here.
+    OtherUsers,
+    /// j6: the lease has not run out.
+    LeaseRuns,
+    /// j6: the lease has run out.
+    LeaseOver,
+    /// j6: older than the age limit.
+    TooOld,
+    /// j6: nothing proves death.
+    NotProvenDead,
+}
+
+impl Reason {
+    /// One sentence part for people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::NotAFile => "the lock is not a regular file",
+            Self::ForeignOwner => "the lock belongs to another account",
+            Self::NewerVersion => "the lock was written by a newer luzia",
+            Self::TaskWaits => "its task is parked",
+            Self::SupervisorLives => "its supervisor is alive (supervisor.lock is held)",
+            Self::CommandLives => "its command is alive without a supervisor (tree.lock is held)",
+            Self::LockHeld => "its command is alive (the lock file is held)",
+            Self::NoSidecarYoung => "no sidecar, and younger than the lock timeout",
+            Self::NoSidecarOld => "no sidecar, and older than the lock timeout",
+            Self::CorruptYoung => "its sidecar is being written",
+            Self::CorruptDead => "its sidecar is corrupt and nothing holds it",
+            Self::OtherBoot => "the host has rebooted since",
+            Self::ProcessGone => "its process is gone",
+            Self::ProcessLives => "its process is alive",
+            Self::NamespaceGone => "the pid namespace in which it ran is gone",
+            Self::LockCommandLives => "its command is alive, although its luzia is not",
+            Self::LockFileFree => "its lock file is free, so luzia and its command are gone",
+            Self::ForeignProc => {
+                "nothing proves that its holder is dead: /proc here belongs to another pid namespace or is not mounted; \
+                 `luzia dispatch` can recover it where it was started"
+            }
+            Self::OtherPids => {
+                "nothing proves that its holder is dead: it was started in another pid namespace, whose processes cannot be \
+                 seen from here; `luzia dispatch` can recover it there, or on the host"
+            }
+            Self::OtherUsers => {
+                "nothing proves that its holder is dead: it was started in another user namespace, whose processes cannot be \
+                 looked into from here; `luzia dispatch` can recover it there, or on the host"
+            }
+            Self::LeaseRuns => "its lease has not run out",
+            Self::LeaseOver => "its lease has run out",
+            Self::TooOld => "it is older than the age limit",
+            Self::NotProvenDead => "nothing proves that its holder is dead",
+        }
+    }
+
+    /// Whether the verdict rests on a process seen alive, so that only `--force` may take the lock away.
+    pub fn is_living_process(self) -> bool {
+        matches!(
+            self,
+            Self::SupervisorLives
+                | Self::CommandLives
+                | Self::LockHeld
+                | Self::ProcessLives
+                | Self::LockCommandLives
+                | Self::TaskWaits
+        )
+    }
+}
+
+/// The judge of stale locks; pure, and asked only under the guard.
+pub type Judge = fn(&Evidence) -> Verdict;

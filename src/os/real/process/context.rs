@@ -1,0 +1,109 @@
+//! The context of this process: its sandbox, and the limits that it gives to its children. Nothing is decided here.
+
+use crate::model::context::{LIMITS, NAMESPACES};
+use crate::model::{Context, Limits, Sandbox};
+use crate::os::real::process::procfs;
+use rustix::fs::stat;
+use rustix::process::{Resource, getpriority_process, getrlimit};
+use std::collections::BTreeMap;
+
+/// What `/proc/self` and the kernel tell of this process. What cannot be read is absent: a sandbox without `/proc` equals
+/// only another one without.
+pub(crate) fn of_this_process(boot_id: String) -> Context {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = |name: &str| procfs::field(&status, name).unwrap_or_default();
+    let bits = |name: &str| u64::from_str_radix(field(name), 16).unwrap_or(0);
+    let hard = limits(|limit| limit.maximum);
+    let sandbox = Sandbox {
+        boot_id,
+        namespaces: namespaces(),
+        root: stat("/").map_or([0, 0], |root| [root.st_dev, root.st_ino]),
+        no_new_privs: field("NoNewPrivs") == "1",
+        seccomp: field("Seccomp").parse().unwrap_or(0),
+        cap_bounding: bits("CapBnd"),
+        cap_effective: bits("CapEff"),
+        hard_limits: hard.clone(),
+    };
+    let limits = Limits {
+        soft: limits(|limit| limit.current),
+        hard,
+        nice: getpriority_process(None).unwrap_or(0),
+        affinity: field("Cpus_allowed_list").to_owned(),
+        oom_score_adj: read_number("/proc/self/oom_score_adj").unwrap_or(0),
+    };
+    let cgroup = own_cgroup();
+    let memory_max = memory_max(&cgroup);
+    let groups = field("Groups").split_whitespace().filter_map(|group| group.parse().ok()).collect();
+    Context { sandbox, limits, groups, cgroup, memory_max }
+}
+
+fn namespaces() -> BTreeMap<String, u64> {
+    let inode = |kind: &&str| stat(format!("/proc/self/ns/{kind}")).ok().map(|found| found.st_ino);
+    NAMESPACES.iter().filter_map(|kind| Some(((*kind).to_owned(), inode(kind)?))).collect()
+}
+
+fn limits(part: impl Fn(rustix::process::Rlimit) -> Option<u64>) -> BTreeMap<String, u64> {
+    let known = |name: &&str| Some(((*name).to_owned(), part(getrlimit(resource(name)?))?));
+    LIMITS.iter().filter_map(known).collect()
+}
+
+/// The resource of a recorded limit.
+pub(crate) fn resource(name: &str) -> Option<Resource> {
+    Some(match name {
+        "as" => Resource::As,
+        "core" => Resource::Core,
+        "cpu" => Resource::Cpu,
+        "fsize" => Resource::Fsize,
+        "memlock" => Resource::Memlock,
+        "nofile" => Resource::Nofile,
+        "nproc" => Resource::Nproc,
+        "stack" => Resource::Stack,
+        _ => return None,
+    })
+}
+
+/// The path of this process in the cgroup v2 hierarchy (cgroups(7)); empty without one.
+fn own_cgroup() -> String {
+    let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default().to_owned()
+}
+
+/// The smallest `memory.max` from a cgroup up to the root of the hierarchy, in bytes.
+fn memory_max(cgroup: &str) -> Option<u64> {
+    if cgroup.len() < 2 {
+        return None;
+    }
+    let mut path = cgroup.trim_end_matches('/');
+    let mut least: Option<u64> = None;
+    while !path.is_empty() {
+        if let Some(limit) = read_number::<u64>(&format!("/sys/fs/cgroup{path}/memory.max")) {
+            least = Some(least.map_or(limit, |least| least.min(limit)));
+        }
+        path = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    }
+    least
+}
+
+fn read_number<T: std::str::FromStr>(path: &str) -> Option<T> {
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_has_a_context_that_does_not_change() {
+        let context = of_this_process("boot".into());
+        assert_eq!(context, of_this_process("boot".into()));
+        assert!(context.sandbox.namespaces.contains_key("pid") && context.sandbox.namespaces.contains_key("mnt"));
+        assert_ne!(context.sandbox.root, [0, 0]);
+        assert!(!context.limits.affinity.is_empty());
+    }
+
+    #[test]
+    fn every_recorded_limit_has_a_resource() {
+        assert!(LIMITS.iter().all(|name| resource(name).is_some()));
+        assert!(resource("nice").is_none());
+    }
+}

@@ -1,0 +1,246 @@
+//! Starts processes: supervisors, commands of tasks, and commands that run in place. What they are for is not known here.
+
+use crate::model::task::TASK_VARIABLES;
+use crate::os::real::process::account::{Credentials, ENVIRONMENT_FD, LIMITS, OWN_ACCOUNT, TREE_FD};
+use crate::os::real::process::child::{Reach, RealChild};
+use crate::os::real::process::procfs;
+use crate::os::real::process::program::{check_cwd, find, lookup, start_error};
+use crate::os::real::process::signals;
+use crate::os::real::process::signals::Caught;
+use crate::os::real::process::upgrade::{SELF, is_running, program_in_place};
+use crate::os::{Child, Command, Exit, Handle, InPlace, Output, StartError, Streams, is_shortage};
+use nix::sys::signal::{SigSet, SigmaskHow};
+use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::process::{getegid, umask};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command as StdCommand, Stdio};
+use std::sync::OnceLock;
+
+/// Starts this program as a supervisor, with a lock as its standard input; where another file has come into its place, that
+/// one, as after an upgrade. Our copy of the descriptor is closed without LOCK_UN, so there is no instant at which nobody
+/// holds the lock. From here on this process hands no stray descriptor on, since a supervisor that holds the pipe of a
+/// caller's caller would keep it from ever ending.
+pub(crate) fn launch_supervisor(args: &[String], lock: Box<dyn Handle>) -> io::Result<u32> {
+    let lock = lock.into_file();
+    let lock = lock.ok_or_else(|| io::Error::other("the lock of a supervisor is not a real file"))?;
+    close_fds::set_fds_cloexec(3, &[]);
+    if let Some(program) = program_in_place() {
+        let pid = lock.try_clone().and_then(|lock| supervisor(&program, args, lock));
+        // In this very moment it may have been removed.
+        if pid.is_ok() {
+            return pid;
+        }
+    }
+    supervisor(&own_program(), args, lock)
+}
+
+fn supervisor(program: &Path, args: &[String], lock: File) -> io::Result<u32> {
+    let mut command = StdCommand::new(program);
+    fork_and_exec(&mut command);
+    command
+        .arg0("luzia")
+        .args(args)
+        .stdin(Stdio::from(lock))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .current_dir("/");
+    leave_the_task(&mut command);
+    // It is not waited for here: it outlives us, or `reap` meets it.
+    Ok(command.spawn()?.id())
+}
+
+/// Starts the command of a task in a group of its own.
+pub(crate) fn start(command: &Command, streams: &Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
+    signals::catch_child_deaths().map_err(StartError::Other)?;
+    let tree = tree.map(out_of_the_way);
+    let cwd = Path::new(&command.cwd);
+    check_cwd(cwd)?;
+    let (mut std_command, environment) = if command.run_as.is_none() && command.limits.is_none() {
+        (directly(command, cwd)?, None)
+    } else {
+        let file = environment_file(&command.env).map_err(StartError::Other)?;
+        let through = through_trampoline(command, &file, tree.as_ref())?;
+        (through, Some(file))
+    };
+    // Copies, since whoever has no process to start it with now may want to try again.
+    let copy = |file: &File| file.try_clone().map(Stdio::from).map_err(StartError::Other);
+    std_command
+        .current_dir(cwd)
+        .process_group(0)
+        .stdin(streams.stdin.as_ref().map_or_else(|| Ok(Stdio::null()), copy)?)
+        .stdout(copy(&streams.stdout)?)
+        .stderr(copy(&streams.stderr)?);
+    fork_and_exec(&mut std_command);
+    let inherited = inheritable([tree, environment])?;
+    // The standard library hands on mask and umask as they are.
+    let old_umask = umask(Mode::from_raw_mode(command.umask & 0o777));
+    let old_mask = SigSet::empty().thread_swap_mask(SigmaskHow::SIG_SETMASK);
+    let spawned = std_command.spawn();
+    if let Ok(mask) = old_mask {
+        // Setting a mask that the kernel just gave cannot fail.
+        let _ = mask.thread_set_mask();
+    }
+    umask(old_umask);
+    drop(inherited);
+    adopt(spawned, std_command.get_program(), cwd, Reach::Group)
+}
+
+/// Starts a command in place, as `flock(1)` does.
+pub(crate) fn start_here(wanted: InPlace) -> Result<Box<dyn Child>, StartError> {
+    let (name, args) = split(wanted.argv)?;
+    let cwd = Path::new(wanted.cwd.unwrap_or("."));
+    if wanted.cwd.is_some() {
+        check_cwd(cwd)?;
+    }
+    // Before the start: a signal between the two would end us and leave the command alone with the lock.
+    signals::catch_child_deaths()
+        .and_then(|()| signals::outlive_the_keyboard())
+        .and_then(|()| signals::catch(&[Caught::Terminate]))
+        .map_err(StartError::Other)?;
+    let given = wanted.env.iter().rfind(|(key, _)| key == "PATH");
+    let path = given.map(|(_, value)| OsString::from(value));
+    let path = path.or_else(|| std::env::var_os("PATH"));
+    let mut command = StdCommand::new(find(name, path.as_deref(), cwd)?);
+    command.arg0(name).args(args).envs(wanted.env.iter().map(|(key, value)| (key, value)));
+    if let Some(cwd) = wanted.cwd {
+        command.current_dir(cwd);
+    }
+    if !wanted.has_input {
+        command.stdin(Stdio::null());
+    }
+    let inherited = inheritable([wanted.held.map(out_of_the_way), None])?;
+    let spawned = command.spawn();
+    drop(inherited);
+    adopt(spawned, command.get_program(), cwd, Reach::Alone)
+}
+
+/// Takes away what would tell a process that it belongs to the task in which we run.
+fn leave_the_task(command: &mut StdCommand) {
+    for name in TASK_VARIABLES {
+        command.env_remove(name);
+    }
+}
+
+/// Makes the standard library start a child by fork(2) and not by posix_spawn(3), with which the C library leaves its
+/// two internal signals ignored in the child and in all that comes of it. To ask for the group that we have already is
+/// what decides it; where that cannot be set (a user namespace that does not map it), posix_spawn(3) has to do.
+pub(crate) fn fork_and_exec(command: &mut StdCommand) {
+    static OWN: OnceLock<Option<u32>> = OnceLock::new();
+    let own = OWN.get_or_init(|| Some(getegid().as_raw()).filter(|own| procfs::maps_group(*own)));
+    if let Some(own) = own {
+        command.gid(*own);
+    }
+}
+
+/// Runs a program to its end and gives what it wrote. It has this process's environment plus `env`, but no variable of
+/// a task; nothing on standard input, and no descriptor of ours.
+pub fn output(argv: &[String], env: &[(String, String)]) -> io::Result<Output> {
+    let no_command = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
+    let (program, args) = argv.split_first().ok_or_else(no_command)?;
+    let mut command = StdCommand::new(program);
+    fork_and_exec(&mut command);
+    command.args(args).stdin(Stdio::null());
+    leave_the_task(&mut command);
+    command.envs(env.iter().map(|(key, value)| (key, value)));
+    let done = command.output()?;
+    let exit = match (done.status.code(), done.status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+    };
+    Ok(Output { exit, stdout: done.stdout, stderr: done.stderr })
+}
+
+/// This very program as a file to execute. A binary that was replaced or removed meanwhile is reached by the link of the
+/// kernel, which would show as `exe` in a list of processes and is therefore not used otherwise.
+pub(crate) fn own_program() -> PathBuf {
+    let path = std::env::current_exe().ok().filter(|path| stat(path).is_ok_and(|found| is_running(&found)));
+    path.unwrap_or_else(|| PathBuf::from(SELF))
+}
+
+fn directly(command: &Command, cwd: &Path) -> Result<StdCommand, StartError> {
+    let (name, args) = split(&command.argv)?;
+    let program = find(name, lookup(&command.env, "PATH").as_deref(), cwd)?;
+    let mut direct = StdCommand::new(program);
+    let pairs = command.env.iter();
+    direct
+        .arg0(name)
+        .args(args)
+        .env_clear()
+        .envs(pairs.map(|(key, value)| (OsStr::from_bytes(key), OsStr::from_bytes(value))));
+    Ok(direct)
+}
+
+/// Another run of this program takes the account on and sets the limits. It may run as root until then, so it must not see
+/// the environment of the task: a variable like LD_PRELOAD would be obeyed with the rights of root.
+fn through_trampoline(command: &Command, environment: &File, tree: Option<&File>) -> Result<StdCommand, StartError> {
+    split(&command.argv)?;
+    let account = command.run_as.as_deref().map(Credentials::of).transpose().map_err(|error| match error.kind() {
+        // A directory of the network may answer later.
+        io::ErrorKind::TimedOut | io::ErrorKind::HostUnreachable => StartError::Short(error),
+        _ if is_shortage(&error) => StartError::Short(error),
+        _ => StartError::Other(error),
+    })?;
+    let account = account.map_or_else(|| OWN_ACCOUNT.to_owned(), |account| account.text());
+    let mut through = StdCommand::new(own_program());
+    through
+        .arg0("luzia")
+        .args(["exec-task", "--account", &account, "--"])
+        .args(&command.argv)
+        .env_clear()
+        .env(ENVIRONMENT_FD, environment.as_raw_fd().to_string());
+    if let Some(limits) = &command.limits {
+        through.env(LIMITS, limits.text());
+    }
+    if let Some(tree) = tree {
+        through.env(TREE_FD, tree.as_raw_fd().to_string());
+    }
+    Ok(through)
+}
+
+fn environment_file(env: &[(Vec<u8>, Vec<u8>)]) -> io::Result<File> {
+    let mut file = File::from(memfd_create("environment", MemfdFlags::CLOEXEC)?);
+    for (key, value) in env {
+        file.write_all(&[key, b"=".as_slice(), value, b"\0"].concat())?;
+    }
+    Ok(file)
+}
+
+fn split(argv: &[String]) -> Result<(&String, &[String]), StartError> {
+    let empty = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
+    argv.split_first().ok_or_else(|| StartError::Other(empty()))
+}
+
+fn adopt(
+    spawned: io::Result<std::process::Child>,
+    program: &OsStr,
+    cwd: &Path,
+    reach: Reach,
+) -> Result<Box<dyn Child>, StartError> {
+    let child = spawned.map_err(|error| start_error(error, Path::new(program), cwd))?;
+    let child = RealChild::adopt(child.id(), reach).map_err(StartError::Other)?;
+    Ok(Box::new(child))
+}
+
+/// Gives a lock that a command inherits a number that no shell script takes for itself: `exec 9>file` and `exec 200>file`
+/// are how scripts make locks of their own, and would silently close ours.
+fn out_of_the_way(file: File) -> File {
+    const NUMBERS: [i32; 2] = [700, 70];
+    let moved = NUMBERS.into_iter().find_map(|least| fcntl_dupfd_cloexec(&file, least).ok());
+    moved.map_or(file, File::from)
+}
+
+/// Lets a child inherit descriptors. They are close-on-exec everywhere else, so the caller drops them right after the
+/// start; that leaves their locks alone, since the child has copies.
+fn inheritable(files: [Option<File>; 2]) -> Result<[Option<File>; 2], StartError> {
+    for file in files.iter().flatten() {
+        fcntl_setfd(file, FdFlags::empty()).map_err(|error| StartError::Other(error.into()))?;
+    }
+    Ok(files)
+}

@@ -1,0 +1,96 @@
+//! Which file a command means, and what it means when it cannot be started. Nothing is started here.
+//!
+//! `PATH` is searched here, because the entries are relative to the working directory of the task, and a file that is
+//! found and cannot be executed gives 126. The crate `which` does neither. As with flock(1), execvp(3) then gives a file of
+//! unknown format to /bin/sh.
+
+use crate::os::{StartError, is_shortage};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Where execvp(3) looks when there is no PATH.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// The file of a program, always with a slash in it: a name with a slash is taken as it is (relative to the working
+/// directory), any other is searched in `path`.
+pub(crate) fn find(program: &str, path: Option<&OsStr>, cwd: &Path) -> Result<PathBuf, StartError> {
+    if program.contains('/') {
+        return Ok(PathBuf::from(program));
+    }
+    if program.is_empty() {
+        return Err(StartError::NotFound(named(Errno::NOENT.into(), program)));
+    }
+    let mut refused = None;
+    let path = path.unwrap_or(OsStr::new(DEFAULT_PATH));
+    for dir in path.as_bytes().split(|byte| *byte == b':') {
+        // An empty entry is the working directory, by an old rule of POSIX.
+        let file = cwd.join(OsStr::from_bytes(dir)).join(program);
+        match can_execute(&file) {
+            Ok(()) => return Ok(file),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => refused = Some(error),
+            Err(_) => {}
+        }
+    }
+    Err(match refused {
+        Some(error) => StartError::NotExecutable(named(error, program)),
+        None => StartError::NotFound(named(Errno::NOENT.into(), program)),
+    })
+}
+
+/// A working directory that cannot be entered is told apart from a program that cannot be started.
+pub(crate) fn check_cwd(cwd: &Path) -> Result<(), StartError> {
+    let entered = match std::fs::metadata(cwd) {
+        Ok(meta) if !meta.is_dir() => Err(Errno::NOTDIR.into()),
+        Ok(_) => accessat(CWD, cwd, Access::EXEC_OK, AtFlags::EACCESS).map_err(io::Error::from),
+        Err(error) => Err(error),
+    };
+    entered.map_err(|error| {
+        let text = format!("cannot enter the working directory {cwd:?}: {error}");
+        StartError::Other(io::Error::new(error.kind(), text))
+    })
+}
+
+/// Sorts the error of a failed start by what the exit code will say.
+pub(crate) fn start_error(error: io::Error, program: &Path, cwd: &Path) -> StartError {
+    let shown = program.to_string_lossy();
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOENT) if cwd.join(program).exists() => {
+            let text = format!("{shown}: its interpreter does not exist");
+            StartError::NotFound(io::Error::new(error.kind(), text))
+        }
+        Some(Errno::NOENT | Errno::NOTDIR) => StartError::NotFound(named(error, &shown)),
+        Some(
+            Errno::ACCESS
+            | Errno::NOEXEC
+            | Errno::ISDIR
+            | Errno::PERM
+            | Errno::TXTBSY
+            | Errno::LOOP
+            | Errno::NAMETOOLONG
+            | Errno::LIBBAD,
+        ) => StartError::NotExecutable(named(error, &shown)),
+        _ if is_shortage(&error) => StartError::Short(named(error, &shown)),
+        _ => StartError::Other(named(error, &shown)),
+    }
+}
+
+/// The value of a variable in an environment; of two the last one counts, as in the environment that is made of them.
+pub(crate) fn lookup(env: &[(Vec<u8>, Vec<u8>)], name: &str) -> Option<OsString> {
+    let hit = env.iter().rfind(|(key, _)| key == name.as_bytes());
+    hit.map(|(_, value)| OsStr::from_bytes(value).to_owned())
+}
+
+fn can_execute(file: &Path) -> io::Result<()> {
+    if !std::fs::metadata(file)?.is_file() {
+        return Err(Errno::ACCESS.into());
+    }
+    Ok(accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS)?)
+}
+
+pub(crate) fn named(error: io::Error, program: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{program}: {error}"))
+}

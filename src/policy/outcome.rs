@@ -1,0 +1,242 @@
+//! What a run's end means for its task: over, or queued again (P3). Pure.
+
+use crate::model::task::Outcome;
+use crate::model::{Status, Task, TaskId, Timestamp};
+use crate::policy::lifecycle;
+use crate::policy::lifecycle::Trigger;
+
+/// How many times a task may be taken over and not launched before it is given up. To be claimed and not taken over does
+/// not count: where no supervisor comes up (a damaged program, a full table of processes) it is not the task's doing.
+pub const MOST_CLAIMS: u32 = 5;
+/// The longest pause between two attempts, in seconds (X19).
+pub const LONGEST_BACKOFF_S: u64 = 3600;
+
+/// What ended a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Happened {
+    /// The command exited with a code.
+    Exited(i32),
+    /// A signal ended the command.
+    Killed(i32),
+    /// The task's own time limit ran out.
+    TimedOut,
+    /// It was not started in time (`--start-within`).
+    StartedTooLate,
+    /// Somebody cancelled it.
+    Cancelled {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// It was interrupted: the supervisor or the host went down.
+    Interrupted(String),
+    /// The command could not be started; the code a shell would give (125, 126, 127), and why.
+    NotStarted(i32, String),
+    /// It was claimed and taken over by a supervisor, but no launch was recorded.
+    NeverLaunched,
+    /// It was claimed, but no supervisor came to take it over, or one was told to end while it waited for the host. That
+    /// says nothing about the task.
+    GivenBack,
+    /// A task it had to come after did not complete.
+    DependencyFailed(String),
+}
+
+/// The task after a run: with an outcome when it is over, without one when it is to be queued again.
+/// `ran_ms` is how long the command ran; `None` when it was never launched.
+pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option<u64>) -> Task {
+    let mut after = task.clone();
+    let trigger = trigger_of(task, happened);
+    match trigger {
+        Trigger::Requeue => {
+            match happened {
+                Happened::GivenBack => {}
+                Happened::NeverLaunched => after.claims = after.claims.saturating_add(1),
+                _ => {
+                    after.failures = after.failures.saturating_add(1);
+                    after.claims = 0;
+                    after.due_at = Some(now.plus_ms(backoff_ms(task.id, after.failures)));
+                }
+            }
+            after.status = Status::Pending;
+            after.outcome = None;
+            after.after = Vec::new();
+        }
+        _ => {
+            let is_failure = matches!(trigger, Trigger::Fail);
+            after.failures = after.failures.saturating_add(u32::from(is_failure));
+            after.status = lifecycle::next(Status::Running, trigger).unwrap_or(Status::Failed);
+            after.outcome = Some(outcome(after.status, happened, now, ran_ms));
+        }
+    }
+    after
+}
+
+/// The pause before the next attempt after `failures` failed ones, in milliseconds: 2, 4, 8 … seconds, at most an hour
+/// (S2.20), each longer or shorter by up to a tenth (X19). The task and its attempt decide by how much, so that tasks that
+/// failed together do not come back together, and whoever asks twice gets one answer.
+pub fn backoff_ms(task: TaskId, failures: u32) -> i64 {
+    let longest = LONGEST_BACKOFF_S * 1000;
+    let pause = 1000_u64.checked_shl(failures).filter(|ms| ms >> failures == 1000).unwrap_or(longest).min(longest);
+    let most = pause / 10;
+    let jittered = pause - most + mixed(task.0, failures) % (2 * most + 1);
+    // No pause is longer than an hour: what is beyond it is taken off instead.
+    i64::try_from(if jittered > longest { 2 * longest - jittered } else { jittered }).unwrap_or(i64::MAX)
+}
+
+/// A number that differs in every bit for tasks and attempts that differ in one (splitmix64).
+fn mixed(task: u64, attempt: u32) -> u64 {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut mixed = (task ^ (u64::from(attempt) << 48)).wrapping_add(GOLDEN);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+fn trigger_of(task: &Task, happened: &Happened) -> Trigger {
+    let again = task.failures < task.retries;
+    match happened {
+        Happened::Exited(0) => Trigger::Succeed,
+        Happened::Exited(_) | Happened::Killed(_) | Happened::Interrupted(_) | Happened::NotStarted(..) if again => {
+            Trigger::Requeue
+        }
+        Happened::GivenBack => Trigger::Requeue,
+        Happened::NeverLaunched if task.claims.saturating_add(1) < MOST_CLAIMS => Trigger::Requeue,
+        Happened::Exited(_)
+        | Happened::Killed(_)
+        | Happened::Interrupted(_)
+        | Happened::NotStarted(..)
+        | Happened::NeverLaunched => Trigger::Fail,
+        Happened::TimedOut | Happened::StartedTooLate => Trigger::TimeOut,
+        Happened::Cancelled { .. } | Happened::DependencyFailed(_) => Trigger::Cancel,
+    }
+}
+
+fn outcome(status: Status, happened: &Happened, now: Timestamp, ran_ms: Option<u64>) -> Outcome {
+    let (summary, exit_code, signal) = match happened {
+        Happened::Exited(0) => ("the command completed".to_owned(), Some(0), None),
+        Happened::Exited(code) => (format!("the command exited with {code}"), Some(*code), None),
+        Happened::Killed(signal) => (format!("the command was killed by signal {signal}"), None, Some(*signal)),
+        Happened::TimedOut => ("its time limit ran out".to_owned(), None, None),
+        Happened::StartedTooLate => ("it could not be started in time".to_owned(), None, None),
+        Happened::Cancelled { by, reason: None } => (format!("cancelled by {by}"), None, None),
+        Happened::Cancelled { by, reason: Some(reason) } => (format!("cancelled by {by}: {reason}"), None, None),
+        Happened::Interrupted(why) => (format!("interrupted: {why}"), None, None),
+        Happened::NotStarted(code, why) => (format!("the command could not be started: {why}"), Some(*code), None),
+        Happened::GivenBack => ("claimed without a supervisor".to_owned(), None, None),
+        Happened::NeverLaunched => (format!("claimed {MOST_CLAIMS} times without a launch"), None, None),
+        Happened::DependencyFailed(task) => (format!("{task}, which it comes after, did not complete"), None, None),
+    };
+    let (cancelled_by, cancel_reason) = match happened {
+        Happened::Cancelled { by, reason } => (Some(by.clone()), reason.clone()),
+        Happened::DependencyFailed(_) => (Some("luzia".to_owned()), Some(summary.clone())),
+        _ => (None, None),
+    };
+    let error = (status == Status::Failed).then(|| summary.clone());
+    Outcome { status, completed_at: now, exit_code, signal, summary, error, cancelled_by, cancel_reason, ran_ms }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests_support::task;
+
+    const NOW: Timestamp = Timestamp(1_700_000_100_000);
+
+    fn with(retries: u32, failures: u32, claims: u32) -> Task {
+        Task { retries, failures, claims, ..task(3) }
+    }
+
+    fn check(before: &Task, happened: &Happened, status: Status, failures: u32) -> Task {
+        let after = conclude(before, happened, NOW, Some(5));
+        assert_eq!((after.status, after.failures), (status, failures), "{happened:?}");
+        assert_eq!(after.outcome.is_some(), status.is_final());
+        after
+    }
+
+    #[test]
+    fn an_attempt_is_spent_by_a_failure_or_an_interruption_only() {
+        check(&with(0, 0, 0), &Happened::Exited(0), Status::Completed, 0);
+        check(&with(0, 0, 0), &Happened::Exited(3), Status::Failed, 1);
+        check(&with(0, 0, 0), &Happened::Interrupted("power".into()), Status::Failed, 1);
+        check(&with(0, 0, 0), &Happened::NeverLaunched, Status::Pending, 0);
+        check(&with(0, 0, 0), &Happened::TimedOut, Status::Timeout, 0);
+        check(&with(2, 0, 0), &Happened::Killed(9), Status::Pending, 1);
+        check(&with(2, 2, 0), &Happened::Killed(9), Status::Failed, 3);
+    }
+
+    #[test]
+    fn a_task_that_is_never_launched_does_not_loop_for_ever() {
+        let mut task = with(9, 0, 0);
+        for _ in 1..MOST_CLAIMS {
+            task = check(&task, &Happened::NeverLaunched, Status::Pending, 0);
+        }
+        check(&task, &Happened::NeverLaunched, Status::Failed, 1);
+        check(&task, &Happened::GivenBack, Status::Pending, 0);
+    }
+
+    #[test]
+    fn attempts_wait_two_four_eight_seconds() {
+        let mut task = with(3, 0, 0);
+        for seconds in [2, 4, 8] {
+            task = conclude(&task, &Happened::Exited(1), NOW, Some(1));
+            let pause = task.due_at.map_or(0, |at| at.ms_since(NOW));
+            assert!((seconds * 900..=seconds * 1100).contains(&pause), "{pause} for {seconds} s");
+        }
+        assert_eq!(conclude(&task, &Happened::Exited(1), NOW, Some(1)).status, Status::Failed);
+    }
+
+    #[test]
+    fn pauses_are_spread_by_a_tenth_and_never_exceed_an_hour() {
+        for failures in [1, 2, 3, 11, 12, 13, 40, 63, 64, 500, u32::MAX] {
+            let base = 2_f64.powf(f64::from(failures)).min(3600.0) * 1000.0;
+            let pauses: Vec<i64> = (1..=1000).map(|id| backoff_ms(TaskId(id), failures)).collect();
+            let (least, most) = (pauses.iter().min().expect("some"), pauses.iter().max().expect("some"));
+            #[expect(clippy::cast_possible_truncation, reason = "below an hour and a tenth, in milliseconds")]
+            let (from, to) = ((base * 0.9).floor() as i64, ((base * 1.1).ceil() as i64).min(3_600_000));
+            assert!(*least >= from && *most <= to, "{failures}: {least} to {most}");
+            // They fill the range: of ten parts of it each has some.
+            let part = |pause: &i64| ((pause - from) * 10 / (to - from + 1)).clamp(0, 9);
+            let parts: std::collections::BTreeSet<i64> = pauses.iter().map(part).collect();
+            assert!(parts.len() >= if base < 3_600_000.0 { 9 } else { 5 }, "{failures}: {parts:?}");
+            assert_eq!(pauses, (1..=1000).map(|id| backoff_ms(TaskId(id), failures)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_cancel_says_who_and_why() {
+        let by_me = Happened::Cancelled { by: "me".into(), reason: Some("enough".into()) };
+        let outcome = conclude(&with(5, 0, 0), &by_me, NOW, None).outcome.expect("it is over");
+        assert_eq!((outcome.cancelled_by.as_deref(), outcome.cancel_reason.as_deref()), (Some("me"), Some("enough")));
+        assert_eq!(outcome.result_type(), "cancelled");
+    }
+
+    #[test]
+    fn a_failed_dependency_cancels_in_the_name_of_luzia_and_is_named() {
+        let happened = Happened::DependencyFailed("task_7".into());
+        let outcome = conclude(&with(5, 0, 0), &happened, NOW, None).outcome.expect("it is over");
+        assert_eq!((outcome.status, outcome.cancelled_by.as_deref()), (Status::Cancelled, Some("luzia")));
+        assert!(outcome.cancel_reason.is_some_and(|reason| reason.contains("task_7")));
+    }
+
+    #[test]
+    fn only_what_failed_has_an_error_and_only_what_was_cancelled_says_by_whom() {
+        let cancelled = Happened::Cancelled { by: "me".into(), reason: None };
+        for (happened, status) in [
+            (Happened::Exited(0), Status::Completed),
+            (Happened::Exited(3), Status::Failed),
+            (Happened::Killed(9), Status::Failed),
+            (Happened::Interrupted("power".into()), Status::Failed),
+            (Happened::NotStarted(127, "not found".into()), Status::Failed),
+            (Happened::TimedOut, Status::Timeout),
+            (Happened::StartedTooLate, Status::Timeout),
+            (cancelled, Status::Cancelled),
+            (Happened::DependencyFailed("task_7".into()), Status::Cancelled),
+        ] {
+            let after = check(&with(0, 0, 0), &happened, status, u32::from(status == Status::Failed));
+            let outcome = after.outcome.expect("it is over");
+            assert_eq!(outcome.error.is_some(), status == Status::Failed, "{happened:?}");
+            assert_eq!(outcome.cancelled_by.is_some(), status == Status::Cancelled, "{happened:?}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Where things stand below the state directory: every path is made here. Does no I/O but the making of folders.
+
+use crate::model::lane::slot_stem;
+use crate::model::{LaneName, Priority, TaskId, Timestamp};
+use crate::os::{FileKind, Open};
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::file_name;
+use crate::store::{FORMAT_VERSION, Store};
+
+pub(crate) const LOCKS: &str = "locks";
+pub(crate) const GUARDS: &str = "locks/.guard";
+pub(crate) const SPOOL: &str = "spool";
+pub(crate) const TMP: &str = "spool/tmp";
+pub(crate) const PENDING: &str = "spool/pending";
+pub(crate) const PARKED: &str = "spool/parked";
+pub(crate) const TIMERS: &str = "spool/timers";
+pub(crate) const AFTER: &str = "spool/after";
+pub(crate) const ORDER: &str = "spool/lanes";
+pub(crate) const KEYS: &str = "spool/keys";
+pub(crate) const RUNNING: &str = "spool/running";
+pub(crate) const WAITING: &str = "spool/waiting";
+pub(crate) const DONE: &str = "spool/done";
+pub(crate) const CORRUPT: &str = "spool/corrupt";
+pub(crate) const SEQUENCE: &str = "spool/sequence";
+pub(crate) const FAIR: &str = "spool/fair";
+pub(crate) const WAKE: &str = "spool/wake";
+pub(crate) const TURN: &str = "spool/turn";
+pub(crate) const DUTY: &str = "spool/duty";
+pub(crate) const PRUNED: &str = "spool/pruned";
+pub(crate) const RUN: &str = "run";
+pub(crate) const EVENTS: &str = "events";
+pub(crate) const CONDUCTOR: &str = "conductor";
+pub(crate) const FORMAT: &str = "format";
+pub(crate) const DISPATCHERS: &str = "dispatchers.lock";
+
+const HOUR_MS: i64 = 3_600_000;
+
+const FOLDERS: [&str; 17] = [
+    LOCKS, GUARDS, SPOOL, TMP, PENDING, PARKED, TIMERS, AFTER, ORDER, KEYS, RUNNING, WAITING, DONE, CORRUPT, RUN,
+    EVENTS, CONDUCTOR,
+];
+
+/// Whether a path is one of the folders that every state directory has.
+pub(crate) fn is_outer(path: &str) -> bool {
+    FOLDERS.contains(&path)
+}
+
+/// The file whose kernel lock elects one waiting `run` of a sandbox.
+pub(crate) fn duty(sandbox: &crate::model::SandboxId) -> String {
+    format!("{DUTY}.{sandbox}")
+}
+
+pub(crate) fn guard(bucket: u8) -> String {
+    format!("{GUARDS}/{bucket:02x}")
+}
+
+pub(crate) fn lock_file(lane_stem: &str, slot: u32) -> String {
+    format!("{LOCKS}/{}.lock", slot_stem(lane_stem, slot))
+}
+
+pub(crate) fn sidecar(lane_stem: &str, slot: u32) -> String {
+    format!("{LOCKS}/{}.json", slot_stem(lane_stem, slot))
+}
+
+pub(crate) fn sidecar_tmp(lane_stem: &str, slot: u32) -> String {
+    format!("{LOCKS}/.{}.json.tmp", slot_stem(lane_stem, slot))
+}
+
+pub(crate) fn pending_tier(priority: Priority) -> String {
+    format!("{PENDING}/{}", priority.number())
+}
+
+pub(crate) fn pending_lane(priority: Priority, lane_stem: &str) -> String {
+    format!("{PENDING}/{}/{lane_stem}", priority.number())
+}
+
+/// The folder of a segment, in that of its lane.
+pub(crate) fn segment_of_lane(lane: &str, segment: u64) -> String {
+    format!("{lane}/{segment}")
+}
+
+/// The record of a task in a folder.
+pub(crate) fn record_in(folder: &str, id: TaskId) -> String {
+    format!("{folder}/{}.json", id.0)
+}
+
+/// Where the record of a pending task may stand: in the folder of its lane, or in its segment there.
+pub(crate) fn pending_paths(priority: Priority, lane_stem: &str, id: TaskId) -> [String; 2] {
+    let lane = pending_lane(priority, lane_stem);
+    [record_in(&lane, id), record_in(&segment_of_lane(&lane, segment(id)), id)]
+}
+
+pub(crate) fn parked(id: TaskId) -> String {
+    record_in(&parked_segment(segment(id)), id)
+}
+
+/// The folder of a segment of parked tasks.
+pub(crate) fn parked_segment(segment: u64) -> String {
+    format!("{PARKED}/{segment}")
+}
+
+pub(crate) fn running(id: TaskId) -> String {
+    record_in(RUNNING, id)
+}
+
+/// The recorded start of a running task: beside its record, so that one sync of the folder covers both.
+pub(crate) fn started(id: TaskId) -> String {
+    format!("{RUNNING}/{}.started.json", id.0)
+}
+
+/// The record of a task as it will be when its end, or its retry, is carried out.
+pub(crate) fn result(id: TaskId) -> String {
+    format!("{RUNNING}/{}.result.json", id.0)
+}
+
+pub(crate) fn waiting(id: TaskId) -> String {
+    record_in(WAITING, id)
+}
+
+pub(crate) fn done_day(day: &str) -> String {
+    format!("{DONE}/{day}")
+}
+
+pub(crate) fn done(day: &str, id: TaskId) -> String {
+    record_in(&done_day(day), id)
+}
+
+pub(crate) fn run_dir(id: TaskId) -> String {
+    format!("{RUN}/{}", id.0)
+}
+
+pub(crate) fn run_file(id: TaskId, name: &str) -> String {
+    format!("{RUN}/{}/{name}", id.0)
+}
+
+/// The folder of the timers of an hour.
+pub(crate) fn timer_hour(at: Timestamp) -> String {
+    format!("{TIMERS}/{}", at.0.max(0) / HOUR_MS)
+}
+
+pub(crate) fn timer(id: TaskId, at: Timestamp) -> String {
+    format!("{}/{}", timer_hour(at), file_name::timer_name(at, id))
+}
+
+/// The folder of the marks of the tasks that come after a task.
+pub(crate) fn after(dependency: TaskId) -> String {
+    format!("{AFTER}/{}", dependency.0)
+}
+
+pub(crate) fn after_mark(id: TaskId, dependency: TaskId) -> String {
+    format!("{}/{}", after(dependency), id.0)
+}
+
+/// The folder of the marks of order in a lane.
+pub(crate) fn order(lane: &LaneName) -> String {
+    format!("{ORDER}/{}", lane.stem())
+}
+
+/// The events of a day.
+pub(crate) fn events(day: &str) -> String {
+    format!("{EVENTS}/{day}.jsonl")
+}
+
+/// What a process is writing for a task.
+pub(crate) fn tmp(id: TaskId, pid: u32) -> String {
+    format!("{TMP}/{}.{pid}", id.0)
+}
+
+/// What whoever has a task's `supervisor.lock` is writing as its result.
+pub(crate) fn result_tmp(id: TaskId) -> String {
+    format!("{TMP}/{}.result", id.0)
+}
+
+/// Where a process writes a whole folder of a lane, named by its first task.
+pub(crate) fn staged_folder(first: TaskId, pid: u32) -> String {
+    format!("{TMP}/{}", file_name::staged_name(first, pid))
+}
+
+/// The segment to which a task belongs; segments keep the listing of a deep lane short.
+pub(crate) fn segment(id: TaskId) -> u64 {
+    id.0 / 1000
+}
+
+/// Whether a path is the place of a task's record.
+pub(crate) fn is_record(path: &str) -> bool {
+    let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+    path.rsplit_once('/').is_some_and(|(_, name)| id_in(name).is_some())
+        && [PENDING, PARKED, RUNNING, WAITING, DONE].into_iter().any(below)
+}
+
+/// The task to which a name in `running` belongs: its record, its start or its result.
+pub(crate) fn id_in_flight(file_name: &str) -> Option<TaskId> {
+    let number = |what| file_name.strip_suffix(what).and_then(file_name::task);
+    [".json", ".started.json", ".result.json"].into_iter().find_map(number)
+}
+
+/// The id in the name of a record, in its one spelling.
+pub(crate) fn id_in(file_name: &str) -> Option<TaskId> {
+    file_name::task(file_name.strip_suffix(".json")?)
+}
+
+impl Store {
+    /// Makes the folders of a state directory that has none yet, and refuses one that a newer luzia wrote.
+    pub fn prepare(&self) -> Result<()> {
+        if self.has_layout()? {
+            return Ok(());
+        }
+        self.make_missing()?;
+        if let Some(mut wake) = self.open(WAKE, Open::Append(0o600))? {
+            wake.write_all(b"").map_err(StoreError::io("write", WAKE))?;
+        }
+        let text = format!("{{\"v\":{FORMAT_VERSION}}}\n");
+        let tmp = format!("{TMP}/format.{}", self.me.pid);
+        let mut file = self.write_whole(&tmp, Open::Truncate(0o600), text.as_bytes())?;
+        // Without this a power cut can leave the name with an empty file, which no later start would accept.
+        file.sync_data().map_err(StoreError::io("sync", &tmp))?;
+        drop(file);
+        // The folders first: nobody but `doctor` makes them again once the name stands.
+        self.sync_folders()?;
+        self.rename(&tmp, FORMAT)?;
+        self.sync_dir(".")
+    }
+
+    /// Makes again, durably, what is missing of the folders that every state directory has, and gives them.
+    pub fn make_folders(&self) -> Result<Vec<&'static str>> {
+        let made = self.make_missing()?;
+        if !made.is_empty() {
+            self.sync_folders()?;
+        }
+        Ok(made)
+    }
+
+    fn make_missing(&self) -> Result<Vec<&'static str>> {
+        let mut made = Vec::new();
+        for folder in FOLDERS {
+            let mode = if folder == LOCKS { 0o755 } else { 0o700 };
+            if self.vfs.make_dir(folder, mode).map_err(StoreError::io("make the folder", folder))? {
+                made.push(folder);
+            }
+        }
+        Ok(made)
+    }
+
+    /// Makes the names of these folders durable.
+    fn sync_folders(&self) -> Result<()> {
+        [SPOOL, LOCKS, "."].into_iter().try_for_each(|folder| self.sync_dir(folder))
+    }
+
+    /// The folders that every state directory has, and this one has not.
+    pub fn missing_folders(&self) -> Result<Vec<&'static str>> {
+        let mut missing = Vec::new();
+        for folder in FOLDERS {
+            if self.meta(folder)?.is_none() {
+                missing.push(folder);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Whether the state directory has its folders. A newer format is an error, so that nothing of it is rewritten.
+    pub fn has_layout(&self) -> Result<bool> {
+        let Some(bytes) = self.read_known(FORMAT)? else { return Ok(false) };
+        let value: serde_json::Value =
+            serde_json::from_slice(&bytes).map_err(|error| StoreError::corrupt(FORMAT, error.to_string()))?;
+        match value.get("v").and_then(serde_json::Value::as_u64) {
+            Some(FORMAT_VERSION) => Ok(true),
+            Some(version) if version > FORMAT_VERSION => Err(StoreError::Newer { path: FORMAT.into(), version }),
+            _ => Err(StoreError::corrupt(FORMAT, "it has no version")),
+        }
+    }
+
+    /// Whether the state directory exists at all.
+    pub fn is_there(&self) -> bool {
+        self.vfs.meta(".").is_ok_and(|meta| meta.is_some())
+    }
+
+    /// Refuses a state directory in which others could change locks, or on which locks do not hold (`locks.md`).
+    pub fn check_safety(&self, force_file_system: bool) -> Result<()> {
+        let refuse = |why: String| Err(StoreError::Unsafe { path: self.state_dir().to_owned(), why });
+        let meta = self.vfs.meta(".").map_err(StoreError::io("look at", "."))?;
+        let Some(meta) = meta.filter(|meta| meta.kind == FileKind::Dir) else {
+            return Err(StoreError::Absent { path: self.state_dir().to_owned() });
+        };
+        if meta.uid != self.uid {
+            return refuse(format!("belongs to the account with uid {}, not to this one", meta.uid));
+        }
+        if meta.mode & 0o022 != 0 || meta.mode & 0o1000 != 0 {
+            return refuse(format!("can be written by other accounts (mode {:04o})", meta.mode & 0o7777));
+        }
+        let file_system = self.vfs.file_system().map_err(StoreError::io("look at the file system of", "."))?;
+        if !file_system.is_local && !force_file_system {
+            return refuse(format!("is on {}, where kernel locks do not hold between all programs", file_system.name));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,276 @@
+//! Small file operations with the action and the path in every error, and the two ways in which a record appears:
+//! complete and synced under its name, or not at all.
+
+use crate::model::TaskId;
+use crate::os::{Entry, FileKind, Handle, Meta, Open, Published};
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::{file_name, layout};
+use crate::store::{MAX_RECORD_BYTES, Store};
+use std::io::ErrorKind;
+
+/// How many folders are listed before the first of them is looked at.
+const LISTED_AT_ONCE: usize = 512;
+
+/// What came of giving a record its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Publication {
+    /// Something has that name already.
+    Taken,
+    /// It has its name.
+    Placed {
+        /// The first of the folders that was made on the way: its own name and those below are to be made durable too.
+        first_made: Option<usize>,
+    },
+}
+
+impl Publication {
+    /// The first of the folders that was made, of a name that had to be free.
+    pub(crate) fn first_made(self, path: &str) -> Result<Option<usize>> {
+        match self {
+            Self::Placed { first_made } => Ok(first_made),
+            Self::Taken => Err(StoreError::io("publish", path)(ErrorKind::AlreadyExists.into())),
+        }
+    }
+}
+
+impl Store {
+    pub(crate) fn open(&self, path: &str, how: Open) -> Result<Option<Box<dyn Handle>>> {
+        self.vfs.open(path, how).map_err(StoreError::io("open", path))
+    }
+
+    /// Opens a file for locking or overwriting, and makes it private to this account where it does not exist.
+    pub(crate) fn open_or_make(&self, path: &str) -> Result<Box<dyn Handle>> {
+        loop {
+            for how in [Open::Existing, Open::CreateNew(0o600)] {
+                if let Some(handle) = self.open(path, how)? {
+                    return Ok(handle);
+                }
+            }
+        }
+    }
+
+    /// Reads a record whole. What cannot be one, a FIFO, a link, a folder or an endless file, is a corrupt record.
+    pub(crate) fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        self.read_within(path, MAX_RECORD_BYTES)
+    }
+
+    /// The same of a file with a limit of its own, in bytes.
+    pub(crate) fn read_within(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
+        let no_record = |action: &'static str| {
+            move |source: std::io::Error| match source.kind() {
+                ErrorKind::InvalidInput | ErrorKind::FileTooLarge => StoreError::corrupt(path, source.to_string()),
+                _ => StoreError::io(action, path)(source),
+            }
+        };
+        match self.vfs.open(path, Open::ReadOnly).map_err(no_record("open"))? {
+            None => Ok(None),
+            Some(mut handle) => handle.read_all(limit).map(Some).map_err(no_record("read")),
+        }
+    }
+
+    pub(crate) fn meta(&self, path: &str) -> Result<Option<Meta>> {
+        looked(path, self.vfs.meta(path))
+    }
+
+    /// The first of many paths at which there is something.
+    pub(crate) fn first_there<'a>(&self, paths: &'a [String]) -> Result<Option<&'a str>> {
+        for (path, found) in paths.iter().zip(self.vfs.meta_many(paths)) {
+            if looked(path, found)?.is_some() {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is in a folder. A foreign file that stands where one of luzia's inner folders would be has nothing in it; the
+    /// outer folders must be folders.
+    pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>> {
+        listed(path, self.vfs.list(path))
+    }
+
+    /// The same of many folders, one after the other as far as `sink` says to go on; of some of them at once.
+    pub(crate) fn list_each(&self, paths: &[String], sink: &mut dyn FnMut(usize, Vec<Entry>) -> bool) -> Result<()> {
+        for (part, some) in paths.chunks(LISTED_AT_ONCE).enumerate() {
+            for (at, found) in self.vfs.list_many(some).into_iter().enumerate() {
+                if !sink(part * LISTED_AT_ONCE + at, listed(&some[at], found)?) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of the folders in a folder. Whatever else lies there is not luzia's, and is left out.
+    pub(crate) fn folders(&self, path: &str) -> Result<Vec<String>> {
+        let is_folder = |entry: &Entry| entry.kind == FileKind::Dir;
+        Ok(self.list(path)?.into_iter().filter(is_folder).map(|entry| entry.name.into()).collect())
+    }
+
+    /// The same of a folder that holds nothing but folders and mostly none. A folder has two names and one more by each
+    /// folder in it, or always one where the file system does not count, so one look says that there is none.
+    pub(crate) fn folders_if_any(&self, path: &str) -> Result<Vec<String>> {
+        if self.meta(path)?.is_some_and(|meta| meta.kind == FileKind::Dir && meta.links == 2) {
+            return Ok(Vec::new());
+        }
+        self.folders(path)
+    }
+
+    /// The folders in a folder whose names are numbers, in their order.
+    pub(crate) fn numbered_folders(&self, path: &str) -> Result<Vec<u64>> {
+        Ok(numbered(&self.list(path)?))
+    }
+
+    /// The numbers of the task records in a folder, by their names. A name of that form is a record's, whatever stands
+    /// there; every other one is not luzia's, and is left out.
+    pub(crate) fn records(&self, path: &str) -> Result<Vec<TaskId>> {
+        Ok(records_in(&self.list(path)?).collect())
+    }
+
+    pub(crate) fn unlink(&self, path: &str) -> Result<bool> {
+        match self.vfs.unlink(path) {
+            Err(error) if is_foreign_above(path, &error) => Ok(false),
+            other => other.map_err(StoreError::io("remove", path)),
+        }
+    }
+
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<bool> {
+        self.vfs.rename(from, to).map_err(StoreError::io("rename", from))
+    }
+
+    pub(crate) fn sync_dir(&self, path: &str) -> Result<()> {
+        self.vfs.sync_dir(path).map_err(StoreError::io("sync", path))
+    }
+
+    pub(crate) fn make_dir(&self, path: &str) -> Result<bool> {
+        self.vfs.make_dir(path, 0o700).map_err(StoreError::io("make the folder", path))
+    }
+
+    pub(crate) fn remove_dir(&self, path: &str) -> Result<bool> {
+        match self.vfs.remove_dir(path) {
+            Err(error) if error.kind() == ErrorKind::NotADirectory && !layout::is_outer(path) => Ok(false),
+            other => other.map_err(StoreError::io("remove the folder", path)),
+        }
+    }
+
+    /// Writes a file in one go, without syncing it. A file left half-written is removed again where possible.
+    pub(crate) fn write_whole(&self, path: &str, how: Open, bytes: &[u8]) -> Result<Box<dyn Handle>> {
+        let missing = || StoreError::io("create", path)(ErrorKind::AlreadyExists.into());
+        let mut handle = self.open(path, how)?.ok_or_else(missing)?;
+        if let Err(error) = handle.write_all(bytes) {
+            let _ = self.vfs.unlink(path);
+            return Err(StoreError::io("write", path)(error));
+        }
+        Ok(handle)
+    }
+
+    /// Writes a record durably under a temporary name that nobody else uses now.
+    pub(crate) fn stage(&self, tmp: &str, bytes: &[u8]) -> Result<()> {
+        let mut handle = self.write_whole(tmp, Open::Truncate(0o600), bytes)?;
+        if let Err(error) = handle.sync_data() {
+            let _ = self.vfs.unlink(tmp);
+            return Err(StoreError::io("sync", tmp)(error));
+        }
+        Ok(())
+    }
+
+    /// Gives a staged record its name without replacing anything; folders on the way are made again as long as others
+    /// remove them for being empty. Syncs nothing.
+    pub(crate) fn publish(&self, tmp: &str, to: &str, folders: &[String]) -> Result<Publication> {
+        self.publish_after(tmp, to, folders, None)
+    }
+
+    /// The same where a look has just told that the last folder is missing, and mostly no other.
+    pub(crate) fn publish_in_new(&self, tmp: &str, to: &str, folders: &[String]) -> Result<Publication> {
+        let last = folders.len().saturating_sub(1);
+        let first_made = match folders.last().map(|folder| self.vfs.make_dir(folder, 0o700)) {
+            Some(Ok(made)) => made.then_some(last),
+            Some(Err(error)) if error.kind() == ErrorKind::NotFound => self.make_folders_above(folders)?,
+            // Nothing was made, and the attempt to publish says what is wrong.
+            Some(Err(_)) | None => None,
+        };
+        self.publish_after(tmp, to, folders, first_made)
+    }
+
+    fn publish_after(
+        &self,
+        tmp: &str,
+        to: &str,
+        folders: &[String],
+        mut first_made: Option<usize>,
+    ) -> Result<Publication> {
+        loop {
+            match self.vfs.publish(tmp, to).map_err(StoreError::io("publish", to))? {
+                Published::Done => return Ok(Publication::Placed { first_made }),
+                Published::Exists => return Ok(Publication::Taken),
+                Published::NoDirectory => {
+                    let made = self.make_folders_above(folders)?;
+                    first_made = [first_made, made].into_iter().flatten().min();
+                }
+            }
+        }
+    }
+
+    /// Makes the folders in which a record is to stand, as far as they are missing, and gives the first one that was made.
+    /// Others remove empty folders at any time, so a parent may be gone again: the caller starts over.
+    fn make_folders_above(&self, folders: &[String]) -> Result<Option<usize>> {
+        let mut first_made = None;
+        for (at, folder) in folders.iter().enumerate() {
+            match self.vfs.make_dir(folder, 0o700) {
+                Ok(made) => first_made = first_made.or(made.then_some(at)),
+                Err(error) if error.kind() == ErrorKind::NotFound && at > 0 => break,
+                Err(error) => return Err(StoreError::io("make the folder", folder)(error)),
+            }
+        }
+        Ok(first_made)
+    }
+
+    /// Replaces a file by a complete new one. Nothing is synced.
+    pub(crate) fn replace(&self, tmp: &str, to: &str, bytes: &[u8]) -> Result<()> {
+        drop(self.write_whole(tmp, Open::Truncate(0o600), bytes)?);
+        self.replace_by(tmp, to)
+    }
+
+    /// Replaces a file by one that stands under a name of its own, which must be there.
+    pub(crate) fn replace_by(&self, tmp: &str, to: &str) -> Result<()> {
+        if self.rename(tmp, to)? { Ok(()) } else { Err(StoreError::io("rename", tmp)(ErrorKind::NotFound.into())) }
+    }
+}
+
+fn looked(path: &str, found: std::io::Result<Option<Meta>>) -> Result<Option<Meta>> {
+    match found {
+        Err(error) if error.kind() == ErrorKind::NotADirectory || is_foreign_above(path, &error) => Ok(None),
+        other => other.map_err(StoreError::io("look at", path)),
+    }
+}
+
+/// Whether an error says that a foreign file, or a symbolic link, stands where one of luzia's inner folders would be: there
+/// is nothing of luzia beneath it.
+fn is_foreign_above(path: &str, error: &std::io::Error) -> bool {
+    let is_inner = || path.rsplit_once('/').is_some_and(|(folder, _)| !layout::is_outer(folder));
+    matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::InvalidInput) && is_inner()
+}
+
+fn listed(path: &str, found: std::io::Result<Option<Vec<Entry>>>) -> Result<Vec<Entry>> {
+    match found {
+        Err(error) if error.kind() == ErrorKind::NotADirectory && !layout::is_outer(path) => Ok(Vec::new()),
+        other => Ok(other.map_err(StoreError::io("list", path))?.unwrap_or_default()),
+    }
+}
+
+/// The folders among entries whose names are numbers, in their order.
+pub(crate) fn numbered(entries: &[Entry]) -> Vec<u64> {
+    let folders = entries.iter().filter(|entry| entry.kind == FileKind::Dir);
+    let mut numbers: Vec<u64> = folders.filter_map(|entry| file_name::number(&entry.name)).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// The task records among entries.
+pub(crate) fn records_in(entries: &[Entry]) -> impl Iterator<Item = TaskId> {
+    entries.iter().filter_map(|entry| layout::id_in(&entry.name))
+}
+
+/// A count as it is told.
+pub(crate) fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,518 @@
+//! Task records: JSON on disk, `model::Task` in memory. Members that this version does not know are kept.
+
+use crate::model::task::{Environment, Outcome, Start};
+use crate::model::time::MAX_DURATION_MS;
+use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::context_record::{
+    LimitsFile, SandboxFile, decode_limits, decode_sandbox, encode_limits, encode_sandbox, is_true, yes,
+};
+use crate::store::files::disk::json_object;
+use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+#[derive(Serialize, Deserialize)]
+struct TaskFile<'a> {
+    v: u64,
+    id: String,
+    status: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lanes: Vec<String>,
+    /// `false` for a task that takes named lanes only.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    user_lane: bool,
+    #[serde(default, deserialize_with = "json_object::member", skip_serializing_if = "Option::is_none")]
+    sandbox: Option<SandboxFile>,
+    #[serde(default, deserialize_with = "json_object::member", skip_serializing_if = "Option::is_none")]
+    limits: Option<LimitsFile>,
+    priority: u8,
+    command: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stdin: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    #[serde(default)]
+    env: TextPairs<'a>,
+    /// Pairs that are not UTF-8, as hex digits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    env_hex: Vec<(String, String)>,
+    cwd: String,
+    #[serde(default = "default_umask")]
+    umask: u32,
+    conductor_dir: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    conductor_configured: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run_as: Option<String>,
+    created_at: String,
+    #[serde(default)]
+    created_by_pid: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    waited_for: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    due_at: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    after: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    comes_after: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
+    #[serde(default = "default_grace")]
+    grace_ms: u64,
+    #[serde(default)]
+    retries: u32,
+    #[serde(default)]
+    failures: u32,
+    #[serde(default)]
+    starts: u32,
+    #[serde(default)]
+    claims: u32,
+    #[serde(default, deserialize_with = "json_object::member", skip_serializing_if = "Option::is_none")]
+    last_start: Option<StartFile>,
+    #[serde(default, deserialize_with = "json_object::member", skip_serializing_if = "Option::is_none")]
+    outcome: Option<OutcomeFile>,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StartFile {
+    at: String,
+    lock_id: String,
+    fence: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct OutcomeFile {
+    status: String,
+    completed_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signal: Option<i32>,
+    summary: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cancelled_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cancel_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ran_ms: Option<u64>,
+}
+
+/// The grace between SIGTERM and SIGKILL of a task that names none, in milliseconds (`supervision.md`).
+pub const DEFAULT_GRACE_MS: u64 = 10_000;
+
+fn default_umask() -> u32 {
+    0o022
+}
+
+fn default_grace() -> u64 {
+    DEFAULT_GRACE_MS
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// The record of a task as it is written, one line.
+pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
+    let time = |at: &Option<Timestamp>| at.map(|at| at.to_string());
+    let (env, env_hex) = encode_env(&task.env);
+    let file = TaskFile {
+        v: FORMAT_VERSION,
+        id: task.id.to_string(),
+        status: task.status.word().to_owned(),
+        user: Some(task.user.to_string()),
+        project: task.project.as_ref().map(Name::to_string),
+        lanes: task.lanes.iter().map(LaneName::to_string).collect(),
+        user_lane: task.takes_user_lane,
+        sandbox: task.sandbox.as_ref().map(|named| encode_sandbox(named.sandbox())),
+        limits: task.limits.as_ref().map(encode_limits),
+        priority: task.priority.number(),
+        command: task.command.clone(),
+        stdin: task.stdin.clone(),
+        label: task.label.clone(),
+        key: task.key.clone(),
+        env,
+        env_hex,
+        cwd: task.cwd.clone(),
+        umask: task.umask,
+        conductor_dir: task.conductor_dir.clone(),
+        conductor_configured: task.conductor_configured,
+        run_as: task.run_as.clone(),
+        created_at: task.created_at.to_string(),
+        created_by_pid: task.created_by_pid,
+        parent: task.parent.map(|id| id.to_string()),
+        waited_for: task.waited_for,
+        due_at: time(&task.due_at),
+        after: task.after.iter().map(TaskId::to_string).collect(),
+        comes_after: task.comes_after.iter().map(TaskId::to_string).collect(),
+        start_by: time(&task.start_by),
+        timeout_ms: task.timeout_ms,
+        grace_ms: task.grace_ms,
+        retries: task.retries,
+        failures: task.failures,
+        starts: task.starts,
+        claims: task.claims,
+        last_start: task.last_start.as_ref().map(|start| StartFile {
+            at: start.at.to_string(),
+            lock_id: start.lock_id.clone(),
+            fence: start.fence,
+        }),
+        outcome: task.outcome.as_ref().map(encode_outcome),
+        extra: task.extra.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default(),
+    };
+    let mut bytes = serde_json::to_vec(&file).map_err(|error| StoreError::corrupt("task record", error.to_string()))?;
+    bytes.push(b'\n');
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_RECORD_BYTES {
+        return Err(StoreError::TooLarge { bytes: bytes.len() });
+    }
+    Ok(bytes)
+}
+
+/// Reads a task record. `user` is the user of the lane in which it stands, for records that name none.
+pub fn decode_task(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<Task> {
+    decode_named(path, bytes, user).map(|(task, _)| task)
+}
+
+/// Reads a task record like [`decode_task`], and tells whether the record itself names its user.
+pub(crate) fn decode_named(path: &str, bytes: &[u8], user: Option<&Name>) -> Result<(Task, bool)> {
+    let read = json_object::text(bytes).and_then(serde_json::from_str);
+    let file: TaskFile<'static> = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
+    match file.v {
+        FORMAT_VERSION => {}
+        0 => return Err(StoreError::corrupt(path, "there was no version 0")),
+        version => return Err(StoreError::Newer { path: path.to_owned(), version }),
+    }
+    let names_user = file.user.is_some();
+    task_of(file, user).map(|task| (task, names_user)).map_err(|why| StoreError::corrupt(path, why))
+}
+
+/// Tells a record of a newer version, which may look different altogether, from a damaged one.
+pub(crate) fn newer_or_corrupt(path: &str, bytes: &[u8], error: &serde_json::Error) -> StoreError {
+    let version =
+        serde_json::from_slice::<Map<String, Value>>(bytes).ok().and_then(|members| members.get("v")?.as_u64());
+    match version {
+        Some(version) if version > FORMAT_VERSION => StoreError::Newer { path: path.to_owned(), version },
+        _ => StoreError::corrupt(path, error.to_string()),
+    }
+}
+
+fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<Task, String> {
+    let name = |text: &str| Name::new(text).map_err(|error| error.to_string());
+    let user = match (&file.user, default_user) {
+        (Some(user), _) => name(user)?,
+        (None, Some(user)) => user.clone(),
+        (None, None) => return Err("it names no user".into()),
+    };
+    let task_id = |text: &String| TaskId::parse(text).ok_or_else(|| format!("\"{text}\" is not a task id"));
+    let task_ids = |texts: &[String]| texts.iter().map(task_id).collect::<std::result::Result<Vec<TaskId>, String>>();
+    let after = task_ids(&file.after)?;
+    let comes_after = if file.comes_after.is_empty() { after.clone() } else { task_ids(&file.comes_after)? };
+    let task = Task {
+        id: task_id(&file.id)?,
+        status: Status::parse(&file.status).ok_or_else(|| format!("\"{}\" is not a state", file.status))?,
+        takes_user_lane: file.user_lane,
+        lanes: lanes_of(&file.lanes, &user)?,
+        sandbox: file.sandbox.map(decode_sandbox),
+        limits: file.limits.map(decode_limits),
+        user,
+        project: file.project.as_deref().map(name).transpose()?,
+        priority: Priority::new(file.priority).ok_or("its priority is not one of 0 to 9")?,
+        command: file.command,
+        stdin: file.stdin,
+        label: file.label,
+        key: file.key,
+        env: decode_env(file.env, &file.env_hex)?,
+        cwd: file.cwd,
+        umask: file.umask & 0o777,
+        conductor_dir: file.conductor_dir,
+        conductor_configured: file.conductor_configured,
+        run_as: file.run_as,
+        created_at: time(&file.created_at)?,
+        created_by_pid: file.created_by_pid,
+        // What does not read is no link, and no reason to set the task aside.
+        parent: file.parent.as_deref().and_then(TaskId::parse),
+        waited_for: file.waited_for,
+        due_at: file.due_at.as_deref().map(time).transpose()?,
+        after,
+        comes_after,
+        start_by: file.start_by.as_deref().map(time).transpose()?,
+        timeout_ms: file.timeout_ms,
+        grace_ms: file.grace_ms,
+        retries: file.retries,
+        failures: file.failures,
+        starts: file.starts,
+        claims: file.claims,
+        last_start: file.last_start.map(decode_start).transpose()?,
+        outcome: file.outcome.map(decode_outcome).transpose()?,
+        extra: (!file.extra.is_empty()).then(|| Value::Object(file.extra).to_string()),
+    };
+    check(&task)?;
+    Ok(task)
+}
+
+/// The further lanes in canonical order, without repeats, however the record lists them: a lane that is wanted twice
+/// would keep the task from ever having it.
+fn lanes_of(texts: &[String], user: &Name) -> std::result::Result<Vec<LaneName>, String> {
+    let own = LaneName::user(user);
+    let read = texts.iter().map(|lane| LaneName::parse(lane).map_err(|error| error.to_string()));
+    let mut lanes = read.collect::<std::result::Result<Vec<LaneName>, String>>()?;
+    lanes.retain(|lane| *lane != own && !lane.is_global());
+    lanes.sort();
+    lanes.dedup();
+    match lanes.iter().find(|lane| lane.is_user()) {
+        Some(other) => Err(format!("it takes the lane of a second user, \"{other}\"")),
+        None => Ok(lanes),
+    }
+}
+
+/// Refuses what `enqueue` refuses, so that nothing else has to reckon with it.
+fn check(task: &Task) -> std::result::Result<(), String> {
+    let is_name = |text: &Option<String>| text.as_deref().is_none_or(|text| Name::new(text).is_ok());
+    let is_path = |path: &str| path.starts_with('/') && !path.contains('\0');
+    let is_over = task.status.is_final();
+    let wrong = [
+        (task.command.first().is_none_or(String::is_empty), "it has no command"),
+        (task.command.iter().any(|argument| argument.contains('\0')), "an argument of its command holds NUL"),
+        (!is_name(&task.key), "its key is not a name"),
+        (!is_name(&task.run_as), "its account is not a name"),
+        (!task.takes_user_lane && task.lanes.is_empty(), "it takes no lane"),
+        (!is_path(&task.cwd), "its working directory is not an absolute path"),
+        (!is_path(&task.conductor_dir), "its conductor directory is not an absolute path"),
+        (task.after.contains(&task.id) || task.comes_after.contains(&task.id), "it comes after itself"),
+        (task.grace_ms.max(task.timeout_ms.unwrap_or(0)) > MAX_DURATION_MS, "a time limit is longer than 100 years"),
+        (is_over != task.outcome.is_some(), "its state and its outcome contradict each other"),
+        (task.outcome.as_ref().is_some_and(|o| o.status != task.status), "its state is not that of its outcome"),
+    ];
+    match wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
+        Some((_, why)) => Err(why.to_owned()),
+        None => Ok(()),
+    }
+}
+
+fn time(text: &str) -> std::result::Result<Timestamp, String> {
+    Timestamp::parse(text).ok_or_else(|| format!("\"{text}\" is not a time"))
+}
+
+fn decode_start(file: StartFile) -> std::result::Result<Start, String> {
+    Ok(Start { at: time(&file.at)?, lock_id: file.lock_id, fence: file.fence })
+}
+
+fn encode_outcome(outcome: &Outcome) -> OutcomeFile {
+    OutcomeFile {
+        status: outcome.status.word().to_owned(),
+        completed_at: outcome.completed_at.to_string(),
+        exit_code: outcome.exit_code,
+        signal: outcome.signal,
+        summary: outcome.summary.clone(),
+        error: outcome.error.clone(),
+        cancelled_by: outcome.cancelled_by.clone(),
+        cancel_reason: outcome.cancel_reason.clone(),
+        ran_ms: outcome.ran_ms,
+    }
+}
+
+fn decode_outcome(file: OutcomeFile) -> std::result::Result<Outcome, String> {
+    let status = Status::parse(&file.status).filter(|status| status.is_final());
+    Ok(Outcome {
+        status: status.ok_or_else(|| format!("\"{}\" is not a final state", file.status))?,
+        completed_at: time(&file.completed_at)?,
+        exit_code: file.exit_code,
+        signal: file.signal,
+        summary: file.summary,
+        error: file.error,
+        cancelled_by: file.cancelled_by,
+        cancel_reason: file.cancel_reason,
+        ran_ms: file.ran_ms,
+    })
+}
+
+type TextPairs<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
+
+fn encode_env(env: &[(Vec<u8>, Vec<u8>)]) -> (TextPairs<'_>, Vec<(String, String)>) {
+    let (mut plain, mut hex) = (Vec::new(), Vec::new());
+    for (key, value) in env {
+        match (std::str::from_utf8(key), std::str::from_utf8(value)) {
+            (Ok(key), Ok(value)) => plain.push((key.into(), value.into())),
+            _ => hex.push((to_hex(key), to_hex(value))),
+        }
+    }
+    (plain, hex)
+}
+
+fn decode_env(plain: TextPairs<'_>, hex: &[(String, String)]) -> std::result::Result<Environment, String> {
+    let bytes = |text: Cow<'_, str>| text.into_owned().into_bytes();
+    let mut env: Vec<_> = plain.into_iter().map(|(key, value)| (bytes(key), bytes(value))).collect();
+    for (key, value) in hex {
+        env.push((from_hex(key)?, from_hex(value)?));
+    }
+    let bad = |(key, value): &(Vec<u8>, Vec<u8>)| {
+        key.is_empty() || key.contains(&b'=') || key.contains(&0) || value.contains(&0)
+    };
+    if env.iter().any(bad) { Err("its environment has an impossible variable".into()) } else { Ok(env.into()) }
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+fn from_hex(text: &str) -> std::result::Result<Vec<u8>, String> {
+    let wrong = || format!("\"{}\" is not hexadecimal", text.chars().take(40).collect::<String>());
+    if !text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) || !text.len().is_multiple_of(2)
+    {
+        return Err(wrong());
+    }
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(crate) fn task(id: u64) -> Task {
+        Task {
+            id: TaskId(id),
+            status: Status::Pending,
+            user: Name::new("alice").expect("a name"),
+            project: None,
+            takes_user_lane: true,
+            lanes: vec![LaneName::parse("thread:7").expect("a lane")],
+            sandbox: None,
+            limits: None,
+            priority: Priority::DEFAULT,
+            command: vec!["true".into()],
+            stdin: None,
+            label: None,
+            key: None,
+            env: vec![(b"A".to_vec(), b"b=c".to_vec()), (b"RAW".to_vec(), vec![0xff, 0x20])].into(),
+            cwd: "/".into(),
+            umask: 0o027,
+            conductor_dir: "/c".into(),
+            conductor_configured: false,
+            run_as: None,
+            created_at: Timestamp(1_700_000_000_123),
+            created_by_pid: 9,
+            parent: None,
+            waited_for: false,
+            due_at: None,
+            after: vec![TaskId(1)],
+            comes_after: vec![TaskId(1), TaskId(2)],
+            start_by: Some(Timestamp(1_700_000_001_000)),
+            timeout_ms: Some(5),
+            grace_ms: 10_000,
+            retries: 2,
+            failures: 1,
+            starts: 1,
+            claims: 0,
+            last_start: Some(Start { at: Timestamp(4), lock_id: "task_3_1".into(), fence: 7 }),
+            outcome: None,
+            extra: Some("{\"later\":[1]}".into()),
+        }
+    }
+
+    #[test]
+    fn a_task_reads_back_with_what_it_does_not_know() {
+        let task = task(3);
+        let bytes = encode_task(&task).expect("it encodes");
+        assert_eq!(decode_task("x", &bytes, None).expect("it reads"), task);
+    }
+
+    #[test]
+    fn no_truncated_record_reads() {
+        let bytes = encode_task(&task(3)).expect("it encodes");
+        for at in 0..bytes.len() - 1 {
+            assert!(matches!(decode_task("x", &bytes[..at], None), Err(StoreError::Corrupt { .. })), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_newer_record_is_told_from_a_damaged_one() {
+        for newer in ["{\"v\":2}", "{\"v\":99,\"id\":[]}"] {
+            assert!(matches!(decode_task("x", newer.as_bytes(), None), Err(StoreError::Newer { .. })));
+        }
+        for damaged in ["", "{}", "{\"v\":1}", "[2]", "{\"v\":\"2\"}", "\u{feff}{\"v\":2}", "{\"v\":2}{\"v\":2}"] {
+            assert!(matches!(decode_task("x", damaged.as_bytes(), None), Err(StoreError::Corrupt { .. })), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn a_record_without_a_user_belongs_to_the_user_of_its_lane() {
+        let bytes = encode_task(&task(3)).expect("it encodes");
+        let text = String::from_utf8(bytes).expect("text").replace("\"user\":\"alice\",", "");
+        let bob = Name::new("bob").expect("a name");
+        assert_eq!(decode_task("x", text.as_bytes(), Some(&bob)).expect("it reads").user, bob);
+        assert!(decode_task("x", text.as_bytes(), None).is_err());
+    }
+
+    #[test]
+    fn what_enqueue_refuses_is_refused_in_a_record() {
+        let whole = String::from_utf8(encode_task(&task(3)).expect("it encodes")).expect("text");
+        for (sound, wrong, why) in [
+            ("\"v\":1", "\"v\":0", "no version 0"),
+            ("[\"true\"]", "[\"\"]", "no command"),
+            ("[\"true\"]", "[\"true\",\"\\u0000\"]", "NUL"),
+            ("\"cwd\":\"/\"", "\"cwd\":\"here\"", "absolute"),
+            ("\"conductor_dir\":\"/c\"", "\"conductor_dir\":\"\"", "absolute"),
+            ("\"after\":[\"task_1\"]", "\"after\":[\"task_3\"]", "comes after itself"),
+            ("\"task_2\"", "\"task_3\"", "comes after itself"),
+            ("\"thread:7\"", "\"user:bob\"", "second user"),
+            ("\"timeout_ms\":5", "\"timeout_ms\":18446744073709551615", "100 years"),
+            ("\"status\":\"pending\"", "\"status\":\"completed\"", "contradict"),
+            ("\"cwd\":", "\"key\":\"\",\"cwd\":", "its key"),
+            ("\"52", "\"+2", "hexadecimal"),
+            ("\"last_start\":{", "\"last_start\":[],\"x\":{", "an object"),
+            ("2023-11-14T22:13:20.123Z", "9999-12-31T23:59:59-23:59", "not a time"),
+        ] {
+            assert!(whole.contains(sound), "{sound} in {whole}");
+            let error = decode_task("x", whole.replacen(sound, wrong, 1).as_bytes(), None).expect_err(wrong);
+            assert!(error.to_string().contains(why), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_record_is_utf8_also_where_nobody_looks() {
+        let whole = encode_task(&task(3)).expect("it encodes");
+        let at = whole.windows(6).position(|found| found == b"\"fence").expect("a start");
+        let mut with_member = whole[..at].to_vec();
+        with_member.extend(b"\"later\":\"\xa5\",");
+        with_member.extend(&whole[at..]);
+        assert!(matches!(decode_task("x", &with_member, None), Err(StoreError::Corrupt { .. })));
+    }
+
+    #[test]
+    fn further_lanes_are_read_in_canonical_order_without_repeats() {
+        let whole = String::from_utf8(encode_task(&task(3)).expect("it encodes")).expect("text");
+        let lanes = "\"thread:7\",\"global\",\"cron\",\"user:alice\",\"thread:7\"";
+        let read = decode_task("x", whole.replacen("\"thread:7\"", lanes, 1).as_bytes(), None).expect("it reads");
+        let names: Vec<String> = read.all_lanes().iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["user:alice", "cron", "thread:7", "global"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode_task("x", &bytes, None);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What a killed enqueuer leaves in the spool: temporary files, and hints and keys of a task that was never accepted.
+//! Nothing of it is wrong or in anybody's way; it is removed so that it does not add up.
+
+use crate::model::TaskId;
+use crate::os::FileKind;
+use crate::store::error::Result;
+use crate::store::files::disk::{file_name, layout};
+use crate::store::{Place, Store};
+
+/// What is younger may belong to an enqueuer that is at work, in milliseconds.
+const YOUNG_MS: i64 = 3_600_000;
+
+impl Store {
+    /// Removes what killed enqueuers left more than an hour ago; gives the paths. With `dry_run`, only tells.
+    pub fn clean_spool(&self, dry_run: bool) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        let mut staged = Vec::new();
+        for entry in self.list(layout::TMP)? {
+            let path = format!("{}/{}", layout::TMP, entry.name);
+            if entry.kind != FileKind::Dir {
+                found.push((path, None));
+            } else if file_name::is_staged(&entry.name) && self.is_old(&path)? {
+                let records = self.list(&path)?.into_iter().filter(|entry| entry.kind != FileKind::Dir);
+                found.extend(records.map(|entry| (format!("{path}/{}", entry.name), Some(path.clone()))));
+                staged.push(path);
+            }
+        }
+        for lane in self.list(layout::ORDER)? {
+            let folder = format!("{}/{}", layout::ORDER, lane.name);
+            for entry in self.list(&folder)? {
+                if !self.is_marker_used(&entry.name)? {
+                    found.push((format!("{folder}/{}", entry.name), Some(folder.clone())));
+                }
+            }
+        }
+        for (dependency, waiting) in self.dependencies()? {
+            let folder = layout::after(dependency);
+            for id in waiting {
+                if self.meta(&layout::parked(id))?.is_none() {
+                    found.push((format!("{folder}/{}", id.0), Some(folder.clone())));
+                }
+            }
+        }
+        found.extend(self.unused_timers()?.into_iter().map(|(path, folder)| (path, Some(folder))));
+        let mut removed = Vec::new();
+        for (path, folder) in found {
+            if !self.is_old(&path)? {
+                continue;
+            }
+            if !dry_run {
+                self.unlink(&path)?;
+                folder.map(|folder| self.remove_dir(&folder)).transpose()?;
+            }
+            removed.push(path);
+        }
+        if !dry_run {
+            for folder in staged {
+                self.remove_dir(&folder)?;
+            }
+            // A power cut may leave a folder of hints or parked tasks without any; one in use is not empty.
+            for root in [layout::ORDER, layout::AFTER, layout::TIMERS, layout::PARKED] {
+                for folder in self.list(root)? {
+                    self.remove_dir(&format!("{root}/{}", folder.name))?;
+                }
+            }
+        }
+        removed.extend(self.clean_keys(dry_run)?);
+        Ok(removed)
+    }
+
+    fn is_old(&self, path: &str) -> Result<bool> {
+        Ok(self.meta(path)?.is_some_and(|meta| self.clock.now().ms_since(meta.modified) > YOUNG_MS))
+    }
+
+    /// Timers of tasks that are nowhere or over, each with its folder. One that is far ahead would stay for as long.
+    /// Only old ones are looked up, because that takes a look at every lane.
+    fn unused_timers(&self) -> Result<Vec<(String, String)>> {
+        let mut unused = Vec::new();
+        for hour in self.folders(layout::TIMERS)? {
+            let folder = format!("{}/{hour}", layout::TIMERS);
+            for entry in self.list(&folder)? {
+                let path = format!("{folder}/{}", entry.name);
+                let Some((_, id)) = file_name::timer(&entry.name) else { continue };
+                if self.is_old(&path)? && !self.is_unfinished(id)? {
+                    unused.push((path, folder.clone()));
+                }
+            }
+        }
+        Ok(unused)
+    }
+
+    /// Whether a task is somewhere and not over. Looks twice, because a record that moves may be passed by.
+    fn is_unfinished(&self, id: TaskId) -> Result<bool> {
+        let mut place = self.place_of(id)?;
+        if place.is_none() {
+            place = self.place_of(id)?;
+        }
+        Ok(place.is_some_and(|place| place != Place::Done))
+    }
+
+    /// Whether a mark of order belongs to a task that waits for its turn. A name that is not ours counts as used.
+    fn is_marker_used(&self, name: &str) -> Result<bool> {
+        let Some((priority, id, user)) = file_name::order(name) else { return Ok(true) };
+        Ok(self.pending_path(priority, user, id)?.is_some())
+    }
+
+    /// Keys that mean no unfinished task. An enqueuer holds a key until its task is accepted, so age does not matter.
+    fn clean_keys(&self, dry_run: bool) -> Result<Vec<String>> {
+        let mut removed = Vec::new();
+        for entry in self.list(layout::KEYS)? {
+            let path = format!("{}/{}", layout::KEYS, entry.name);
+            let Some(mut slot) = self.try_key(&path)? else { continue };
+            let mut is_in_use = false;
+            for id in slot.holders()? {
+                is_in_use |= self.locate(id)?.is_some_and(|(place, _)| place != Place::Done);
+            }
+            if !is_in_use {
+                if !dry_run {
+                    self.unlink(&path)?;
+                }
+                removed.push(path);
+            }
+        }
+        Ok(removed)
+    }
+}

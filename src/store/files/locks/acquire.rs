@@ -1,0 +1,468 @@
+//! The lock protocol of `locks.md`: acquire, adopt, refresh and release, each one transaction under the lane's guard.
+//! Commit points: acquire is the O_EXCL open of `.lock`, release and break are its unlink, refresh is the rename of
+//! `.json`. The sidecar comes before the lock and goes after it, so that a visible lock is always described.
+
+use crate::model::evidence::{Judge, Reason, Sidecar, Verdict};
+use crate::model::lock::Grant;
+use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, TaskId, Timestamp};
+use crate::os::{Entry, Handle, Open};
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use crate::store::files::locks::bucket::Guards;
+use crate::store::files::locks::list::{Limits, LockView, slots_in};
+use crate::store::files::locks::sidecar;
+
+/// One lane that is wanted, with its rules.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaneNeed {
+    /// The lane.
+    pub lane: LaneName,
+    /// How many may hold it at once.
+    pub limit: u32,
+    /// Its lock timeout, in milliseconds.
+    pub timeout_ms: u64,
+}
+
+/// Who wants which lanes. The lanes stand in the order in which they are taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// The lanes: all are taken, or none.
+    pub needs: Vec<LaneNeed>,
+    /// `task_<n>`, or a name.
+    pub holder: String,
+    /// How the holder's life will be judged. For `Task` the caller holds the task's `supervisor.lock`.
+    pub kind: LockKind,
+    /// A time to live of its own, in milliseconds.
+    pub ttl_ms: Option<u64>,
+    /// The process to record.
+    pub process: Identity,
+    /// Whether a lease ends with that process.
+    pub pid_watched: bool,
+    /// Whether the lock files are synced, to survive a power cut.
+    pub durable: bool,
+}
+
+/// A lock that was removed, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Break {
+    /// The lane.
+    pub lane: LaneName,
+    /// Its slot.
+    pub slot: u32,
+    /// The grant that was ended, when it is known.
+    pub lock_id: Option<String>,
+    /// Who held it, when it is known.
+    pub holder: Option<String>,
+    /// The reason of the verdict; `None` for a release by the holder or by hand.
+    pub why: Option<Reason>,
+    /// Milliseconds since its last refresh.
+    pub age_ms: u64,
+}
+
+/// The answer to a request.
+pub enum Acquired {
+    /// All lanes are held now.
+    Granted {
+        /// The grants, in the order of the request.
+        grants: Vec<Grant>,
+        /// Stale locks that were broken on the way.
+        broken: Vec<Break>,
+        /// For kind `process`: the open lock files with their kernel locks, which the command inherits.
+        files: Vec<Box<dyn Handle>>,
+    },
+    /// The same holder had a live lease; it was refreshed and keeps its lock id and fence.
+    Refreshed(Grant),
+    /// A lane is full. Nothing was changed.
+    Held(Box<LockView>),
+    /// A dead task holds a lane; it must be recovered first, because its command may still live. Nothing was changed.
+    NeedsRecovery(TaskId),
+}
+
+/// Which lock is to be released.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Release {
+    /// The grant of this name.
+    LockId(String),
+    /// The lock of this holder.
+    Holder(String),
+    /// Whoever holds it.
+    Whoever,
+}
+
+/// The answer to a release.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Released {
+    /// The lane was free.
+    Free,
+    /// It is free now.
+    Removed(Break),
+    /// Somebody else holds it. Nothing was changed.
+    NotYours(Box<LockView>),
+    /// A living process holds it. Nothing was changed.
+    Living(Box<LockView>),
+    /// A dead task holds it, and must be recovered first.
+    NeedsRecovery(TaskId),
+}
+
+/// What is to be done in one lane of a request.
+struct Choice {
+    slot: u32,
+    breaks: Vec<Break>,
+    fence_seen: u64,
+}
+
+enum Chosen {
+    Take(Choice),
+    Refresh(u32, Box<LockRecord>),
+    Held(Box<LockView>),
+    NeedsRecovery(TaskId),
+}
+
+impl Store {
+    /// Takes all lanes of a request, or none.
+    pub fn acquire(&self, request: &Request, judge: Judge) -> Result<Acquired> {
+        let lanes: Vec<&LaneName> = request.needs.iter().map(|need| &need.lane).collect();
+        let mut guards = self.enter_guards(&lanes)?;
+        let locks = self.list(layout::LOCKS)?;
+        let mut choices = Vec::with_capacity(request.needs.len());
+        for need in &request.needs {
+            match self.choose_slot(need, &locks, request, judge)? {
+                Chosen::Take(choice) => choices.push(choice),
+                Chosen::Held(view) => return Ok(Acquired::Held(view)),
+                Chosen::NeedsRecovery(task) => return Ok(Acquired::NeedsRecovery(task)),
+                Chosen::Refresh(slot, record) => {
+                    return self.refresh_lease(need, slot, *record, request).map(Acquired::Refreshed);
+                }
+            }
+        }
+        self.take_all(request, choices, &mut guards, judge)
+    }
+
+    fn take_all(&self, request: &Request, choices: Vec<Choice>, guards: &mut Guards, judge: Judge) -> Result<Acquired> {
+        let (mut grants, mut broken, mut files) = (Vec::new(), Vec::new(), Vec::new());
+        for (need, choice) in request.needs.iter().zip(choices) {
+            let slot = choice.slot;
+            match self.take_slot(need, choice, request, guards, &mut broken) {
+                Ok(Some((grant, file))) => {
+                    grants.push(grant);
+                    files.extend(file);
+                }
+                Ok(None) => {
+                    // Another program created the file between our look and our open: honour it.
+                    self.give_back(&grants)?;
+                    let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };
+                    if let Some(view) = self.view(&need.lane.stem(), slot, limits, judge)? {
+                        return Ok(Acquired::Held(Box::new(view)));
+                    }
+                    return Err(StoreError::io("create", &layout::lock_file(&need.lane.stem(), slot))(
+                        std::io::ErrorKind::AlreadyExists.into(),
+                    ));
+                }
+                Err(error) => {
+                    self.give_back(&grants)?;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(Acquired::Granted { grants, broken, files })
+    }
+
+    fn give_back(&self, grants: &[Grant]) -> Result<()> {
+        for grant in grants.iter().rev() {
+            self.remove_lock(&grant.lane.stem(), grant.slot)?;
+        }
+        Ok(())
+    }
+
+    /// Decides under the guard what to do in one lane: take a free slot, break stale ones, refresh one's own, or give up.
+    fn choose_slot(&self, need: &LaneNeed, locks: &[Entry], request: &Request, judge: Judge) -> Result<Chosen> {
+        let stem = need.lane.stem();
+        let occupied = slots_in(locks, &stem);
+        let has_room = u32::try_from(occupied.len()).unwrap_or(u32::MAX) < need.limit;
+        let mut choice = Choice { slot: free_slot(&occupied), breaks: Vec::new(), fence_seen: 0 };
+        let need_not_look = match request.kind {
+            LockKind::Process => has_room,
+            LockKind::Task => has_room && self.holds_other_tasks_only(&stem, &occupied, &request.holder),
+            _ => false,
+        };
+        if need_not_look {
+            return Ok(Chosen::Take(choice));
+        }
+        let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };
+        let (mut living, mut first_live, mut dead) = (0, None, Vec::new());
+        for slot in occupied {
+            let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
+            choice.fence_seen = choice.fence_seen.max(view.record().and_then(|r| r.fence).map_or(0, |fence| fence.0));
+            match self.standing(&stem, &view, request)? {
+                Standing::Own(record) => return Ok(Chosen::Refresh(slot, record)),
+                Standing::Breakable => choice.breaks.push(broken(&need.lane, &view)),
+                Standing::Dead(task) => dead.push(task),
+                Standing::Living => {
+                    living += 1;
+                    first_live.get_or_insert(view);
+                }
+            }
+        }
+        if let Some(view) = first_live.filter(|_| living >= need.limit) {
+            return Ok(Chosen::Held(Box::new(view)));
+        }
+        // A dead task whose command may still live counts as a holder until it is recovered.
+        let unproven = u32::try_from(dead.len()).unwrap_or(u32::MAX);
+        if let Some(task) = dead.first().filter(|_| living.saturating_add(unproven) >= need.limit) {
+            return Ok(Chosen::NeedsRecovery(*task));
+        }
+        if let Some(first) = choice.breaks.first() {
+            choice.slot = first.slot;
+        }
+        Ok(Chosen::Take(choice))
+    }
+
+    /// Whether all slots are held by other tasks than a holder, as their lock files say: then nothing is left there of a dead
+    /// claim of its own, and whichever of the tasks is dead, a pass meets it without its lock.
+    fn holds_other_tasks_only(&self, stem: &str, slots: &[u32], holder: &str) -> bool {
+        slots.iter().all(|slot| {
+            let named = self.task_in_lock_file(&layout::lock_file(stem, *slot));
+            matches!(named, Ok(Some(task)) if task.to_string() != holder)
+        })
+    }
+
+    /// How an existing lock stands towards a request.
+    fn standing(&self, stem: &str, view: &LockView, request: &Request) -> Result<Standing> {
+        if request.kind == LockKind::Task && self.is_debris_of(stem, view, &request.holder)? {
+            return Ok(Standing::Breakable);
+        }
+        let record = view.record();
+        let same_holder = record.is_some_and(|record| record.task_id.as_deref() == Some(request.holder.as_str()));
+        let kind = record.map(|record| record.kind);
+        Ok(match &view.verdict {
+            Verdict::Live { .. } => match record {
+                Some(record) if request.kind == LockKind::Lease && kind == Some(LockKind::Lease) && same_holder => {
+                    Standing::Own(Box::new(record.clone()))
+                }
+                _ => Standing::Living,
+            },
+            Verdict::Refused { .. } => Standing::Living,
+            Verdict::Stale { .. } => match self.task_to_recover(record) {
+                Some(task) => Standing::Dead(task),
+                None => Standing::Breakable,
+            },
+        })
+    }
+
+    /// Whether a lock is left from a dead claim of the very task that claims now: only who holds its supervisor.lock
+    /// takes lanes for it. A power cut may have left the lock without a sidecar that reads; then the lock file says it,
+    /// for the judge would take the claimant's own supervisor.lock for the life of the holder.
+    fn is_debris_of(&self, stem: &str, view: &LockView, holder: &str) -> Result<bool> {
+        match &view.sidecar {
+            Sidecar::Whole(record) => Ok(record.kind == LockKind::Task && record.task_id.as_deref() == Some(holder)),
+            Sidecar::Missing | Sidecar::Corrupt => {
+                let named = self.task_in_lock_file(&layout::lock_file(stem, view.slot))?;
+                Ok(named.is_some()
+                    && named == TaskId::parse(holder)
+                    && !matches!(view.verdict, Verdict::Refused { .. }))
+            }
+            Sidecar::Newer => Ok(false),
+        }
+    }
+
+    /// The dead task whose locks must go the way of the recovery table; `None` once nothing of it is left to recover.
+    pub(crate) fn task_to_recover(&self, record: Option<&LockRecord>) -> Option<TaskId> {
+        let record = record.filter(|record| record.kind == LockKind::Task)?;
+        let task = record.task_id.as_deref().and_then(TaskId::parse)?;
+        let exists = |path: &str| self.vfs.meta(path).ok().flatten().is_some();
+        (exists(&layout::running(task)) || exists(&layout::run_dir(task))).then_some(task)
+    }
+
+    /// Takes one slot: breaks what is stale, takes a fence, publishes the sidecar, then the lock. `None`: the file exists.
+    fn take_slot(
+        &self,
+        need: &LaneNeed,
+        choice: Choice,
+        request: &Request,
+        guards: &mut Guards,
+        broken: &mut Vec<Break>,
+    ) -> Result<Option<Taken>> {
+        let stem = need.lane.stem();
+        let last_id = choice.breaks.iter().find(|lock| lock.slot == choice.slot).and_then(|lock| lock.lock_id.clone());
+        for stale in &choice.breaks {
+            self.remove_lock(&stem, stale.slot)?;
+        }
+        broken.extend(choice.breaks);
+        let fence = guards.next_fence(&need.lane, choice.fence_seen)?;
+        let now = self.clock.now();
+        let mut lock_id = format!("{}_{}", request.holder, now.unix_seconds());
+        if last_id.as_deref() == Some(lock_id.as_str()) {
+            lock_id = format!("{}_{}", request.holder, now.unix_seconds() + 1);
+        }
+        let record = self.new_record(need, request, &lock_id, fence, now);
+        let path = layout::lock_file(&stem, choice.slot);
+        self.write_sidecar(&need.lane, choice.slot, &record, request.durable)?;
+        let opened = self.vfs.open(&path, Open::CreateNew(0o644));
+        let Some(mut file) = self.undo_sidecar(&stem, choice.slot, opened, &path)? else { return Ok(None) };
+        if let Err(error) = self.fill_lock(file.as_mut(), &path, &lock_id, fence, request) {
+            self.remove_lock(&stem, choice.slot)?;
+            return Err(error);
+        }
+        let grant = Grant { lane: need.lane.clone(), slot: choice.slot, lock_id: LockId(lock_id), fence };
+        Ok(Some((grant, (request.kind == LockKind::Process).then_some(file))))
+    }
+
+    /// Passes on what the open of `.lock` gave, after removing the sidecar when it gave nothing.
+    fn undo_sidecar(
+        &self,
+        stem: &str,
+        slot: u32,
+        opened: std::io::Result<Option<Box<dyn Handle>>>,
+        path: &str,
+    ) -> Result<Option<Box<dyn Handle>>> {
+        match opened {
+            Ok(Some(file)) => Ok(Some(file)),
+            other => {
+                self.unlink(&layout::sidecar(stem, slot))?;
+                other.map_err(StoreError::io("create", path))
+            }
+        }
+    }
+
+    fn fill_lock(
+        &self,
+        file: &mut dyn Handle,
+        path: &str,
+        lock_id: &str,
+        fence: Fence,
+        request: &Request,
+    ) -> Result<()> {
+        file.write_all(format!("{lock_id} {fence}\n").as_bytes()).map_err(StoreError::io("write", path))?;
+        if request.kind == LockKind::Process && !file.try_lock(false).map_err(StoreError::io("lock", path))? {
+            return Err(StoreError::io("lock", path)(std::io::ErrorKind::WouldBlock.into()));
+        }
+        if request.durable {
+            file.sync_all().map_err(StoreError::io("sync", path))?;
+            self.sync_dir(layout::LOCKS)?;
+        }
+        Ok(())
+    }
+
+    fn new_record(
+        &self,
+        need: &LaneNeed,
+        request: &Request,
+        lock_id: &str,
+        fence: Fence,
+        now: Timestamp,
+    ) -> LockRecord {
+        let life = i64::try_from(request.ttl_ms.unwrap_or(need.timeout_ms)).unwrap_or(i64::MAX);
+        let origin = self.procs.origin();
+        LockRecord {
+            lane: Some(need.lane.clone()),
+            lock_id: Some(lock_id.to_owned()),
+            task_id: Some(request.holder.clone()),
+            fence: Some(fence),
+            acquired_at: Some(now),
+            refreshed_at: Some(now),
+            expires_at: Some(now.plus_ms(life)),
+            refreshed_boot_ms: Some(self.clock.boot_ms()),
+            ttl_ms: request.ttl_ms,
+            pid: Some(request.process.pid),
+            pid_start: Some(request.process.start),
+            boot_id: Some(self.clock.boot_id()),
+            host: Some(self.procs.host()),
+            pid_namespace: origin.pid_namespace,
+            pid_namespace_init: origin.init_start,
+            user_namespace: origin.user_namespace,
+            command: None,
+            pid_watched: request.pid_watched,
+            is_supervised: false,
+            kind: request.kind,
+            extra: None,
+        }
+    }
+
+    pub(crate) fn write_sidecar(&self, lane: &LaneName, slot: u32, record: &LockRecord, durable: bool) -> Result<()> {
+        let stem = lane.stem();
+        let tmp = layout::sidecar_tmp(&stem, slot);
+        let bytes = sidecar::encode(lane, record);
+        let mut file = self.write_whole(&tmp, Open::Truncate(0o644), &bytes)?;
+        if durable {
+            file.sync_data().map_err(StoreError::io("sync", &tmp))?;
+        }
+        drop(file);
+        self.replace_by(&tmp, &layout::sidecar(&stem, slot))
+    }
+
+    /// Removes a lock and then its sidecar. The caller is in the guard and has judged it.
+    pub(crate) fn remove_lock(&self, stem: &str, slot: u32) -> Result<()> {
+        self.unlink(&layout::lock_file(stem, slot))?;
+        self.unlink(&layout::sidecar(stem, slot))?;
+        Ok(())
+    }
+
+    /// Refreshes the lease of a holder if it still has the lock id that is meant; `None` when it was lost.
+    pub fn refresh(&self, request: &Request, lock_id: &str, judge: Judge) -> Result<Option<Grant>> {
+        let Some(need) = request.needs.first() else { return Ok(None) };
+        let stem = need.lane.stem();
+        let _guards = self.enter_guards(&[&need.lane])?;
+        let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };
+        for slot in self.occupied_slots(&stem)? {
+            let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
+            let Some(record) = view.record() else { continue };
+            if record.lock_id.as_deref() == Some(lock_id) && matches!(view.verdict, Verdict::Live { .. }) {
+                return self.refresh_lease(need, slot, record.clone(), request).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn refresh_lease(&self, need: &LaneNeed, slot: u32, mut record: LockRecord, request: &Request) -> Result<Grant> {
+        let now = self.clock.now();
+        record.ttl_ms = request.ttl_ms.or(record.ttl_ms);
+        let life = i64::try_from(record.ttl_ms.unwrap_or(need.timeout_ms)).unwrap_or(i64::MAX);
+        record.refreshed_at = Some(now);
+        record.refreshed_boot_ms = Some(self.clock.boot_ms());
+        record.boot_id = Some(self.clock.boot_id());
+        record.expires_at = Some(now.plus_ms(life));
+        if request.pid_watched {
+            (record.pid, record.pid_start) = (Some(request.process.pid), Some(request.process.start));
+            record.pid_watched = true;
+            record.set_origin(self.own_origin());
+        }
+        self.write_sidecar(&need.lane, slot, &record, request.durable)?;
+        Ok(Grant {
+            lane: need.lane.clone(),
+            slot,
+            lock_id: LockId(record.lock_id.unwrap_or_default()),
+            fence: record.fence.unwrap_or(Fence(0)),
+        })
+    }
+}
+
+/// A lock that was taken; with its open file for kind `process`.
+type Taken = (Grant, Option<Box<dyn Handle>>);
+
+enum Standing {
+    Own(Box<LockRecord>),
+    Living,
+    Breakable,
+    Dead(TaskId),
+}
+
+fn free_slot(occupied: &[u32]) -> u32 {
+    (0..).find(|slot| !occupied.contains(slot)).unwrap_or(u32::MAX)
+}
+
+/// A lock as what ended, by the verdict on its holder.
+pub fn broken(lane: &LaneName, view: &LockView) -> Break {
+    let (why, age_ms) = match &view.verdict {
+        Verdict::Stale { why, age_ms } => (Some(*why), *age_ms),
+        Verdict::Live { .. } | Verdict::Refused { .. } => (None, view.age_ms),
+    };
+    Break {
+        lane: lane.clone(),
+        slot: view.slot,
+        lock_id: view.lock_id().map(str::to_owned),
+        holder: view.holder().map(str::to_owned),
+        why,
+        age_ms,
+    }
+}

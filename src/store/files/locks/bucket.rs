@@ -1,0 +1,130 @@
+//! Guards: 256 permanent files whose kernel lock covers every change of a lane's lock files, and which store the
+//! fences of its lanes (`locks.md`). Nobody waits, executes or runs foreign code while in a guard.
+
+use crate::model::{Fence, LaneName};
+use crate::os::Handle;
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::counter;
+use crate::store::files::disk::counter::CounterFile;
+use crate::store::files::disk::layout;
+use crate::store::files::disk::lock_retry::{BackOff, FILE_WAIT_MS};
+
+/// The longest pause between two tries to enter a guard, in microseconds.
+const PAUSE_MOST_US: u64 = 3000;
+
+/// The guards of one or several lanes, held until dropped.
+pub struct Guards<'a> {
+    store: &'a Store,
+    held: Vec<(u8, Box<dyn Handle>)>,
+}
+
+/// The guard of a lane: a hash of its name, so that it never changes.
+pub fn bucket(lane: &LaneName) -> u8 {
+    bucket_of_stem(&lane.stem())
+}
+
+/// The same by the stem of its lock files.
+pub(crate) fn bucket_of_stem(lane_stem: &str) -> u8 {
+    let [first, ..] = crc32fast::hash(lane_stem.as_bytes()).to_be_bytes();
+    first
+}
+
+impl Store {
+    /// Enters the guards of all `lanes`: the first with patience, the further ones without waiting; all or none.
+    pub(crate) fn enter_guards(&self, lanes: &[&LaneName]) -> Result<Guards<'_>> {
+        let mut back_off = BackOff::new(self, FILE_WAIT_MS, PAUSE_MOST_US);
+        loop {
+            if let Some(guards) = self.try_guards(lanes)? {
+                return Ok(guards);
+            }
+            if !back_off.pause(self) {
+                return Err(self.guard_busy(lanes[0]));
+            }
+        }
+    }
+
+    /// Enters the guards of all `lanes` without waiting; `None` when one of them is busy.
+    pub(crate) fn try_guards(&self, lanes: &[&LaneName]) -> Result<Option<Guards<'_>>> {
+        let mut buckets: Vec<u8> = lanes.iter().map(|lane| bucket(lane)).collect();
+        buckets.sort_unstable();
+        buckets.dedup();
+        // Also when there is none to enter: leaving lets them through again.
+        self.procs.hold_stop_signals(true);
+        let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()) };
+        for bucket in buckets {
+            match self.try_guard(bucket)? {
+                Some(handle) => guards.held.push((bucket, handle)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(guards))
+    }
+
+    /// Enters the guard of a lane for a look only, and makes none. Where it does not exist, luzia has never held the lane,
+    /// and there is nothing that would have to keep still.
+    pub(crate) fn enter_to_look(&self, lane: &LaneName) -> Result<Guards<'_>> {
+        self.enter_guards(&self.guarded(lane)?)
+    }
+
+    /// The lane itself when its guard exists, nothing otherwise.
+    pub(crate) fn guarded<'a>(&self, lane: &'a LaneName) -> Result<Vec<&'a LaneName>> {
+        Ok(if self.meta(&layout::guard(bucket(lane)))?.is_some() { vec![lane] } else { Vec::new() })
+    }
+
+    fn try_guard(&self, bucket: u8) -> Result<Option<Box<dyn Handle>>> {
+        let path = layout::guard(bucket);
+        loop {
+            let mut handle = self.open_or_make(&path)?;
+            if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
+                return Ok(None);
+            }
+            // A guard that was removed by hand while we opened it guards nothing.
+            let links = handle.meta().map_err(StoreError::io("look at", &path))?.links;
+            if links > 0 {
+                return Ok(Some(handle));
+            }
+        }
+    }
+
+    fn guard_busy(&self, lane: &LaneName) -> StoreError {
+        let meta = self.vfs.meta(&layout::guard(bucket(lane)));
+        let holder = meta.ok().flatten().and_then(|meta| self.procs.lock_holder(meta.ident));
+        StoreError::GuardBusy { lane: lane.clone(), holder }
+    }
+}
+
+impl Guards<'_> {
+    /// Whether no guard was entered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Takes the next fence of a lane. A guard that is new, or damaged, goes on past the clock, past every fence of its
+    /// lanes that is to be seen, and past `seen`, of locks that were removed just now.
+    pub(crate) fn next_fence(&mut self, lane: &LaneName, seen: u64) -> Result<Fence> {
+        let wanted = bucket(lane);
+        let store = self.store;
+        let handle = self
+            .held
+            .iter_mut()
+            .find_map(|(bucket, handle)| (*bucket == wanted).then_some(handle))
+            .expect("the guard of the lane was entered");
+        let path = layout::guard(wanted);
+        let micros = u64::try_from(store.clock.now().0).unwrap_or(0).saturating_mul(1000);
+        let fallback = |_: &CounterFile| Ok(store.highest_fence(wanted)?.max(micros).max(seen));
+        let settle = || store.sync_dir(layout::GUARDS);
+        counter::take(handle.as_mut(), &path, &store.clock.boot_id(), 1, fallback, settle).map(Fence)
+    }
+}
+
+impl Drop for Guards<'_> {
+    fn drop(&mut self) {
+        // An explicit unlock first: a child forked meanwhile may share the description, and closing would not be enough.
+        for (_, handle) in self.held.iter_mut().rev() {
+            let _ = handle.unlock();
+        }
+        self.held.clear();
+        self.store.procs.hold_stop_signals(false);
+    }
+}

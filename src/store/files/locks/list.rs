@@ -1,0 +1,370 @@
+//! Looking at locks: gathers the evidence for the judge under a lane's guard, and lists every lock with its verdict.
+//! Changes nothing.
+
+use crate::model::evidence::{Evidence, Judge, KernelLock, Reason, Sidecar, Verdict};
+use crate::model::lane::{is_user_stem, split_slot_stem};
+use crate::model::{LaneName, LockKind, LockRecord, TaskId};
+use crate::os::{Entry, FileKind, Open};
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use crate::store::files::locks::bucket::{Guards, bucket, bucket_of_stem};
+use crate::store::files::locks::sidecar;
+
+/// One lock as it was found, with the verdict on its holder.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LockView {
+    /// The lane; `None` for a hashed name whose sidecar does not say.
+    pub lane: Option<LaneName>,
+    /// The name of its lock file, without the ending.
+    pub stem: String,
+    /// Which slot.
+    pub slot: u32,
+    /// What the sidecar says.
+    pub sidecar: Sidecar,
+    /// Whether the holder lives.
+    pub verdict: Verdict,
+    /// Milliseconds since the last refresh.
+    pub age_ms: u64,
+}
+
+impl LockView {
+    /// The record, when the sidecar reads.
+    pub fn record(&self) -> Option<&LockRecord> {
+        self.sidecar.record()
+    }
+
+    /// `task_<n>` or the name given to `acquire`, when it is known.
+    pub fn holder(&self) -> Option<&str> {
+        self.record()?.task_id.as_deref()
+    }
+
+    /// The id of the grant, when it is known.
+    pub fn lock_id(&self) -> Option<&str> {
+        self.record()?.lock_id.as_deref()
+    }
+
+    /// The name of the lane for people, even when it is only known by its file.
+    pub fn lane_name(&self) -> String {
+        self.lane.as_ref().map_or_else(|| self.stem.clone(), LaneName::to_string)
+    }
+}
+
+/// The derived state of a lock: `held`, `stale`, `orphan`, `overdue` or `refused`. Never stored.
+pub fn lock_state(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Live { why: Reason::CommandLives, .. } => "orphan",
+        Verdict::Live { overdue: true, .. } => "overdue",
+        Verdict::Live { .. } => "held",
+        Verdict::Stale { .. } => "stale",
+        Verdict::Refused { .. } => "refused",
+    }
+}
+
+/// How many locks are judged under one hold of a guard when all are listed.
+const JUDGED_AT_ONCE: usize = 8;
+
+/// The limits of time by which locks are judged.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    pub timeout_ms: u64,
+    pub max_age_ms: Option<u64>,
+}
+
+/// Which slots of which lanes were occupied at one moment: for whoever looks at many lanes, because each look by itself
+/// lists all locks. In order.
+#[derive(Debug, Default)]
+pub struct LockIndex(Vec<(String, u32)>);
+
+impl LockIndex {
+    /// The occupied slots of a lane, in order.
+    pub fn slots(&self, lane_stem: &str) -> impl Iterator<Item = u32> {
+        let first = self.0.partition_point(|(stem, _)| stem.as_str() < lane_stem);
+        self.0[first..].iter().take_while(move |(stem, _)| stem == lane_stem).map(|(_, slot)| *slot)
+    }
+}
+
+/// The slots of a lane in a listing of all locks, in order.
+pub(crate) fn slots_in(locks: &[Entry], lane_stem: &str) -> Vec<u32> {
+    let stems = locks.iter().filter_map(|entry| split_slot_stem(entry.name.strip_suffix(".lock")?));
+    let mut slots: Vec<u32> = stems.filter(|(stem, _)| *stem == lane_stem).map(|(_, slot)| slot).collect();
+    slots.sort_unstable();
+    slots
+}
+
+impl Store {
+    /// The slots of a lane that are occupied, in order. The caller is in the lane's guard.
+    pub(crate) fn occupied_slots(&self, lane_stem: &str) -> Result<Vec<u32>> {
+        Ok(slots_in(&self.list(layout::LOCKS)?, lane_stem))
+    }
+
+    /// The highest fence among the locks of all lanes of a guard; 0 where there is none. The caller is in the guard.
+    pub(crate) fn highest_fence(&self, guard: u8) -> Result<u64> {
+        let mut highest = 0;
+        for (stem, slot) in self.lock_stems()?.into_iter().filter(|(stem, _)| bucket_of_stem(stem) == guard) {
+            let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
+            highest = highest.max(sidecar.record().and_then(|record| record.fence).map_or(0, |fence| fence.0));
+        }
+        Ok(highest)
+    }
+
+    /// Everything there is to see of one lock; `None` when its `.lock` does not exist. The caller is in the guard.
+    pub(crate) fn evidence(&self, lane_stem: &str, slot: u32, limits: Limits) -> Result<Option<Evidence>> {
+        let lock_path = layout::lock_file(lane_stem, slot);
+        let Some(lock) = self.meta(&lock_path)? else { return Ok(None) };
+        let sidecar_path = layout::sidecar(lane_stem, slot);
+        let sidecar_meta = self.meta(&sidecar_path)?;
+        let is_regular = lock.kind == FileKind::File;
+        let sidecar = match &sidecar_meta {
+            Some(meta) if meta.kind == FileKind::File => self.read_sidecar(&sidecar_path)?,
+            Some(_) => Sidecar::Corrupt,
+            None => Sidecar::Missing,
+        };
+        let kernel_lock = if is_regular { self.kernel_lock(&lock_path, &sidecar)? } else { KernelLock::Free };
+        let (outlook, process, command) = match sidecar.record() {
+            Some(record) if kernel_lock == KernelLock::Free => self.look_at_holder(record),
+            _ => (None, None, None),
+        };
+        Ok(Some(Evidence {
+            is_regular,
+            is_own: lock.uid == self.uid,
+            lock_modified: lock.modified,
+            sidecar_modified: sidecar_meta.map(|meta| meta.modified),
+            is_waiting: self.is_waiting(&sidecar)?,
+            kernel_lock,
+            process,
+            command,
+            outlook,
+            sidecar,
+            now: self.clock.now(),
+            boot_ms: self.clock.boot_ms(),
+            boot_id: self.clock.boot_id(),
+            timeout_ms: limits.timeout_ms,
+            max_age_ms: limits.max_age_ms,
+        }))
+    }
+
+    /// One lock with its verdict. The caller is in the guard.
+    pub(crate) fn view(&self, lane_stem: &str, slot: u32, limits: Limits, judge: Judge) -> Result<Option<LockView>> {
+        let Some(evidence) = self.evidence(lane_stem, slot, limits)? else { return Ok(None) };
+        let verdict = judge(&evidence);
+        let recorded = evidence.sidecar.record().and_then(|record| record.lane.clone());
+        let refreshed = evidence.sidecar.record().and_then(|record| record.refreshed_at.or(record.acquired_at));
+        let since = evidence.now.ms_since(refreshed.unwrap_or(evidence.lock_modified));
+        Ok(Some(LockView {
+            // The file's name is what excludes; a sidecar that names another lane is not believed.
+            lane: LaneName::from_stem(lane_stem).or(recorded.filter(|lane| lane.stem() == lane_stem)),
+            stem: crate::model::lane::slot_stem(lane_stem, slot),
+            slot,
+            sidecar: evidence.sidecar,
+            verdict,
+            age_ms: u64::try_from(since).unwrap_or(0),
+        }))
+    }
+
+    /// Every holder of a lane, judged under its guard.
+    pub fn holders(&self, lane: &LaneName, timeout_ms: u64, judge: Judge) -> Result<Vec<LockView>> {
+        if !self.has_layout()? {
+            return Ok(Vec::new());
+        }
+        let mut guards = self.enter_to_look(lane)?;
+        let mut slots = self.occupied_slots(&lane.stem())?;
+        if guards.is_empty() && !slots.is_empty() {
+            // It was made, and the lane was taken, since we looked for it.
+            guards = self.enter_to_look(lane)?;
+            slots = self.occupied_slots(&lane.stem())?;
+        }
+        self.views(lane, slots, guards, timeout_ms, judge)
+    }
+
+    /// The holders of a lane among those that an index knows. One that came since is not seen.
+    pub fn holders_in(
+        &self,
+        index: &LockIndex,
+        lane: &LaneName,
+        timeout_ms: u64,
+        judge: Judge,
+    ) -> Result<Vec<LockView>> {
+        let slots: Vec<u32> = index.slots(&lane.stem()).collect();
+        if slots.is_empty() {
+            return Ok(Vec::new());
+        }
+        let guards = self.enter_to_look(lane)?;
+        self.views(lane, slots, guards, timeout_ms, judge)
+    }
+
+    /// Which slots are occupied right now, in all lanes, by one listing.
+    pub fn lock_index(&self) -> Result<LockIndex> {
+        self.lock_stems().map(LockIndex)
+    }
+
+    fn views(
+        &self,
+        lane: &LaneName,
+        slots: Vec<u32>,
+        guards: Guards<'_>,
+        timeout_ms: u64,
+        judge: Judge,
+    ) -> Result<Vec<LockView>> {
+        let stem = lane.stem();
+        let limits = Limits { timeout_ms, max_age_ms: None };
+        let views: Result<Vec<_>> = slots.into_iter().map(|slot| self.view(&stem, slot, limits, judge)).collect();
+        let mut views: Vec<LockView> = views?.into_iter().flatten().collect();
+        drop(guards);
+        for view in &mut views {
+            view.lane.get_or_insert_with(|| lane.clone());
+        }
+        Ok(views)
+    }
+
+    /// Every lock there is, ordered by the time of its last refresh (S0.27).
+    pub fn all_locks(&self, timeout_ms: impl Fn(&LaneName) -> u64, judge: Judge) -> Result<Vec<LockView>> {
+        self.judge_each(self.lock_stems()?, timeout_ms, judge)
+    }
+
+    /// The locks of users, `most` of them at most, the first by name, in the same order; and how many there are that
+    /// nobody looked at.
+    pub fn user_locks(
+        &self,
+        most: usize,
+        timeout_ms: impl Fn(&LaneName) -> u64,
+        judge: Judge,
+    ) -> Result<(Vec<LockView>, usize)> {
+        let mut stems = self.lock_stems()?;
+        stems.retain(|(stem, _)| is_user_stem(stem));
+        let unseen = stems.len().saturating_sub(most);
+        stems.truncate(most);
+        Ok((self.judge_each(stems, timeout_ms, judge)?, unseen))
+    }
+
+    /// Locks by their stems and slots, each judged under its lane's guard, ordered by the time of their last refresh.
+    fn judge_each(
+        &self,
+        stems: Vec<(String, u32)>,
+        timeout_ms: impl Fn(&LaneName) -> u64,
+        judge: Judge,
+    ) -> Result<Vec<LockView>> {
+        let (mut views, mut known) = (Vec::new(), Vec::new());
+        for (stem, slot) in stems {
+            match self.lane_of_stem(&stem, slot)? {
+                Some(lane) => known.push((bucket(&lane), lane, slot)),
+                None => views.push(LockView {
+                    lane: None,
+                    stem: crate::model::lane::slot_stem(&stem, slot),
+                    slot,
+                    sidecar: Sidecar::Missing,
+                    verdict: Verdict::Refused { why: Reason::NotProvenDead },
+                    age_ms: 0,
+                }),
+            }
+        }
+        // Lanes that share a guard are looked at together, but few at a time, so that nobody waits for it for long.
+        known.sort_by_key(|(bucket, ..)| *bucket);
+        for some in known.chunk_by(|one, next| one.0 == next.0).flat_map(|group| group.chunks(JUDGED_AT_ONCE)) {
+            let _guards = self.enter_to_look(&some[0].1)?;
+            for (_, lane, slot) in some {
+                let limits = Limits { timeout_ms: timeout_ms(lane), max_age_ms: None };
+                let view = self.view(&lane.stem(), *slot, limits, judge)?;
+                views.extend(view.map(|view| LockView { lane: Some(lane.clone()), ..view }));
+            }
+        }
+        let locked_at = |view: &LockView| view.record().and_then(|record| record.refreshed_at.or(record.acquired_at));
+        views.sort_by_cached_key(|view| (locked_at(view), view.stem.clone()));
+        Ok(views)
+    }
+
+    /// The lane stems and slots of every lock file, in order.
+    pub(crate) fn lock_stems(&self) -> Result<Vec<(String, u32)>> {
+        let mut stems: Vec<(String, u32)> = self
+            .list(layout::LOCKS)?
+            .iter()
+            .filter_map(|entry| split_slot_stem(entry.name.strip_suffix(".lock")?))
+            .map(|(stem, slot)| (stem.to_owned(), slot))
+            .collect();
+        stems.sort_unstable();
+        Ok(stems)
+    }
+
+    /// The lane of a lock file: by its name, or, for a hashed name, by its sidecar.
+    pub(crate) fn lane_of_stem(&self, stem: &str, slot: u32) -> Result<Option<LaneName>> {
+        if let Some(lane) = LaneName::from_stem(stem) {
+            return Ok(Some(lane));
+        }
+        let sidecar = self.read_sidecar(&layout::sidecar(stem, slot))?;
+        let lane = sidecar.record().and_then(|record| record.lane.clone());
+        Ok(lane.filter(|lane| lane.stem() == stem))
+    }
+
+    pub(crate) fn read_sidecar(&self, path: &str) -> Result<Sidecar> {
+        let mut handle = match self.vfs.open(path, Open::ReadOnly) {
+            Ok(Some(handle)) => handle,
+            Ok(None) => return Ok(Sidecar::Missing),
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Ok(Sidecar::Corrupt),
+            Err(error) => return Err(StoreError::io("open", path)(error)),
+        };
+        match handle.read_all(sidecar::MAX_SIDECAR_BYTES) {
+            Ok(bytes) => Ok(sidecar::decode(&bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Ok(Sidecar::Corrupt),
+            Err(error) => Err(StoreError::io("read", path)(error)),
+        }
+    }
+
+    /// Which kernel lock proves the holder's life. A sidecar that does not read is no reason to look away: the lock
+    /// file itself names the grant.
+    fn kernel_lock(&self, lock_path: &str, sidecar: &Sidecar) -> Result<KernelLock> {
+        let (task, may_hold_file) = match sidecar.record() {
+            Some(record) => match record.kind {
+                LockKind::Task => (record.task_id.as_deref().and_then(TaskId::parse), false),
+                LockKind::Process => (None, true),
+                LockKind::Lease | LockKind::Wait | LockKind::Foreign => (None, false),
+            },
+            None => (self.task_in_lock_file(lock_path)?, true),
+        };
+        if let Some(task) = task {
+            if self.is_kernel_locked(&layout::run_file(task, "supervisor.lock"))? {
+                return Ok(KernelLock::Supervisor);
+            }
+            if self.is_kernel_locked(&layout::run_file(task, "tree.lock"))? {
+                return Ok(KernelLock::Tree);
+            }
+        }
+        if may_hold_file && self.is_kernel_locked(lock_path)? {
+            return Ok(KernelLock::LockFile);
+        }
+        Ok(KernelLock::Free)
+    }
+
+    /// The task that the content of a lock file, `<lock_id> <fence>`, names.
+    pub(crate) fn task_in_lock_file(&self, lock_path: &str) -> Result<Option<TaskId>> {
+        Ok(self.named_in_lock_file(lock_path)?.map(|(task, _)| task))
+    }
+
+    /// The same with the lock id.
+    pub(crate) fn named_in_lock_file(&self, lock_path: &str) -> Result<Option<(TaskId, String)>> {
+        let Some(mut handle) = self.open(lock_path, Open::ReadOnly)? else { return Ok(None) };
+        let bytes = handle.read_part(0, 4096).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lock_id = text.split(' ').next().unwrap_or_default();
+        let holder = lock_id.rsplit_once('_').map(|(holder, _)| holder).filter(|holder| holder.starts_with("task_"));
+        Ok(holder.and_then(TaskId::parse).map(|task| (task, lock_id.to_owned())))
+    }
+
+    /// Whether somebody holds a kernel lock on a file. Taken for an instant, shared, so that two lookers do not disturb
+    /// each other.
+    pub(crate) fn is_kernel_locked(&self, path: &str) -> Result<bool> {
+        let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
+        let free = handle.try_lock(true).map_err(StoreError::io("lock", path))?;
+        if free {
+            handle.unlock().map_err(StoreError::io("unlock", path))?;
+        }
+        Ok(!free)
+    }
+
+    fn is_waiting(&self, sidecar: &Sidecar) -> Result<bool> {
+        let Some(record) = sidecar.record().filter(|record| record.kind == LockKind::Wait) else { return Ok(false) };
+        let Some(id) = record.task_id.as_deref().and_then(TaskId::parse) else { return Ok(false) };
+        let Some(bytes) = self.read(&layout::waiting(id))? else { return Ok(false) };
+        let task = crate::store::decode_task(&layout::waiting(id), &bytes, None);
+        Ok(task.is_ok_and(|task| task.last_start.map(|start| start.lock_id) == record.lock_id))
+    }
+}

@@ -1,0 +1,8 @@
+//! Lock files and their sidecars (`locks.md`): acquire, release, list, and the buckets whose kernel lock covers every change.
+
+pub(crate) mod acquire;
+pub(crate) mod bucket;
+pub(crate) mod list;
+pub(crate) mod refresh;
+pub(crate) mod release;
+pub(crate) mod sidecar;

@@ -1,0 +1,148 @@
+//! How a living holder keeps the sidecars of its locks: it refreshes their times, and writes a sidecar anew that was lost
+//! or damaged. Whoever cleans up does the latter for a holder that the kernel proves alive. Commit point: the rename of
+//! `.json`. Nothing here breaks a lock, and nothing takes one.
+
+use crate::model::evidence::{Reason, Sidecar, Verdict};
+use crate::model::lock::Grant;
+use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Origin, TaskId, Timestamp};
+use crate::os::Open;
+use crate::store::Store;
+use crate::store::error::Result;
+use crate::store::files::disk::layout;
+use crate::store::files::locks::list::LockView;
+
+/// What came of a refresh.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kept {
+    /// The sidecar says that the holder was here just now.
+    Refreshed,
+    /// The sidecar was lost or damaged, and is whole again.
+    Rebuilt,
+    /// Somebody is in the lane's guard: another try may succeed.
+    Busy,
+    /// The lock is not the holder's any more, or a newer luzia wrote its sidecar. Nothing was changed.
+    NotOurs,
+}
+
+impl Store {
+    /// Refreshes one lock of a living holder, which is this process. It never waits for the guard: a holder that is late
+    /// is overdue for a moment, and one that waits would not watch its command.
+    pub fn keep_lock(&self, kind: LockKind, holder: &str, grant: &Grant, timeout_ms: u64) -> Result<Kept> {
+        let stem = grant.lane.stem();
+        let Some(_guards) = self.try_guards(&[&grant.lane])? else { return Ok(Kept::Busy) };
+        if self.meta(&layout::lock_file(&stem, grant.slot))?.is_none() {
+            return Ok(Kept::NotOurs);
+        }
+        let (mut record, kept) = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
+            Sidecar::Whole(record) if is_of(&record, kind, holder, grant) => (*record, Kept::Refreshed),
+            Sidecar::Missing | Sidecar::Corrupt if self.granted_by_file(&stem, grant.slot)?.as_ref() == Some(grant) => {
+                (self.lost_record(kind, holder, grant, &self.identity(), self.own_origin()), Kept::Rebuilt)
+            }
+            Sidecar::Whole(_) | Sidecar::Newer | Sidecar::Missing | Sidecar::Corrupt => return Ok(Kept::NotOurs),
+        };
+        let now = self.clock.now();
+        record.refreshed_at = Some(now);
+        record.refreshed_boot_ms = Some(self.clock.boot_ms());
+        record.boot_id = Some(self.clock.boot_id());
+        record.expires_at = Some(now.plus_ms(i64::try_from(timeout_ms).unwrap_or(i64::MAX)));
+        self.write_sidecar(&grant.lane, grant.slot, &record, false)?;
+        Ok(kept)
+    }
+
+    /// Whether the sidecar of a lock is lost or damaged. Looked at without the guard, so that it is no proof.
+    pub fn has_lost_sidecar(&self, grant: &Grant) -> bool {
+        let sidecar = self.read_sidecar(&layout::sidecar(&grant.lane.stem(), grant.slot));
+        matches!(sidecar, Ok(Sidecar::Missing | Sidecar::Corrupt))
+    }
+
+    /// Writes the sidecar of a lock anew whose holder lives, when the kernel and the lock file tell all that it says. Gives
+    /// whether they do. The caller is in the lane's guard and has judged the lock. With `dry_run`, only tells.
+    pub(crate) fn rebuild(&self, lane: &LaneName, view: &LockView, timeout_ms: u64, dry_run: bool) -> Result<bool> {
+        let (Sidecar::Missing | Sidecar::Corrupt, Verdict::Live { why, .. }) = (&view.sidecar, &view.verdict) else {
+            return Ok(false);
+        };
+        let stem = lane.stem();
+        let Some(grant) = self.granted_by_file(&stem, view.slot)? else { return Ok(false) };
+        let Some((holder, _)) = grant.lock_id.0.rsplit_once('_') else { return Ok(false) };
+        let (kind, process) = match why {
+            Reason::SupervisorLives => (LockKind::Task, self.supervisor_of(holder)?),
+            Reason::LockHeld => (LockKind::Process, self.process_of_lock(&view.stem, holder)?),
+            _ => return Ok(false),
+        };
+        let Some((process, origin)) = process else { return Ok(false) };
+        if !dry_run {
+            let mut record = self.lost_record(kind, holder, &grant, &process, origin);
+            let life = i64::try_from(timeout_ms).unwrap_or(i64::MAX);
+            record.expires_at = record.refreshed_at.map(|at| at.plus_ms(life));
+            self.write_sidecar(lane, view.slot, &record, false)?;
+        }
+        Ok(true)
+    }
+
+    fn supervisor_of(&self, holder: &str) -> Result<Option<(Identity, Origin)>> {
+        let Some(task) = TaskId::parse(holder) else { return Ok(None) };
+        Ok(self.started(task)?.flatten().map(|started| (started.supervisor, started.origin)))
+    }
+
+    /// The process that took a lock of kind `process`, when it still has the lock file open.
+    fn process_of_lock(&self, slot_stem: &str, holder: &str) -> Result<Option<(Identity, Origin)>> {
+        let pid: Option<u32> = holder.strip_prefix("pid-").and_then(|pid| pid.parse().ok());
+        let Some(pid) = pid else { return Ok(None) };
+        let found = self.lock_file_users(slot_stem)?.into_iter().find(|process| process.pid == pid);
+        Ok(found.map(|process| (process, self.own_origin())))
+    }
+
+    /// The grant that the content of a lock file, `<lock_id> <fence>`, tells of; `None` when that is not whole.
+    pub(crate) fn granted_by_file(&self, stem: &str, slot: u32) -> Result<Option<Grant>> {
+        let Some(mut file) = self.open(&layout::lock_file(stem, slot), Open::ReadOnly)? else { return Ok(None) };
+        let bytes = file.read_part(0, 4096).unwrap_or_default();
+        let Ok(text) = String::from_utf8(bytes) else { return Ok(None) };
+        let parts = text.strip_suffix('\n').and_then(|line| line.split_once(' '));
+        let Some((lock_id, fence)) = parts else { return Ok(None) };
+        let (Ok(fence), Some(lane)) = (fence.parse(), self.lane_of_stem(stem, slot)?) else { return Ok(None) };
+        Ok(Some(Grant { lane, slot, lock_id: LockId(lock_id.to_owned()), fence: Fence(fence) }))
+    }
+
+    /// What a sidecar that was lost said, as far as a grant and its process tell.
+    fn lost_record(
+        &self,
+        kind: LockKind,
+        holder: &str,
+        grant: &Grant,
+        process: &Identity,
+        origin: Origin,
+    ) -> LockRecord {
+        let seconds = grant.lock_id.0.rsplit_once('_').and_then(|(_, seconds)| seconds.parse::<i64>().ok());
+        let acquired = seconds.map_or(self.clock.now(), |seconds| Timestamp(seconds.saturating_mul(1000)));
+        LockRecord {
+            lane: Some(grant.lane.clone()),
+            lock_id: Some(grant.lock_id.0.clone()),
+            task_id: Some(holder.to_owned()),
+            fence: Some(grant.fence),
+            acquired_at: Some(acquired),
+            refreshed_at: Some(acquired),
+            expires_at: None,
+            refreshed_boot_ms: None,
+            ttl_ms: None,
+            pid: Some(process.pid),
+            pid_start: Some(process.start),
+            boot_id: Some(process.boot_id.clone()),
+            host: Some(self.procs.host()),
+            pid_namespace: origin.pid_namespace,
+            pid_namespace_init: origin.init_start,
+            user_namespace: origin.user_namespace,
+            command: None,
+            pid_watched: false,
+            is_supervised: kind == LockKind::Task,
+            kind,
+            extra: None,
+        }
+    }
+}
+
+fn is_of(record: &LockRecord, kind: LockKind, holder: &str, grant: &Grant) -> bool {
+    record.kind == kind
+        && record.task_id.as_deref() == Some(holder)
+        && record.lock_id.as_ref() == Some(&grant.lock_id.0)
+        && record.fence == Some(grant.fence)
+}

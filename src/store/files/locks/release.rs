@@ -1,0 +1,319 @@
+//! How locks end: release by grant or holder, release of everything a task holds, adoption by its supervisor, and the
+//! removal of stale ones. Each lock in one transaction under its guard, compared with what was meant before it goes.
+
+use crate::model::evidence::{Judge, Sidecar, Verdict};
+use crate::model::lane::split_slot_stem;
+use crate::model::lock::Grant;
+use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Task, TaskId};
+use crate::os::{Entry, Handle};
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use crate::store::files::locks::acquire::{Break, Release, Released, broken};
+use crate::store::files::locks::bucket::Guards;
+use crate::store::files::locks::list::{Limits, LockView, slots_in};
+
+/// What a clean-up did, or would do.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cleanup {
+    /// Locks that were removed.
+    pub broken: Vec<Break>,
+    /// Dead tasks that hold locks and must be recovered.
+    pub to_recover: Vec<TaskId>,
+    /// Sidecars and temporary files without a lock that were removed.
+    pub debris: Vec<String>,
+    /// Lanes whose sidecar was lost or damaged while their holder lives, and was written anew.
+    pub rebuilt: Vec<String>,
+    /// Locks whose guard was busy.
+    pub skipped: Vec<String>,
+}
+
+/// A slot that a task holds.
+struct Held {
+    slot: u32,
+    lock_id: String,
+    /// What its sidecar says, when it reads.
+    record: Option<Box<LockRecord>>,
+}
+
+/// What became of the lock of a process that gives it back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GivenBack {
+    /// It is removed.
+    Free,
+    /// A process that its command left behind keeps it.
+    Kept,
+    /// Somebody else had released it.
+    Gone,
+}
+
+/// Who asks for a release.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum By {
+    /// Whoever can name the lock, and so speaks for its holder.
+    Holder,
+    /// Anybody.
+    Anybody,
+}
+
+impl Store {
+    /// Releases a lock of `lane` when it is the one that is meant and no living process holds it; or when its holder gives
+    /// it back and it is a lease, which may watch a process that lives on.
+    pub fn release(&self, lane: &LaneName, which: &Release, by: By, timeout_ms: u64, judge: Judge) -> Result<Released> {
+        if !self.has_layout()? {
+            return Ok(Released::Free);
+        }
+        let stem = lane.stem();
+        let _guards = self.enter_guards(&[lane])?;
+        let limits = Limits { timeout_ms, max_age_ms: None };
+        let mut others = Vec::new();
+        for slot in self.occupied_slots(&stem)? {
+            let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
+            if is_meant(&view, which) {
+                return self.release_seen(lane, view, by);
+            }
+            others.push(LockView { lane: Some(lane.clone()), ..view });
+        }
+        Ok(match others.into_iter().next() {
+            None => Released::Free,
+            Some(view) => Released::NotYours(Box::new(view)),
+        })
+    }
+
+    fn release_seen(&self, lane: &LaneName, view: LockView, by: By) -> Result<Released> {
+        let view = LockView { lane: Some(lane.clone()), ..view };
+        let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
+        let is_given_back = is_lease && by == By::Holder;
+        match &view.verdict {
+            Verdict::Live { why, .. } if why.is_living_process() && !is_given_back => {
+                Ok(Released::Living(Box::new(view)))
+            }
+            Verdict::Refused { .. } => Ok(Released::Living(Box::new(view))),
+            Verdict::Live { .. } | Verdict::Stale { .. } => {
+                if let Some(task) = self.task_to_recover(view.record()) {
+                    return Ok(Released::NeedsRecovery(task));
+                }
+                self.remove_lock(&lane.stem(), view.slot)?;
+                Ok(Released::Removed(Break { why: None, ..broken(lane, &view) }))
+            }
+        }
+    }
+
+    /// Releases a lock of kind `process` by the process that took it. `file` is its open lock file: it is closed without
+    /// unlocking, and when somebody else still holds the kernel lock, a process the command left behind, the lock stays
+    /// until that one ends.
+    pub fn release_process(&self, grant: &Grant, file: Box<dyn Handle>) -> Result<GivenBack> {
+        let stem = grant.lane.stem();
+        let _guards = self.enter_guards(&[&grant.lane])?;
+        drop(file);
+        let path = layout::lock_file(&stem, grant.slot);
+        let is_ours = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
+            Sidecar::Whole(record) => record.lock_id.as_ref() == Some(&grant.lock_id.0),
+            // A sidecar that was lost or damaged: the lock file itself names the grant.
+            Sidecar::Missing | Sidecar::Corrupt => self.granted_by_file(&stem, grant.slot)?.as_ref() == Some(grant),
+            Sidecar::Newer => false,
+        };
+        if !is_ours {
+            return Ok(GivenBack::Gone);
+        }
+        if self.is_kernel_locked(&path)? {
+            return Ok(GivenBack::Kept);
+        }
+        self.remove_lock(&stem, grant.slot)?;
+        Ok(GivenBack::Free)
+    }
+
+    /// Releases every lock that a task holds in `lanes`, in the reverse of the order given. `known` is what its claim was
+    /// granted, as far as the caller knows it: a lane in which all of that still stands is looked at no further. The
+    /// caller holds the task's `supervisor.lock`, and the task's tree is dead. Idempotent.
+    pub fn release_task(&self, task: TaskId, lanes: &[LaneName], known: &[Grant]) -> Result<Vec<Break>> {
+        let (mut released, mut locks) = (Vec::new(), None);
+        for lane in lanes.iter().rev() {
+            let _guards = self.enter_patiently(lane)?;
+            for Held { slot, lock_id, .. } in self.slots_of(task, lane, known, &mut locks)? {
+                self.remove_lock(&lane.stem(), slot)?;
+                let (lane, holder) = (lane.clone(), Some(task.to_string()));
+                released.push(Break { lane, slot, lock_id: Some(lock_id), holder, why: None, age_ms: 0 });
+            }
+        }
+        Ok(released)
+    }
+
+    /// Releases every lock that a task holds, in whichever lane, for a task whose record does not read. The caller holds the
+    /// task's `supervisor.lock`, and the task's tree is dead. Idempotent.
+    pub fn release_all_of(&self, task: TaskId) -> Result<()> {
+        for (stem, slot) in self.lock_stems()? {
+            if self.task_in_lock_file(&layout::lock_file(&stem, slot)).ok().flatten() != Some(task) {
+                continue;
+            }
+            let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
+            let _guards = self.enter_patiently(&lane)?;
+            if self.held_in(task, &stem, slot)?.is_some() {
+                self.remove_lock(&stem, slot)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes this process into every sidecar of a task, and gives the task's grants. The caller holds `supervisor.lock`.
+    pub fn adopt(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>> {
+        let (mut grants, mut locks) = (Vec::with_capacity(lanes.len()), None);
+        for lane in lanes {
+            let _guards = self.enter_patiently(lane)?;
+            for Held { slot, lock_id, record } in self.slots_of(task, lane, &[], &mut locks)? {
+                let Some(mut record) = record else { continue };
+                (record.pid, record.pid_start) = (Some(self.me.pid), Some(self.me.start));
+                record.set_origin(self.own_origin());
+                record.is_supervised = true;
+                self.write_sidecar(lane, slot, &record, false)?;
+                grants.push(Grant {
+                    lane: lane.clone(),
+                    slot,
+                    lock_id: LockId(lock_id),
+                    fence: record.fence.unwrap_or(Fence(0)),
+                });
+            }
+        }
+        Ok(grants)
+    }
+
+    /// Whether a supervisor took over any lock of a task that was claimed. The caller holds `supervisor.lock`.
+    pub fn was_adopted(&self, task: &Task) -> Result<bool> {
+        let mut locks = None;
+        for lane in task.all_lanes() {
+            let held = self.slots_of(task.id, &lane, &[], &mut locks)?;
+            if held.iter().any(|held| held.record.as_ref().is_some_and(|record| record.is_supervised)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Enters the guard of a lane. A supervisor never gives up on one that is busy.
+    fn enter_patiently(&self, lane: &LaneName) -> Result<Guards<'_>> {
+        loop {
+            match self.enter_guards(&[lane]) {
+                Err(StoreError::GuardBusy { .. }) => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// The slots of `lane` that a task holds: those of the `known` grants where the task still holds them all, else those
+    /// that a listing of all `locks` has, which is made when it is wanted first. It may be older than the guard, in which
+    /// the caller is: nobody else takes locks for the task.
+    fn slots_of(
+        &self,
+        task: TaskId,
+        lane: &LaneName,
+        known: &[Grant],
+        locks: &mut Option<Vec<Entry>>,
+    ) -> Result<Vec<Held>> {
+        let stem = lane.stem();
+        let granted: Vec<u32> = known.iter().filter(|grant| grant.lane == *lane).map(|grant| grant.slot).collect();
+        let held = self.held_among(task, &stem, &granted)?;
+        if !held.is_empty() && held.len() == granted.len() {
+            return Ok(held);
+        }
+        let locks = match locks {
+            Some(locks) => locks,
+            None => locks.insert(self.list(layout::LOCKS)?),
+        };
+        self.held_among(task, &stem, &slots_in(locks, &stem))
+    }
+
+    fn held_among(&self, task: TaskId, stem: &str, slots: &[u32]) -> Result<Vec<Held>> {
+        let mut held = Vec::with_capacity(slots.len());
+        for slot in slots {
+            held.extend(self.held_in(task, stem, *slot)?);
+        }
+        Ok(held)
+    }
+
+    /// A slot, when a task holds it. Only who holds a task's `supervisor.lock` takes locks for it, so whichever lock of the
+    /// task that is, it is of this claim or of a dead one.
+    fn held_in(&self, task: TaskId, stem: &str, slot: u32) -> Result<Option<Held>> {
+        let Sidecar::Whole(record) = self.read_sidecar(&layout::sidecar(stem, slot))? else {
+            // The lock file itself names the grant.
+            let named = self.named_in_lock_file(&layout::lock_file(stem, slot)).ok().flatten();
+            let named = named.filter(|(holder, _)| *holder == task);
+            return Ok(named.map(|(_, lock_id)| Held { slot, lock_id, record: None }));
+        };
+        let is_held = record.kind == LockKind::Task && record.task_id.as_deref() == Some(task.to_string().as_str());
+        let lock_id = record.lock_id.clone().unwrap_or_default();
+        Ok(is_held.then_some(Held { slot, lock_id, record: Some(record) }))
+    }
+
+    /// Removes every lock that is proven stale, and what lies about without a lock. With `dry_run`, only tells.
+    pub fn clean_locks(
+        &self,
+        timeout_ms: impl Fn(&LaneName) -> u64,
+        max_age_ms: Option<u64>,
+        dry_run: bool,
+        judge: Judge,
+    ) -> Result<Cleanup> {
+        let mut done = Cleanup::default();
+        if !self.has_layout()? {
+            return Ok(done);
+        }
+        for (stem, slot) in self.lock_stems()? {
+            let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
+            let limits = Limits { timeout_ms: timeout_ms(&lane), max_age_ms };
+            let Some(_guards) = self.guards_to_clean(&lane, dry_run)? else {
+                done.skipped.push(lane.to_string());
+                continue;
+            };
+            let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
+            let Verdict::Stale { .. } = view.verdict else {
+                let is_rebuilt = self.rebuild(&lane, &view, limits.timeout_ms, dry_run)?;
+                done.rebuilt.extend(is_rebuilt.then(|| lane.to_string()));
+                continue;
+            };
+            if let Some(task) = self.task_to_recover(view.record()) {
+                done.to_recover.push(task);
+                continue;
+            }
+            if !dry_run {
+                self.remove_lock(&stem, slot)?;
+            }
+            done.broken.push(broken(&lane, &view));
+        }
+        done.to_recover.sort_unstable();
+        done.to_recover.dedup();
+        self.clean_debris(dry_run, &mut done)?;
+        Ok(done)
+    }
+
+    /// Enters the guard of a lane without waiting; who only tells makes none.
+    fn guards_to_clean(&self, lane: &LaneName, dry_run: bool) -> Result<Option<Guards<'_>>> {
+        if dry_run { self.try_guards(&self.guarded(lane)?) } else { self.try_guards(&[lane]) }
+    }
+
+    /// Removes sidecars and temporary files that have no lock, each under its guard.
+    fn clean_debris(&self, dry_run: bool, done: &mut Cleanup) -> Result<()> {
+        for entry in self.list(layout::LOCKS)? {
+            let hidden = entry.name.strip_prefix('.').and_then(|name| name.strip_suffix(".json.tmp"));
+            let Some(slot_stem) = hidden.or_else(|| entry.name.strip_suffix(".json")) else { continue };
+            let Some((stem, slot)) = split_slot_stem(slot_stem) else { continue };
+            let Some(lane) = self.lane_of_stem(stem, slot)? else { continue };
+            let Some(_guards) = self.guards_to_clean(&lane, dry_run)? else { continue };
+            // Under the guard a temporary file belongs to nobody, and a sidecar belongs to its lock.
+            if hidden.is_none() && self.meta(&layout::lock_file(stem, slot))?.is_some() {
+                continue;
+            }
+            let path = format!("{}/{}", layout::LOCKS, entry.name);
+            if dry_run || self.unlink(&path)? {
+                done.debris.push(entry.name.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_meant(view: &LockView, which: &Release) -> bool {
+    match which {
+        Release::Whoever => true,
+        Release::LockId(id) => view.lock_id() == Some(id),
+        Release::Holder(name) => view.record().is_some_and(|record| record.is_held_by(name)),
+    }
+}

@@ -1,0 +1,126 @@
+//! Removes finished tasks that are kept no longer, with what belongs to them: the record, the directory in the default
+//! conductor directory with the logs, and the events of a day of which nothing is left. Which ones is not decided here.
+
+use crate::model::{Task, TaskId, Timestamp};
+use crate::os::{FileKind, Vfs};
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::{file_name, layout};
+use crate::store::{Place, Store};
+
+/// How many digits the moment in `spool/pruned` has, so that a shorter one never leaves an end of the longer one behind.
+const DIGITS: usize = 20;
+
+impl Store {
+    /// When somebody is to look for tasks to remove; `None` when nobody has said so yet.
+    pub fn prune_due(&self) -> Result<Option<Timestamp>> {
+        let Some(bytes) = self.read_known(layout::PRUNED)? else { return Ok(None) };
+        Ok(std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok()).map(Timestamp))
+    }
+
+    /// Says when to look next. Unsynced: it only spares work.
+    pub fn set_prune_due(&self, at: Timestamp) -> Result<()> {
+        let text = format!("{:0DIGITS$}\n", at.0.max(0));
+        self.open_or_make(layout::PRUNED)?
+            .write_at_start(text.as_bytes())
+            .map_err(StoreError::io("write", layout::PRUNED))
+    }
+
+    /// The days on which tasks ended, each with how many records it has; by names only.
+    pub fn done_days(&self) -> Result<Vec<(String, u64)>> {
+        let mut days = Vec::new();
+        for day in self.folders(layout::DONE)? {
+            let count = self.records(&layout::done_day(&day))?.len();
+            days.push((day, crate::store::files::disk::publish::number(count)));
+        }
+        Ok(days)
+    }
+
+    /// Removes the `count` finished tasks of a day with the lowest numbers; gives those that are gone. A task that others
+    /// still wait for, or that somebody acts for, is left for another time.
+    pub fn prune_day(&self, day: &str, count: u64) -> Result<Vec<TaskId>> {
+        let folder = layout::done_day(day);
+        let mut ids = self.records(&folder)?;
+        ids.sort_unstable();
+        ids.truncate(usize::try_from(count).unwrap_or(usize::MAX));
+        let mut gone = Vec::new();
+        for id in ids {
+            if self.prune_task(day, id)? {
+                gone.push(id);
+            }
+        }
+        self.remove_dir(&folder)?;
+        Ok(gone)
+    }
+
+    /// Removes one finished task. Commit point: the unlink of its record; a crash before it leaves a record without logs,
+    /// and the next one who looks goes on.
+    fn prune_task(&self, day: &str, id: TaskId) -> Result<bool> {
+        let is_waited_for = self.meta(&layout::after(id))?.is_some();
+        if is_waited_for || self.meta(&layout::run_dir(id))?.is_some() {
+            return Ok(false);
+        }
+        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(false) };
+        let path = layout::done(day, id);
+        // Whoever retried it meanwhile has left traces, or has moved the record.
+        let is_open = self.meta(&layout::result(id))?.is_some() || self.started(id)?.is_some();
+        let task = if is_open { None } else { self.read_record(Place::Done, &path, id).unwrap_or(None) };
+        if let Some(task) = &task {
+            self.remove_conductor_dir(task)?;
+            self.unlink(&path)?;
+        }
+        if !is_open {
+            self.remove_run_dir(id)?;
+        }
+        drop(lock);
+        Ok(task.is_some())
+    }
+
+    /// Removes the outward directory of a task where luzia made it for itself; a configured one is never touched.
+    fn remove_conductor_dir(&self, task: &Task) -> Result<()> {
+        let own = self.default_conductor(task.project.as_ref().map(|project| project.as_str()));
+        if task.conductor_configured || task.conductor_dir != own {
+            return Ok(());
+        }
+        let Some(files) = self.vfs.open_root(&own, false).map_err(StoreError::io("open", &own))? else { return Ok(()) };
+        for place in ["done", "active"] {
+            remove_tree(files.as_ref(), format!("{place}/{}", task.id))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the events of every day before `first_kept`, and of the days named.
+    pub fn prune_events(&self, first_kept: &str, days: &[String]) -> Result<()> {
+        for day in self.event_days()? {
+            if file_name::is_day(&day) && (day.as_str() < first_kept || days.contains(&day)) {
+                self.unlink(&layout::events(&day))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removes a folder with everything in it, without following a link. A command may have left anything there.
+fn remove_tree(files: &dyn Vfs, top: String) -> Result<()> {
+    let mut folders = vec![top];
+    while let Some(folder) = folders.last().cloned() {
+        let entries = files.list(&folder).map_err(StoreError::io("list", &folder))?.unwrap_or_default();
+        let depth = folders.len();
+        for entry in entries {
+            let path = format!("{folder}/{}", entry.name);
+            match entry.kind {
+                FileKind::Dir => folders.push(path),
+                _ => drop(files.unlink(&path).map_err(StoreError::io("remove", &path))?),
+            }
+        }
+        if folders.len() == depth {
+            let is_gone = files.remove_dir(&folder).map_err(StoreError::io("remove", &folder))?;
+            let is_left = !is_gone && files.meta(&folder).map_err(StoreError::io("look at", &folder))?.is_some();
+            if is_left {
+                // Somebody writes there; another time.
+                return Ok(());
+            }
+            folders.pop();
+        }
+    }
+    Ok(())
+}

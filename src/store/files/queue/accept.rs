@@ -1,0 +1,337 @@
+//! Pending and parked tasks: accepting them durably, and finding a task by its number.
+//! The place of a record is its state; a task appears by a rename, complete and synced.
+
+use crate::model::task::Start;
+use crate::model::{LaneName, Name, QueueName, Status, Task, TaskId, Timestamp};
+use crate::os::{Open, Published};
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::counter;
+use crate::store::files::disk::counter::CounterFile;
+use crate::store::files::disk::layout;
+use crate::store::files::queue::pending::Spot;
+use crate::store::{Event, Started, Store, decode_named, encode_task};
+
+/// How often a task that is nowhere is looked for again, before it counts as unknown.
+const LOOKS_AGAIN: u32 = 3;
+
+/// Of how many tasks of a batch the events are written in one piece.
+const EVENTS_AT_ONCE: usize = 1000;
+
+/// Makes the event of a task that is to be accepted.
+pub type Told<'a> = &'a dyn Fn(&Task) -> Event;
+
+/// The event of a task that was told of and is not in the queue.
+pub(crate) fn withdrawn(task: &Task, error: &StoreError) -> Event {
+    Event::of("withdrawn", task).in_lane(&LaneName::user(&task.user)).saying(error.to_string())
+}
+
+/// In which folder a task's record stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Waits for its turn.
+    Pending,
+    /// Not due, or after another task.
+    Parked,
+    /// Claimed, running, or ending.
+    Running,
+    /// Waits for an event.
+    Waiting,
+    /// Over.
+    Done,
+}
+
+impl Store {
+    /// Gives `count` task ids that were never given before; the first of them.
+    pub fn reserve_ids(&self, count: u64) -> Result<TaskId> {
+        let path = layout::SEQUENCE;
+        let mut handle = self.open_or_make(path)?;
+        self.lock_soon(handle.as_mut(), path, false)?;
+        let fallback = |found: &CounterFile| self.last_id_ever(found);
+        let settle = || self.sync_dir(layout::SPOOL);
+        counter::take(handle.as_mut(), path, &self.clock.boot_id(), count, fallback, settle).map(TaskId)
+    }
+
+    /// The last id that may have been given, for a counter that holds none: by every record there is; after damage also
+    /// past the clock, because records may have been pruned.
+    fn last_id_ever(&self, found: &CounterFile) -> Result<u64> {
+        let mut last = 0;
+        self.visit_ids(&mut |_, id| last = last.max(id.0))?;
+        let seconds = u64::try_from(self.clock.now().unix_seconds()).unwrap_or(0);
+        Ok(if *found == CounterFile::Damaged { last.max(seconds) } else { last })
+    }
+
+    /// Accepts tasks: durable when this returns (P2). Commit point of one task is the sync of its folder. `told` makes the
+    /// event of a task. It is written when nothing but the name is missing, so before anybody can claim the task; when the
+    /// task does not get its name after all, the event `withdrawn` follows.
+    pub fn accept(&self, tasks: &[Task], told: Option<Told>) -> Result<()> {
+        let result = match tasks {
+            [task] => self.accept_one(task, told),
+            _ => self.accept_batch(tasks, told),
+        };
+        self.ring();
+        result
+    }
+
+    fn accept_one(&self, task: &Task, told: Option<Told>) -> Result<()> {
+        let staged = layout::tmp(task.id, self.me.pid);
+        self.stage(&staged, &encode_task(task)?)?;
+        self.tell(std::slice::from_ref(task), told);
+        let placed = self.place(task, &staged, true);
+        if let Err(error) = &placed
+            && self.withdraw(task, &staged)
+            && told.is_some()
+        {
+            self.note(&withdrawn(task, error));
+        }
+        placed
+    }
+
+    /// Writes the events of tasks that are to be published.
+    pub(crate) fn tell(&self, tasks: &[Task], told: Option<Told>) {
+        let Some(told) = told else { return };
+        tasks.chunks(EVENTS_AT_ONCE).for_each(|some| self.note_all(some.iter().map(told)));
+    }
+
+    /// Removes a record that was to be accepted and was not. What still lies where it was staged was not published, and
+    /// its hints would mean nothing. What was published stays with them: it may run, although nobody was told. Gives
+    /// whether it was removed.
+    pub(crate) fn withdraw(&self, task: &Task, staged: &str) -> bool {
+        let is_withdrawn = self.vfs.unlink(staged).unwrap_or(false);
+        if is_withdrawn {
+            let _ = self.unmark_order(task);
+            let _ = self.drop_hints(task);
+        }
+        is_withdrawn
+    }
+
+    /// Gives a staged record its place: parked when it is not due or comes after another, pending otherwise.
+    pub(crate) fn place(&self, task: &Task, tmp: &str, durable: bool) -> Result<()> {
+        if let Some(at) = task.start_by {
+            self.set_timer(task.id, at)?;
+        }
+        let is_parked = self.must_park(task);
+        let (spot, publication) = if is_parked {
+            if let Some(at) = task.due_at {
+                self.set_timer(task.id, at)?;
+            }
+            for dependency in &task.after {
+                self.mark_after(task.id, *dependency)?;
+            }
+            let spot = Spot::parked(task.id);
+            let publication = self.publish(tmp, &spot.path, &spot.folders)?;
+            (spot, publication)
+        } else {
+            self.mark_order(task)?;
+            self.publish_pending(tmp, task)?
+        };
+        let first_made = publication.first_made(&spot.path)?;
+        if !durable {
+            return Ok(());
+        }
+        let root = if is_parked { layout::PARKED } else { layout::PENDING };
+        self.sync_published(&spot, root, first_made)
+    }
+
+    /// Whether a task must wait outside the scan, by its own members.
+    pub fn must_park(&self, task: &Task) -> bool {
+        !task.after.is_empty() || task.due_at.is_some_and(|at| at > self.clock.now())
+    }
+
+    /// Makes a published name durable: its folder, and every folder in which a new one was made on the way, `root`
+    /// being that of the first. (A folder that another process made is as durable as what is synced in it: its own name
+    /// was journalled before.) Its folder may be gone already when a dispatcher was quick; then the record stands
+    /// elsewhere, and everything is synced.
+    pub(crate) fn sync_published(&self, spot: &Spot, root: &str, first_made: Option<usize>) -> Result<()> {
+        let Spot { path, folders } = spot;
+        let depth = 1 + first_made.map_or(0, |first| folders.len() - first);
+        for folder in folders.iter().rev().map(String::as_str).chain([root]).take(depth) {
+            match self.vfs.sync_dir(folder) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    return self.vfs.sync_everything().map_err(StoreError::io("sync", folder));
+                }
+                Err(error) => return Err(StoreError::io("sync", folder)(error)),
+            }
+        }
+        if self.meta(path)?.is_none() {
+            self.vfs.sync_everything().map_err(StoreError::io("sync", path))?;
+        }
+        Ok(())
+    }
+
+    /// Tells whoever watches that there is something to do. Never relied on.
+    pub fn ring(&self) {
+        if let Ok(Some(mut wake)) = self.vfs.open(layout::WAKE, Open::Existing) {
+            let _ = wake.write_at_start(b"\n");
+        }
+    }
+
+    /// Makes durable that a record left its parked place: no pass would ever look at it again there.
+    pub(crate) fn sync_parked(&self, id: TaskId) -> Result<()> {
+        let folder = layout::parked_segment(layout::segment(id));
+        match self.vfs.sync_dir(&folder) {
+            // Whoever met it empty has removed it.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.sync_dir(layout::PARKED),
+            other => other.map_err(StoreError::io("sync", &folder)),
+        }
+    }
+
+    /// Removes the folder that a parked record left, if it is empty.
+    pub(crate) fn sweep_parked(&self, id: TaskId) -> Result<()> {
+        self.remove_dir(&layout::parked_segment(layout::segment(id)))?;
+        Ok(())
+    }
+
+    /// Where the record of a task stands and its path; a copy that a crash left behind does not count.
+    pub(crate) fn locate(&self, id: TaskId) -> Result<Option<(Place, String)>> {
+        let exists = |path: &str| self.meta(path).map(|meta| meta.is_some());
+        let running = layout::running(id);
+        // The usual case first, but a running record that has a pending or finished copy is only what a crash left.
+        let is_running = exists(&running)?;
+        if let Some(path) = self.find_done(id)? {
+            return Ok(Some((Place::Done, path)));
+        }
+        if exists(&layout::parked(id))? {
+            return Ok(Some((Place::Parked, layout::parked(id))));
+        }
+        if is_running && self.is_supervised(id)? {
+            return Ok(Some((Place::Running, running)));
+        }
+        if let Some(path) = self.find_pending(id)? {
+            return Ok(Some((Place::Pending, path)));
+        }
+        if exists(&running)? {
+            return Ok(Some((Place::Running, running)));
+        }
+        if exists(&layout::waiting(id))? {
+            return Ok(Some((Place::Waiting, layout::waiting(id))));
+        }
+        // It may have moved on behind our back; and between two places it is its own result.
+        if let Some(path) = self.find_done(id)? {
+            return Ok(Some((Place::Done, path)));
+        }
+        Ok(self.read_result(id)?.map(|_| (Place::Running, layout::result(id))))
+    }
+
+    /// In which folder a task's record stands; `None` when there is no such task.
+    pub fn place_of(&self, id: TaskId) -> Result<Option<Place>> {
+        Ok(self.locate(id)?.map(|(place, _)| place))
+    }
+
+    pub(crate) fn find_done(&self, id: TaskId) -> Result<Option<String>> {
+        let mut days = self.folders(layout::DONE)?;
+        days.sort_unstable();
+        for day in days.iter().rev() {
+            let path = layout::done(day, id);
+            if self.meta(&path)?.is_some() {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A task by its number, with its state as its place tells it; `None` when there is no such task.
+    pub fn find(&self, id: TaskId) -> Result<Option<(Place, Task)>> {
+        // A record that moves is looked for again: between the look and the read, and when it was nowhere, because it
+        // may have come to a place just after that was looked at.
+        let mut nowhere = 0;
+        for _ in 0..100 {
+            match self.locate(id)? {
+                None if nowhere == LOOKS_AGAIN => return Ok(None),
+                None => nowhere += 1,
+                Some((place, path)) => {
+                    if let Some(task) = self.read_record(place, &path, id)? {
+                        return Ok(Some((place, task)));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The record at a path; `None` when it is not there any more.
+    pub(crate) fn read_record(&self, place: Place, path: &str, id: TaskId) -> Result<Option<Task>> {
+        self.read(path)?.map(|bytes| self.read_task(place, path, &bytes, id)).transpose()
+    }
+
+    pub(crate) fn read_task(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<Task> {
+        self.read_named(place, path, bytes, id).map(|(task, _)| task)
+    }
+
+    /// Reads a task, and tells whether its record names its user; the lane folder tells the user of one that does not.
+    pub(crate) fn read_named(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<(Task, bool)> {
+        let (mut task, names_user) = decode_named(path, bytes, user_of_path(path).as_ref())?;
+        if task.id != id {
+            return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
+        }
+        match place {
+            Place::Pending | Place::Parked => (task.status, task.outcome) = (Status::Pending, None),
+            Place::Waiting => (task.status, task.outcome) = (Status::Waiting, None),
+            Place::Running => {
+                task.status = Status::Running;
+                task.outcome = None;
+                if let Some(Some(Started { start, at, lock_id, fence, .. })) = self.started(id)? {
+                    task.starts = start;
+                    task.last_start = Some(Start { at, lock_id, fence });
+                }
+            }
+            Place::Done if task.outcome.is_some() => {}
+            Place::Done => return Err(StoreError::corrupt(path, "it is not over")),
+        }
+        Ok((task, names_user))
+    }
+
+    /// Calls `visit` for every task's number and place; by names only.
+    pub fn visit_ids(&self, visit: &mut dyn FnMut(Place, TaskId)) -> Result<()> {
+        self.each_pending(&|_| true, &mut |_, ids| {
+            ids.into_iter().for_each(|id| visit(Place::Pending, id));
+            true
+        })?;
+        for (root, place) in [(layout::PARKED, Place::Parked), (layout::DONE, Place::Done)] {
+            for folder in self.folders(root)? {
+                self.records(&format!("{root}/{folder}"))?.into_iter().for_each(|id| visit(place, id));
+            }
+        }
+        for (root, place) in [(layout::RUNNING, Place::Running), (layout::WAITING, Place::Waiting)] {
+            self.records(root)?.into_iter().for_each(|id| visit(place, id));
+        }
+        Ok(())
+    }
+
+    /// Whether a path is the place of a task's record, so that a damaged file there may be set aside.
+    pub fn is_record(&self, path: &str) -> bool {
+        layout::is_record(path)
+    }
+
+    /// Sets a damaged record aside, under a name that is not taken, and notes what is wrong with it: of many who meet it,
+    /// one. Never deletes it.
+    pub fn set_aside(&self, path: &str, wrong: &StoreError) -> Result<()> {
+        let name = path.replace('/', "_");
+        for attempt in 0.. {
+            let suffix = if attempt == 0 { String::new() } else { format!(".{attempt}") };
+            let to = format!("{}/{name}{suffix}", layout::CORRUPT);
+            match self.vfs.publish(path, &to) {
+                Ok(Published::Exists) => {}
+                Ok(Published::Done) => {
+                    self.note(&Event::new("set_aside").saying(wrong.to_string()));
+                    break;
+                }
+                Ok(Published::NoDirectory) => break,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => break,
+                Err(error) => return Err(StoreError::io("set aside", path)(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The moment a timestamped record of this store would carry now.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+/// The user of the lane folder in which a pending record stands.
+pub(crate) fn user_of_path(path: &str) -> Option<Name> {
+    let lane = path.strip_prefix(layout::PENDING)?.split('/').nth(2)?;
+    QueueName::parse(lane)?.user()
+}

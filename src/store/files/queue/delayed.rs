@@ -1,0 +1,82 @@
+//! How parked tasks leave their place, and what would have woken them. Whoever retries a task, or queues it again after a
+//! failed attempt, sets its marks and timers before its record stands among the parked ones. So these are removed only by
+//! who holds the task's `supervisor.lock` and sees that it is not about to be parked.
+
+use crate::model::{Task, TaskId, Timestamp};
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use crate::store::files::disk::publish::Publication;
+use crate::store::files::queue::accept::Place;
+
+impl Store {
+    /// Moves a parked task to its lane durably, now that nothing keeps it, and removes what would have woken it. False when
+    /// it is not parked any more, or somebody acts for it.
+    pub fn unpark(&self, id: TaskId) -> Result<bool> {
+        let is_moved = self.under_its_lock(id, |found| match found {
+            Some((Place::Parked, task)) => self.move_to_its_lane(&task),
+            _ => Ok(false),
+        })?;
+        if is_moved {
+            self.ring();
+        }
+        Ok(is_moved)
+    }
+
+    /// Removes the mark that a task waits for another one, when it does not.
+    pub fn forget_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
+        self.under_its_lock(id, |found| match found {
+            Some((Place::Parked, _)) | None => Ok(()),
+            Some(_) => self.clear_after(id, dependency),
+        })
+    }
+
+    /// Removes a timer that rang, when its task is not parked, or will be woken by the end of another one.
+    pub fn forget_timer(&self, id: TaskId, at: Timestamp) -> Result<()> {
+        self.under_its_lock(id, |found| match found {
+            None => Ok(()),
+            Some((Place::Parked, task)) if task.after.is_empty() => Ok(()),
+            Some(_) => self.clear_timer(id, at),
+        })
+    }
+
+    /// Looks for a task while nobody else acts for it, and does something about it; nothing when somebody does.
+    fn under_its_lock<T: Default>(
+        &self,
+        id: TaskId,
+        act: impl FnOnce(Option<(Place, Task)>) -> Result<T>,
+    ) -> Result<T> {
+        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(T::default()) };
+        let done = act(self.find(id)?)?;
+        self.let_go(id, lock)?;
+        Ok(done)
+    }
+
+    fn move_to_its_lane(&self, task: &Task) -> Result<bool> {
+        self.mark_order(task)?;
+        let moved = match self.publish_pending(&layout::parked(task.id), task) {
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => None,
+            other => Some(other?),
+        };
+        let is_moved = match moved {
+            Some((spot, Publication::Placed { first_made })) => {
+                // What it was parked for is forgotten next, and only that would find it again in its old place.
+                self.sync_published(&spot, layout::PENDING, first_made)?;
+                self.sync_parked(task.id)?;
+                for dependency in &task.after {
+                    self.clear_after(task.id, *dependency)?;
+                }
+                if let Some(at) = task.due_at {
+                    self.clear_timer(task.id, at)?;
+                }
+                true
+            }
+            Some((_, Publication::Taken)) | None => {
+                self.unmark_order(task)?;
+                false
+            }
+        };
+        self.sweep_parked(task.id)?;
+        Ok(is_moved)
+    }
+}

@@ -1,0 +1,237 @@
+//! Hints beside the records: the order of tasks in their further key lanes, timers, dependents and keys. A hint without
+//! its record means nothing and goes away; a record never depends on one to be found.
+
+use crate::model::{LaneName, Priority, Task, TaskId, Tier, Timestamp};
+use crate::os::{Handle, Meta, Open};
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::{file_name, layout};
+use crate::store::{MAX_RECORD_BYTES, Store};
+
+/// After how long a hint whose record never appeared counts as left by a crash, in milliseconds.
+const ORPHAN_HINT_MS: i64 = 60_000;
+
+/// A task, and the moment at which a pass is to look at it.
+pub type Timer = (TaskId, Timestamp);
+
+impl Store {
+    fn order_marker(task: &Task, lane: &LaneName) -> String {
+        let queue = task.queue();
+        format!("{}/{}", layout::order(lane), file_name::order_name(task.priority, task.id, &queue))
+    }
+
+    /// Marks a task's place in its further key lanes. Before its record appears in `pending`.
+    pub(crate) fn mark_order(&self, task: &Task) -> Result<()> {
+        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
+            let folder = layout::order(lane);
+            self.touch(&Self::order_marker(task, lane), &folder)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the marks of a task that no longer waits for its turn.
+    pub(crate) fn unmark_order(&self, task: &Task) -> Result<()> {
+        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
+            self.unlink(&Self::order_marker(task, lane))?;
+            self.remove_dir(&layout::order(lane))?;
+        }
+        Ok(())
+    }
+
+    /// The first task of a tier in a key lane that tasks of several users may have.
+    pub fn first_in(&self, lane: &LaneName, tier: Tier) -> Result<Option<(Priority, TaskId)>> {
+        let folder = layout::order(lane);
+        let entries = self.list(&folder)?;
+        let mut marks: Vec<(Priority, TaskId, &str, &str)> = entries
+            .iter()
+            .filter_map(|entry| {
+                file_name::order(&entry.name).map(|(priority, id, user)| (priority, id, user, &*entry.name))
+            })
+            .filter(|(priority, ..)| priority.tier() == tier)
+            .collect();
+        marks.sort_unstable();
+        for (priority, id, user, name) in marks {
+            let mark = format!("{folder}/{name}");
+            if self.pending_path(priority, user, id)?.is_some() || !self.is_orphan_hint(&mark)? {
+                return Ok(Some((priority, id)));
+            }
+            self.unlink(&mark)?;
+        }
+        Ok(None)
+    }
+
+    /// How many tasks wait for their turn in such a lane, by their marks.
+    pub fn waiting_in(&self, lane: &LaneName) -> Result<u64> {
+        let marks =
+            self.list(&layout::order(lane))?.iter().filter(|entry| file_name::order(&entry.name).is_some()).count();
+        Ok(u64::try_from(marks).unwrap_or(u64::MAX))
+    }
+
+    /// Whether a hint is so old that its record would have appeared long ago.
+    fn is_orphan_hint(&self, path: &str) -> Result<bool> {
+        let age = |meta: Meta| self.clock.now().ms_since(meta.modified);
+        Ok(self.meta(path)?.map(age).is_none_or(|age| !(0..ORPHAN_HINT_MS).contains(&age)))
+    }
+
+    /// Sets a timer: at `at` a pass looks at the task.
+    pub fn set_timer(&self, id: TaskId, at: Timestamp) -> Result<()> {
+        let folder = layout::timer_hour(at);
+        self.touch(&layout::timer(id, at), &folder)?;
+        self.sync_dir(&folder)?;
+        self.sync_dir(layout::TIMERS)
+    }
+
+    /// Removes a timer that fired or is not needed any more.
+    pub fn clear_timer(&self, id: TaskId, at: Timestamp) -> Result<()> {
+        self.unlink(&layout::timer(id, at))?;
+        self.remove_dir(&layout::timer_hour(at))?;
+        Ok(())
+    }
+
+    /// Whether a timer is due, by one look where none is set.
+    pub fn is_timer_due(&self) -> Result<bool> {
+        // The links of a folder are its name, itself, and each folder in it; some file systems do not count, and say 1.
+        match self.meta(layout::TIMERS)? {
+            None => Ok(false),
+            Some(meta) if meta.links == 2 => Ok(false),
+            Some(_) => Ok(!self.timers(self.clock.now())?.0.is_empty()),
+        }
+    }
+
+    /// The timers that are due, and the moment of the next one.
+    pub fn timers(&self, now: Timestamp) -> Result<(Vec<Timer>, Option<Timestamp>)> {
+        let (mut due, mut next) = (Vec::new(), None);
+        let mut hours: Vec<u64> =
+            self.folders_if_any(layout::TIMERS)?.iter().filter_map(|name| file_name::number(name)).collect();
+        hours.sort_unstable();
+        for hour in hours {
+            let mut found: Vec<(Timestamp, TaskId)> = self
+                .list(&format!("{}/{hour}", layout::TIMERS))?
+                .iter()
+                .filter_map(|entry| file_name::timer(&entry.name))
+                .collect();
+            found.sort_unstable();
+            for (at, id) in found {
+                if at <= now {
+                    due.push((id, at));
+                } else {
+                    next.get_or_insert(at);
+                }
+            }
+            if next.is_some() {
+                break;
+            }
+        }
+        Ok((due, next))
+    }
+
+    /// Marks that `id` waits for the end of `dependency`.
+    pub fn mark_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
+        let folder = layout::after(dependency);
+        self.touch(&layout::after_mark(id, dependency), &folder)?;
+        self.sync_dir(&folder)?;
+        self.sync_dir(layout::AFTER)
+    }
+
+    /// Removes that mark.
+    pub fn clear_after(&self, id: TaskId, dependency: TaskId) -> Result<()> {
+        let folder = layout::after(dependency);
+        self.unlink(&layout::after_mark(id, dependency))?;
+        self.remove_dir(&folder)?;
+        Ok(())
+    }
+
+    /// Every task that others wait for, with those others.
+    pub fn dependencies(&self) -> Result<Vec<(TaskId, Vec<TaskId>)>> {
+        let mut all = Vec::new();
+        for name in self.folders_if_any(layout::AFTER)? {
+            let Some(dependency) = file_name::task(&name) else { continue };
+            let folder = layout::after(dependency);
+            let waiting = self.list(&folder)?.iter().filter_map(|entry| file_name::task(&entry.name)).collect();
+            all.push((dependency, waiting));
+        }
+        Ok(all)
+    }
+
+    /// Enters the transaction of a key: its file, locked. Dropping it leaves.
+    pub fn enter_key(&self, key: &str) -> Result<KeySlot<'_>> {
+        let path = format!("{}/{}", layout::KEYS, crate::model::name::encode(key));
+        loop {
+            let mut handle = self.open_or_make(&path)?;
+            self.lock_soon(handle.as_mut(), &path, false)?;
+            if handle.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
+                return Ok(KeySlot { store: self, path, handle });
+            }
+        }
+    }
+
+    /// The same for a key file that exists, without waiting; `None` when it is gone or somebody is in it.
+    pub(crate) fn try_key(&self, path: &str) -> Result<Option<KeySlot<'_>>> {
+        let Some(mut handle) = self.open(path, Open::Existing)? else { return Ok(None) };
+        let is_mine = handle.try_lock(false).map_err(StoreError::io("lock", path))?
+            && handle.meta().map_err(StoreError::io("look at", path))?.links > 0;
+        Ok(is_mine.then(|| KeySlot { store: self, path: path.to_owned(), handle }))
+    }
+
+    /// Takes a task off the holders of its key; a key without holders is forgotten. A key that an enqueuer keeps locked is
+    /// left as it is: that task is over, so it holds nothing, and `cleanup-stale` removes the key.
+    pub(crate) fn drop_key(&self, task: &Task) -> Result<()> {
+        let Some(key) = &task.key else { return Ok(()) };
+        let mut slot = match self.enter_key(key) {
+            Err(StoreError::FileBusy { .. }) => return Ok(()),
+            other => other?,
+        };
+        let mut holders = slot.holders()?;
+        let known = holders.len();
+        holders.retain(|id| *id != task.id);
+        match holders.len() {
+            0 => self.unlink(&slot.path).map(drop),
+            left if left < known => slot.assign(&holders),
+            _ => Ok(()),
+        }
+    }
+
+    fn touch(&self, path: &str, folder: &str) -> Result<()> {
+        loop {
+            self.make_dir(folder)?;
+            match self.vfs.open(path, Open::Truncate(0o600)) {
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(StoreError::io("create", path)(error)),
+            }
+        }
+    }
+}
+
+/// A key whose meaning only this process may change now.
+pub struct KeySlot<'a> {
+    store: &'a Store,
+    path: String,
+    handle: Box<dyn Handle>,
+}
+
+impl KeySlot<'_> {
+    /// The tasks that were accepted with this key, the last one first; they may be over, or never have been accepted
+    /// whole.
+    pub fn holders(&mut self) -> Result<Vec<TaskId>> {
+        let bytes = self.handle.read_all(MAX_RECORD_BYTES).map_err(StoreError::io("read", &self.path))?;
+        Ok(String::from_utf8_lossy(&bytes).split_whitespace().filter_map(TaskId::parse).collect())
+    }
+
+    /// Gives the key to tasks, durably, before the record of a new one appears.
+    pub fn assign(&mut self, ids: &[TaskId]) -> Result<()> {
+        let names: Vec<String> = ids.iter().map(TaskId::to_string).collect();
+        // A longer line than before covers what stood there.
+        let before = self.handle.meta().map_err(StoreError::io("look at", &self.path))?.size;
+        let width = usize::try_from(before).unwrap_or(0).saturating_sub(1).max(40);
+        let line = format!("{:<width$}\n", names.join(" "));
+        self.handle.write_at_start(line.as_bytes()).map_err(StoreError::io("write", &self.path))?;
+        self.handle.sync_data().map_err(StoreError::io("sync", &self.path))?;
+        self.store.sync_dir(layout::KEYS)
+    }
+}
+
+impl Drop for KeySlot<'_> {
+    fn drop(&mut self) {
+        let _ = self.handle.unlock();
+    }
+}

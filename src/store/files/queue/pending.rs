@@ -1,0 +1,417 @@
+//! Pending tasks: where a record stands in its lane, which lanes have work, and which task of a lane is the first.
+//! A lane's own folder holds its records while they are few, and segments hold what comes beyond, so that a queue of very
+//! many users has no more folders than users, and no listing of a very deep lane is long.
+
+use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
+use crate::os::{Entry, Meta};
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use crate::store::files::disk::publish::{Publication, numbered, records_in};
+use crate::store::{Place, Store};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How many records a lane's own folder holds before further ones go to segments. Wherever a record stands it is found,
+/// so processes need not agree on this.
+pub(crate) const LANE_HOLDS: usize = 250;
+
+/// How many lanes are looked through at once for a task.
+const LANES_AT_ONCE: usize = 1000;
+
+/// The folder of a lane: its priority, and the stem of the lane.
+pub(crate) type Lane = (Priority, Arc<str>);
+
+/// The first task of a queue at one priority.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// The name of its queue.
+    pub queue: String,
+    /// The priority of the folder in which it stands.
+    pub priority: Priority,
+    /// The task.
+    pub id: TaskId,
+}
+
+/// A place for the record of a task that has not started.
+pub(crate) struct Spot {
+    /// The record.
+    pub path: String,
+    /// The folders above it: of a pending one its tier, its lane, and perhaps a segment; of a parked one its segment.
+    pub folders: Vec<String>,
+}
+
+impl Spot {
+    /// Outside the scan.
+    pub fn parked(id: TaskId) -> Self {
+        Self { path: layout::parked(id), folders: vec![layout::parked_segment(layout::segment(id))] }
+    }
+
+    /// In the lane's own folder.
+    pub fn in_lane(task: &Task) -> Self {
+        let folders = vec![layout::pending_tier(task.priority), layout::pending_lane(task.priority, &task.queue())];
+        Self { path: layout::record_in(&folders[1], task.id), folders }
+    }
+
+    /// In its segment of the lane.
+    pub fn in_segment(task: &Task) -> Self {
+        let Self { mut folders, .. } = Self::in_lane(task);
+        folders.push(layout::segment_of_lane(&folders[1], layout::segment(task.id)));
+        Self { path: layout::record_in(&folders[2], task.id), folders }
+    }
+
+    /// The two in a lane.
+    fn of_pending(task: &Task) -> [Self; 2] {
+        [Self::in_lane(task), Self::in_segment(task)]
+    }
+
+    /// The folder in which the record stands, and those above it.
+    pub fn folder(&self) -> (&str, &[String]) {
+        let last = self.folders.len() - 1;
+        (&self.folders[last], &self.folders[..last])
+    }
+}
+
+/// What stands in the folder of a lane.
+pub(crate) struct Standing {
+    /// The records in it, in no order.
+    pub records: Vec<TaskId>,
+    /// Its segments, in order.
+    pub segments: Vec<u64>,
+}
+
+impl From<&[Entry]> for Standing {
+    fn from(entries: &[Entry]) -> Self {
+        Self { records: records_in(entries).collect(), segments: numbered(entries) }
+    }
+}
+
+impl Store {
+    /// Lets the folder of a lane hold another number of records, for tests that want segments of few tasks.
+    #[must_use]
+    pub fn holding(self, records: usize) -> Self {
+        Self { lane_holds: records, ..self }
+    }
+
+    /// Gives a record its place in its lane without replacing anything.
+    pub(crate) fn publish_pending(&self, tmp: &str, task: &Task) -> Result<(Spot, Publication)> {
+        let lane = layout::pending_lane(task.priority, &LaneName::user(&task.user).stem());
+        let meta = self.meta(&lane)?;
+        let is_new = meta.is_none();
+        let spot = if self.is_deep_by(&lane, meta.as_ref(), 1)? { Spot::in_segment(task) } else { Spot::in_lane(task) };
+        let publication = if is_new {
+            self.publish_in_new(tmp, &spot.path, &spot.folders)?
+        } else {
+            self.publish(tmp, &spot.path, &spot.folders)?
+        };
+        Ok((spot, publication))
+    }
+
+    /// Whether so many further records are to stand in segments of a task's lane: where there are segments, and where its
+    /// folder would hold too many.
+    pub(crate) fn is_deep(&self, task: &Task, further: usize) -> Result<bool> {
+        let lane = layout::pending_lane(task.priority, &task.queue());
+        self.is_deep_by(&lane, self.meta(&lane)?.as_ref(), further)
+    }
+
+    fn is_deep_by(&self, lane: &str, meta: Option<&Meta>, further: usize) -> Result<bool> {
+        let Some(meta) = meta else { return Ok(further > self.lane_holds) };
+        // A folder has two names and one more by each folder in it, or always one where the file system does not count.
+        if meta.links > 2 {
+            return Ok(true);
+        }
+        let Standing { records, segments } = Standing::from(&*self.list(lane)?);
+        Ok(!segments.is_empty() || records.len() + further > self.lane_holds)
+    }
+
+    /// Removes the record of a task that is over from its lane, wherever there it stands, and the folders that this leaves
+    /// empty.
+    pub(crate) fn leave_pending(&self, task: &Task) -> Result<()> {
+        self.clear(task, false)
+    }
+
+    /// The same for good, before it is queued again: a power cut must not bring an older record back beside the new one.
+    pub(crate) fn leave_pending_for_good(&self, task: &Task) -> Result<()> {
+        self.clear(task, true)
+    }
+
+    fn clear(&self, task: &Task, for_good: bool) -> Result<()> {
+        for Spot { path, folders } in Spot::of_pending(task) {
+            if self.unlink(&path)? {
+                if for_good {
+                    self.sync_lowest(&folders)?;
+                }
+                self.sweep(&folders)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the folders that the record of a task left empty when it was moved from a path. One that a power cut brought
+    /// back at its other place stays: whoever supervises the task meets it and leaves the task to it.
+    pub(crate) fn sweep_moved(&self, task: &Task, path: &str) -> Result<()> {
+        let spot = Spot::of_pending(task).into_iter().find(|spot| spot.path == path);
+        spot.map_or(Ok(()), |spot| self.sweep(&spot.folders))
+    }
+
+    /// Removes nested folders as far as they are empty, the lowest first; never a tier.
+    fn sweep(&self, folders: &[String]) -> Result<()> {
+        for folder in folders[1..].iter().rev() {
+            if !self.remove_dir(folder)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Syncs the lowest of nested folders that is there; whoever meets the others empty removes them.
+    fn sync_lowest(&self, folders: &[String]) -> Result<()> {
+        for folder in folders.iter().rev() {
+            match self.vfs.sync_dir(folder) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                other => return other.map_err(StoreError::io("sync", folder)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the record of a pending task stands; `None` when it is not in this lane.
+    pub(crate) fn pending_path(&self, priority: Priority, lane_stem: &str, id: TaskId) -> Result<Option<String>> {
+        for path in layout::pending_paths(priority, lane_stem, id) {
+            if self.meta(&path)?.is_some() {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a task has a record in its lane.
+    pub(crate) fn is_pending(&self, task: &Task) -> Result<bool> {
+        Ok(self.pending_path(task.priority, &task.queue(), task.id)?.is_some())
+    }
+
+    /// Reads the record of a pending task. Gives where it was looked for last, and with the task whether the record names
+    /// its user.
+    pub(crate) fn read_pending(
+        &self,
+        priority: Priority,
+        lane_stem: &str,
+        id: TaskId,
+    ) -> (String, Result<Option<(Task, bool)>>) {
+        let [shallow, deep] = layout::pending_paths(priority, lane_stem, id);
+        let read_at = |path: &str| {
+            let bytes = self.read(path)?;
+            bytes.map(|bytes| self.read_named(Place::Pending, path, &bytes, id)).transpose()
+        };
+        match read_at(&shallow) {
+            Ok(None) => {}
+            read => return (shallow, read),
+        }
+        // What is under a foreign name, and so not luzia's, is not there.
+        let read = self.meta(&deep).and_then(|meta| match meta {
+            Some(_) => read_at(&deep),
+            None => Ok(None),
+        });
+        (deep, read)
+    }
+
+    /// Gives `sink` what stands in the folder of every queue that is `wanted`, with its priority and name, tier by tier; `sink` says whether to go on.
+    pub(crate) fn each_lane(
+        &self,
+        wanted: &dyn Fn(&str) -> bool,
+        sink: &mut dyn FnMut(Priority, &Arc<str>, Standing) -> bool,
+    ) -> Result<()> {
+        let mut lanes = self.lanes()?;
+        lanes.retain(|(_, queue)| wanted(queue));
+        let folders: Vec<String> = lanes.iter().map(|(priority, stem)| layout::pending_lane(*priority, stem)).collect();
+        self.list_each(&folders, &mut |at, entries| {
+            let (priority, stem) = &lanes[at];
+            sink(*priority, stem, Standing::from(&*entries))
+        })
+    }
+
+    /// Gives `sink` the numbers of the pending tasks in every folder of every queue that is `wanted`, with their priority, in no
+    /// order; it says whether to go on.
+    pub(crate) fn each_pending(
+        &self,
+        wanted: &dyn Fn(&str) -> bool,
+        sink: &mut dyn FnMut(Priority, Vec<TaskId>) -> bool,
+    ) -> Result<()> {
+        let (mut priorities, mut segments, mut goes_on) = (Vec::new(), Vec::new(), true);
+        self.each_lane(wanted, &mut |priority, stem, standing| {
+            let lane = layout::pending_lane(priority, stem);
+            priorities.extend(standing.segments.iter().map(|_| priority));
+            segments.extend(standing.segments.into_iter().map(|segment| layout::segment_of_lane(&lane, segment)));
+            goes_on = sink(priority, standing.records);
+            goes_on
+        })?;
+        if !goes_on {
+            return Ok(());
+        }
+        self.list_each(&segments, &mut |at, entries| sink(priorities[at], records_in(&entries).collect()))
+    }
+
+    /// Where a pending task stands, in whichever lane.
+    pub(crate) fn find_pending(&self, id: TaskId) -> Result<Option<String>> {
+        for lanes in self.lanes()?.chunks(LANES_AT_ONCE) {
+            let paths = lanes.iter().flat_map(|(priority, stem)| layout::pending_paths(*priority, stem, id));
+            let paths: Vec<String> = paths.collect();
+            if let Some(path) = self.first_there(&paths)? {
+                return Ok(Some(path.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The lanes of each tier that have pending tasks, each with its best priority, found by folder names only.
+    pub fn lanes_with_work(&self) -> Result<BTreeMap<Tier, BTreeMap<String, Priority>>> {
+        let mut lanes: BTreeMap<Tier, BTreeMap<String, Priority>> = BTreeMap::new();
+        for priority in self.used_priorities()? {
+            let tier = lanes.entry(priority.tier()).or_default();
+            for stem in self.folders(&layout::pending_tier(priority))? {
+                tier.entry(stem).or_insert(priority);
+            }
+        }
+        Ok(lanes)
+    }
+
+    /// The priorities that have a folder, in order. Most have none, and one listing tells which have.
+    fn used_priorities(&self) -> Result<Vec<Priority>> {
+        let used = self.numbered_folders(layout::PENDING)?;
+        Ok(used.into_iter().filter_map(|number| Priority::new(u8::try_from(number).ok()?)).collect())
+    }
+
+    /// The folders of lanes, by priority.
+    pub(crate) fn lanes(&self) -> Result<Vec<Lane>> {
+        let mut lanes: Vec<Lane> = Vec::new();
+        for priority in self.used_priorities()? {
+            let stems = self.folders(&layout::pending_tier(priority))?.into_iter();
+            lanes.extend(stems.map(|stem| (priority, stem.into())));
+        }
+        Ok(lanes)
+    }
+
+    /// The first task of a lane in a tier: lowest priority number, then lowest sequence. Two short listings.
+    pub fn head(&self, tier: Tier, lane_stem: &str) -> Result<Option<Head>> {
+        self.first_of(tier.priorities(), lane_stem)
+    }
+
+    /// The same for a lane of which a listing has told that `best` is its best priority in the tier.
+    pub fn head_from(&self, best: Priority, lane_stem: &str) -> Result<Option<Head>> {
+        self.first_of(best.tier().priorities().filter(|priority| *priority >= best), lane_stem)
+    }
+
+    fn first_of(&self, priorities: impl Iterator<Item = Priority>, lane_stem: &str) -> Result<Option<Head>> {
+        for priority in priorities {
+            let lane = layout::pending_lane(priority, lane_stem);
+            let standing = Standing::from(&*self.list(&lane)?);
+            let mut first = standing.records.into_iter().min();
+            for segment in standing.segments {
+                if first.is_some_and(|first| layout::segment(first) < segment) {
+                    break;
+                }
+                let folder = layout::segment_of_lane(&lane, segment);
+                let Some(id) = self.records(&folder)?.into_iter().min() else {
+                    self.remove_dir(&folder)?;
+                    continue;
+                };
+                first = Some(first.map_or(id, |first| first.min(id)));
+                break;
+            }
+            if let Some(id) = first {
+                return Ok(Some(Head { queue: lane_stem.to_owned(), priority, id }));
+            }
+            // Debris of a crash between making a folder and filling it; a folder in use is not empty.
+            self.remove_dir(&lane)?;
+        }
+        Ok(None)
+    }
+
+    /// A task of a queue, whichever stands first in any tier; `None` when none of them reads.
+    pub fn any_of_queue(&self, queue: &str) -> Result<Option<Task>> {
+        for tier in Tier::ALL {
+            if let Some(task) = self.head(tier, queue)?.and_then(|head| self.peek(&head)) {
+                return Ok(Some(task));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The record of a head; `None` when it is gone or does not read, which is for the claim to find out.
+    pub fn peek(&self, head: &Head) -> Option<Task> {
+        let (_, read) = self.read_pending(head.priority, &head.queue, head.id);
+        read.ok().flatten().map(|(task, _)| task)
+    }
+
+    /// Why the record of a queue's first task does not read, when a newer version wrote it.
+    pub fn newer_head(&self, head: &Head) -> Option<StoreError> {
+        let read = self.read_pending(head.priority, &head.queue, head.id).1;
+        read.err().filter(|error| matches!(error, StoreError::Newer { .. }))
+    }
+
+    /// The first pending tasks in those queues of a user that `counts`, in the order of their turn, `most` at most.
+    pub fn first_pending(
+        &self,
+        user: &Name,
+        most: u64,
+        counts: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<(Priority, TaskId)>> {
+        let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));
+        let mut first = Vec::new();
+        for priority in self.used_priorities()? {
+            let mut ids = Vec::new();
+            for queue in self.queues_of(priority, &stem)? {
+                if counts(&queue) {
+                    ids.extend(self.first_of_queue(priority, &queue, most - first.len())?);
+                }
+            }
+            ids.sort_unstable();
+            first.extend(ids.into_iter().map(|id| (priority, id)));
+            if first.len() >= most {
+                first.truncate(most);
+                break;
+            }
+        }
+        Ok(first)
+    }
+
+    /// The first tasks of one queue, without order, `most` at least where it has so many.
+    fn first_of_queue(&self, priority: Priority, queue: &str, most: usize) -> Result<Vec<TaskId>> {
+        let folder = layout::pending_lane(priority, queue);
+        let Standing { records: mut ids, segments } = Standing::from(&*self.list(&folder)?);
+        for segment in segments {
+            // What stands before this segment is known by now.
+            if ids.iter().filter(|id| layout::segment(**id) < segment).count() >= most {
+                break;
+            }
+            ids.extend(self.records(&layout::segment_of_lane(&folder, segment))?);
+        }
+        Ok(ids)
+    }
+
+    /// The queues of a user at one priority, by the stem of the user's lane.
+    fn queues_of(&self, priority: Priority, user_stem: &str) -> Result<Vec<String>> {
+        let mut queues = self.folders(&layout::pending_tier(priority))?;
+        queues.retain(|queue| is_queue_of(queue, user_stem));
+        Ok(queues)
+    }
+
+    /// The first task of a user in a tier, over those queues of the user that `counts`.
+    pub fn head_of_user(&self, tier: Tier, user_stem: &str, counts: &dyn Fn(&str) -> bool) -> Result<Option<Head>> {
+        let mut queues = Vec::new();
+        for priority in tier.priorities() {
+            queues.extend(self.queues_of(priority, user_stem)?);
+        }
+        queues.sort_unstable();
+        queues.dedup();
+        let mut heads = Vec::new();
+        for queue in queues.iter().filter(|queue| counts(queue)) {
+            heads.extend(self.head(tier, queue)?);
+        }
+        Ok(heads.into_iter().min_by_key(|head| (head.priority, head.id)))
+    }
+}
+
+/// Whether a queue is one of the user with a lane of this stem, or is itself of that name.
+pub(crate) fn is_queue_of(queue: &str, name: &str) -> bool {
+    queue.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('~'))
+}

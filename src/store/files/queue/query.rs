@@ -1,0 +1,317 @@
+//! Overviews: counts of pending tasks by names only, the records of a place, and what `doctor` looks at. Changes nothing.
+
+use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier};
+use crate::os::FileKind;
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::publish::{number, records_in};
+use crate::store::files::disk::{file_name, layout};
+use crate::store::files::queue::accept::Place;
+use crate::store::files::queue::pending::{Lane, is_queue_of};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// How many tasks stand where.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Pending tasks by tier: high, normal, low.
+    pub pending: [u64; 3],
+    /// Parked tasks: not due, or after another.
+    pub parked: u64,
+}
+
+/// Something in the state directory that should not be there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Where.
+    pub path: String,
+    /// What.
+    pub what: String,
+}
+
+/// Records that belong together in the order of their numbers: some that are known, and those of some folders.
+#[derive(Default)]
+struct Shelf {
+    /// In the folders of lanes. A queue may have very many, so the paths are made when they are needed.
+    known: Vec<(Lane, TaskId)>,
+    folders: Vec<(Place, String)>,
+}
+
+impl Shelf {
+    fn of(folders: impl IntoIterator<Item = (Place, String)>) -> Self {
+        Self { known: Vec::new(), folders: folders.into_iter().collect() }
+    }
+}
+
+/// A listing of records, read one by one. The folders of a shelf are only listed when its turn comes, so the first records of
+/// a long queue cost no more than those of a short one. A task that has moved on meanwhile is found where it is then.
+pub struct Survey<'a> {
+    store: &'a Store,
+    shelves: VecDeque<Shelf>,
+    ids: std::vec::IntoIter<(Place, TaskId, String)>,
+}
+
+impl Survey<'_> {
+    /// Lists the next shelf; false when there is none.
+    fn turn_to_next(&mut self) -> Result<bool> {
+        let Some(shelf) = self.shelves.pop_front() else { return Ok(false) };
+        let path = |((priority, stem), id): (Lane, TaskId)| {
+            (Place::Pending, id, layout::record_in(&layout::pending_lane(priority, &stem), id))
+        };
+        let mut found: Vec<_> = shelf.known.into_iter().map(path).collect();
+        let (places, folders): (Vec<Place>, Vec<String>) = shelf.folders.into_iter().unzip();
+        self.store.list_each(&folders, &mut |at, entries| {
+            found.extend(records_in(&entries).map(|id| (places[at], id, layout::record_in(&folders[at], id))));
+            true
+        })?;
+        found.sort_unstable_by_key(|(_, id, _)| *id);
+        self.ids = found.into_iter();
+        Ok(true)
+    }
+}
+
+impl Iterator for Survey<'_> {
+    type Item = Result<Task>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let Some((place, id, path)) = self.ids.next() else {
+                match self.turn_to_next() {
+                    Ok(true) => continue,
+                    Ok(false) => return None,
+                    Err(error) => return Some(Err(error)),
+                }
+            };
+            match self.store.read_record(place, &path, id) {
+                // It moved on since the listing; ask for it by its number.
+                Ok(None) => match self.store.find(id) {
+                    Ok(Some((_, task))) => return Some(Ok(task)),
+                    Ok(None) => {}
+                    Err(error) => return Some(Err(error)),
+                },
+                read => return read.transpose(),
+            }
+        }
+    }
+}
+
+impl Store {
+    /// The user's lane of a queue: by its name, or, for a hashed name, by the first record in it.
+    pub fn pending_lane_name(&self, stem: &str) -> Result<Option<LaneName>> {
+        let Some(name) = QueueName::parse(stem) else { return Ok(None) };
+        if let Some(user) = name.user() {
+            return Ok(Some(LaneName::user(&user)));
+        }
+        if !name.user_stem.starts_with("user_=h") {
+            return Ok(None);
+        }
+        for tier in Tier::ALL {
+            let Some(head) = self.head(tier, stem)? else { continue };
+            let (path, record) = self.read_pending(head.priority, stem, head.id);
+            match record {
+                Ok(Some((task, _))) => {
+                    return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == name.user_stem));
+                }
+                Ok(None) | Err(StoreError::Newer { .. }) => {}
+                Err(error @ StoreError::Corrupt { .. }) => self.set_aside(&path, &error)?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Counts pending tasks by names only.
+    pub fn counts(&self) -> Result<Counts> {
+        let mut counts = Counts { pending: [0; 3], parked: 0 };
+        self.each_pending(&|_| true, &mut |priority, ids| {
+            counts.pending[priority.tier().index()] += number(ids.len());
+            true
+        })?;
+        self.count_each(&self.parked_folders()?, &mut |_, count| {
+            counts.parked += count;
+            true
+        })?;
+        Ok(counts)
+    }
+
+    /// Whether more than `most` tasks are parked, or pending in a queue that `counts`; stops to count when it knows.
+    pub fn has_more_waiting_than(&self, most: u64, counts: &dyn Fn(&str) -> bool) -> Result<bool> {
+        let mut total = 0;
+        let mut add = |count| {
+            total += count;
+            total <= most
+        };
+        self.count_each(&self.parked_folders()?, &mut |_, count| add(count))?;
+        self.each_pending(counts, &mut |_, ids| add(number(ids.len())))?;
+        Ok(total > most)
+    }
+
+    /// How many pending tasks one user's lane has, by names only.
+    pub fn lane_depth(&self, stem: &str) -> Result<u64> {
+        self.depth_where(stem, &|_| true)
+    }
+
+    /// The same of one tier.
+    pub fn tier_depth(&self, tier: Tier, stem: &str) -> Result<u64> {
+        self.depth_where(stem, &|priority| priority.tier() == tier)
+    }
+
+    fn depth_where(&self, stem: &str, counts: &dyn Fn(Priority) -> bool) -> Result<u64> {
+        let mut depth = 0;
+        self.each_pending(&|queue| is_queue_of(queue, stem), &mut |priority, ids| {
+            depth += if counts(priority) { number(ids.len()) } else { 0 };
+            true
+        })?;
+        Ok(depth)
+    }
+
+    /// Gives `sink` how many records each folder has; it says whether to go on.
+    fn count_each(&self, folders: &[String], sink: &mut dyn FnMut(usize, u64) -> bool) -> Result<()> {
+        self.list_each(folders, &mut |at, entries| sink(at, number(records_in(&entries).count())))
+    }
+
+    fn parked_folders(&self) -> Result<Vec<String>> {
+        Ok(self.numbered_folders(layout::PARKED)?.into_iter().map(layout::parked_segment).collect())
+    }
+
+    /// The pending tasks of every lane, or of one user, in the order of their numbers.
+    pub fn pending_tasks(&self, user: Option<&Name>) -> Result<Survey<'_>> {
+        // A segment holds a thousand numbers, so one segment of all lanes is one shelf.
+        let mut shelves: BTreeMap<u64, Shelf> = self.parked_segments()?;
+        let wanted = user.map(|user| LaneName::user(user).stem());
+        let is_wanted = |queue: &str| wanted.as_ref().is_none_or(|stem| is_queue_of(queue, stem));
+        self.each_lane(&is_wanted, &mut |priority, stem, standing| {
+            for id in standing.records {
+                let shelf = shelves.entry(layout::segment(id)).or_default();
+                shelf.known.push(((priority, Arc::clone(stem)), id));
+            }
+            let lane = layout::pending_lane(priority, stem);
+            for segment in standing.segments {
+                let folder = (Place::Pending, layout::segment_of_lane(&lane, segment));
+                shelves.entry(segment).or_default().folders.push(folder);
+            }
+            true
+        })?;
+        Ok(self.survey(shelves.into_values()))
+    }
+
+    /// The tasks outside the scan: not due, or after others.
+    pub fn parked_tasks(&self) -> Result<Survey<'_>> {
+        Ok(self.survey(self.parked_segments()?.into_values()))
+    }
+
+    fn parked_segments(&self) -> Result<BTreeMap<u64, Shelf>> {
+        let shelf = |number| (number, Shelf::of([(Place::Parked, layout::parked_segment(number))]));
+        Ok(self.numbered_folders(layout::PARKED)?.into_iter().map(shelf).collect())
+    }
+
+    /// The tasks that run or wait for an event.
+    pub fn started_tasks(&self) -> Survey<'_> {
+        let places = [(Place::Running, layout::RUNNING), (Place::Waiting, layout::WAITING)];
+        self.survey([Shelf::of(places.map(|(place, folder)| (place, folder.to_owned())))])
+    }
+
+    /// The tasks that are over.
+    pub fn done_tasks(&self) -> Result<Survey<'_>> {
+        let days = self.folders(layout::DONE)?.into_iter();
+        Ok(self.survey([Shelf::of(days.map(|day| (Place::Done, layout::done_day(&day))))]))
+    }
+
+    fn survey(&self, shelves: impl IntoIterator<Item = Shelf>) -> Survey<'_> {
+        Survey { store: self, shelves: shelves.into_iter().collect(), ids: Vec::new().into_iter() }
+    }
+
+    /// Whether no task is pending and none is parked; the cheap question before counting.
+    pub fn is_queue_empty(&self) -> Result<bool> {
+        let has_work = self.lanes_with_work()?.values().any(|lanes| !lanes.is_empty());
+        Ok(!has_work && self.folders(layout::PARKED)?.is_empty())
+    }
+
+    /// Whether the state directory has not been removed; it may have been moved.
+    pub fn is_still_there(&self) -> Result<bool> {
+        Ok(self.meta(layout::FORMAT)?.is_some())
+    }
+
+    /// Whether its path leads to the state directory still, so that another process would find it.
+    pub fn is_at_its_path(&self) -> Result<bool> {
+        let path = self.state_dir();
+        let Some(found) = self.vfs.open_root(path, false).map_err(StoreError::io("open", path))? else {
+            return Ok(false);
+        };
+        let found = found.meta(layout::FORMAT).map_err(StoreError::io("look at", layout::FORMAT))?;
+        let ours = self.meta(layout::FORMAT)?;
+        Ok(found.is_some() && found.map(|meta| meta.ident) == ours.map(|meta| meta.ident))
+    }
+
+    /// The records that were set aside.
+    pub fn set_aside_records(&self) -> Result<Vec<String>> {
+        let mut names: Vec<String> = self
+            .list(layout::CORRUPT)?
+            .into_iter()
+            .map(|entry| format!("{}/{}", layout::CORRUPT, entry.name))
+            .collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Where the damaged record of a task was put, by the name that [`Store::set_aside`] gives it.
+    pub fn set_aside_of(&self, id: TaskId) -> Result<Option<String>> {
+        let end = format!("_{}", id.0);
+        let is_its = |path: &String| path.rsplit_once(".json").is_some_and(|(record, _)| record.ends_with(&end));
+        Ok(self.set_aside_records()?.into_iter().find(is_its))
+    }
+
+    /// Names in the spool that luzia did not make; they are never touched.
+    pub fn foreign_names(&self) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut look = |folder: &str, ours: &dyn Fn(&str, FileKind) -> bool| -> Result<()> {
+            for entry in self.list(folder)? {
+                if !ours(&entry.name, entry.kind) {
+                    let what = "luzia did not make this, and leaves it alone".to_owned();
+                    problems.push(Problem { path: format!("{folder}/{}", entry.name), what });
+                }
+            }
+            Ok(())
+        };
+        let is_record = |name: &str, kind: FileKind| kind == FileKind::File && layout::id_in(name).is_some();
+        look(layout::RUNNING, &|name, kind| kind == FileKind::File && layout::id_in_flight(name).is_some())?;
+        look(layout::WAITING, &is_record)?;
+        look(layout::RUN, &|name, kind| kind == FileKind::Dir && file_name::task(name).is_some())?;
+        look(layout::PENDING, &|name, kind| {
+            kind == FileKind::Dir && name.len() == 1 && name.as_bytes()[0].is_ascii_digit()
+        })?;
+        for priority in Tier::ALL.into_iter().flat_map(Tier::priorities) {
+            let tier = layout::pending_tier(priority);
+            look(&tier, &|name, kind| kind == FileKind::Dir && QueueName::parse(name).is_some())?;
+            for lane in self.folders(&tier)? {
+                let folder = layout::pending_lane(priority, &lane);
+                let is_segment = |name: &str, kind| kind == FileKind::Dir && file_name::number(name).is_some();
+                look(&folder, &|name, kind| is_segment(name, kind) || is_record(name, kind))?;
+                for segment in self.folders(&folder)? {
+                    look(&format!("{folder}/{segment}"), &is_record)?;
+                }
+            }
+        }
+        Ok(problems)
+    }
+
+    /// Opens the lock that long-running dispatchers share; held while the handle lives.
+    pub fn join_dispatchers(&self) -> Result<Box<dyn crate::os::Handle>> {
+        let path = layout::DISPATCHERS;
+        let mut handle = self.open_or_make(path)?;
+        self.lock_soon(handle.as_mut(), path, true)?;
+        Ok(handle)
+    }
+
+    /// Whether a daemon, a `run` or a `dispatch --drain` is at work.
+    pub fn has_dispatcher(&self) -> Result<bool> {
+        // For reading only, because on a read-only file system there is still something to show.
+        let Some(mut handle) = self.open(layout::DISPATCHERS, crate::os::Open::ReadOnly)? else { return Ok(false) };
+        let path = layout::DISPATCHERS;
+        let free = handle.try_lock(false).map_err(StoreError::io("lock", path))?;
+        if free {
+            handle.unlock().map_err(StoreError::io("unlock", path))?;
+        }
+        Ok(!free)
+    }
+}

@@ -1,0 +1,43 @@
+//! The sign of a supervisor that waits for a host that is short of something: permission bits of its `supervisor.lock`. They
+//! can be set where nothing can be written. They mean nothing without a supervisor, and go with the file.
+
+use crate::model::TaskId;
+use crate::store::Store;
+use crate::store::error::Result;
+use crate::store::files::disk::layout;
+use crate::store::run_dir::SUPERVISOR_LOCK;
+
+const RESULT_WAITS: u32 = 0o700;
+const START_WAITS: u32 = 0o710;
+
+/// What waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Short {
+    /// The start: the command has not been launched.
+    Start,
+    /// The result: the command is over.
+    Result,
+}
+
+impl Store {
+    /// Shows others that the start or the result of a task waits, or that it waits no more. The caller holds the task's
+    /// `supervisor.lock`. A sign that cannot be set is no reason to fail.
+    pub fn show_shortage(&self, id: TaskId, short: Option<Short>) {
+        let mode = match short {
+            Some(Short::Result) => RESULT_WAITS,
+            Some(Short::Start) => START_WAITS,
+            None => 0o600,
+        };
+        let _ = self.vfs.set_mode(&layout::run_file(id, SUPERVISOR_LOCK), mode);
+    }
+
+    /// What of a task waits, as its living supervisor shows it.
+    pub fn shortage(&self, id: TaskId) -> Result<Option<Short>> {
+        let short = match self.meta(&layout::run_file(id, SUPERVISOR_LOCK))?.map(|meta| meta.mode) {
+            Some(RESULT_WAITS) => Short::Result,
+            Some(START_WAITS) => Short::Start,
+            Some(_) | None => return Ok(None),
+        };
+        Ok(self.is_supervised(id)?.then_some(short))
+    }
+}

@@ -181,13 +181,14 @@ complete -c luzia -n "__fish_luzia_using_subcommand run" -l cwd -d 'The director
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l grace -d 'The time between SIGTERM and SIGKILL when the task is ended' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l prompt -d 'A text for the project\'s configured agent, or for the command' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l shell -d 'A command line for `/bin/sh -c`' -r
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l from -d 'Run the tasks of a file of JSON objects, one a line, as `enqueue --from` reads them; `-` is stdin' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s v -l verbose -d 'Report each action on stderr'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-input -d 'Never ask; a question counts as refused'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-wait -d 'Do not wait: when the task cannot start at once, cancel it and exit with 75'
-complete -c luzia -n "__fish_luzia_using_subcommand run" -l wait -d 'Accepted for scripts that pass the options of `enqueue`: run always waits'
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l wait -d 'Changes nothing: run always waits. For scripts that pass the options of `enqueue`'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l group-output -d 'Print the output in one piece when the task has finished'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
@@ -330,14 +331,17 @@ always\t'Also in a pipe'
 never\t'Not even on a terminal'"
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s n -l lines -d 'Only the last N lines of each stream' -r
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -l grep -d 'Only lines that contain this text; with -n, only those among the last N' -r
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -l attempt -d 'Only what this attempt wrote, from 1' -r
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -l since -d 'Only what was written in the last DUR, or after TIME (RFC 3339)' -r
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s v -l verbose -d 'Report each action on stderr'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -l no-input -d 'Never ask; a question counts as refused'
-complete -c luzia -n "__fish_luzia_using_subcommand logs" -s f -l follow -d 'Keep printing until the task has finished'
-complete -c luzia -n "__fish_luzia_using_subcommand logs" -l stdout -d 'Only its standard output'
-complete -c luzia -n "__fish_luzia_using_subcommand logs" -l stderr -d 'Only its standard error'
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -s f -l follow -d 'Go on printing until the tasks have finished'
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -l stdout -d 'Only what it wrote to its standard output'
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -l stderr -d 'Only what it wrote to its standard error'
+complete -c luzia -n "__fish_luzia_using_subcommand logs" -l timestamps -d 'Begin each line with the moment by which luzia had seen it'
 complete -c luzia -n "__fish_luzia_using_subcommand logs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand explain" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand explain" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F

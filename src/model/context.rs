@@ -178,12 +178,6 @@ pub struct Context {
     pub sandbox: Sandbox,
     /// What it would give to its children.
     pub limits: Limits,
-    /// Supplementary groups, for people.
-    pub groups: Vec<u32>,
-    /// The path of its cgroup v2, for people; empty without one.
-    pub cgroup: String,
-    /// The smallest `memory.max` on the way up from its cgroup, in bytes.
-    pub memory_max: Option<u64>,
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 mod keys;
 mod text;
 
+/// How many keys without effect are named.
+const MOST_WARNINGS: usize = 100;
+
 /// A configuration that was read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parsed {
@@ -47,7 +50,10 @@ pub fn parse(text: &[u8]) -> Result<Parsed, ConfigError> {
         let error = text::error_at(text, &reader.path, &message);
         error.map_or_else(|| at_start(&message), ConfigError::from)
     })?;
-    let Reader { mut warnings, .. } = reader;
+    let Reader { mut warnings, not_named, .. } = reader;
+    if not_named > 0 {
+        warnings.push(format!("{not_named} more keys have no effect"));
+    }
     if config.lanes.get("global").is_some_and(|rule| rule.max.is_some()) {
         warnings.push("\"lanes.global.max\" has no effect; set \"slots.max\"".to_owned());
     }
@@ -65,6 +71,8 @@ struct Reader {
     /// The keys that lead to the value that is read.
     path: Vec<String>,
     warnings: Vec<String>,
+    /// How many further keys have no effect.
+    not_named: usize,
 }
 
 impl Reader {
@@ -101,6 +109,7 @@ impl Reader {
             match known().find(|(known, _)| known == name) {
                 Some((_, key)) if key.name.len() == group.len() + name.len() => key.read(into, value)?,
                 Some(_) => self.object(value, keys, &format!("{group}{name}."), into)?,
+                None if self.warnings.len() == MOST_WARNINGS => self.not_named += 1,
                 None => self.warnings.push(unknown_key(&self.path, name, known().map(|(known, _)| known))),
             }
             self.path.pop();

@@ -87,7 +87,7 @@ fn deep(depth: usize) -> Place {
     place.ok(&["acquire", "u0", "--task", "me", "--ttl", "1h"]);
     fill(&place, depth, 1);
     place.ok(&["dispatch"]);
-    place.ok(&["lock", "-u", "bob", "--", "true"]);
+    place.ok(&["lock", "-u", "bob", "--", "sleep", "0.2"]);
     place
 }
 
@@ -99,7 +99,7 @@ fn the_hot_verbs_cost_what_the_budget_says() {
         return;
     }
     let place = Place::new();
-    place.ok(&["lock", "-u", "bob", "--", "true"]);
+    place.ok(&["lock", "-u", "bob", "--", "sleep", "0.2"]);
     let mut found = String::from("# verb: system calls, those that change something, those that wait for the disk\n");
     for (name, args) in [
         ("enqueue into a new lane", &ENQUEUE[..]),
@@ -108,7 +108,7 @@ fn the_hot_verbs_cost_what_the_budget_says() {
         ("acquire again", &["acquire", "deploy", "--task", "me", "--ttl", "1h"]),
         ("check of a free lane", &["check", "bob"]),
         ("release", &["release", "deploy", "me"]),
-        ("lock", &["lock", "-u", "bob", "--", "true"]),
+        ("lock", &["lock", "-u", "bob", "--", "sleep", "0.2"]),
     ] {
         let Cost { all, changes, syncs } = cost(&place, args);
         writeln!(found, "{name}: {all} {changes} {syncs}").unwrap();
@@ -146,7 +146,7 @@ fn no_hot_verb_costs_more_with_a_deep_queue() {
     let costs = [1, 5000].map(|depth| {
         let place = deep(depth);
         let dispatch = cost(&place, &["dispatch", "--once"]);
-        let lock = cost(&place, &["lock", "-u", "bob", "--", "true"]);
+        let lock = cost(&place, &["lock", "-u", "bob", "--", "sleep", "0.2"]);
         let enqueue = cost(&place, &ENQUEUE);
         (dispatch, lock, enqueue)
     });

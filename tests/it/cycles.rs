@@ -1,7 +1,7 @@
 //! Tasks that wait for each other for ever, as nested runs through other lanes do: refused where that is known, and else
 //! named by `explain` and `doctor`.
 
-use crate::support::Place;
+use crate::support::{Place, queue};
 use serde_json::{Value, json};
 
 /// Writes the link to a parent that waits into the record of a task, as two runs that start at once leave it.
@@ -52,7 +52,7 @@ fn a_ring_through_three_lanes_is_named() {
     assert_ne!(place.json(&["explain", "3"])["reasons"][0]["reason"], "Cycle");
     link(&place, "running", 2, "task_1");
     assert_ne!(place.json(&["explain", "3"])["reasons"][0]["reason"], "Cycle", "nobody waits for task_3");
-    link(&place, "pending/5/user_c", 3, "task_2");
+    link(&place, &format!("pending/5/{}", queue("c")), 3, "task_2");
     check_named(&place);
     place.open_gate("b");
     place.until_status("2", "completed");
@@ -83,7 +83,7 @@ fn a_ring_through_all_slots_is_named() {
     start(&place, "a", &["-u", "a"]);
     start(&place, "b", &["-u", "b"]);
     place.enqueue(&["-u", "c", "--", "true"]);
-    link(&place, "pending/5/user_c", 3, "task_2");
+    link(&place, &format!("pending/5/{}", queue("c")), 3, "task_2");
     // One slot is held by a task that waits for nobody.
     assert_ne!(place.json(&["explain", "3"])["reasons"][0]["reason"], "Cycle");
     link(&place, "running", 2, "task_1");

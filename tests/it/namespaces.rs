@@ -8,6 +8,11 @@ use std::process::Command;
 /// A command of a task or of `luzia lock` that closes what it inherited, says its pid as the host sees it, and lives on.
 const HIDES: &str = r#"for n in /proc/self/fd/*; do n=${n##*/}; test $n -lt 3 || eval "exec $n>&-"; done; echo up > "$PLACE/$0"; exec sleep 600"#;
 
+/// A place whose sandboxes are one domain of trust: these tests queue in one namespace and start in another.
+fn trusting() -> Place {
+    Place::configured(&serde_json::json!({ "dispatch": { "contexts": "any" } }))
+}
+
 fn can(flags: &[&str]) -> bool {
     Command::new("unshare").args(flags).arg("true").output().is_ok_and(|ran| ran.status.success())
 }
@@ -96,7 +101,7 @@ fn a_pass_in_another_pid_namespace_leaves_a_task_whose_processes_it_cannot_see()
     if !may("a_pass_in_another_pid_namespace_leaves_a_task_whose_processes_it_cannot_see", PIDS) {
         return;
     }
-    let place = Place::new();
+    let place = trusting();
     let command = orphan(&place);
     second(&place);
     let ran = run_in(&place, PIDS, r#""$LUZIA" dispatch; "$LUZIA" dispatch -v; "$LUZIA" cleanup-stale"#).coded(0);
@@ -119,7 +124,7 @@ fn a_pass_with_the_proc_of_another_namespace_recovers_nothing_and_doctor_says_so
     if !may("a_pass_with_the_proc_of_another_namespace_recovers_nothing_and_doctor_says_so", FOREIGN_PROC) {
         return;
     }
-    let place = Place::new();
+    let place = trusting();
     let command = orphan(&place);
     second(&place);
     run_in(&place, FOREIGN_PROC, r#""$LUZIA" dispatch"#).coded(0);
@@ -140,7 +145,7 @@ fn a_task_under_a_foreign_proc_keeps_its_lane_until_what_it_left_behind_has_ende
     if !may(test, FOREIGN_PROC) {
         return;
     }
-    let place = Place::new();
+    let place = trusting();
     let leaves = r#"for n in /proc/self/fd/*; do n=${n##*/}; test $n -lt 3 || eval "exec $n>&-"; done
         (exec </dev/null >/dev/null 2>&1; setsid sh -c 'sleep 1; echo first >> "$PLACE/order"') & exit 0"#;
     place.enqueue(&["-u", "alice", "--", "bash", "-c", leaves]);
@@ -155,7 +160,7 @@ fn an_ancestor_recovers_a_task_of_a_pid_namespace_below_it_and_a_sibling_does_no
     if !may("an_ancestor_recovers_a_task_of_a_pid_namespace_below_it_and_a_sibling_does_not", PIDS) {
         return;
     }
-    let place = Place::new();
+    let place = trusting();
     place.enqueue(&["-u", "alice", "--", "bash", "-c", HIDES, "up"]);
     second(&place);
     let script = r#""$LUZIA" dispatch
@@ -180,7 +185,7 @@ fn a_task_whose_pid_namespace_is_gone_is_recovered_from_the_initial_one() {
     if !is_initial() {
         return skip(test, "the initial pid namespace");
     }
-    let place = Place::new();
+    let place = trusting();
     place.enqueue(&["-u", "alice", "--", "bash", "-c", HIDES, "up"]);
     second(&place);
     // One that exists all the while cannot have the number of the one that ends.
@@ -204,7 +209,7 @@ fn release_by_force_takes_the_word_of_whoever_knows_that_a_namespace_is_gone() {
     if !may(test, PIDS) {
         return;
     }
-    let place = Place::new();
+    let place = trusting();
     place.enqueue(&["-u", "alice", "--", "bash", "-c", HIDES, "up"]);
     let script = r#"while ! test -s "$PLACE/go"; do sleep 0.01; done
         "$LUZIA" release alice && exit 9 || test $? = 75; test -e "$PLACE/state/locks/user_alice.lock"
@@ -223,7 +228,7 @@ fn a_pass_in_another_user_namespace_leaves_a_task_that_it_cannot_look_into() {
     if !may("a_pass_in_another_user_namespace_leaves_a_task_that_it_cannot_look_into", users) {
         return;
     }
-    let place = Place::new();
+    let place = trusting();
     let command = orphan(&place);
     second(&place);
     let ran = run_in(&place, users, r#""$LUZIA" dispatch; "$LUZIA" cleanup-stale"#).coded(0);
@@ -238,7 +243,7 @@ fn a_task_that_was_started_under_another_path_of_the_state_directory_is_found() 
     if !may("a_task_that_was_started_under_another_path_of_the_state_directory_is_found", mounts) {
         return;
     }
-    let place = Place::new();
+    let place = trusting();
     place.enqueue(&["-u", "alice", "--", "bash", "-c", HIDES, "up"]);
     second(&place);
     let script = r#"mkdir "$PLACE/other"; mount --bind "$PLACE/state" "$PLACE/other"
@@ -255,7 +260,7 @@ fn a_lock_whose_processes_are_gone_is_free_in_every_pid_namespace() {
     if !may("a_lock_whose_processes_are_gone_is_free_in_every_pid_namespace", PIDS) {
         return;
     }
-    let place = Place::new();
+    let place = trusting();
     // The first process of the namespace is luzia itself, and with it everything else ends.
     run_in(&place, PIDS, r#"exec "$LUZIA" lock -u alice -- sh -c 'sleep 60 & exit 0'"#).coded(0);
     assert!(place.lock("user_alice.lock").exists());
@@ -271,7 +276,7 @@ fn a_changed_host_name_keeps_no_dead_lock() {
     if !may("a_changed_host_name_keeps_no_dead_lock", names) {
         return;
     }
-    let place = Place::new();
+    let place = trusting();
     let held = r#"hostname elsewhere; exec "$LUZIA" lock -u alice -- sleep 600"#;
     let mut running = start_in(&place, names, held);
     let command = sleeper(&place);
@@ -289,7 +294,7 @@ fn a_changed_host_name_keeps_no_dead_lock() {
 
 #[test]
 fn the_command_of_a_killed_luzia_lock_keeps_its_lane_though_it_closed_the_lock_file() {
-    let place = Place::new();
+    let place = trusting();
     let mut running = place.start(&["lock", "-u", "alice", "--", "bash", "-c", HIDES, "up"]);
     place.until_file("up");
     let command = sleeper(&place);
@@ -311,7 +316,7 @@ fn a_watched_process_in_another_pid_namespace_keeps_its_lease_until_it_or_its_na
     if !may(test, PIDS) {
         return;
     }
-    let place = Place::new();
+    let place = trusting();
     let script = r#"sleep 601 & one=$!; sleep 602 & two=$!
         "$LUZIA" acquire alice --task t1 --pid $one --ttl 1h; "$LUZIA" acquire bob --task t2 --pid $two --ttl 1h
         echo up > "$PLACE/up"; while ! test -s "$PLACE/go"; do sleep 0.01; done
@@ -339,7 +344,7 @@ fn luzia_works_as_the_first_process_of_a_pid_namespace() {
     if !may("luzia_works_as_the_first_process_of_a_pid_namespace", PIDS) {
         return;
     }
-    let place = Place::new();
+    let place = trusting();
     let script = r#"exec "$LUZIA" run -u alice -- sh -c 'setsid sleep 0.2 & exit 3'"#;
     run_in(&place, PIDS, script).coded(3);
     assert_eq!(place.status("task_1"), "failed");
@@ -360,7 +365,7 @@ fn a_state_directory_on_overlayfs_locks_and_runs() {
     let overlay = "mkdir -p $PLACE/o/lower $PLACE/o/tmp $PLACE/merged; mount -t tmpfs none $PLACE/o/tmp; \
                    mkdir $PLACE/o/tmp/upper $PLACE/o/tmp/work; mount -t overlay none $PLACE/merged \
                    -o lowerdir=$PLACE/o/lower,upperdir=$PLACE/o/tmp/upper,workdir=$PLACE/o/tmp/work";
-    let place = Place::new();
+    let place = trusting();
     if !can(mounts) || run_in(&place, mounts, overlay).code != 0 {
         return skip(test, "the right to mount an overlayfs");
     }

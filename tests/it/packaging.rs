@@ -88,7 +88,8 @@ fn page() -> String {
 #[test]
 fn the_page_on_the_state_directory_names_every_place() {
     let page = page();
-    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/store/layout.rs")).unwrap();
+    let source =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/store/files/disk/layout.rs")).unwrap();
     let value =
         |line: &str| Some(line.strip_prefix("pub(crate) const ")?.split_once('"')?.1.split('"').next()?.to_owned());
     let places: Vec<String> = source.lines().filter_map(value).collect();

@@ -290,7 +290,7 @@ fn the_rules_notice_what_breaks_them() {
         ("tidy", true),
         ("tidy::the_rules_notice_what_breaks_them", true),
         ("tidy::is_test", false),
-        ("policy::ending", true),
+        ("policy::outcome", true),
         ("sim::locks", true),
         ("trees", true),
         ("sim::pool", false),

@@ -270,3 +270,10 @@ proptest! {
         let _ = parse(&text);
     }
 }
+
+#[test]
+fn of_very_many_unknown_keys_only_the_first_are_named() {
+    let keys: Vec<String> = (0..103).map(|at| format!("\"unknown{at}\": 1")).collect();
+    let warnings = parse(format!("{{{}}}", keys.join(",")).as_bytes()).expect("it reads").warnings;
+    assert_eq!((warnings.len(), warnings[100].as_str()), (101, "3 more keys have no effect"));
+}

@@ -286,7 +286,10 @@ fn a_claim_that_no_supervisor_could_take_over_is_explained_and_taken_back() {
     assert!(refused.err.contains("cannot start a supervisor"), "{refused:#?}");
     let why = place.ok(&["explain", &id]).out;
     assert!(why.contains("nobody supervises it and its command was not started"), "{why}");
-    assert_eq!(place.json(&["explain", &id])["supervisor"], json!({ "pid": null, "alive": false, "stopped": false }));
+    assert_eq!(
+        place.json(&["explain", &id])["supervisor"],
+        json!({ "pid": null, "alive": false, "stopped": false, "unseen": null })
+    );
     place.drain();
     assert_eq!((place.status(&id), place.show(&id)["starts"].clone()), ("completed".into(), json!(1)));
 }

@@ -23,7 +23,7 @@ fn a_queued_record_that_names_no_user_runs_as_the_user_of_its_lane() {
         }
         let id = place.enqueue(&["-u", "alice", "--thread", "7", "--shell", "echo $LUZIA_USER > $PLACE/user"]);
         let number = id.strip_prefix("task_").unwrap();
-        let folder = if is_deep { "user_alice/0" } else { "user_alice" };
+        let folder = format!("{}{}", crate::support::queue("alice"), if is_deep { "/0" } else { "" });
         let path = place.state().join(format!("spool/pending/5/{folder}/{number}.json"));
         let mut record: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         assert_eq!(record.as_object_mut().unwrap().remove("user"), Some("alice".into()));

@@ -5,7 +5,7 @@ use super::{SLOTS, Storm};
 use crate::harness::checker::{self, Checker, places, settle};
 use crate::harness::oracle::{self, Deed};
 use crate::harness::procs::{self, CONT, TERM};
-use crate::harness::{files_below, until};
+use crate::harness::{World, files_below, until};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -136,13 +136,24 @@ fn judge_order(storm: &Storm) {
     storm.count_many("judged for order", judged);
 }
 
+/// Stops every process of luzia. One that was just starting another one may have escaped the first look.
+fn stop_all(world: &World) -> Vec<procs::Process> {
+    loop {
+        let found = procs::luzias(world);
+        found.iter().for_each(|process| process.signal(procs::STOP));
+        let again = procs::luzias(world);
+        if again.len() == found.len() {
+            return again;
+        }
+    }
+}
+
 /// The queue works as if nothing had been: within a tier by priority, then by sequence.
 fn take_turns(storm: &Storm) {
     let world = &storm.world;
     let mut expected: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     // Nobody starts them before all are there.
-    let steady = procs::luzias(world);
-    steady.iter().for_each(|process| process.signal(procs::STOP));
+    let steady = stop_all(world);
     for user in USERS {
         let mut order: Vec<(u64, u64)> = [6, 5, 4, 5, 6, 4]
             .map(|priority| {

@@ -11,7 +11,8 @@ pub fn queue(user: &str) -> String {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("state");
         let mut enqueue = Command::new(LUZIA);
-        enqueue.env_clear().env("LUZIA_STATE_DIR", &state).env("HOME", dir.path());
+        enqueue.env_clear().env("LUZIA_STATE_DIR", &state);
+        super::at_home(&mut enqueue, dir.path());
         assert!(enqueue.args(["enqueue", "-u", "u", "--", "true"]).output().unwrap().status.success());
         let entry = std::fs::read_dir(state.join("spool/pending/5")).unwrap().next().unwrap().unwrap();
         entry.file_name().to_str().unwrap().strip_prefix("user_u").unwrap().to_owned()

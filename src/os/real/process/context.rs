@@ -13,7 +13,7 @@ pub(crate) fn of_this_process(boot_id: String) -> Context {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| procfs::field(&status, name).unwrap_or_default();
     let bits = |name: &str| u64::from_str_radix(field(name), 16).unwrap_or(0);
-    let hard = limits(|limit| limit.maximum);
+    let (soft, hard) = limits();
     let sandbox = Sandbox {
         boot_id,
         namespaces: namespaces(),
@@ -25,16 +25,13 @@ pub(crate) fn of_this_process(boot_id: String) -> Context {
         hard_limits: hard.clone(),
     };
     let limits = Limits {
-        soft: limits(|limit| limit.current),
+        soft,
         hard,
         nice: getpriority_process(None).unwrap_or(0),
         affinity: field("Cpus_allowed_list").to_owned(),
         oom_score_adj: read_number("/proc/self/oom_score_adj").unwrap_or(0),
     };
-    let cgroup = own_cgroup();
-    let memory_max = memory_max(&cgroup);
-    let groups = field("Groups").split_whitespace().filter_map(|group| group.parse().ok()).collect();
-    Context { sandbox, limits, groups, cgroup, memory_max }
+    Context { sandbox, limits }
 }
 
 fn namespaces() -> BTreeMap<String, u64> {
@@ -42,9 +39,15 @@ fn namespaces() -> BTreeMap<String, u64> {
     NAMESPACES.iter().filter_map(|kind| Some(((*kind).to_owned(), inode(kind)?))).collect()
 }
 
-fn limits(part: impl Fn(rustix::process::Rlimit) -> Option<u64>) -> BTreeMap<String, u64> {
-    let known = |name: &&str| Some(((*name).to_owned(), part(getrlimit(resource(name)?))?));
-    LIMITS.iter().filter_map(known).collect()
+/// Soft and hard limits by name; an absent name is no limit.
+fn limits() -> (BTreeMap<String, u64>, BTreeMap<String, u64>) {
+    let (mut soft, mut hard) = (BTreeMap::new(), BTreeMap::new());
+    for name in LIMITS {
+        let Some(limit) = resource(name).map(getrlimit) else { continue };
+        soft.extend(limit.current.map(|number| (name.to_owned(), number)));
+        hard.extend(limit.maximum.map(|number| (name.to_owned(), number)));
+    }
+    (soft, hard)
 }
 
 /// The resource of a recorded limit.
@@ -60,28 +63,6 @@ pub(crate) fn resource(name: &str) -> Option<Resource> {
         "stack" => Resource::Stack,
         _ => return None,
     })
-}
-
-/// The path of this process in the cgroup v2 hierarchy (cgroups(7)); empty without one.
-fn own_cgroup() -> String {
-    let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default().to_owned()
-}
-
-/// The smallest `memory.max` from a cgroup up to the root of the hierarchy, in bytes.
-fn memory_max(cgroup: &str) -> Option<u64> {
-    if cgroup.len() < 2 {
-        return None;
-    }
-    let mut path = cgroup.trim_end_matches('/');
-    let mut least: Option<u64> = None;
-    while !path.is_empty() {
-        if let Some(limit) = read_number::<u64>(&format!("/sys/fs/cgroup{path}/memory.max")) {
-            least = Some(least.map_or(limit, |least| least.min(limit)));
-        }
-        path = path.rsplit_once('/').map_or("", |(parent, _)| parent);
-    }
-    least
 }
 
 fn read_number<T: std::str::FromStr>(path: &str) -> Option<T> {

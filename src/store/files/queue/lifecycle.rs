@@ -3,14 +3,14 @@
 
 use crate::model::evidence::Judge;
 use crate::model::lock::Grant;
-use crate::model::{LaneName, Status, Task, TaskId};
-use crate::os::{Handle, Open};
+use crate::model::{Status, Task, TaskId};
+use crate::os::Handle;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
 use crate::store::files::locks::acquire::{Acquired, Break, Request};
 use crate::store::files::locks::list::LockView;
 use crate::store::files::queue::pending::Head;
-use crate::store::{MAX_RECORD_BYTES, Place, Store, decode_task, encode_task, run_dir};
+use crate::store::{Place, Store, decode_task, encode_task, run_dir};
 
 /// A task that this process may start.
 pub struct Claimed {
@@ -465,32 +465,6 @@ impl Store {
             alone.retain(|id| still.binary_search(id).is_ok());
         }
         Ok(alone)
-    }
-
-    /// The ledger of fair share as it was written last. It may be a change too old, or half of one that is being written,
-    /// which then does not read.
-    pub fn ledger(&self) -> Result<Option<String>> {
-        Ok(self.read_known(layout::FAIR)?.and_then(|bytes| String::from_utf8(bytes).ok()))
-    }
-
-    /// Reads and rewrites the ledger of fair share under the guard of `global`; it is a hint and not synced. A text of the
-    /// same length is written over the old one, which costs half of a new file.
-    pub fn update_ledger(&self, change: &mut dyn FnMut(Option<&str>) -> Option<String>) -> Result<()> {
-        let _guards = self.enter_guards(&[&LaneName::global()])?;
-        let path = layout::FAIR;
-        // Where it cannot be opened for writing it can still be read and replaced.
-        let mut file = self.vfs.open(path, Open::Existing).ok().flatten();
-        let old = match &mut file {
-            Some(file) => Some(file.read_all(MAX_RECORD_BYTES).map_err(StoreError::io("read", path))?),
-            None => self.read(path)?,
-        };
-        let Some(new) = change(old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok())) else {
-            return Ok(());
-        };
-        match file.filter(|_| old.is_some_and(|old| old.len() == new.len())) {
-            Some(mut file) => file.write_at_start(new.as_bytes()).map_err(StoreError::io("write", path)),
-            None => self.replace(&format!("{path}.tmp"), path, new.as_bytes()),
-        }
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod batch;
 pub(crate) mod delayed;
 pub(crate) mod dispatch_lock;
 pub(crate) mod duty;
+pub(crate) mod ledger;
 pub(crate) mod lifecycle;
 pub(crate) mod markers;
 pub(crate) mod pending;

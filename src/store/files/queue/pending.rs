@@ -94,7 +94,7 @@ impl Store {
 
     /// Gives a record its place in its lane without replacing anything.
     pub(crate) fn publish_pending(&self, tmp: &str, task: &Task) -> Result<(Spot, Publication)> {
-        let lane = layout::pending_lane(task.priority, &LaneName::user(&task.user).stem());
+        let lane = layout::pending_lane(task.priority, &task.queue());
         let meta = self.meta(&lane)?;
         let is_new = meta.is_none();
         let spot = if self.is_deep_by(&lane, meta.as_ref(), 1)? { Spot::in_segment(task) } else { Spot::in_lane(task) };

@@ -1,0 +1,130 @@
+//! Tests of task records, and the task that tests of other rooms begin with.
+
+use super::*;
+use proptest::prelude::*;
+
+pub(crate) fn task(id: u64) -> Task {
+    Task {
+        id: TaskId(id),
+        status: Status::Pending,
+        user: Name::new("alice").expect("a name"),
+        project: None,
+        takes_user_lane: true,
+        lanes: vec![LaneName::parse("thread:7").expect("a lane")],
+        sandbox: None,
+        limits: None,
+        priority: Priority::DEFAULT,
+        command: vec!["true".into()],
+        stdin: None,
+        label: None,
+        key: None,
+        env: vec![(b"A".to_vec(), b"b=c".to_vec()), (b"RAW".to_vec(), vec![0xff, 0x20])].into(),
+        cwd: "/".into(),
+        umask: 0o027,
+        conductor_dir: "/c".into(),
+        conductor_configured: false,
+        run_as: None,
+        created_at: Timestamp(1_700_000_000_123),
+        created_by_pid: 9,
+        parent: None,
+        waited_for: false,
+        due_at: None,
+        after: vec![TaskId(1)],
+        comes_after: vec![TaskId(1), TaskId(2)],
+        start_by: Some(Timestamp(1_700_000_001_000)),
+        timeout_ms: Some(5),
+        grace_ms: 10_000,
+        retries: 2,
+        failures: 1,
+        starts: 1,
+        claims: 0,
+        last_start: Some(Start { at: Timestamp(4), lock_id: "task_3_1".into(), fence: 7 }),
+        outcome: None,
+        extra: Some("{\"later\":[1]}".into()),
+    }
+}
+
+#[test]
+fn a_task_reads_back_with_what_it_does_not_know() {
+    let task = task(3);
+    let bytes = encode_task(&task).expect("it encodes");
+    assert_eq!(decode_task("x", &bytes, None).expect("it reads"), task);
+}
+
+#[test]
+fn no_truncated_record_reads() {
+    let bytes = encode_task(&task(3)).expect("it encodes");
+    for at in 0..bytes.len() - 1 {
+        assert!(matches!(decode_task("x", &bytes[..at], None), Err(StoreError::Corrupt { .. })), "cut at {at}");
+    }
+}
+
+#[test]
+fn a_newer_record_is_told_from_a_damaged_one() {
+    for newer in ["{\"v\":2}", "{\"v\":99,\"id\":[]}"] {
+        assert!(matches!(decode_task("x", newer.as_bytes(), None), Err(StoreError::Newer { .. })));
+    }
+    for damaged in ["", "{}", "{\"v\":1}", "[2]", "{\"v\":\"2\"}", "\u{feff}{\"v\":2}", "{\"v\":2}{\"v\":2}"] {
+        assert!(matches!(decode_task("x", damaged.as_bytes(), None), Err(StoreError::Corrupt { .. })), "{damaged}");
+    }
+}
+
+#[test]
+fn a_record_without_a_user_belongs_to_the_user_of_its_lane() {
+    let bytes = encode_task(&task(3)).expect("it encodes");
+    let text = String::from_utf8(bytes).expect("text").replace("\"user\":\"alice\",", "");
+    let bob = Name::new("bob").expect("a name");
+    assert_eq!(decode_task("x", text.as_bytes(), Some(&bob)).expect("it reads").user, bob);
+    assert!(decode_task("x", text.as_bytes(), None).is_err());
+}
+
+#[test]
+fn what_enqueue_refuses_is_refused_in_a_record() {
+    let whole = String::from_utf8(encode_task(&task(3)).expect("it encodes")).expect("text");
+    for (sound, wrong, why) in [
+        ("\"v\":1", "\"v\":0", "no version 0"),
+        ("[\"true\"]", "[\"\"]", "no command"),
+        ("[\"true\"]", "[\"true\",\"\\u0000\"]", "NUL"),
+        ("\"cwd\":\"/\"", "\"cwd\":\"here\"", "absolute"),
+        ("\"conductor_dir\":\"/c\"", "\"conductor_dir\":\"\"", "absolute"),
+        ("\"after\":[\"task_1\"]", "\"after\":[\"task_3\"]", "comes after itself"),
+        ("\"task_2\"", "\"task_3\"", "comes after itself"),
+        ("\"thread:7\"", "\"user:bob\"", "second user"),
+        ("\"timeout_ms\":5", "\"timeout_ms\":18446744073709551615", "100 years"),
+        ("\"status\":\"pending\"", "\"status\":\"completed\"", "contradict"),
+        ("\"cwd\":", "\"key\":\"\",\"cwd\":", "its key"),
+        ("\"52", "\"+2", "hexadecimal"),
+        ("\"last_start\":{", "\"last_start\":[],\"x\":{", "an object"),
+        ("2023-11-14T22:13:20.123Z", "9999-12-31T23:59:59-23:59", "not a time"),
+    ] {
+        assert!(whole.contains(sound), "{sound} in {whole}");
+        let error = decode_task("x", whole.replacen(sound, wrong, 1).as_bytes(), None).expect_err(wrong);
+        assert!(error.to_string().contains(why), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn a_record_is_utf8_also_where_nobody_looks() {
+    let whole = encode_task(&task(3)).expect("it encodes");
+    let at = whole.windows(6).position(|found| found == b"\"fence").expect("a start");
+    let mut with_member = whole[..at].to_vec();
+    with_member.extend(b"\"later\":\"\xa5\",");
+    with_member.extend(&whole[at..]);
+    assert!(matches!(decode_task("x", &with_member, None), Err(StoreError::Corrupt { .. })));
+}
+
+#[test]
+fn further_lanes_are_read_in_canonical_order_without_repeats() {
+    let whole = String::from_utf8(encode_task(&task(3)).expect("it encodes")).expect("text");
+    let lanes = "\"thread:7\",\"global\",\"cron\",\"user:alice\",\"thread:7\"";
+    let read = decode_task("x", whole.replacen("\"thread:7\"", lanes, 1).as_bytes(), None).expect("it reads");
+    let names: Vec<String> = read.all_lanes().iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["user:alice", "cron", "thread:7", "global"]);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = decode_task("x", &bytes, None);
+    }
+}

@@ -25,6 +25,7 @@ pub use files::queue::duty::Duty;
 pub use files::queue::lifecycle::{Claim, Claimed, Ending, Found, Next, Removed};
 pub use files::queue::markers::KeySlot;
 pub use files::queue::pending::Head;
+pub use files::queue::presence::Presence;
 pub use files::queue::query::{Counts, Problem, Survey};
 pub use journal::{Event, EventSink};
 pub use outside::Changes;

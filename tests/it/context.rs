@@ -69,6 +69,27 @@ fn a_task_queued_inside_a_sandbox_waits_for_a_pass_there() {
 }
 
 #[test]
+fn a_daemon_of_another_sandbox_is_no_dispatcher_for_a_task() {
+    if !can_unshare("a_daemon_of_another_sandbox_is_no_dispatcher_for_a_task") {
+        return;
+    }
+    let place = Place::new();
+    let _daemon = place.start(&["daemon", "--poll", "50ms"]);
+    let mine = place.enqueue(&["-u", "a", "--", "true"]);
+    place.until_status(&mine, "completed");
+    let script = "id=$(\"$LUZIA\" enqueue -u bob -- true); \"$LUZIA\" explain --json $id";
+    let why = sh(&place, &format!("exec {SANDBOX} sh -c {}", shell_words(script))).coded(0).json();
+    assert_eq!(why["reasons"][0]["reason"], "NoDispatcher", "{why}");
+    let seen = |name: &str| {
+        std::fs::read_dir(place.state().join("spool"))
+            .unwrap()
+            .filter(|entry| entry.as_ref().unwrap().file_name().to_str().unwrap().starts_with(name))
+            .count()
+    };
+    assert_eq!((seen("dispatchers."), seen("duty.")), (1, 0), "of the daemon, and of no other");
+}
+
+#[test]
 fn limits_umask_and_nice_value_follow_the_submitter() {
     let place = Place::new();
     let show = "ulimit -n; ulimit -c; umask; nice; cat /proc/self/oom_score_adj";

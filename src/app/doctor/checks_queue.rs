@@ -126,7 +126,7 @@ fn abandoned(app: &App) -> Result<Vec<TaskId>, AppError> {
 
 fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
     // With a dispatcher at work it is a matter of moments; without one nobody comes.
-    let level = if app.store.has_dispatcher()? { Level::Warn } else { Level::Problem };
+    let level = if app.store.has_dispatcher(None)? { Level::Warn } else { Level::Problem };
     let mut found = Vec::new();
     for id in abandoned(app)? {
         let state = if app.store.is_tree_locked(id)? {

@@ -167,7 +167,7 @@ impl Reasons<'_> {
         let known = match (*place, or_running_task) {
             (Some(known), _) => known,
             (None, true) => self.app.has_dispatcher()?,
-            (None, false) => self.app.store.has_layout()? && self.app.store.has_dispatcher()?,
+            (None, false) => self.app.store.has_layout()? && self.app.has_waiting_dispatcher()?,
         };
         *place = Some(known);
         Ok(known)
@@ -293,7 +293,7 @@ impl App {
         if !self.store.has_layout()? {
             return Ok(front);
         }
-        let has_dispatcher = self.store.has_dispatcher()?;
+        let has_dispatcher = self.has_waiting_dispatcher()?;
         let mut reasons = self.reasons()?;
         let lanes = self.store.lanes_with_work()?;
         let stems = lanes.iter().flat_map(|(tier, lanes)| lanes.keys().map(move |stem| (*tier, stem)));

@@ -64,7 +64,7 @@ impl App {
             return Ok(());
         }
         self.store.prepare()?;
-        let _presence = self.store.join_dispatchers()?;
+        let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
         let mut rhythm = Rhythm::new(&self.store);
         while !log.is_ended() {
             let Some(pass) = self.pass_patiently(is_passing, &mut |error| log.failed(error))? else { continue };
@@ -125,7 +125,7 @@ impl App {
             return Err(AppError::usage("a daemon cannot run inside a task: it would end with it"));
         }
         self.store.prepare()?;
-        let _presence = self.store.join_dispatchers()?;
+        let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
         let mut rhythm = Rhythm::new(&self.store);
         while !log.is_ended() {
             must(self.store.is_still_there()?)?;

@@ -7,9 +7,8 @@ use crate::app::pass::daemon::is_passing;
 use crate::app::queue::cancel::TASK_OVER;
 use crate::app::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
-use crate::os::Handle;
 use crate::policy::admission::Obstacle;
-use crate::store::{Changes, Duty};
+use crate::store::{Changes, Duty, Presence};
 use std::time::Duration;
 
 /// For how long a `run` that stands by relies on the holder of the duty, in milliseconds. One that was stopped delays timers
@@ -48,7 +47,7 @@ pub trait Audience {
 
 /// What a `run` holds while it sees its task through.
 struct Seat {
-    presence: Option<Box<dyn Handle>>,
+    presence: Option<Presence>,
     duty: Option<Duty>,
     changes: Option<Changes>,
     looked_ms: u64,
@@ -152,7 +151,7 @@ impl App {
     ) -> Result<bool, AppError> {
         if seat.presence.is_none() {
             // A file that stays locked keeps no `run` from dispatching; it is tried again in the next round.
-            seat.presence = self.patiently(self.store.join_dispatchers(), audience)?;
+            seat.presence = self.patiently(self.store.join_dispatchers(self.own_context().0.id()), audience)?;
         }
         if seat.duty.is_none() {
             seat.duty = self.store.try_duty(self.own_context().0.id())?;

@@ -1,6 +1,7 @@
 //! `wait`: blocks until tasks are over. Waits on file events, and looks again from time to time where there are none.
 
 use crate::app::{App, AppError, Kind};
+use crate::model::config::Contexts;
 use crate::model::{Status, Task, TaskId};
 use crate::store::Place;
 use std::time::Duration;
@@ -69,14 +70,23 @@ impl App {
         }
     }
 
+    /// Whether a daemon, a drain or a waiting `run` is at work that would start what this process may start.
+    pub fn has_waiting_dispatcher(&self) -> Result<bool, AppError> {
+        match self.config().contexts {
+            Contexts::Any => Ok(self.store.has_dispatcher(None)?),
+            Contexts::Same => Ok(self.store.has_dispatcher(Some(self.own_context().0.id()))?),
+        }
+    }
+
     /// Whether anything would start pending tasks: a daemon, a `run`, or a running task whose supervisor makes a pass.
     pub fn has_dispatcher(&self) -> Result<bool, AppError> {
-        if self.store.has_dispatcher()? {
+        if self.has_waiting_dispatcher()? {
             return Ok(true);
         }
         for id in self.store.in_flight()? {
             // A record that does not read is `doctor`'s to report; nobody else's question fails because of it.
-            let runs = matches!(self.store.find(id), Ok(Some((Place::Running, _))));
+            let runs =
+                matches!(self.store.find(id), Ok(Some((Place::Running, task))) if self.differences(&task).is_empty());
             if runs && self.store.is_supervised(id)? {
                 return Ok(true);
             }

@@ -41,7 +41,7 @@ impl App {
             // A pass at once, and again whenever something may have changed or a supervisor may be dead.
             let waits = members.iter().any(|member| member.task.status == Status::Pending);
             presence = match (waits, presence) {
-                (true, None) => Some(self.store.join_dispatchers()?),
+                (true, None) => Some(self.store.join_dispatchers(self.own_context().0.id())?),
                 (waits, presence) => presence.filter(|_| waits),
             };
             let now = self.store.boot_ms();

@@ -45,6 +45,11 @@ pub(crate) fn is_outer(path: &str) -> bool {
     FOLDERS.contains(&path)
 }
 
+/// The file whose kernel lock the dispatchers of a sandbox share.
+pub(crate) fn dispatchers_of(sandbox: &crate::model::SandboxId) -> String {
+    format!("spool/dispatchers.{sandbox}")
+}
+
 /// The file whose kernel lock elects one waiting `run` of a sandbox.
 pub(crate) fn duty(sandbox: &crate::model::SandboxId) -> String {
     format!("{DUTY}.{sandbox}")

@@ -10,4 +10,5 @@ pub(crate) mod ledger;
 pub(crate) mod lifecycle;
 pub(crate) mod markers;
 pub(crate) mod pending;
+pub(crate) mod presence;
 pub(crate) mod query;

@@ -294,24 +294,4 @@ impl Store {
         }
         Ok(problems)
     }
-
-    /// Opens the lock that long-running dispatchers share; held while the handle lives.
-    pub fn join_dispatchers(&self) -> Result<Box<dyn crate::os::Handle>> {
-        let path = layout::DISPATCHERS;
-        let mut handle = self.open_or_make(path)?;
-        self.lock_soon(handle.as_mut(), path, true)?;
-        Ok(handle)
-    }
-
-    /// Whether a daemon, a `run` or a `dispatch --drain` is at work.
-    pub fn has_dispatcher(&self) -> Result<bool> {
-        // For reading only, because on a read-only file system there is still something to show.
-        let Some(mut handle) = self.open(layout::DISPATCHERS, crate::os::Open::ReadOnly)? else { return Ok(false) };
-        let path = layout::DISPATCHERS;
-        let free = handle.try_lock(false).map_err(StoreError::io("lock", path))?;
-        if free {
-            handle.unlock().map_err(StoreError::io("unlock", path))?;
-        }
-        Ok(!free)
-    }
 }

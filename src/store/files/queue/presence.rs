@@ -1,0 +1,57 @@
+//! Who dispatches: daemons, drains and waiting `run`s hold shared kernel locks, by which others see that somebody would start
+//! a task. One lock is for the whole state directory, one for the dispatchers of a sandbox: those of another sandbox start
+//! none of its tasks (contract P9).
+
+use crate::model::SandboxId;
+use crate::os::{Handle, Open, Vfs};
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use std::sync::Arc;
+
+/// The presence of a dispatcher, told to others while it lives.
+pub struct Presence {
+    _anywhere: Box<dyn Handle>,
+    here: Box<dyn Handle>,
+    vfs: Arc<dyn Vfs>,
+    path: String,
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        // The last dispatcher of a sandbox removes its file: a sandbox that is used once leaves nothing behind.
+        if self.here.try_lock(false).unwrap_or(false) {
+            let _ = self.vfs.unlink(&self.path);
+        }
+        let _ = self.here.unlock();
+    }
+}
+
+impl Store {
+    /// Takes the locks that long-running dispatchers of a sandbox share.
+    pub fn join_dispatchers(&self, sandbox: &SandboxId) -> Result<Presence> {
+        let mut anywhere = self.open_or_make(layout::DISPATCHERS)?;
+        self.lock_soon(anywhere.as_mut(), layout::DISPATCHERS, true)?;
+        let path = layout::dispatchers_of(sandbox);
+        loop {
+            let mut here = self.open_or_make(&path)?;
+            self.lock_soon(here.as_mut(), &path, true)?;
+            // A lock on a file that was removed meanwhile tells nobody.
+            if here.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
+                return Ok(Presence { _anywhere: anywhere, here, vfs: Arc::clone(&self.vfs), path });
+            }
+        }
+    }
+
+    /// Whether a daemon, a `run` or a `dispatch --drain` is at work: in a sandbox, or in any.
+    pub fn has_dispatcher(&self, sandbox: Option<&SandboxId>) -> Result<bool> {
+        let path = sandbox.map_or_else(|| layout::DISPATCHERS.to_owned(), layout::dispatchers_of);
+        // For reading only, because on a read-only file system there is still something to show.
+        let Some(mut handle) = self.open(&path, Open::ReadOnly)? else { return Ok(false) };
+        let is_free = handle.try_lock(false).map_err(StoreError::io("lock", &path))?;
+        if is_free {
+            handle.unlock().map_err(StoreError::io("unlock", &path))?;
+        }
+        Ok(!is_free)
+    }
+}

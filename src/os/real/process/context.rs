@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 /// What `/proc/self` and the kernel tell of this process. What cannot be read is absent: a sandbox without `/proc` equals
 /// only another one without.
 pub(crate) fn of_this_process(boot_id: String) -> Context {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let field = |name: &str| procfs::field(&status, name).unwrap_or_default();
+    let status = procfs::own_status();
+    let field = |name: &str| procfs::field(status, name).unwrap_or_default();
     let bits = |name: &str| u64::from_str_radix(field(name), 16).unwrap_or(0);
     let (soft, hard) = limits();
     let sandbox = Sandbox {
@@ -66,7 +66,7 @@ pub(crate) fn resource(name: &str) -> Option<Resource> {
 }
 
 fn read_number<T: std::str::FromStr>(path: &str) -> Option<T> {
-    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+    std::str::from_utf8(&procfs::small(path)?).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

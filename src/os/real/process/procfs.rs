@@ -44,7 +44,7 @@ pub(crate) fn stat(pid: u32) -> Option<Stat> {
 }
 
 /// Reads a file of /proc that fits a page: the kernel gives it in one piece, and one call is enough.
-fn small(path: &str) -> Option<Vec<u8>> {
+pub(crate) fn small(path: &str) -> Option<Vec<u8>> {
     let file = fs::File::open(path).ok()?;
     let mut bytes = vec![0; 4096];
     let count = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut bytes[..])).ok()?;
@@ -144,9 +144,7 @@ pub(crate) fn environment_has(pid: u32, entries: &[Vec<u8>]) -> bool {
 pub(crate) fn ignored_signals() -> &'static [i32] {
     static IGNORED: OnceLock<Vec<i32>> = OnceLock::new();
     IGNORED.get_or_init(|| {
-        let status = small("/proc/self/status").unwrap_or_default();
-        let status = String::from_utf8_lossy(&status);
-        let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let line = own_status().lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
         let mask = mask.unwrap_or(0);
         (1..=64).filter(|n| mask >> (n - 1) & 1 == 1).collect()
@@ -185,6 +183,12 @@ fn find_holder(table: &str, (device, inode): (u64, u64)) -> Option<u32> {
             _ => None,
         }
     })
+}
+
+/// The file `/proc/self/status` as it was at the first look.
+pub(crate) fn own_status() -> &'static str {
+    static STATUS: OnceLock<String> = OnceLock::new();
+    STATUS.get_or_init(|| String::from_utf8_lossy(&small("/proc/self/status").unwrap_or_default()).into_owned())
 }
 
 /// A field of `/proc/<pid>/status`, without the blanks around it.

@@ -64,6 +64,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show, locate or check the configuration')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Look for problems on this host and in the state directory')
             [CompletionResult]::new('demo', 'demo', [CompletionResultType]::ParameterValue, 'See luzia take turns, in a state directory of its own')
+            [CompletionResult]::new('name', 'name', [CompletionResultType]::ParameterValue, 'Print the lane of a repository, a work tree, a port, a database or a directory')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -81,6 +82,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--lane', '--lane', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--thread', '--thread', [CompletionResultType]::ParameterName, 'A thread the task takes: the lane `thread:ID`; may be repeated')
+            [CompletionResult]::new('--repo', '--repo', [CompletionResultType]::ParameterName, 'Take the lane of the git repository of this directory, or of the one the command runs in')
+            [CompletionResult]::new('--tree', '--tree', [CompletionResultType]::ParameterName, 'Take the lane of the git work tree of this directory, or of the one the command runs in')
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, '0 (first) to 9 (last); 5 when not given')
             [CompletionResult]::new('--in', '--in', [CompletionResultType]::ParameterName, 'Do not start before this time has passed, e.g. `10m`')
             [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`')
@@ -123,6 +126,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--lane', '--lane', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--thread', '--thread', [CompletionResultType]::ParameterName, 'A thread the task takes: the lane `thread:ID`; may be repeated')
+            [CompletionResult]::new('--repo', '--repo', [CompletionResultType]::ParameterName, 'Take the lane of the git repository of this directory, or of the one the command runs in')
+            [CompletionResult]::new('--tree', '--tree', [CompletionResultType]::ParameterName, 'Take the lane of the git work tree of this directory, or of the one the command runs in')
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, '0 (first) to 9 (last); 5 when not given')
             [CompletionResult]::new('--in', '--in', [CompletionResultType]::ParameterName, 'Do not start before this time has passed, e.g. `10m`')
             [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`')
@@ -165,6 +170,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--lane', '--lane', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--thread', '--thread', [CompletionResultType]::ParameterName, 'A thread the task takes: the lane `thread:ID`; may be repeated')
+            [CompletionResult]::new('--repo', '--repo', [CompletionResultType]::ParameterName, 'Take the lane of the git repository of this directory, or of the one the command runs in')
+            [CompletionResult]::new('--tree', '--tree', [CompletionResultType]::ParameterName, 'Take the lane of the git work tree of this directory, or of the one the command runs in')
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, '0 (first) to 9 (last); 5 when not given')
             [CompletionResult]::new('--in', '--in', [CompletionResultType]::ParameterName, 'Do not start before this time has passed, e.g. `10m`')
             [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`')
@@ -180,6 +187,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--grace', '--grace', [CompletionResultType]::ParameterName, 'The time between SIGTERM and SIGKILL when the task is ended')
             [CompletionResult]::new('--prompt', '--prompt', [CompletionResultType]::ParameterName, 'A text for the project''s configured agent, or for the command')
             [CompletionResult]::new('--shell', '--shell', [CompletionResultType]::ParameterName, 'A command line for `/bin/sh -c`')
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Run the tasks of a file of JSON objects, one a line, as `enqueue --from` reads them; `-` is stdin')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
@@ -189,7 +197,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
             [CompletionResult]::new('--no-wait', '--no-wait', [CompletionResultType]::ParameterName, 'Do not wait: when the task cannot start at once, cancel it and exit with 75')
-            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Accepted for scripts that pass the options of `enqueue`: run always waits')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Changes nothing: run always waits. For scripts that pass the options of `enqueue`')
             [CompletionResult]::new('--group-output', '--group-output', [CompletionResultType]::ParameterName, 'Print the output in one piece when the task has finished')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -340,6 +348,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only the last N lines of each stream')
             [CompletionResult]::new('--lines', '--lines', [CompletionResultType]::ParameterName, 'Only the last N lines of each stream')
             [CompletionResult]::new('--grep', '--grep', [CompletionResultType]::ParameterName, 'Only lines that contain this text; with -n, only those among the last N')
+            [CompletionResult]::new('--attempt', '--attempt', [CompletionResultType]::ParameterName, 'Only what this attempt wrote, from 1')
+            [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Only what was written in the last DUR, or after TIME (RFC 3339)')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
@@ -348,10 +358,11 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
-            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Keep printing until the task has finished')
-            [CompletionResult]::new('--follow', '--follow', [CompletionResultType]::ParameterName, 'Keep printing until the task has finished')
-            [CompletionResult]::new('--stdout', '--stdout', [CompletionResultType]::ParameterName, 'Only its standard output')
-            [CompletionResult]::new('--stderr', '--stderr', [CompletionResultType]::ParameterName, 'Only its standard error')
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Go on printing until the tasks have finished')
+            [CompletionResult]::new('--follow', '--follow', [CompletionResultType]::ParameterName, 'Go on printing until the tasks have finished')
+            [CompletionResult]::new('--stdout', '--stdout', [CompletionResultType]::ParameterName, 'Only what it wrote to its standard output')
+            [CompletionResult]::new('--stderr', '--stderr', [CompletionResultType]::ParameterName, 'Only what it wrote to its standard error')
+            [CompletionResult]::new('--timestamps', '--timestamps', [CompletionResultType]::ParameterName, 'Begin each line with the moment by which luzia had seen it')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -405,6 +416,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'Hold the lane of this user')
             [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Hold this lane, e.g. `thread:7` or `cron`')
             [CompletionResult]::new('--lane', '--lane', [CompletionResultType]::ParameterName, 'Hold this lane, e.g. `thread:7` or `cron`')
+            [CompletionResult]::new('--repo', '--repo', [CompletionResultType]::ParameterName, 'Take the lane of the git repository of this directory, by default of the working directory')
+            [CompletionResult]::new('--tree', '--tree', [CompletionResultType]::ParameterName, 'Take the lane of the git work tree of this directory, by default of the working directory')
             [CompletionResult]::new('-w', '-w', [CompletionResultType]::ParameterName, 'Wait no longer than this')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait no longer than this')
             [CompletionResult]::new('-E', '-E ', [CompletionResultType]::ParameterName, 'Exit with this code instead of 75 when the lane is busy')
@@ -761,6 +774,24 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'luzia;name' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'luzia;completions' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
@@ -803,6 +834,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show, locate or check the configuration')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Look for problems on this host and in the state directory')
             [CompletionResult]::new('demo', 'demo', [CompletionResultType]::ParameterValue, 'See luzia take turns, in a state directory of its own')
+            [CompletionResult]::new('name', 'name', [CompletionResultType]::ParameterValue, 'Print the lane of a repository, a work tree, a port, a database or a directory')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -874,6 +906,9 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             break
         }
         'luzia;help;demo' {
+            break
+        }
+        'luzia;help;name' {
             break
         }
         'luzia;help;completions' {

@@ -79,6 +79,9 @@ _luzia() {
             luzia,ls)
                 cmd="luzia__subcmd__list"
                 ;;
+            luzia,name)
+                cmd="luzia__subcmd__name"
+                ;;
             luzia,release)
                 cmd="luzia__subcmd__release"
                 ;;
@@ -178,6 +181,9 @@ _luzia() {
             luzia__subcmd__help,logs)
                 cmd="luzia__subcmd__help__subcmd__logs"
                 ;;
+            luzia__subcmd__help,name)
+                cmd="luzia__subcmd__help__subcmd__name"
+                ;;
             luzia__subcmd__help,release)
                 cmd="luzia__subcmd__help__subcmd__release"
                 ;;
@@ -206,7 +212,7 @@ _luzia() {
 
     case "${cmd}" in
         luzia)
-            opts="-o -q -v -y -h -V --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help --version enqueue add run wait cancel retry list ls show logs explain status lock acquire renew release check list-locks locks check-project dispatch daemon cleanup-stale config doctor demo completions help"
+            opts="-o -q -v -y -h -V --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help --version enqueue add run wait cancel retry list ls show logs explain status lock acquire renew release check list-locks locks check-project dispatch daemon cleanup-stale config doctor demo name completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1044,7 +1050,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__enqueue)
-            opts="-o -q -v -y -u -p -l -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --project --lane --thread --priority --in --at --after --timeout --start-within --retries --key --on-conflict --label --env --cwd --grace --prompt --shell --from --wait --help"
+            opts="-o -q -v -y -u -p -l -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --project --lane --thread --repo --tree --priority --in --at --after --timeout --start-within --retries --key --on-conflict --label --env --cwd --grace --prompt --shell --from --wait --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1110,6 +1116,20 @@ _luzia() {
                     ;;
                 --thread)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --repo)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --tree)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --priority)
@@ -1254,7 +1274,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__help)
-            opts="enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help"
+            opts="enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1519,6 +1539,20 @@ _luzia() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        luzia__subcmd__help__subcmd__name)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         luzia__subcmd__help__subcmd__release)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1750,7 +1784,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__lock)
-            opts="-o -q -v -y -u -l -w -n -E -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --lane --wait --nonblock --conflict-exit-code --help"
+            opts="-o -q -v -y -u -l -w -n -E -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --lane --repo --tree --wait --nonblock --conflict-exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1804,6 +1838,20 @@ _luzia() {
                     ;;
                 -l)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --repo)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --tree)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --wait)
@@ -1888,6 +1936,54 @@ _luzia() {
                     ;;
                 --since)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        luzia__subcmd__name)
+            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help git-dir git-ref tree port db dir"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json jsonl name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json jsonl name" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -2066,7 +2162,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__run)
-            opts="-o -q -v -y -u -p -l -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --project --lane --thread --priority --in --at --after --timeout --start-within --retries --key --on-conflict --label --env --cwd --grace --prompt --shell --no-wait --wait --from --group-output --help"
+            opts="-o -q -v -y -u -p -l -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --project --lane --thread --repo --tree --priority --in --at --after --timeout --start-within --retries --key --on-conflict --label --env --cwd --grace --prompt --shell --no-wait --wait --from --group-output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2132,6 +2228,20 @@ _luzia() {
                     ;;
                 --thread)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --repo)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --tree)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --priority)

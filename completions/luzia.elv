@@ -61,6 +61,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand config 'Show, locate or check the configuration'
             cand doctor 'Look for problems on this host and in the state directory'
             cand demo 'See luzia take turns, in a state directory of its own'
+            cand name 'Print the lane of a repository, a work tree, a port, a database or a directory'
             cand completions 'Print a completion script for a shell'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -77,6 +78,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -l 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --lane 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --thread 'A thread the task takes: the lane `thread:ID`; may be repeated'
+            cand --repo 'Take the lane of the git repository of this directory, or of the one the command runs in'
+            cand --tree 'Take the lane of the git work tree of this directory, or of the one the command runs in'
             cand --priority '0 (first) to 9 (last); 5 when not given'
             cand --in 'Do not start before this time has passed, e.g. `10m`'
             cand --at 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`'
@@ -118,6 +121,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -l 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --lane 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --thread 'A thread the task takes: the lane `thread:ID`; may be repeated'
+            cand --repo 'Take the lane of the git repository of this directory, or of the one the command runs in'
+            cand --tree 'Take the lane of the git work tree of this directory, or of the one the command runs in'
             cand --priority '0 (first) to 9 (last); 5 when not given'
             cand --in 'Do not start before this time has passed, e.g. `10m`'
             cand --at 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`'
@@ -159,6 +164,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -l 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --lane 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --thread 'A thread the task takes: the lane `thread:ID`; may be repeated'
+            cand --repo 'Take the lane of the git repository of this directory, or of the one the command runs in'
+            cand --tree 'Take the lane of the git work tree of this directory, or of the one the command runs in'
             cand --priority '0 (first) to 9 (last); 5 when not given'
             cand --in 'Do not start before this time has passed, e.g. `10m`'
             cand --at 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`'
@@ -174,6 +181,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --grace 'The time between SIGTERM and SIGKILL when the task is ended'
             cand --prompt 'A text for the project''s configured agent, or for the command'
             cand --shell 'A command line for `/bin/sh -c`'
+            cand --from 'Run the tasks of a file of JSON objects, one a line, as `enqueue --from` reads them; `-` is stdin'
             cand --json 'Answer with one JSON document, and with errors as JSON'
             cand -q 'Print data and errors only, no hints and no progress'
             cand --quiet 'Print data and errors only, no hints and no progress'
@@ -183,7 +191,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --yes 'Answer yes to every question'
             cand --no-input 'Never ask; a question counts as refused'
             cand --no-wait 'Do not wait: when the task cannot start at once, cancel it and exit with 75'
-            cand --wait 'Accepted for scripts that pass the options of `enqueue`: run always waits'
+            cand --wait 'Changes nothing: run always waits. For scripts that pass the options of `enqueue`'
             cand --group-output 'Print the output in one piece when the task has finished'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
@@ -327,6 +335,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -n 'Only the last N lines of each stream'
             cand --lines 'Only the last N lines of each stream'
             cand --grep 'Only lines that contain this text; with -n, only those among the last N'
+            cand --attempt 'Only what this attempt wrote, from 1'
+            cand --since 'Only what was written in the last DUR, or after TIME (RFC 3339)'
             cand --json 'Answer with one JSON document, and with errors as JSON'
             cand -q 'Print data and errors only, no hints and no progress'
             cand --quiet 'Print data and errors only, no hints and no progress'
@@ -335,10 +345,11 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -y 'Answer yes to every question'
             cand --yes 'Answer yes to every question'
             cand --no-input 'Never ask; a question counts as refused'
-            cand -f 'Keep printing until the task has finished'
-            cand --follow 'Keep printing until the task has finished'
-            cand --stdout 'Only its standard output'
-            cand --stderr 'Only its standard error'
+            cand -f 'Go on printing until the tasks have finished'
+            cand --follow 'Go on printing until the tasks have finished'
+            cand --stdout 'Only what it wrote to its standard output'
+            cand --stderr 'Only what it wrote to its standard error'
+            cand --timestamps 'Begin each line with the moment by which luzia had seen it'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -389,6 +400,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --user 'Hold the lane of this user'
             cand -l 'Hold this lane, e.g. `thread:7` or `cron`'
             cand --lane 'Hold this lane, e.g. `thread:7` or `cron`'
+            cand --repo 'Take the lane of the git repository of this directory, by default of the working directory'
+            cand --tree 'Take the lane of the git work tree of this directory, by default of the working directory'
             cand -w 'Wait no longer than this'
             cand --wait 'Wait no longer than this'
             cand -E 'Exit with this code instead of 75 when the lane is busy'
@@ -723,6 +736,23 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'luzia;name'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'luzia;completions'= {
             cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
             cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
@@ -764,6 +794,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand config 'Show, locate or check the configuration'
             cand doctor 'Look for problems on this host and in the state directory'
             cand demo 'See luzia take turns, in a state directory of its own'
+            cand name 'Print the lane of a repository, a work tree, a port, a database or a directory'
             cand completions 'Print a completion script for a shell'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -812,6 +843,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
         &'luzia;help;doctor'= {
         }
         &'luzia;help;demo'= {
+        }
+        &'luzia;help;name'= {
         }
         &'luzia;help;completions'= {
         }

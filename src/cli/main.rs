@@ -143,6 +143,7 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
             let around = surroundings(&cli.globals);
             operate::doctor::run(args, &around, &mut |question| confirm(&cli.globals, question), console)
         }
+        Command::Name(args) => operate::name::run(args, &super::context::surroundings(), console),
         Command::Demo(args) => demo(args, &cli.globals, console),
         command => {
             let loaded = match config_of(&cli.globals) {
@@ -226,9 +227,12 @@ fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) ->
             app.supervise(app.task_id(task)?, *recover, &mut is_told_to_end)?;
             Ok(Exit::Done.code())
         }
-        Command::Completions(_) | Command::ExecTask(_) | Command::Config(_) | Command::Doctor(_) | Command::Demo(_) => {
-            Err(AppError::new(Kind::Bug, "BUG", "this command needs no state directory").into())
-        }
+        Command::Completions(_)
+        | Command::Name(_)
+        | Command::ExecTask(_)
+        | Command::Config(_)
+        | Command::Doctor(_)
+        | Command::Demo(_) => Err(AppError::new(Kind::Bug, "BUG", "this command needs no state directory").into()),
     }
 }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub mod nowhere;
+pub mod places;
 pub mod real;
 
 /// The time: wall clock, boot clock, and which boot this is.

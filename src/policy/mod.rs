@@ -6,6 +6,7 @@ pub mod cycles;
 pub mod fair;
 pub mod lifecycle;
 pub mod logs;
+pub mod naming;
 pub mod outcome;
 pub mod recovery;
 pub mod retention;

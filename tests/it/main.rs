@@ -16,6 +16,7 @@ mod harness;
 mod kill;
 mod logs;
 mod mutants;
+mod names;
 mod namespaces;
 mod packaging;
 mod power;

@@ -8,7 +8,7 @@ use clap::{Args, Command};
 pub(super) const GROUPS: [(&str, &[&str]); 4] = [
     ("Queue", &["enqueue", "run", "wait", "cancel", "retry"]),
     ("Look", &["list", "show", "logs", "explain", "status"]),
-    ("Locks", &["lock", "acquire", "renew", "release", "check", "list-locks", "check-project"]),
+    ("Locks", &["lock", "acquire", "renew", "release", "check", "list-locks", "check-project", "name"]),
     ("Operate", &["dispatch", "daemon", "cleanup-stale", "config", "doctor", "demo", "completions"]),
 ];
 

@@ -7,4 +7,5 @@ pub mod daemon;
 pub mod demo;
 pub mod dispatch;
 pub mod doctor;
+pub mod name;
 mod talk;

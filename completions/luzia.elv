@@ -62,6 +62,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand doctor 'Look for problems on this host and in the state directory'
             cand demo 'See luzia take turns, in a state directory of its own'
             cand name 'Print the lane of a repository, a work tree, a port, a database or a directory'
+            cand shim 'Let heavy tools such as cargo and make take turns by links on PATH'
             cand completions 'Print a completion script for a shell'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -753,6 +754,136 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'luzia;shim'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand add 'Make links for tools'
+            cand list 'List the links, their lanes and the programs behind them'
+            cand rm 'Remove the link of a tool'
+            cand env 'Print the line for the profile of a shell'
+            cand doctor 'Say which links are of no use, and why'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'luzia;shim;add'= {
+            cand -l 'The lane that heavy calls take, also as `@tree` or `@git-dir`'
+            cand --lane 'The lane that heavy calls take, also as `@tree` or `@git-dir`'
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;shim;list'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;shim;rm'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;shim;env'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;shim;doctor'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;shim;help'= {
+            cand add 'Make links for tools'
+            cand list 'List the links, their lanes and the programs behind them'
+            cand rm 'Remove the link of a tool'
+            cand env 'Print the line for the profile of a shell'
+            cand doctor 'Say which links are of no use, and why'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'luzia;shim;help;add'= {
+        }
+        &'luzia;shim;help;list'= {
+        }
+        &'luzia;shim;help;rm'= {
+        }
+        &'luzia;shim;help;env'= {
+        }
+        &'luzia;shim;help;doctor'= {
+        }
+        &'luzia;shim;help;help'= {
+        }
         &'luzia;completions'= {
             cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
             cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
@@ -795,6 +926,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand doctor 'Look for problems on this host and in the state directory'
             cand demo 'See luzia take turns, in a state directory of its own'
             cand name 'Print the lane of a repository, a work tree, a port, a database or a directory'
+            cand shim 'Let heavy tools such as cargo and make take turns by links on PATH'
             cand completions 'Print a completion script for a shell'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -845,6 +977,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
         &'luzia;help;demo'= {
         }
         &'luzia;help;name'= {
+        }
+        &'luzia;help;shim'= {
         }
         &'luzia;help;completions'= {
         }

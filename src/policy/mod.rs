@@ -11,5 +11,6 @@ pub mod outcome;
 pub mod recovery;
 pub mod retention;
 pub mod schedule;
+pub mod shim;
 pub mod staleness;
 pub mod witness;

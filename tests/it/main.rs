@@ -28,6 +28,7 @@ mod release;
 mod retention;
 mod rows_locks;
 mod rows_queue;
+mod shims;
 mod sim;
 mod six;
 mod snapshots;

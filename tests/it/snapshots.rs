@@ -6,7 +6,7 @@ use crate::support::Place;
 use insta::assert_snapshot;
 
 /// The commands with a help text of their own.
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "enqueue",
     "run",
     "wait",
@@ -31,6 +31,7 @@ const COMMANDS: [&str; 25] = [
     "config",
     "doctor",
     "demo",
+    "shim",
     "completions",
 ];
 

@@ -9,6 +9,7 @@
 mod clock;
 mod files;
 mod process;
+mod shims;
 pub mod term;
 
 pub use clock::RealClock;
@@ -20,3 +21,4 @@ pub use process::account::exec_task;
 pub use process::launch::output;
 pub use process::passwd::{account_home, account_name};
 pub use process::signals::{Caught, catch, prepare_process, take};
+pub use shims::{RealShims, become_program};

@@ -8,4 +8,5 @@ pub mod demo;
 pub mod dispatch;
 pub mod doctor;
 pub mod name;
+pub mod shim;
 mod talk;

@@ -96,6 +96,22 @@ fn a_shim_is_the_program_itself() {
 }
 
 #[test]
+fn a_shim_never_starts_a_shim() {
+    let tools = Tools::new(&["make"]);
+    tools.program("make", "echo made");
+    let (copy, other) = (tools.place.open_to_others(), tools.place.path("other/luzia/shims"));
+    std::fs::create_dir_all(&other).unwrap();
+    std::os::unix::fs::symlink(copy, other.join("make")).unwrap();
+    for call in ["make x", "make --version"] {
+        let ran = tools.run(&format!("PATH=$PLACE/other/luzia/shims:$PATH timeout 20 {call}"));
+        assert_eq!(ran.coded(0).out, "made\n", "{call}");
+        // An empty entry of PATH is the working directory.
+        let ran = tools.run(&format!("cd $PLACE/bin; PATH=${{PATH%%:*}}::/usr/bin:/bin timeout 20 {call}"));
+        assert_eq!(ran.coded(0).out, "made\n", "{call}");
+    }
+}
+
+#[test]
 fn light_calls_and_nested_ones_do_not_wait() {
     let tools = Tools::new(&["make", "cargo"]);
     tools.program("make", "cargo build");

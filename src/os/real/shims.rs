@@ -80,10 +80,16 @@ fn tempfile_in(dir: &str, name: &str) -> io::Result<(PathBuf, std::fs::File)> {
 
 fn path_dirs() -> impl Iterator<Item = PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
-    std::env::split_paths(&path).collect::<Vec<_>>().into_iter()
+    // An empty entry is the working directory. A path without a slash would be searched on PATH again.
+    let dir = |dir: PathBuf| if dir.as_os_str().is_empty() { PathBuf::from(".") } else { dir };
+    std::env::split_paths(&path).map(dir).collect::<Vec<_>>().into_iter()
 }
 
 fn is_own(file: &Path) -> bool {
+    // A link to another copy of luzia would come back to this one.
+    if file.parent().is_some_and(|dir| dir.ends_with("luzia/shims")) {
+        return true;
+    }
     let ident = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
     matches!((ident(file), ident(Path::new("/proc/self/exe"))), (Ok(a), Ok(b)) if a == b)
 }

@@ -64,6 +64,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show, locate or check the configuration')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Look for problems on this host and in the state directory')
             [CompletionResult]::new('demo', 'demo', [CompletionResultType]::ParameterValue, 'See luzia take turns, in a state directory of its own')
+            [CompletionResult]::new('name', 'name', [CompletionResultType]::ParameterValue, 'Print the lane of a repository, a work tree, a port, a database or a directory')
+            [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Let heavy tools such as cargo and make take turns by links on PATH')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -81,6 +83,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--lane', '--lane', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--thread', '--thread', [CompletionResultType]::ParameterName, 'A thread the task takes: the lane `thread:ID`; may be repeated')
+            [CompletionResult]::new('--repo', '--repo', [CompletionResultType]::ParameterName, 'Take the lane of the git repository of this directory, or of the one the command runs in')
+            [CompletionResult]::new('--tree', '--tree', [CompletionResultType]::ParameterName, 'Take the lane of the git work tree of this directory, or of the one the command runs in')
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, '0 (first) to 9 (last); 5 when not given')
             [CompletionResult]::new('--in', '--in', [CompletionResultType]::ParameterName, 'Do not start before this time has passed, e.g. `10m`')
             [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`')
@@ -123,6 +127,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--lane', '--lane', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--thread', '--thread', [CompletionResultType]::ParameterName, 'A thread the task takes: the lane `thread:ID`; may be repeated')
+            [CompletionResult]::new('--repo', '--repo', [CompletionResultType]::ParameterName, 'Take the lane of the git repository of this directory, or of the one the command runs in')
+            [CompletionResult]::new('--tree', '--tree', [CompletionResultType]::ParameterName, 'Take the lane of the git work tree of this directory, or of the one the command runs in')
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, '0 (first) to 9 (last); 5 when not given')
             [CompletionResult]::new('--in', '--in', [CompletionResultType]::ParameterName, 'Do not start before this time has passed, e.g. `10m`')
             [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`')
@@ -165,6 +171,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--lane', '--lane', [CompletionResultType]::ParameterName, 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated')
             [CompletionResult]::new('--thread', '--thread', [CompletionResultType]::ParameterName, 'A thread the task takes: the lane `thread:ID`; may be repeated')
+            [CompletionResult]::new('--repo', '--repo', [CompletionResultType]::ParameterName, 'Take the lane of the git repository of this directory, or of the one the command runs in')
+            [CompletionResult]::new('--tree', '--tree', [CompletionResultType]::ParameterName, 'Take the lane of the git work tree of this directory, or of the one the command runs in')
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, '0 (first) to 9 (last); 5 when not given')
             [CompletionResult]::new('--in', '--in', [CompletionResultType]::ParameterName, 'Do not start before this time has passed, e.g. `10m`')
             [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`')
@@ -409,6 +417,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'Hold the lane of this user')
             [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Hold this lane, e.g. `thread:7` or `cron`')
             [CompletionResult]::new('--lane', '--lane', [CompletionResultType]::ParameterName, 'Hold this lane, e.g. `thread:7` or `cron`')
+            [CompletionResult]::new('--repo', '--repo', [CompletionResultType]::ParameterName, 'Take the lane of the git repository of this directory, by default of the working directory')
+            [CompletionResult]::new('--tree', '--tree', [CompletionResultType]::ParameterName, 'Take the lane of the git work tree of this directory, by default of the working directory')
             [CompletionResult]::new('-w', '-w', [CompletionResultType]::ParameterName, 'Wait no longer than this')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait no longer than this')
             [CompletionResult]::new('-E', '-E ', [CompletionResultType]::ParameterName, 'Exit with this code instead of 75 when the lane is busy')
@@ -765,6 +775,167 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'luzia;name' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'luzia;shim' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Make links for tools')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the links, their lanes and the programs behind them')
+            [CompletionResult]::new('rm', 'rm', [CompletionResultType]::ParameterValue, 'Remove the link of a tool')
+            [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the line for the profile of a shell')
+            [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Say which links are of no use, and why')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'luzia;shim;add' {
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'The lane that heavy calls take, also as `@tree` or `@git-dir`')
+            [CompletionResult]::new('--lane', '--lane', [CompletionResultType]::ParameterName, 'The lane that heavy calls take, also as `@tree` or `@git-dir`')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'luzia;shim;list' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'luzia;shim;rm' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'luzia;shim;env' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'luzia;shim;doctor' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'luzia;shim;help' {
+            [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Make links for tools')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the links, their lanes and the programs behind them')
+            [CompletionResult]::new('rm', 'rm', [CompletionResultType]::ParameterValue, 'Remove the link of a tool')
+            [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the line for the profile of a shell')
+            [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Say which links are of no use, and why')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'luzia;shim;help;add' {
+            break
+        }
+        'luzia;shim;help;list' {
+            break
+        }
+        'luzia;shim;help;rm' {
+            break
+        }
+        'luzia;shim;help;env' {
+            break
+        }
+        'luzia;shim;help;doctor' {
+            break
+        }
+        'luzia;shim;help;help' {
+            break
+        }
         'luzia;completions' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
@@ -807,6 +978,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show, locate or check the configuration')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Look for problems on this host and in the state directory')
             [CompletionResult]::new('demo', 'demo', [CompletionResultType]::ParameterValue, 'See luzia take turns, in a state directory of its own')
+            [CompletionResult]::new('name', 'name', [CompletionResultType]::ParameterValue, 'Print the lane of a repository, a work tree, a port, a database or a directory')
+            [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Let heavy tools such as cargo and make take turns by links on PATH')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -878,6 +1051,12 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             break
         }
         'luzia;help;demo' {
+            break
+        }
+        'luzia;help;name' {
+            break
+        }
+        'luzia;help;shim' {
             break
         }
         'luzia;help;completions' {

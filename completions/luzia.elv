@@ -61,6 +61,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand config 'Show, locate or check the configuration'
             cand doctor 'Look for problems on this host and in the state directory'
             cand demo 'See luzia take turns, in a state directory of its own'
+            cand name 'Print the lane of a repository, a work tree, a port, a database or a directory'
+            cand shim 'Let heavy tools such as cargo and make take turns by links on PATH'
             cand completions 'Print a completion script for a shell'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -77,6 +79,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -l 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --lane 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --thread 'A thread the task takes: the lane `thread:ID`; may be repeated'
+            cand --repo 'Take the lane of the git repository of this directory, or of the one the command runs in'
+            cand --tree 'Take the lane of the git work tree of this directory, or of the one the command runs in'
             cand --priority '0 (first) to 9 (last); 5 when not given'
             cand --in 'Do not start before this time has passed, e.g. `10m`'
             cand --at 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`'
@@ -118,6 +122,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -l 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --lane 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --thread 'A thread the task takes: the lane `thread:ID`; may be repeated'
+            cand --repo 'Take the lane of the git repository of this directory, or of the one the command runs in'
+            cand --tree 'Take the lane of the git work tree of this directory, or of the one the command runs in'
             cand --priority '0 (first) to 9 (last); 5 when not given'
             cand --in 'Do not start before this time has passed, e.g. `10m`'
             cand --at 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`'
@@ -159,6 +165,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -l 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --lane 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated'
             cand --thread 'A thread the task takes: the lane `thread:ID`; may be repeated'
+            cand --repo 'Take the lane of the git repository of this directory, or of the one the command runs in'
+            cand --tree 'Take the lane of the git work tree of this directory, or of the one the command runs in'
             cand --priority '0 (first) to 9 (last); 5 when not given'
             cand --in 'Do not start before this time has passed, e.g. `10m`'
             cand --at 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`'
@@ -393,6 +401,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --user 'Hold the lane of this user'
             cand -l 'Hold this lane, e.g. `thread:7` or `cron`'
             cand --lane 'Hold this lane, e.g. `thread:7` or `cron`'
+            cand --repo 'Take the lane of the git repository of this directory, by default of the working directory'
+            cand --tree 'Take the lane of the git work tree of this directory, by default of the working directory'
             cand -w 'Wait no longer than this'
             cand --wait 'Wait no longer than this'
             cand -E 'Exit with this code instead of 75 when the lane is busy'
@@ -727,6 +737,153 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'luzia;name'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;shim'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand add 'Make links for tools'
+            cand list 'List the links, their lanes and the programs behind them'
+            cand rm 'Remove the link of a tool'
+            cand env 'Print the line for the profile of a shell'
+            cand doctor 'Say which links are of no use, and why'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'luzia;shim;add'= {
+            cand -l 'The lane that heavy calls take, also as `@tree` or `@git-dir`'
+            cand --lane 'The lane that heavy calls take, also as `@tree` or `@git-dir`'
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;shim;list'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;shim;rm'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;shim;env'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;shim;doctor'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;shim;help'= {
+            cand add 'Make links for tools'
+            cand list 'List the links, their lanes and the programs behind them'
+            cand rm 'Remove the link of a tool'
+            cand env 'Print the line for the profile of a shell'
+            cand doctor 'Say which links are of no use, and why'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'luzia;shim;help;add'= {
+        }
+        &'luzia;shim;help;list'= {
+        }
+        &'luzia;shim;help;rm'= {
+        }
+        &'luzia;shim;help;env'= {
+        }
+        &'luzia;shim;help;doctor'= {
+        }
+        &'luzia;shim;help;help'= {
+        }
         &'luzia;completions'= {
             cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
             cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
@@ -768,6 +925,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand config 'Show, locate or check the configuration'
             cand doctor 'Look for problems on this host and in the state directory'
             cand demo 'See luzia take turns, in a state directory of its own'
+            cand name 'Print the lane of a repository, a work tree, a port, a database or a directory'
+            cand shim 'Let heavy tools such as cargo and make take turns by links on PATH'
             cand completions 'Print a completion script for a shell'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -816,6 +975,10 @@ set edit:completion:arg-completer[luzia] = {|@words|
         &'luzia;help;doctor'= {
         }
         &'luzia;help;demo'= {
+        }
+        &'luzia;help;name'= {
+        }
+        &'luzia;help;shim'= {
         }
         &'luzia;help;completions'= {
         }

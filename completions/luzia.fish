@@ -67,6 +67,8 @@ complete -c luzia -n "__fish_luzia_needs_command" -f -a "cleanup-stale" -d 'Remo
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "config" -d 'Show, locate or check the configuration'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "doctor" -d 'Look for problems on this host and in the state directory'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "demo" -d 'See luzia take turns, in a state directory of its own'
+complete -c luzia -n "__fish_luzia_needs_command" -f -a "name" -d 'Print the lane of a repository, a work tree, a port, a database or a directory'
+complete -c luzia -n "__fish_luzia_needs_command" -f -a "shim" -d 'Let heavy tools such as cargo and make take turns by links on PATH'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
@@ -83,6 +85,8 @@ complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s u -l user -d 'Th
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s p -l project -d 'The project the task belongs to' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s l -l lane -d 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l thread -d 'A thread the task takes: the lane `thread:ID`; may be repeated' -r
+complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l repo -d 'Take the lane of the git repository of this directory, or of the one the command runs in' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l tree -d 'Take the lane of the git work tree of this directory, or of the one the command runs in' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l priority -d '0 (first) to 9 (last); 5 when not given' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l in -d 'Do not start before this time has passed, e.g. `10m`' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l at -d 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`' -r
@@ -123,6 +127,8 @@ complete -c luzia -n "__fish_luzia_using_subcommand add" -s u -l user -d 'The us
 complete -c luzia -n "__fish_luzia_using_subcommand add" -s p -l project -d 'The project the task belongs to' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -s l -l lane -d 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l thread -d 'A thread the task takes: the lane `thread:ID`; may be repeated' -r
+complete -c luzia -n "__fish_luzia_using_subcommand add" -l repo -d 'Take the lane of the git repository of this directory, or of the one the command runs in' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand add" -l tree -d 'Take the lane of the git work tree of this directory, or of the one the command runs in' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l priority -d '0 (first) to 9 (last); 5 when not given' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l in -d 'Do not start before this time has passed, e.g. `10m`' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l at -d 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`' -r
@@ -163,6 +169,8 @@ complete -c luzia -n "__fish_luzia_using_subcommand run" -s u -l user -d 'The us
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s p -l project -d 'The project the task belongs to' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s l -l lane -d 'A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l thread -d 'A thread the task takes: the lane `thread:ID`; may be repeated' -r
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l repo -d 'Take the lane of the git repository of this directory, or of the one the command runs in' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l tree -d 'Take the lane of the git work tree of this directory, or of the one the command runs in' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l priority -d '0 (first) to 9 (last); 5 when not given' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l in -d 'Do not start before this time has passed, e.g. `10m`' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l at -d 'Do not start before this moment, e.g. `2026-01-31T08:00:00Z`' -r
@@ -389,6 +397,8 @@ always\t'Also in a pipe'
 never\t'Not even on a terminal'"
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s u -l user -d 'Hold the lane of this user' -r
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s l -l lane -d 'Hold this lane, e.g. `thread:7` or `cron`' -r
+complete -c luzia -n "__fish_luzia_using_subcommand lock" -l repo -d 'Take the lane of the git repository of this directory, by default of the working directory' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand lock" -l tree -d 'Take the lane of the git work tree of this directory, by default of the working directory' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s w -l wait -d 'Wait no longer than this' -r
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s E -l conflict-exit-code -d 'Exit with this code instead of 75 when the lane is busy' -r
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -l json -d 'Answer with one JSON document, and with errors as JSON'
@@ -689,6 +699,131 @@ complete -c luzia -n "__fish_luzia_using_subcommand demo" -s y -l yes -d 'Answer
 complete -c luzia -n "__fish_luzia_using_subcommand demo" -l no-input -d 'Never ask; a question counts as refused'
 complete -c luzia -n "__fish_luzia_using_subcommand demo" -l keep -d 'Keep the state directory of the demo, and print its path'
 complete -c luzia -n "__fish_luzia_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c luzia -n "__fish_luzia_using_subcommand name" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand name" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
+complete -c luzia -n "__fish_luzia_using_subcommand name" -s o -l output -d 'How to answer' -r -f -a "table\t'Columns for people'
+wide\t'More columns'
+json\t'One JSON document'
+jsonl\t'One JSON document a line'
+name\t'Only the names, one a line'"
+complete -c luzia -n "__fish_luzia_using_subcommand name" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Also in a pipe'
+never\t'Not even on a terminal'"
+complete -c luzia -n "__fish_luzia_using_subcommand name" -l json -d 'Answer with one JSON document, and with errors as JSON'
+complete -c luzia -n "__fish_luzia_using_subcommand name" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
+complete -c luzia -n "__fish_luzia_using_subcommand name" -s v -l verbose -d 'Report each action on stderr'
+complete -c luzia -n "__fish_luzia_using_subcommand name" -s y -l yes -d 'Answer yes to every question'
+complete -c luzia -n "__fish_luzia_using_subcommand name" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand name" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -s o -l output -d 'How to answer' -r -f -a "table\t'Columns for people'
+wide\t'More columns'
+json\t'One JSON document'
+jsonl\t'One JSON document a line'
+name\t'Only the names, one a line'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Also in a pipe'
+never\t'Not even on a terminal'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -l json -d 'Answer with one JSON document, and with errors as JSON'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -s v -l verbose -d 'Report each action on stderr'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -s y -l yes -d 'Answer yes to every question'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -f -a "add" -d 'Make links for tools'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -f -a "list" -d 'List the links, their lanes and the programs behind them'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -f -a "rm" -d 'Remove the link of a tool'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -f -a "env" -d 'Print the line for the profile of a shell'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -f -a "doctor" -d 'Say which links are of no use, and why'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and not __fish_seen_subcommand_from add list rm env doctor help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from add" -s l -l lane -d 'The lane that heavy calls take, also as `@tree` or `@git-dir`' -r
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from add" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from add" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from add" -s o -l output -d 'How to answer' -r -f -a "table\t'Columns for people'
+wide\t'More columns'
+json\t'One JSON document'
+jsonl\t'One JSON document a line'
+name\t'Only the names, one a line'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from add" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Also in a pipe'
+never\t'Not even on a terminal'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from add" -l json -d 'Answer with one JSON document, and with errors as JSON'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from add" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from add" -s v -l verbose -d 'Report each action on stderr'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from add" -s y -l yes -d 'Answer yes to every question'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from add" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from list" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from list" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from list" -s o -l output -d 'How to answer' -r -f -a "table\t'Columns for people'
+wide\t'More columns'
+json\t'One JSON document'
+jsonl\t'One JSON document a line'
+name\t'Only the names, one a line'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Also in a pipe'
+never\t'Not even on a terminal'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from list" -l json -d 'Answer with one JSON document, and with errors as JSON'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Report each action on stderr'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from list" -s y -l yes -d 'Answer yes to every question'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from list" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from rm" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from rm" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from rm" -s o -l output -d 'How to answer' -r -f -a "table\t'Columns for people'
+wide\t'More columns'
+json\t'One JSON document'
+jsonl\t'One JSON document a line'
+name\t'Only the names, one a line'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Also in a pipe'
+never\t'Not even on a terminal'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from rm" -l json -d 'Answer with one JSON document, and with errors as JSON'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from rm" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from rm" -s v -l verbose -d 'Report each action on stderr'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from rm" -s y -l yes -d 'Answer yes to every question'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from rm" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from env" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from env" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from env" -s o -l output -d 'How to answer' -r -f -a "table\t'Columns for people'
+wide\t'More columns'
+json\t'One JSON document'
+jsonl\t'One JSON document a line'
+name\t'Only the names, one a line'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from env" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Also in a pipe'
+never\t'Not even on a terminal'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from env" -l json -d 'Answer with one JSON document, and with errors as JSON'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from env" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from env" -s v -l verbose -d 'Report each action on stderr'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from env" -s y -l yes -d 'Answer yes to every question'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from env" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from env" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from doctor" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from doctor" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from doctor" -s o -l output -d 'How to answer' -r -f -a "table\t'Columns for people'
+wide\t'More columns'
+json\t'One JSON document'
+jsonl\t'One JSON document a line'
+name\t'Only the names, one a line'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from doctor" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Also in a pipe'
+never\t'Not even on a terminal'"
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from doctor" -l json -d 'Answer with one JSON document, and with errors as JSON'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from doctor" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from doctor" -s v -l verbose -d 'Report each action on stderr'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from doctor" -s y -l yes -d 'Answer yes to every question'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from doctor" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from help" -f -a "add" -d 'Make links for tools'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the links, their lanes and the programs behind them'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove the link of a tool'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from help" -f -a "env" -d 'Print the line for the profile of a shell'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from help" -f -a "doctor" -d 'Say which links are of no use, and why'
+complete -c luzia -n "__fish_luzia_using_subcommand shim; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c luzia -n "__fish_luzia_using_subcommand completions" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand completions" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand completions" -s o -l output -d 'How to answer' -r -f -a "table\t'Columns for people'
@@ -705,28 +840,30 @@ complete -c luzia -n "__fish_luzia_using_subcommand completions" -s v -l verbose
 complete -c luzia -n "__fish_luzia_using_subcommand completions" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand completions" -l no-input -d 'Never ask; a question counts as refused'
 complete -c luzia -n "__fish_luzia_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "enqueue" -d 'Put a task in the queue and print its id'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "run" -d 'Queue a command, stream its output, and exit with its code'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "wait" -d 'Wait until tasks have finished'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "cancel" -d 'Cancel tasks, running ones too'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "retry" -d 'Put finished tasks back in the queue'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "list" -d 'List tasks'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "show" -d 'Show everything known about a task'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "logs" -d 'Print the output of a task'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "explain" -d 'Say why a task, a user or a lane is waiting, and what would change it'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "status" -d 'Show the queue, the slots and the locks at a glance'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "lock" -d 'Hold a lane while a command runs, without a queue entry'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "acquire" -d 'Take a lease on a lane, for scripts'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "renew" -d 'Extend a lease'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "release" -d 'Release a lane'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "check" -d 'Say whether a lane is free'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "list-locks" -d 'List every lock and whether its holder is alive'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "check-project" -d 'Release the locks of a project\'s finished tasks'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "dispatch" -d 'Start the tasks whose turn it is'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "daemon" -d 'Start tasks whenever their turn comes, until stopped'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "cleanup-stale" -d 'Remove locks whose holders are proven dead, and recover dead tasks'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "config" -d 'Show, locate or check the configuration'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "doctor" -d 'Look for problems on this host and in the state directory'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "demo" -d 'See luzia take turns, in a state directory of its own'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "enqueue" -d 'Put a task in the queue and print its id'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "run" -d 'Queue a command, stream its output, and exit with its code'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "wait" -d 'Wait until tasks have finished'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "cancel" -d 'Cancel tasks, running ones too'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "retry" -d 'Put finished tasks back in the queue'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "list" -d 'List tasks'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "show" -d 'Show everything known about a task'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "logs" -d 'Print the output of a task'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "explain" -d 'Say why a task, a user or a lane is waiting, and what would change it'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "status" -d 'Show the queue, the slots and the locks at a glance'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "lock" -d 'Hold a lane while a command runs, without a queue entry'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "acquire" -d 'Take a lease on a lane, for scripts'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "renew" -d 'Extend a lease'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "release" -d 'Release a lane'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "check" -d 'Say whether a lane is free'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "list-locks" -d 'List every lock and whether its holder is alive'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "check-project" -d 'Release the locks of a project\'s finished tasks'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "dispatch" -d 'Start the tasks whose turn it is'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "daemon" -d 'Start tasks whenever their turn comes, until stopped'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "cleanup-stale" -d 'Remove locks whose holders are proven dead, and recover dead tasks'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "config" -d 'Show, locate or check the configuration'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "doctor" -d 'Look for problems on this host and in the state directory'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "demo" -d 'See luzia take turns, in a state directory of its own'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "name" -d 'Print the lane of a repository, a work tree, a port, a database or a directory'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "shim" -d 'Let heavy tools such as cargo and make take turns by links on PATH'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -8,6 +8,7 @@ pub mod doctor;
 mod error;
 pub mod locks;
 pub mod look;
+pub mod names;
 pub mod pass;
 pub mod queue;
 
@@ -40,6 +41,8 @@ pub struct App {
     pub inside: Option<Inside>,
     /// Whether the environment says that a task or a `luzia lock` is around this process. It is looked at closer then.
     pub has_holder: bool,
+    /// The places in which a lane such as `@tree` is looked up.
+    pub surroundings: names::Surroundings,
     /// Tasks for whose recovery this process has started a supervisor.
     recovering: RefCell<BTreeSet<TaskId>>,
     /// Which queues this process may start.
@@ -61,6 +64,7 @@ impl App {
             config_path: None,
             inside: None,
             has_holder: false,
+            surroundings: names::Surroundings::default(),
             recovering: RefCell::default(),
             reach: RefCell::default(),
         }
@@ -79,6 +83,9 @@ impl App {
                 .hint(format!("write user:{text} for a user of that name"))
                 .next(format!("luzia explain {id}")));
         }
+        if let Some(lane) = self.at_lane(text, None)? {
+            return Ok(lane);
+        }
         Target::lane(text, |word| self.config().names_lane(word)).map_err(|error| {
             AppError::usage(format!("\"{text}\" is not a user or a lane: {error}"))
                 .hint("write a user's name, or a lane as kind:key, such as thread:7")
@@ -89,6 +96,9 @@ impl App {
     pub fn target(&self, text: &str) -> Result<Target, AppError> {
         if text == "self" {
             return self.task_id(text).map(Target::Task);
+        }
+        if let Some(lane) = self.at_lane(text, None)? {
+            return Ok(Target::Lane(lane));
         }
         Target::any(text, |word| self.config().names_lane(word))
             .map_err(|error| AppError::usage(format!("\"{text}\" is not a task, a user or a lane: {error}")))

@@ -3,10 +3,11 @@
 use super::args::{Command, Globals};
 use super::configuration::named_config;
 use crate::app::accounts::Accounts;
+use crate::app::names::Surroundings;
 use crate::app::queue::enqueue::Caller;
 use crate::app::{App, AppError, Inside, Kind, Settings};
 use crate::model::TaskId;
-use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
+use crate::os::real::{self, RealClock, RealFiles, RealPlaces, RealProcesses, term};
 use crate::os::{Processes, Vfs};
 use crate::store::Store;
 use crate::store::state_dir;
@@ -90,9 +91,15 @@ pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, comma
         app.same_place.extend(["--config".to_owned(), path.clone()]);
         app.config_path = Some(path);
     }
+    app.surroundings = surroundings();
     app.inside = inside(app.store_path())?;
     app.has_holder = app.inside.is_some() || variable("LUZIA_LOCK_ID")?.is_some();
     Ok(app)
+}
+
+/// The places of this host as this process sees them.
+pub(super) fn surroundings() -> Surroundings {
+    Surroundings::new(Arc::new(RealPlaces), term::working_directory().map_err(|error| error.to_string()))
 }
 
 pub(super) fn open_state(found: &Found, create: bool) -> Result<Arc<dyn Vfs>, AppError> {

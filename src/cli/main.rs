@@ -28,6 +28,9 @@ use std::sync::Arc;
 
 /// Runs luzia with the process's arguments.
 pub fn main(args: Vec<OsString>) -> ExitCode {
+    if let Some(code) = super::shim::called(&args) {
+        return ExitCode::from(code);
+    }
     let mut write = |channel: Channel, bytes: &[u8]| match term::write_all(stream_of(channel), bytes) {
         term::Written::Done => Wrote::Done,
         term::Written::Closed => Wrote::Closed,
@@ -143,6 +146,8 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
             let around = surroundings(&cli.globals);
             operate::doctor::run(args, &around, &mut |question| confirm(&cli.globals, question), console)
         }
+        Command::Name(args) => operate::name::run(args, &super::context::surroundings(), console),
+        Command::Shim(args) => operate::shim::run(&args.verb, &super::shim::folder()?, console),
         Command::Demo(args) => demo(args, &cli.globals, console),
         command => {
             let loaded = match config_of(&cli.globals) {
@@ -226,9 +231,13 @@ fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) ->
             app.supervise(app.task_id(task)?, *recover, &mut is_told_to_end)?;
             Ok(Exit::Done.code())
         }
-        Command::Completions(_) | Command::ExecTask(_) | Command::Config(_) | Command::Doctor(_) | Command::Demo(_) => {
-            Err(AppError::new(Kind::Bug, "BUG", "this command needs no state directory").into())
-        }
+        Command::Completions(_)
+        | Command::Name(_)
+        | Command::Shim(_)
+        | Command::ExecTask(_)
+        | Command::Config(_)
+        | Command::Doctor(_)
+        | Command::Demo(_) => Err(AppError::new(Kind::Bug, "BUG", "this command needs no state directory").into()),
     }
 }
 

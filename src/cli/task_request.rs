@@ -17,6 +17,8 @@ pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
         project: options.project.clone(),
         lanes: options.lanes.clone(),
         threads: options.threads.clone(),
+        repo: options.repo.clone(),
+        tree: options.tree.clone(),
         priority: options.priority,
         delay: options.in_time.clone(),
         at: options.at.clone(),
@@ -85,6 +87,8 @@ fn task_line(line: &str) -> Result<NewTask, String> {
             "project" => task.project = Some(text(&key, value)?),
             "lanes" => task.lanes = texts(&key, value)?,
             "threads" => task.threads = texts(&key, value)?,
+            "repo" => task.repo = place(&key, value)?,
+            "tree" => task.tree = place(&key, value)?,
             "priority" => task.priority = Some(number(&key, &value)?),
             "in" => task.delay = Some(amount(&key, value)?),
             "at" => task.at = Some(text(&key, value)?),
@@ -147,6 +151,15 @@ fn text(key: &str, value: Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text),
         _ => Err(format!("\"{key}\" must be a string")),
+    }
+}
+
+/// A directory: a text, or true for the one the command runs in.
+fn place(key: &str, value: Value) -> Result<Option<String>, String> {
+    match value {
+        Value::Bool(is_here) => Ok(is_here.then(|| ".".to_owned())),
+        Value::String(text) => Ok(Some(text)),
+        _ => Err(format!("\"{key}\" must be true, or a string")),
     }
 }
 
@@ -229,6 +242,7 @@ mod tests {
             (r#"{"priority":"high"}"#, "whole number"),
             (r#"{"priority":300}"#, "whole number"),
             (r#"{"command":"make"}"#, "array"),
+            (r#"{"repo":1}"#, "\"repo\" must be true, or a string"),
             (r#"{"env":{"A":1}}"#, "string"),
             (r#"{"env":{"A=B":"C"}}"#, "no variable's name"),
             (r#"{"on_conflict":"maybe"}"#, "must be queue"),

@@ -10,6 +10,7 @@ pub mod namespace;
 pub mod process;
 pub mod queue;
 pub mod task;
+pub mod thing;
 pub mod time;
 
 pub use config::Config;
@@ -21,4 +22,5 @@ pub use namespace::Origin;
 pub use process::Identity;
 pub use queue::QueueName;
 pub use task::{Priority, Status, Task, TaskId, Tier};
+pub use thing::ThingKind;
 pub use time::Timestamp;

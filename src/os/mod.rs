@@ -14,7 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub mod nowhere;
+pub mod places;
 pub mod real;
+pub mod shims;
 
 /// The time: wall clock, boot clock, and which boot this is.
 pub trait Clock: Send + Sync {

@@ -1,6 +1,7 @@
 //! What the rooms above need of the operating system beside files: passed through, so that they hold one thing only.
 
 use super::error::{Result, StoreError};
+use crate::model::lock::LockRecord;
 use crate::model::{Context, Identity, TaskId};
 use crate::os::{Child, Clock, Command, InPlace, Open, Signal, StartError, Streams, TreeMark, Watch};
 use crate::store::Store;
@@ -106,6 +107,15 @@ impl Store {
             return Ok(true);
         }
         Ok(self.tree_ident(task)?.is_some_and(|file| self.procs.has_open(file)))
+    }
+
+    /// Whether this process stands below the process of a lock.
+    pub fn is_below(&self, record: &LockRecord) -> bool {
+        let (Some(pid), Some(start), Some(boot_id)) = (record.pid, record.pid_start, record.boot_id.clone()) else {
+            return false;
+        };
+        let is_ours = boot_id == self.procs.me().boot_id;
+        is_ours && self.procs.descends_from(&Identity { pid, start, boot_id })
     }
 
     /// Whether this process has inherited a lock file, whose kernel lock then lasts as long as itself.

@@ -183,6 +183,12 @@ pub fn home_state(home: Home) -> Result<Option<String>, StateDirError> {
     Ok(dir.and_then(|dir| below(&dir, "luzia")))
 }
 
+/// `$XDG_DATA_HOME/luzia/shims`, by the same rules as [`home_state`].
+pub fn home_shims(home: Home) -> Result<Option<String>, StateDirError> {
+    let dir = home.dir("XDG_DATA_HOME", ".local/share", |dirs| Some(dirs.data_dir()))?;
+    Ok(dir.and_then(|dir| below(&dir, "luzia/shims")))
+}
+
 /// `$XDG_CONFIG_HOME/luzia/config.json`, by the same rules as [`home_state`].
 pub fn home_config(home: Home) -> Result<Option<String>, StateDirError> {
     let dir = home.dir("XDG_CONFIG_HOME", ".config", |dirs| Some(dirs.config_dir()))?;

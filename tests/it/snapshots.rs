@@ -6,7 +6,7 @@ use crate::support::Place;
 use insta::assert_snapshot;
 
 /// The commands with a help text of their own.
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 26] = [
     "enqueue",
     "run",
     "wait",
@@ -24,12 +24,14 @@ const COMMANDS: [&str; 24] = [
     "check",
     "list-locks",
     "check-project",
+    "name",
     "dispatch",
     "daemon",
     "cleanup-stale",
     "config",
     "doctor",
     "demo",
+    "shim",
     "completions",
 ];
 

@@ -20,8 +20,14 @@ const TESTS_MAY_NAME: [(&str, &str); 3] =
     [("src/policy/admission.rs", "store"), ("src/policy/outcome.rs", "store"), ("src/cli/output/messages.rs", "store")];
 
 /// The files that connect the commands to the real operating system and the store.
-const WIRES: [&str; 5] =
-    ["src/cli/main.rs", "src/cli/context.rs", "src/cli/configuration.rs", "src/cli/input.rs", "src/cli/signals.rs"];
+const WIRES: [&str; 6] = [
+    "src/cli/main.rs",
+    "src/cli/context.rs",
+    "src/cli/configuration.rs",
+    "src/cli/input.rs",
+    "src/cli/shim.rs",
+    "src/cli/signals.rs",
+];
 
 /// A crate, and the only files that may name it.
 const OWNERS: [(&str, &[&str]); 4] = [

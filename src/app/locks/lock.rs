@@ -46,11 +46,23 @@ impl App {
         command: &[String],
         log: &mut dyn FnMut(&str),
     ) -> Result<Ran, AppError> {
+        self.lock_telling(lane, wait_ms, command, log, &|| {})
+    }
+
+    /// As [`App::lock`]; `started` is called when the command has started.
+    pub fn lock_telling(
+        &self,
+        lane: &LaneName,
+        wait_ms: Option<u64>,
+        command: &[String],
+        log: &mut dyn FnMut(&str),
+        started: &dyn Fn(),
+    ) -> Result<Ran, AppError> {
         if self.reentrant(lane)?.is_some() {
             let exit = self.run_here(
                 InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None },
                 None,
-                &|_| {},
+                &|_| started(),
             )?;
             return Ok(Ran { end: exit.into(), lane: None });
         }
@@ -92,7 +104,10 @@ impl App {
         let grants = std::slice::from_ref(&grant);
         let keeper = Keeper::new(&self.store, LockKind::Process, request.holder.clone(), grants, &timeout_ms);
         // Where it cannot be recorded the kernel lock still tells of the command, until luzia is killed and it closes that.
-        let record = |pid| drop(self.store.record_command(&grant, pid));
+        let record = |pid| {
+            started();
+            drop(self.store.record_command(&grant, pid));
+        };
         let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share() };
         let ran = self.run_here(place, Some(keeper), &record);
         let given_back = self.store.release_process(&grant, file)?;

@@ -42,6 +42,10 @@ pub struct NewTask {
     pub lanes: Vec<String>,
     /// `--thread`, repeated.
     pub threads: Vec<String>,
+    /// `--repo`: a directory in the repository.
+    pub repo: Option<String>,
+    /// `--tree`: a directory in the work tree.
+    pub tree: Option<String>,
     /// `--priority`.
     pub priority: Option<u8>,
     /// `--in`.
@@ -201,7 +205,8 @@ impl App {
         let is_in_tree = |id| self.store.is_in_tree(id).unwrap_or(false);
         let waited_for = new.is_waited_for && parent.is_some_and(is_in_tree);
         let now = self.store.now();
-        let (lanes, takes_user_lane) = lanes_of(new, &user)?;
+        let cwd = cwd_of(new, caller)?;
+        let (lanes, takes_user_lane) = lanes_of(new, &user, self.named_lanes(new, &cwd)?)?;
         let context = self.own_context();
         let conductor_dir = match &conductor {
             Some(template) => conductor_path(template, project.as_ref().map_or("", Name::as_str), user.as_str()),
@@ -222,7 +227,7 @@ impl App {
             label: new.label.clone(),
             key: new.key.as_deref().map(|text| name("key", text)).transpose()?.map(|key| key.to_string()),
             env: self.env_of(new, caller)?,
-            cwd: cwd_of(new, caller)?,
+            cwd,
             umask: caller.umask,
             conductor_dir,
             conductor_configured: conductor.is_some(),
@@ -369,19 +374,15 @@ fn due_of(new: &NewTask, now: Timestamp) -> Result<Option<Timestamp>, AppError> 
 
 /// The further lanes in canonical order, without repeats, and whether the task takes the lane of its user: not when it names
 /// lanes and neither a user nor a project (contract, section 4). A second user is refused: never two user locks (S3.36).
-fn lanes_of(new: &NewTask, user: &Name) -> Result<(Vec<LaneName>, bool), AppError> {
+fn lanes_of(new: &NewTask, user: &Name, given: Vec<LaneName>) -> Result<(Vec<LaneName>, bool), AppError> {
     let own = LaneName::user(user);
     let mut lanes = Vec::new();
-    for text in &new.lanes {
-        let lane = lane_option(text)?;
+    for lane in given {
         if lane.is_user() && lane != own {
             return Err(AppError::usage(format!("a task takes the lane of one user, and \"{lane}\" is another's"))
                 .hint("queue one task for each user"));
         }
         lanes.push(lane);
-    }
-    for id in &new.threads {
-        lanes.push(LaneName::thread(&name("thread", id)?));
     }
     let names_user = new.user.is_some() || new.project.is_some() || lanes.contains(&own);
     lanes.retain(|lane| *lane != own && !lane.is_global());

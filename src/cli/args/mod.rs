@@ -27,7 +27,7 @@ use super::commands::locks::{
 use super::commands::look::{explain::ExplainArgs, list::ListArgs, logs::LogsArgs, show::ShowArgs, status::StatusArgs};
 use super::commands::operate::{
     cleanup_stale::CleanupStaleArgs, completions::CompletionsArgs, config::ConfigArgs, daemon::DaemonArgs,
-    demo::DemoArgs, dispatch::DispatchArgs, doctor::DoctorArgs,
+    demo::DemoArgs, dispatch::DispatchArgs, doctor::DoctorArgs, name::NameArgs, shim::ShimArgs,
 };
 use super::commands::queue::{
     cancel::CancelArgs, enqueue::EnqueueArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
@@ -112,6 +112,10 @@ pub enum Command {
     Doctor(Deferred<DoctorArgs>),
     /// See luzia take turns, in a state directory of its own
     Demo(Deferred<DemoArgs>),
+    /// Print the lane of a repository, a work tree, a port, a database or a directory
+    Name(Deferred<NameArgs>),
+    /// Let heavy tools such as cargo and make take turns by links on PATH
+    Shim(Deferred<ShimArgs>),
     /// Print a completion script for a shell
     Completions(Deferred<CompletionsArgs>),
     /// Supervises one task. luzia starts this itself; clap does not know it.
@@ -154,6 +158,8 @@ impl Command {
             Self::Config(_) => "config",
             Self::Doctor(_) => "doctor",
             Self::Demo(_) => "demo",
+            Self::Name(_) => "name",
+            Self::Shim(_) => "shim",
             Self::Completions(_) => "completions",
             Self::Supervise { .. } => "supervise",
             Self::ExecTask(_) => "exec-task",

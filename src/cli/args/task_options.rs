@@ -25,6 +25,16 @@ pub struct TaskOptions {
     #[arg(long = "thread", value_name = "ID")]
     pub threads: Vec<String>,
 
+    /// Take the lane of the git repository of this directory, or of the one the command runs in
+    ///
+    /// Work trees and subdirectories of one repository have one lane.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".", value_hint = ValueHint::DirPath)]
+    pub repo: Option<String>,
+
+    /// Take the lane of the git work tree of this directory, or of the one the command runs in
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".", value_hint = ValueHint::DirPath)]
+    pub tree: Option<String>,
+
     /// 0 (first) to 9 (last); 5 when not given
     #[arg(long, value_name = "N", value_parser = priority, allow_hyphen_values = true)]
     pub priority: Option<u8>,

@@ -4,6 +4,7 @@ pub(crate) mod dir_root;
 pub(crate) mod fs_kind;
 pub(crate) mod handle;
 pub(crate) mod heed;
+pub(crate) mod places;
 pub(crate) mod temporary;
 pub(crate) mod watch;
 

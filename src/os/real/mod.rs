@@ -9,13 +9,16 @@
 mod clock;
 mod files;
 mod process;
+mod shims;
 pub mod term;
 
 pub use clock::RealClock;
 pub use files::RealFiles;
+pub use files::places::RealPlaces;
 pub use files::temporary::TemporaryDirectory;
 pub use process::RealProcesses;
 pub use process::account::exec_task;
 pub use process::launch::output;
 pub use process::passwd::{account_home, account_name};
 pub use process::signals::{Caught, catch, prepare_process, take};
+pub use shims::{RealShims, become_program};

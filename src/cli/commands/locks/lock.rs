@@ -1,13 +1,13 @@
 //! `luzia lock`: holds a lane while a command runs.
 
-use crate::app::{App, GivenBack};
+use crate::app::{App, AppError, GivenBack};
 use crate::cli::args::number;
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::messages;
 use crate::cli::task_request;
-use crate::model::LaneName;
+use crate::model::{LaneName, ThingKind};
 use clap::{Args, ValueHint};
 
 /// `luzia lock`.
@@ -29,6 +29,16 @@ pub struct LockArgs {
     #[arg(short, long)]
     pub lane: Option<String>,
 
+    /// Take the lane of the git repository of this directory, by default of the working directory
+    ///
+    /// Work trees and subdirectories of one repository have one lane.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".", value_hint = ValueHint::DirPath, conflicts_with_all = ["user", "lane", "tree"])]
+    pub repo: Option<String>,
+
+    /// Take the lane of the git work tree of this directory, by default of the working directory
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".", value_hint = ValueHint::DirPath, conflicts_with_all = ["user", "lane"])]
+    pub tree: Option<String>,
+
     /// Wait no longer than this
     #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, conflicts_with = "nonblock")]
     pub wait: Option<String>,
@@ -44,6 +54,22 @@ pub struct LockArgs {
     /// The command and its arguments
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<String>,
+}
+
+impl LockArgs {
+    /// The arguments that hold a lane, without a command.
+    pub fn of(lane: &str) -> Self {
+        Self {
+            user: None,
+            lane: Some(lane.to_owned()),
+            repo: None,
+            tree: None,
+            wait: None,
+            nonblock: false,
+            conflict_exit_code: None,
+            command: Vec::new(),
+        }
+    }
 }
 
 const LOCK_HELP: &str = "\
@@ -66,15 +92,23 @@ Exit codes:
   127  there is no such command
   others as in luzia-exit-codes(7)";
 
+fn lane_of(args: &LockArgs, app: &App, account: Account) -> Result<LaneName, AppError> {
+    if let Some(lane) = &args.lane {
+        return app.lane_option(lane, None);
+    }
+    if let Some(dir) = &args.repo {
+        return Ok(app.surroundings.name(ThingKind::GitDir, Some(dir), None)?.lane);
+    }
+    if let Some(dir) = &args.tree {
+        return Ok(app.surroundings.name(ThingKind::Tree, Some(dir), None)?.lane);
+    }
+    let user = args.user.clone().map_or_else(account, Ok)?;
+    Ok(LaneName::user(&crate::app::queue::enqueue::name("user", &user)?))
+}
+
 /// `luzia lock`.
 pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
-    let lane = match (&args.lane, &args.user) {
-        (Some(lane), _) => crate::app::queue::enqueue::lane_option(lane)?,
-        (None, user) => {
-            let user = user.clone().map_or_else(account, Ok)?;
-            LaneName::user(&crate::app::queue::enqueue::name("user", &user)?)
-        }
-    };
+    let lane = lane_of(args, app, account)?;
     let wait_ms = if args.nonblock { Some(0) } else { task_request::duration("wait", args.wait.as_deref())? };
     let ran = app.lock(&lane, wait_ms, &args.command, &mut |line| console.log(line));
     match ran {

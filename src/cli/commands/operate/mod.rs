@@ -7,4 +7,6 @@ pub mod daemon;
 pub mod demo;
 pub mod dispatch;
 pub mod doctor;
+pub mod name;
+pub mod shim;
 mod talk;

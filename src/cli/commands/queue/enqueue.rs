@@ -71,6 +71,7 @@ Lines of --from:
   user, project, cwd      a string
   key, label, at          a string
   on_conflict             \"queue\", \"skip\", \"replace\" or \"reject\"
+  repo, tree              true, or a string: a directory
   lanes, threads, after   an array of strings or numbers, or one of them alone
   priority, retries       a whole number
   in, timeout, grace, start_within

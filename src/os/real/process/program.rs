@@ -84,7 +84,7 @@ pub(crate) fn lookup(env: &[(Vec<u8>, Vec<u8>)], name: &str) -> Option<OsString>
     hit.map(|(_, value)| OsStr::from_bytes(value).to_owned())
 }
 
-fn can_execute(file: &Path) -> io::Result<()> {
+pub(crate) fn can_execute(file: &Path) -> io::Result<()> {
     if !std::fs::metadata(file)?.is_file() {
         return Err(Errno::ACCESS.into());
     }

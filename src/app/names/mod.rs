@@ -1,0 +1,297 @@
+//! One name for one thing: finds a repository, a work tree, a database or a directory, and gives its lane.
+
+pub mod shims;
+
+use crate::app::queue::enqueue::{NewTask, name};
+use crate::app::{App, AppError, Kind};
+use crate::model::lane::LaneError;
+use crate::model::{LaneName, ThingKind};
+use crate::os::places::{NoPlaces, Place, Places};
+use crate::policy::naming::{self, Database, Remote};
+use std::io;
+use std::sync::Arc;
+
+/// What names are looked up in: the places of this host, and the directory from which relative paths count.
+#[derive(Clone)]
+pub struct Surroundings {
+    places: Arc<dyn Places>,
+    cwd: Result<String, String>,
+}
+
+impl Default for Surroundings {
+    fn default() -> Self {
+        Self { places: Arc::new(NoPlaces), cwd: Err("it is not known".to_owned()) }
+    }
+}
+
+/// A thing that was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Named {
+    /// Its lane.
+    pub lane: LaneName,
+    /// Where it is, where it is a directory or a file.
+    pub path: Option<String>,
+    /// What it is.
+    pub kind: ThingKind,
+}
+
+/// A repository that was found.
+struct Repository {
+    /// The top directory of the work tree; `None` for a bare repository.
+    work_tree: Option<String>,
+    /// The directory of `HEAD`.
+    git_dir: String,
+    /// The directory that all work trees share.
+    common: String,
+}
+
+impl Surroundings {
+    /// The places of a host as a process in a working directory sees them.
+    pub fn new(places: Arc<dyn Places>, cwd: Result<String, String>) -> Self {
+        Self { places, cwd }
+    }
+
+    /// Names a thing: `arg` is the directory, the port or the database; `base` is the directory from which a relative path
+    /// counts, by default the working directory.
+    pub fn name(&self, kind: ThingKind, arg: Option<&str>, base: Option<&str>) -> Result<Named, AppError> {
+        let named = |lane: Result<LaneName, LaneError>, path: Option<String>| match lane {
+            Ok(lane) => Ok(Named { lane, path, kind }),
+            Err(error) => Err(AppError::usage(format!("this {kind} has no lane: {error}"))),
+        };
+        match kind {
+            ThingKind::Port => {
+                let text = arg.ok_or_else(|| missing(kind, "4010"))?;
+                let port = naming::port(text).ok_or_else(|| {
+                    AppError::usage(format!("\"{}\" is not a port", shown(text)))
+                        .hint("a port is a whole number from 1 to 65535")
+                })?;
+                named(naming::lane("port", &port.to_string()), None)
+            }
+            ThingKind::Db => {
+                let text = arg.ok_or_else(|| missing(kind, "postgres://localhost/app"))?;
+                match naming::database(text) {
+                    Some(Database::Server(key)) => named(naming::lane("db", &key), None),
+                    Some(Database::File(path)) => {
+                        let (key, path) = self.database_file(&self.absolute(&path, base)?)?;
+                        named(naming::lane("db", &key), Some(path))
+                    }
+                    None => Err(missing(kind, "postgres://localhost/app")),
+                }
+            }
+            ThingKind::Dir => {
+                let path = self.directory(arg, base)?;
+                named(naming::of_directory("dir", self.ident(&path)?), Some(path))
+            }
+            ThingKind::GitDir => {
+                let found = self.repository(arg, base)?;
+                named(naming::of_directory("git", self.ident(&found.common)?), Some(found.common))
+            }
+            ThingKind::Tree => {
+                let found = self.repository(arg, base)?;
+                let path = found.work_tree.ok_or_else(|| {
+                    AppError::not_found("NO_WORK_TREE", format!("\"{}\" is a bare repository", found.common))
+                        .hint("git-dir names a repository without a work tree")
+                })?;
+                named(naming::of_directory("tree", self.ident(&path)?), Some(path))
+            }
+            ThingKind::GitRef => {
+                let found = self.repository(arg, base)?;
+                let (remote, branch) = self.reference(&found)?;
+                named(naming::of_branch(&remote, &branch), Some(found.git_dir))
+            }
+        }
+    }
+
+    /// The remote and the branch of a repository's `HEAD`. A repository without a remote stands for itself.
+    fn reference(&self, found: &Repository) -> Result<(String, String), AppError> {
+        let head = self.read(&format!("{}/HEAD", found.git_dir))?.unwrap_or_default();
+        let branch = naming::branch(&head).ok_or_else(|| {
+            AppError::not_found("NO_BRANCH", format!("no branch is checked out in \"{}\"", found.git_dir))
+                .hint("git-dir and tree name the repository and the work tree")
+        })?;
+        let config = self.read(&format!("{}/config", found.common))?.unwrap_or_default();
+        let remote = match naming::remote_url(&config, branch).as_deref().map(naming::remote) {
+            Some(Remote::Host(text)) => text,
+            Some(Remote::Path(path)) => {
+                let base = found.work_tree.as_deref().unwrap_or(&found.common);
+                let path = self.absolute(&path, Some(base))?;
+                match self.look(&path)? {
+                    Some(place) => naming::identity_text(place.ident),
+                    None => path,
+                }
+            }
+            None => naming::identity_text(self.ident(&found.common)?),
+        };
+        Ok((remote, branch.to_owned()))
+    }
+
+    /// A file that a database is or will be in. Its folder and its name count, because a file may be made anew.
+    fn database_file(&self, path: &str) -> Result<(String, String), AppError> {
+        let path = match self.look(path)? {
+            Some(Place { is_dir: true, .. }) => {
+                return Err(AppError::usage(format!("\"{path}\" is a directory, and a database is a file or a URL")));
+            }
+            Some(_) => self.places.canonical(path).map_err(|error| unreadable(path, &error))?,
+            None => path.to_owned(),
+        };
+        let (folder, file) = path.rsplit_once('/').unwrap_or((".", &path));
+        let folder = if folder.is_empty() { "/" } else { folder };
+        let ident = match self.look(folder)? {
+            Some(Place { is_dir: true, ident }) => ident,
+            _ => return Err(no_directory(folder)),
+        };
+        Ok((format!("{}/{file}", naming::identity_text(ident)), path.clone()))
+    }
+
+    /// The repository around a directory.
+    fn repository(&self, arg: Option<&str>, base: Option<&str>) -> Result<Repository, AppError> {
+        let start = self.directory(arg, base)?;
+        let mut dir = start.as_str();
+        loop {
+            if let Some(found) = self.repository_at(dir)? {
+                return Ok(found);
+            }
+            match dir.rsplit_once('/') {
+                Some(("", "")) | None => break,
+                Some((above, _)) => dir = if above.is_empty() { "/" } else { above },
+            }
+        }
+        Err(AppError::not_found("NO_REPOSITORY", format!("\"{start}\" is not in a git repository"))
+            .hint("`luzia name dir` names a directory that is in none"))
+    }
+
+    fn repository_at(&self, dir: &str) -> Result<Option<Repository>, AppError> {
+        let dot_git = format!("{}/.git", dir.trim_end_matches('/'));
+        let own = Some(dir.to_owned());
+        match self.look(&dot_git)? {
+            Some(Place { is_dir: true, .. }) if self.is_git_dir(&dot_git)? => self.shared(own, &dot_git).map(Some),
+            Some(Place { is_dir: false, .. }) => {
+                let broken = || {
+                    let message = format!("\"{dot_git}\" names no directory of git");
+                    AppError::not_found("NO_REPOSITORY", message).hint("`git worktree repair` mends a moved work tree")
+                };
+                let text = self.read(&dot_git)?.unwrap_or_default();
+                let path = self.absolute(naming::gitdir(&text).ok_or_else(broken)?, Some(dir))?;
+                if !self.is_git_dir(&path)? {
+                    return Err(broken());
+                }
+                self.shared(own, &path).map(Some)
+            }
+            _ if self.is_git_dir(dir)? && self.is_dir(&format!("{dir}/objects"))? => self.shared(None, dir).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// A repository with the directory that its work trees share.
+    fn shared(&self, work_tree: Option<String>, git_dir: &str) -> Result<Repository, AppError> {
+        let text = self.read(&format!("{git_dir}/commondir"))?;
+        let common = match text.as_deref().and_then(naming::commondir) {
+            Some(path) => self.absolute(path, Some(git_dir))?,
+            None => git_dir.to_owned(),
+        };
+        let common = self.places.canonical(&common).map_err(|error| unreadable(&common, &error))?;
+        Ok(Repository { work_tree, git_dir: git_dir.to_owned(), common })
+    }
+
+    fn is_git_dir(&self, path: &str) -> Result<bool, AppError> {
+        Ok(matches!(self.look(&format!("{path}/HEAD"))?, Some(Place { is_dir: false, .. })))
+    }
+
+    fn is_dir(&self, path: &str) -> Result<bool, AppError> {
+        Ok(matches!(self.look(path)?, Some(Place { is_dir: true, .. })))
+    }
+
+    /// The directory that is meant, without symbolic links.
+    fn directory(&self, arg: Option<&str>, base: Option<&str>) -> Result<String, AppError> {
+        let path = self.absolute(arg.unwrap_or("."), base)?;
+        if !self.is_dir(&path)? {
+            return Err(no_directory(&path));
+        }
+        self.places.canonical(&path).map_err(|error| unreadable(&path, &error))
+    }
+
+    fn absolute(&self, path: &str, base: Option<&str>) -> Result<String, AppError> {
+        if path.is_empty() || path.contains('\0') {
+            return Err(AppError::usage("an empty text names no place"));
+        }
+        if path.starts_with('/') {
+            return Ok(path.to_owned());
+        }
+        let base = match (base, &self.cwd) {
+            (Some(base), _) => base,
+            (None, Ok(cwd)) => cwd,
+            (None, Err(why)) => return Err(AppError::usage(format!("there is no working directory: {why}"))),
+        };
+        Ok(if path == "." { base.to_owned() } else { format!("{base}/{path}") })
+    }
+
+    fn ident(&self, path: &str) -> Result<(u64, u64), AppError> {
+        self.look(path)?.map(|place| place.ident).ok_or_else(|| no_directory(path))
+    }
+
+    fn look(&self, path: &str) -> Result<Option<Place>, AppError> {
+        self.places.look(path).map_err(|error| unreadable(path, &error))
+    }
+
+    fn read(&self, path: &str) -> Result<Option<String>, AppError> {
+        self.places.read(path).map_err(|error| unreadable(path, &error))
+    }
+}
+
+impl App {
+    /// The lanes that a request names, `--repo` and `--tree` among them. Relative paths count from the directory of the task.
+    pub(crate) fn named_lanes(&self, new: &NewTask, cwd: &str) -> Result<Vec<LaneName>, AppError> {
+        let mut lanes = Vec::new();
+        for text in &new.lanes {
+            lanes.push(self.lane_option(text, Some(cwd))?);
+        }
+        for (kind, dir) in [(ThingKind::GitDir, &new.repo), (ThingKind::Tree, &new.tree)] {
+            if let Some(dir) = dir {
+                lanes.push(self.surroundings.name(kind, Some(dir), Some(cwd))?.lane);
+            }
+        }
+        for id in &new.threads {
+            lanes.push(LaneName::thread(&name("thread", id)?));
+        }
+        Ok(lanes)
+    }
+
+    /// Reads the value of `--lane`: a lane, or `@KIND` or `@KIND:ARG` as `luzia name` knows them. `base` is the directory from
+    /// which a relative path counts, by default the working directory.
+    pub fn lane_option(&self, text: &str, base: Option<&str>) -> Result<LaneName, AppError> {
+        match self.at_lane(text, base)? {
+            Some(lane) => Ok(lane),
+            None => crate::app::queue::enqueue::lane_option(text),
+        }
+    }
+
+    /// The lane that `@KIND` or `@KIND:ARG` means; `None` for every other text.
+    pub(crate) fn at_lane(&self, text: &str, base: Option<&str>) -> Result<Option<LaneName>, AppError> {
+        let Some(words) = text.strip_prefix('@') else { return Ok(None) };
+        let (word, arg) = words.split_once(':').map_or((words, None), |(word, arg)| (word, Some(arg)));
+        let kind = ThingKind::parse(word).ok_or_else(|| {
+            let kinds: Vec<String> = ThingKind::ALL.iter().map(|kind| format!("@{kind}")).collect();
+            AppError::usage(format!("\"{}\" is not a name of luzia", shown(text)))
+                .hint(format!("after `@` comes a kind of `luzia name`: {}", kinds.join(", ")))
+        })?;
+        self.surroundings.name(kind, arg, base).map(|named| Some(named.lane))
+    }
+}
+
+fn missing(kind: ThingKind, example: &str) -> AppError {
+    AppError::usage(format!("a {kind} must be named"))
+        .hint(format!("write `luzia name {kind} {example}`, or `@{kind}:{example}`"))
+}
+
+fn no_directory(path: &str) -> AppError {
+    AppError::not_found("NO_DIRECTORY", format!("\"{}\" is not a directory", shown(path)))
+}
+
+fn unreadable(path: &str, error: &io::Error) -> AppError {
+    let kind = if error.kind() == io::ErrorKind::PermissionDenied { Kind::NoPermission } else { Kind::Io };
+    AppError::new(kind, "PLACE", format!("cannot look at \"{}\": {error}", shown(path)))
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(200).collect::<String>().escape_debug().to_string()
+}

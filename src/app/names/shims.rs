@@ -1,0 +1,172 @@
+//! Shims: links to luzia that stand before heavy tools on PATH.
+
+use crate::app::{App, AppError, Kind};
+use crate::model::LaneName;
+use crate::model::lock::LockKind;
+use crate::os::shims::{OnPath, Shims};
+use crate::policy::shim;
+use serde_json::{Map, Value, json};
+use std::io;
+
+/// The lane of a shim that names none.
+pub const DEFAULT_LANE: &str = "build";
+/// The file that keeps the lanes, beside the links.
+const LANES: &str = "shims.json";
+
+/// Whether luzia has a list of heavy words for a tool.
+pub fn is_known(tool: &str) -> bool {
+    shim::is_known(tool)
+}
+
+/// Whether a call of a tool is heavy.
+pub fn is_heavy(tool: &str, arguments: &[&str]) -> bool {
+    shim::is_heavy(tool, arguments)
+}
+
+/// The folder of the links.
+pub struct Folder {
+    os: Box<dyn Shims>,
+    dir: String,
+}
+
+/// A shim, and what stands on PATH under its name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shim {
+    /// The name of the tool.
+    pub tool: String,
+    /// Its lane, as it was given.
+    pub lane: String,
+    /// The program that it starts.
+    pub program: Option<String>,
+    /// Why it is of no use now.
+    pub problem: Option<String>,
+}
+
+impl Folder {
+    /// The folder at a path.
+    pub fn new(os: Box<dyn Shims>, dir: String) -> Self {
+        Self { os, dir }
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &str {
+        &self.dir
+    }
+
+    /// Makes links for tools; all of them, or none where a name is refused.
+    pub fn add(&self, tools: &[String], lane: Option<&str>) -> Result<(), AppError> {
+        if let Some(lane) = lane.filter(|lane| !lane.starts_with('@')) {
+            crate::app::queue::enqueue::lane_option(lane)?;
+        }
+        for (at, tool) in tools.iter().enumerate() {
+            if tool.is_empty() || tool.contains('/') || tool.starts_with(['.', '-']) || tool.starts_with("luzia") {
+                return Err(AppError::usage(format!("\"{}\" cannot be the name of a shim", tool.escape_debug()))
+                    .hint("write the name of a program as on PATH, e.g. cargo"));
+            }
+            if tools[..at].contains(tool) {
+                return Err(AppError::usage(format!("\"{tool}\" is named twice")));
+            }
+            if tool == LANES || self.os.exists(&self.dir, tool) {
+                let message = format!("there is \"{}/{tool}\" already", self.dir);
+                return Err(AppError::new(Kind::CannotCreate, "SHIM_EXISTS", message)
+                    .hint("nothing was changed; `luzia shim list` shows the shims, `luzia shim rm` removes one"));
+            }
+        }
+        let mut lanes = self.lanes()?;
+        for tool in tools {
+            lanes.insert(tool.clone(), json!(lane.unwrap_or(DEFAULT_LANE)));
+        }
+        self.keep(lanes)?;
+        for tool in tools {
+            self.os.link(&self.dir, tool).map_err(|error| self.failed(tool, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes a link and the lane that was kept for it.
+    pub fn remove(&self, tool: &str) -> Result<(), AppError> {
+        if !self.names()?.iter().any(|name| name == tool) {
+            return Err(AppError::not_found("SHIM_NOT_FOUND", format!("there is no shim \"{}\"", tool.escape_debug()))
+                .next("luzia shim list"));
+        }
+        self.os.unlink(&self.dir, tool).map_err(|error| self.failed(tool, &error))?;
+        let mut lanes = self.lanes()?;
+        lanes.shift_remove(tool);
+        self.keep(lanes)
+    }
+
+    /// The shims in the order of their names, each with what PATH says of it.
+    pub fn list(&self) -> Result<Vec<Shim>, AppError> {
+        let lanes = self.lanes()?;
+        let shim = |tool: String| {
+            let found = self.os.on_path(&tool);
+            let program = program(&found).map(str::to_owned);
+            let problem = match found.first() {
+                _ if program.is_none() => Some("there is no such program on PATH".to_owned()),
+                _ if !self.is_on_path() => Some("its folder is not on PATH".to_owned()),
+                Some(first) if !first.is_own => Some(format!("{} comes before it on PATH", first.path)),
+                _ => None,
+            };
+            let lane = lanes.get(&tool).and_then(Value::as_str).unwrap_or(DEFAULT_LANE).to_owned();
+            Shim { tool, lane, program, problem }
+        };
+        Ok(self.names()?.into_iter().map(shim).collect())
+    }
+
+    /// Whether the folder stands on PATH.
+    pub fn is_on_path(&self) -> bool {
+        self.os.has_on_path(&self.dir)
+    }
+
+    /// The lane of a tool, as it was given.
+    pub fn lane(&self, tool: &str) -> Result<String, AppError> {
+        Ok(self.lanes()?.get(tool).and_then(Value::as_str).unwrap_or(DEFAULT_LANE).to_owned())
+    }
+
+    fn names(&self) -> Result<Vec<String>, AppError> {
+        self.os.list(&self.dir).map_err(|error| self.failed("", &error))
+    }
+
+    fn lanes(&self) -> Result<Map<String, Value>, AppError> {
+        let Some(text) = self.os.read(&self.dir, LANES).map_err(|error| self.failed(LANES, &error))? else {
+            return Ok(Map::new());
+        };
+        let wrong = || {
+            AppError::new(Kind::Corrupt, "SHIMS_CORRUPT", format!("\"{}/{LANES}\" cannot be read", self.dir))
+                .hint("it is a JSON object with the lane of each tool under \"lanes\"")
+        };
+        let value: Value = serde_json::from_str(&text).map_err(|_| wrong())?;
+        value.get("lanes").and_then(Value::as_object).cloned().ok_or_else(wrong)
+    }
+
+    fn keep(&self, lanes: Map<String, Value>) -> Result<(), AppError> {
+        let text = format!("{:#}\n", json!({ "schema": "luzia.shims/v1", "lanes": lanes }));
+        self.os.write(&self.dir, LANES, &text).map_err(|error| self.failed(LANES, &error))
+    }
+
+    fn failed(&self, name: &str, error: &io::Error) -> AppError {
+        AppError::new(Kind::CannotCreate, "SHIMS", format!("cannot use \"{}/{name}\": {error}", self.dir))
+    }
+}
+
+/// The program behind the shim of its name.
+pub fn program(found: &[OnPath]) -> Option<&str> {
+    found.iter().find(|one| !one.is_own).map(|one| one.path.as_str())
+}
+
+impl App {
+    /// Whether this process stands under a holder of a lane, also where a program between has closed the lock file.
+    pub fn is_under(&self, lane: &LaneName) -> Result<bool, AppError> {
+        if !self.has_holder {
+            return Ok(false);
+        }
+        if self.reentrant(lane)?.is_some() {
+            return Ok(true);
+        }
+        let is_above = |view: &crate::store::LockView| {
+            let record = view.record().filter(|record| record.kind == LockKind::Process);
+            record.is_some_and(|record| self.store.is_below(record))
+        };
+        Ok(self.holders(lane)?.iter().any(is_above))
+    }
+}

@@ -1,0 +1,120 @@
+//! luzia called by the name of a tool: starts the real program, and lets heavy calls take turns.
+
+use super::args::{Command, Deferred, Globals};
+use super::commands::locks::lock::LockArgs;
+use super::configuration::{config_of, followed};
+use super::context::{HOME, app_of, of_state_dir, state_dir, variable};
+use super::exit::Exit;
+use super::output::messages;
+use crate::app::names::shims::{self, Folder};
+use crate::app::{AppError, Kind};
+use crate::os::StartError;
+use crate::os::real::{self, RealShims, term};
+use crate::os::shims::Shims;
+use crate::store::state_dir::home_shims;
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The end of the path of a folder of shims.
+const FOLDER: &str = "luzia/shims";
+
+/// The folder of the shims of this account.
+pub(super) fn folder() -> Result<Folder, AppError> {
+    let dir = home_shims(HOME).map_err(of_state_dir)?.ok_or_else(|| {
+        AppError::new(Kind::Config, "NO_HOME", "this account has no home, so there is no place for shims")
+            .hint("HOME or XDG_DATA_HOME in the environment says where")
+    })?;
+    Ok(Folder::new(Box::new(RealShims), dir))
+}
+
+/// Plays the shim, where this process was called by the name of one; its exit code.
+pub(super) fn called(args: &[OsString]) -> Option<u8> {
+    let (own, rest) = args.split_first()?;
+    let called = Path::new(own);
+    let name = called.file_name()?.to_str().filter(|name| !name.starts_with("luzia"))?;
+    let found = RealShims.on_path(name);
+    let link = match called.parent().and_then(Path::to_str).filter(|dir| !dir.is_empty()) {
+        Some(dir) => Some(dir.to_owned()),
+        None => found.iter().find(|one| one.is_own).and_then(|one| Some(one.path.rsplit_once('/')?.0.to_owned())),
+    };
+    let link = link.filter(|dir| dir.ends_with(FOLDER));
+    if link.is_none() && !shims::is_known(name) {
+        return None;
+    }
+    let Some(program) = shims::program(&found) else {
+        say(&format!("luzia: the shim \"{name}\" finds no other program of that name on PATH"));
+        return Some(Exit::NoSuchCommand.code());
+    };
+    let words: Vec<&str> = rest.iter().map(|word| word.to_str().unwrap_or("\u{fffd}")).collect();
+    if !shims::is_heavy(name, &words) {
+        return Some(become_it(program, own, rest));
+    }
+    let has_started = Cell::new(false);
+    match under_lock(name, link, program, rest, &has_started) {
+        Ok(Some(code)) => Some(code),
+        Ok(None) => Some(become_it(program, own, rest)),
+        Err(error) => Some(failed(&error, has_started.get(), name, &mut || become_it(program, own, rest))),
+    }
+}
+
+/// Ends, or goes on without the lane: a build that luzia cannot order is better than none.
+fn failed(error: &AppError, has_started: bool, name: &str, go_on: &mut dyn FnMut() -> u8) -> u8 {
+    let of_program = matches!(error.0.kind, Kind::NoCommand | Kind::NotExecutable | Kind::NotStarted);
+    if has_started || of_program {
+        say(&format!("luzia: {error}"));
+        return messages::report_of(error).exit;
+    }
+    if matches!(variable("LUZIA_SHIM"), Ok(Some(word)) if word == "closed") {
+        say(&format!("luzia: {name} was not started, because LUZIA_SHIM=closed: {error}"));
+        return Exit::NoPermission.code();
+    }
+    say(&format!("luzia: {name} takes no turn: {error}"));
+    go_on()
+}
+
+/// Runs the program under the lane of its shim; `None` where it may start at once.
+fn under_lock(
+    name: &str,
+    link: Option<String>,
+    program: &str,
+    rest: &[OsString],
+    has_started: &Cell<bool>,
+) -> Result<Option<u8>, AppError> {
+    // A file size limit becomes an error instead of a death.
+    let _ = real::prepare_process();
+    let mut argv = vec![program.to_owned()];
+    for word in rest {
+        argv.push(word.to_str().ok_or_else(|| AppError::usage("an argument is not UTF-8"))?.to_owned());
+    }
+    let lane = match link {
+        Some(dir) => Folder::new(Box::new(RealShims), dir).lane(name)?,
+        None => shims::DEFAULT_LANE.to_owned(),
+    };
+    let globals = Globals::default();
+    let loaded = config_of(&globals)?;
+    let found = state_dir(&globals)?;
+    let command = Command::Lock(Deferred(LockArgs::of(&lane)));
+    let app = app_of(&globals, followed(Ok(loaded), &globals), &found, &command)?;
+    let lane = app.lane_option(&lane, None)?;
+    if app.is_under(&lane)? {
+        return Ok(None);
+    }
+    let ran = app.lock_telling(&lane, None, &argv, &mut |_| {}, &|| has_started.set(true))?;
+    Ok(Some(messages::end_code(ran.end)))
+}
+
+fn become_it(program: &str, own: &OsString, rest: &[OsString]) -> u8 {
+    let (code, error) = match real::become_program(program, own, rest) {
+        StartError::NotFound(error) => (Exit::NoSuchCommand, error),
+        StartError::NotExecutable(error) => (Exit::NotExecutable, error),
+        StartError::Short(error) | StartError::Other(error) => (Exit::NotStarted, error),
+    };
+    say(&format!("luzia: {error}"));
+    code.code()
+}
+
+fn say(line: &str) {
+    let _ =
+        term::write_all(term::Stream::Err, format!("{}\n", super::output::escape::escape_controls(line)).as_bytes());
+}

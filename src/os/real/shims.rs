@@ -1,0 +1,101 @@
+//! Links to luzia on PATH, and becoming another program.
+
+use crate::os::StartError;
+use crate::os::real::process::launch::own_program;
+use crate::os::real::process::program::{can_execute, start_error};
+use crate::os::shims::{OnPath, Shims};
+use std::ffi::OsString;
+use std::io;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The links of this host.
+pub struct RealShims;
+
+impl Shims for RealShims {
+    fn on_path(&self, name: &str) -> Vec<OnPath> {
+        let files = path_dirs().map(|dir| dir.join(name)).filter(|file| can_execute(file).is_ok());
+        let shown = |file: PathBuf| OnPath { is_own: is_own(&file), path: file.to_string_lossy().into_owned() };
+        files.map(shown).collect()
+    }
+
+    fn has_on_path(&self, dir: &str) -> bool {
+        path_dirs().any(|one| one == Path::new(dir))
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        let entries = match std::fs::read_dir(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            if let Some(name) = entry.file_name().to_str().filter(|_| entry.file_type().is_ok_and(|it| it.is_symlink()))
+            {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn exists(&self, dir: &str, name: &str) -> bool {
+        Path::new(dir).join(name).symlink_metadata().is_ok()
+    }
+
+    fn link(&self, dir: &str, name: &str) -> io::Result<()> {
+        std::fs::create_dir_all(dir)?;
+        symlink(own_program(), Path::new(dir).join(name))
+    }
+
+    fn unlink(&self, dir: &str, name: &str) -> io::Result<()> {
+        std::fs::remove_file(Path::new(dir).join(name))
+    }
+
+    fn read(&self, dir: &str, name: &str) -> io::Result<Option<String>> {
+        match std::fs::read_to_string(Path::new(dir).join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    fn write(&self, dir: &str, name: &str, text: &str) -> io::Result<()> {
+        std::fs::create_dir_all(dir)?;
+        let mut file = tempfile_in(dir, name)?;
+        file.1.write_all(text.as_bytes())?;
+        file.1.sync_all()?;
+        std::fs::rename(&file.0, Path::new(dir).join(name))
+    }
+}
+
+fn tempfile_in(dir: &str, name: &str) -> io::Result<(PathBuf, std::fs::File)> {
+    let path = Path::new(dir).join(format!(".{name}.{}", std::process::id()));
+    let file = std::fs::File::create(&path)?;
+    Ok((path, file))
+}
+
+fn path_dirs() -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
+    // An empty entry is the working directory. A path without a slash would be searched on PATH again.
+    let dir = |dir: PathBuf| if dir.as_os_str().is_empty() { PathBuf::from(".") } else { dir };
+    std::env::split_paths(&path).map(dir).collect::<Vec<_>>().into_iter()
+}
+
+fn is_own(file: &Path) -> bool {
+    // A link to another copy of luzia would come back to this one.
+    if file.parent().is_some_and(|dir| dir.ends_with("luzia/shims")) {
+        return true;
+    }
+    let ident = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    matches!((ident(file), ident(Path::new("/proc/self/exe"))), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Becomes another program, with the arguments behind the program's own name; returns only when that fails.
+pub fn become_program(path: &str, name: &OsString, arguments: &[OsString]) -> StartError {
+    let error = Command::new(path).arg0(name).args(arguments).exec();
+    start_error(error, Path::new(path), Path::new("/"))
+}

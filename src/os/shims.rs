@@ -1,0 +1,32 @@
+//! Links by which luzia stands before another program on PATH.
+
+use std::io;
+
+/// A program that a name on PATH leads to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OnPath {
+    /// The file.
+    pub path: String,
+    /// Whether it is luzia itself.
+    pub is_own: bool,
+}
+
+/// The folder of the links, and PATH.
+pub trait Shims {
+    /// The programs of a name, in the order of PATH.
+    fn on_path(&self, name: &str) -> Vec<OnPath>;
+    /// Whether a folder stands on PATH.
+    fn has_on_path(&self, dir: &str) -> bool;
+    /// The names of the links to luzia in a folder; none where there is no folder.
+    fn list(&self, dir: &str) -> io::Result<Vec<String>>;
+    /// Whether a name exists in a folder.
+    fn exists(&self, dir: &str, name: &str) -> bool;
+    /// Makes the folder and a link to luzia in it.
+    fn link(&self, dir: &str, name: &str) -> io::Result<()>;
+    /// Removes a link.
+    fn unlink(&self, dir: &str, name: &str) -> io::Result<()>;
+    /// The text of a file of a folder; `None` when there is none.
+    fn read(&self, dir: &str, name: &str) -> io::Result<Option<String>>;
+    /// Replaces a file of a folder in one step.
+    fn write(&self, dir: &str, name: &str, text: &str) -> io::Result<()>;
+}

@@ -110,7 +110,8 @@ pub(super) fn open_state(found: &Found, create: bool) -> Result<Arc<dyn Vfs>, Ap
             std::io::ErrorKind::NotADirectory => Kind::CannotCreate,
             _ => Kind::Io,
         };
-        AppError::new(kind, "STATE_DIR", message).hint("choose another with --state-dir or LUZIA_STATE_DIR")
+        AppError::new(kind, "STATE_DIR", message)
+            .hint("luzia needs to read and write there; another directory is another queue, and excludes nobody here")
     };
     match RealFiles::open_at(&found.path, create).map_err(failed)? {
         Some(files) => Ok(Arc::new(files)),

@@ -13,6 +13,7 @@ mod environment;
 mod event_log;
 mod generated;
 mod harness;
+mod hints;
 mod kill;
 mod logs;
 mod mutants;

@@ -375,7 +375,7 @@ fn a_task_behind_a_record_of_a_newer_version_names_that_record() {
     assert_eq!((&reason["reason"], &reason["first"]), (&"NewerRecord".into(), &"task_1".into()), "{explained}");
     let message = reason["message"].as_str().unwrap();
     assert!(message.contains("/1.json") && message.contains("format 99"), "{message}");
-    assert_eq!(reason["next"], "luzia doctor");
+    assert_eq!(reason["next"][0], "luzia doctor");
     assert_eq!(place.json(&["list"])["items"][0]["reason"], "NewerRecord");
 }
 

@@ -169,24 +169,31 @@ pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError 
         Some(record) => record.expires_at.map(|at| format!("; its lease runs out at {at}")).unwrap_or_default(),
         None => String::new(),
     };
-    let lock_id = view.lock_id();
-    let command = freeing_command(&lane.to_string(), view.holder(), lock_id, &view.verdict);
     AppError::new(Kind::Busy, "LOCK_HELD", message)
         .hint(format!("wait for it, or look closer with luzia explain {}{expiry}", shell_word(lane)))
         .next(format!("luzia explain {}", shell_word(lane)))
-        .next(command)
+        .next(next_command(view.holder(), &view.verdict))
 }
 
-/// The command that would free a lane: what lives is ended first, everything else is given back by its lock id.
-pub fn freeing_command(lane: &str, holder: Option<&str>, lock_id: Option<&str>, verdict: &Verdict) -> String {
-    let (Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why }) = verdict;
-    let lane = shell_word(lane);
-    match (why.is_living_process(), holder.filter(|name| name.starts_with("task_")), lock_id) {
-        (true, Some(task), _) => format!("luzia cancel {task}"),
-        (true, None, _) => format!("luzia release {lane} --force"),
-        (false, _, Some(id)) => format!("luzia release {lane} --lock-id {}", shell_word(id)),
-        (false, _, None) => format!("luzia release {lane}"),
+/// The command that goes on from a lane that is held. It never ends, releases or re-routes work that lives (P10).
+pub fn next_command(holder: Option<&str>, verdict: &Verdict) -> String {
+    match (verdict, holder.filter(|name| name.starts_with("task_"))) {
+        // A lease may have the name of a task that luzia never ran.
+        (Verdict::Live { why, .. }, Some(task)) if why.is_living_process() => format!("luzia wait {task}"),
+        (Verdict::Live { .. }, _) => "luzia list-locks".to_owned(),
+        (Verdict::Stale { .. }, _) => "luzia cleanup-stale".to_owned(),
+        (Verdict::Refused { .. }, _) => "luzia doctor".to_owned(),
     }
+}
+
+/// The command that takes a lane by force. There is none for a holder that lives and is within its time (P10).
+pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_stopped: bool) -> Option<String> {
+    let is_late = matches!(verdict, Verdict::Live { overdue: true, .. });
+    let lane = shell_word(lane);
+    (is_late || is_stopped).then(|| match holder.filter(|name| name.starts_with("task_")) {
+        Some(task) => format!("luzia cancel {task}"),
+        None => format!("luzia release {lane} --force"),
+    })
 }
 
 fn living_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {

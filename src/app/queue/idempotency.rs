@@ -69,7 +69,7 @@ impl App {
                         format!("{} has the key \"{key}\" and is already {}", other.id, other.status),
                     )
                     .hint("a task that has started is not replaced; cancel it first")
-                    .next(format!("luzia cancel {}", other.id)));
+                    .next(format!("luzia wait {}", other.id)));
                 }
             }
         }

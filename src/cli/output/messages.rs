@@ -88,7 +88,7 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
         }
         Obstacle::Delayed { until } => {
             let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
-            (format!("it is not due for {left} (until {until})"), Some(format!("luzia cancel {}", task.id)))
+            (format!("it is not due for {left} (until {until})"), Some(format!("luzia wait {}", task.id)))
         }
         Obstacle::After { tasks } => {
             let names: Vec<String> = tasks.iter().map(ToString::to_string).collect();
@@ -122,12 +122,11 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
         }
         Obstacle::UserLockHeld { holder } => {
             let text = format!("the lock of user \"{}\" is held by {}", task.user, holder_text(holder, now));
-            (text, Some(release_command(&task.user.to_string(), holder)))
+            (text, Some(next_command(holder)))
         }
         Obstacle::LaneFull { lane, used, max, holder } => {
             let text = format!("lane \"{lane}\" is full: {used} of {max}, first of them {}", holder_text(holder, now));
-            let command =
-                if lane.is_global() { "luzia status".to_owned() } else { release_command(&lane.to_string(), holder) };
+            let command = if lane.is_global() { "luzia status".to_owned() } else { next_command(holder) };
             (text, Some(command))
         }
         Obstacle::StartWaits { rooms } => {
@@ -142,8 +141,8 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             (text, Some(format!("luzia explain {}", task.id)))
         }
         Obstacle::NoDispatcher => {
-            let text = "nothing runs that would start it now: no daemon, no `luzia run` that waits".to_owned();
-            (text, Some("luzia dispatch --drain".to_owned()))
+            let text = "nothing is running that starts tasks: start `luzia daemon`, or run `luzia dispatch`".to_owned();
+            (text, Some("luzia dispatch".to_owned()))
         }
     }
 }
@@ -183,7 +182,7 @@ pub fn stuck_text(stuck: Stuck) -> (&'static str, String, String) {
 /// Why a task is stuck, as JSON.
 pub fn stuck_json(stuck: Stuck) -> Value {
     let (word, message, next) = stuck_text(stuck);
-    json!({ "reason": word, "message": message, "next": next })
+    json!({ "reason": word, "message": message, "next": [next] })
 }
 
 /// The line for `-v` about a thread whose lock keeps a task from starting (S0.30).
@@ -193,8 +192,8 @@ pub fn locked_line(obstacle: &Obstacle, task: &Task) -> Option<String> {
 }
 
 /// The command that would free a lane from a holder.
-pub fn release_command(lane: &str, holder: &Holder) -> String {
-    let (name, lock_id) = (holder.name.as_deref(), holder.lock_id.as_deref());
+pub fn next_command(holder: &Holder) -> String {
+    let name = holder.name.as_deref();
     if let Some(name) = name.filter(|_| holder.is_short) {
         // It is over but for its result, and a request to cancel it needs space, too.
         return format!("luzia explain {name}");
@@ -202,7 +201,31 @@ pub fn release_command(lane: &str, holder: &Holder) -> String {
     if let Some(pid) = holder.stopped {
         return format!("kill -CONT {pid}");
     }
-    crate::app::locks::release::freeing_command(lane, name, lock_id, &holder.verdict)
+    crate::app::locks::release::next_command(name, &holder.verdict)
+}
+
+/// How the holder of a lease gives it back (S0.37). Not for those who wait.
+pub fn lease_note(lane: &str, holder: &Holder) -> Option<String> {
+    let is_lease = matches!(&holder.verdict, Verdict::Live { why: Reason::LeaseRuns, .. });
+    let id = holder.lock_id.as_deref().filter(|_| is_lease)?;
+    Some(format!("its holder gives it back with: luzia release {} --lock-id {}", shell_word(lane), shell_word(id)))
+}
+
+/// The notes below an obstacle: how its holder frees the lane, and the way out by force where there is one.
+pub fn obstacle_notes(obstacle: &Obstacle, task: &Task) -> Vec<String> {
+    let (lane, holder) = match obstacle {
+        Obstacle::UserLockHeld { holder } => (task.user.to_string(), holder),
+        Obstacle::LaneFull { lane, holder, .. } if !lane.is_global() => (lane.to_string(), holder),
+        _ => return Vec::new(),
+    };
+    let forceful = forceful_command(&lane, holder).map(|command| format!("to take it by force: {command}"));
+    lease_note(&lane, holder).into_iter().chain(forceful).collect()
+}
+
+/// The command that takes a lane from a holder that is stopped or overdue, and whose work it ends.
+pub fn forceful_command(lane: &str, holder: &Holder) -> Option<String> {
+    let is_stopped = holder.stopped.is_some();
+    crate::app::locks::release::forceful_command(lane, holder.name.as_deref(), &holder.verdict, is_stopped)
 }
 
 /// Who holds, since when, whether it lives and how that is known, and when it runs out.
@@ -239,7 +262,16 @@ pub fn holder_json(holder: &Holder) -> Value {
 /// An obstacle as JSON.
 pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value {
     let (message, next) = obstacle_text(obstacle, task, now);
+    let next: Vec<String> = next.into_iter().collect();
+    let forceful = match obstacle {
+        Obstacle::UserLockHeld { holder } => forceful_command(&task.user.to_string(), holder),
+        Obstacle::LaneFull { lane, holder, .. } => forceful_command(&lane.to_string(), holder),
+        _ => None,
+    };
     let mut value = json!({ "reason": obstacle.word(), "message": message, "next": next });
+    if let (Value::Object(members), Some(command)) = (&mut value, forceful) {
+        members.insert("override".into(), json!([command]));
+    }
     let evidence = match obstacle {
         Obstacle::Cycle { members } => {
             json!({ "members": members.iter().map(ToString::to_string).collect::<Vec<_>>() })

@@ -117,7 +117,7 @@ fn check_waits(place: &Place, id: &str, word: &str) {
     let state = place.state().display().to_string();
     assert!(message.contains("tmpfs") && message.contains(&state) && message.contains("bytes"), "{message}");
     assert_eq!(reason["rooms"][0]["path"], state.as_str(), "{reason}");
-    assert_eq!(reason["next"], format!("luzia explain {id}"));
+    assert_eq!(reason["next"][0], format!("luzia explain {id}"));
     assert_eq!(place.json(&["list"])["items"][0]["reason"], word);
     assert_eq!(place.show(id)["reason"], word);
     assert_eq!(place.json(&["status"])["tasks"][0]["reason"], word);

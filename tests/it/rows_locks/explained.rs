@@ -17,9 +17,11 @@ fn a_task_that_waits_names_the_holder_and_the_command_that_frees_it() {
     let lock = &full[0]["lock"];
     assert_eq!((lock["holder"].as_str(), lock["alive"].as_bool()), (Some("task_100"), Some(true)), "{json}");
     assert!(lock["age_ms"].is_u64() && lock["expires_at"].is_string());
-    // The command that it prints does what it says.
-    let next = full[0]["next"].as_str().unwrap().strip_prefix("luzia ").unwrap().to_owned();
-    place.ok(&next.split(' ').collect::<Vec<_>>());
+    // The first way on harms nobody (P10); the holder gives the lease back.
+    assert_eq!(full[0]["next"], serde_json::json!(["luzia list-locks"]), "{json}");
+    assert!(full[0].get("override").is_none(), "{json}");
+    place.ok(&["list-locks"]);
+    place.ok(&["release", "thread:7", "--lock-id", &lock_id]);
     place.drain();
     assert_eq!(place.status(&id), "completed");
 }
@@ -39,14 +41,15 @@ fn a_lane_tells_its_holder_its_end_and_its_release() {
 }
 
 #[test]
-fn a_living_task_is_to_be_cancelled_and_not_released() {
+fn a_living_task_is_to_be_waited_for_and_not_ended() {
     let place = Place::new();
     place.gate("gate");
     let run = place.start(&["run", "-u", "alice", "--", "sh", "-c", "echo up > $PLACE/up; read _ < $PLACE/gate"]);
     place.until_file("up");
     let waiting = place.enqueue(&["-u", "alice", "--", "true"]);
     let told = place.ok(&["explain", &waiting]).out;
-    assert!(told.contains("UserLockHeld") && told.contains("try: luzia cancel task_1"), "{told}");
+    assert!(told.contains("UserLockHeld") && told.contains("try: luzia wait task_1"), "{told}");
+    assert!(!told.contains("luzia cancel") && !told.contains("force"), "{told}");
     let running = place.ok(&["explain", "task_1"]).out;
     assert!(running.contains("alive"), "{running}");
     // A refused acquire is as helpful, and what it proposes is no mistake to follow.
@@ -95,8 +98,10 @@ fn a_command_that_would_help_can_be_typed_whatever_a_name_holds() {
         place.ok(&["acquire", "--task", user, "--", user]);
         let id = place.enqueue(&["-u", user, "--", "true"]);
         let why = place.json(&["explain", &id]);
-        let command = why["reasons"][0]["next"].as_str().unwrap().replacen("luzia", "$LUZIA", 1);
-        assert!(command.starts_with("$LUZIA release "), "{command}");
+        assert_eq!(why["reasons"][0]["next"], serde_json::json!(["luzia list-locks"]));
+        let told = place.ok(&["explain", &id]).out;
+        let note = told.lines().find_map(|line| line.trim().strip_prefix("its holder gives it back with: "));
+        let command = note.unwrap().replacen("luzia", "$LUZIA", 1);
         place.spawn(&mut place.shell(&command)).end().coded(0);
         assert_ne!(place.json(&["explain", &id])["reasons"][0]["reason"], "UserLockHeld", "{command}");
     }

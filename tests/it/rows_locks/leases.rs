@@ -243,7 +243,8 @@ fn a_lease_that_cannot_be_renewed_says_why() {
     let place = Place::new();
     let id = place.ok(&["acquire", "alice", "--task", "t1"]).line();
     let other = place.luzia(&["renew", "alice", "--lock-id", "t0_1"]).coded(1).err;
-    assert!(other.contains("is held by t1 for ") && other.contains(&format!("--lock-id {id}")), "{other}");
+    assert!(other.contains("is held by t1 for ") && other.contains("try: luzia explain user:alice"), "{other}");
+    assert!(!other.contains("luzia release"), "{other}");
     place.age_lock("user_alice", 3_700_000);
     let over = place.luzia(&["renew", "alice", "--lock-id", &id]).coded(1).err;
     assert!(over.contains("its lease has run out") && !over.contains("is held by"), "{over}");

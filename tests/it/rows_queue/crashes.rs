@@ -71,7 +71,7 @@ fn a_killed_supervisor_fails_its_task_and_the_next_one_starts() {
     let stuck = place.json(&["list", "--stuck"]);
     assert_eq!((stuck["items"].as_array().unwrap().len(), &stuck["items"][0]["reason"]), (1, &"Orphan".into()));
     assert!(place.ok(&["list"]).out.contains("Orphan"));
-    assert_eq!(place.show(&id)["reason_detail"]["next"], "luzia dispatch");
+    assert_eq!(place.show(&id)["reason_detail"]["next"][0], "luzia dispatch");
     assert!(place.ok(&["cleanup-stale", "-n"]).err.contains("would be recovered"));
     place.drain();
     assert!(!lives(command));

@@ -84,6 +84,9 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
         if let Some(next) = next {
             text += &format!("      try: {next}\n");
         }
+        for note in messages::obstacle_notes(obstacle, task) {
+            text += &format!("      {note}\n");
+        }
     }
     console.out(&escape_lines(&text))
 }
@@ -140,7 +143,13 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
             let left = u64::try_from(expires.ms_since(now)).unwrap_or(0);
             text += &format!("  expires_at {expires}, in {}\n", format_duration(left));
         }
-        text += &format!("  try: {}\n", messages::release_command(&lane.to_string(), holder));
+        text += &format!("  try: {}\n", messages::next_command(holder));
+        if let Some(command) = messages::forceful_command(&lane.to_string(), holder) {
+            text += &format!("  to take it by force: {command}\n");
+        }
+        if let Some(note) = messages::lease_note(&lane.to_string(), holder) {
+            text += &format!("  {note}\n");
+        }
     }
     if why.pending > 0 {
         text += &format!("{} pending", why.pending);

@@ -38,8 +38,6 @@ pub enum Kind {
     NoPermission,
     /// 78: configuration.
     Config,
-    /// 124: a time limit ran out.
-    TimedOut,
     /// 125: luzia failed before the command was started.
     NotStarted,
     /// 126: the command cannot be executed.

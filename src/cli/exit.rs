@@ -107,12 +107,12 @@ impl Exit {
                  is done and only the answer could not be written."
             }
             Self::Busy => {
-                "Busy, try again: check found the lane held, lock --nonblock or --wait or acquire did not get it, run \
-                 --no-wait could not start at once, or an unfinished task has the key. lock -E replaces this code."
+                "Busy, try again: check found the lane held, lock --nonblock or --wait or acquire did not get it, the \
+                 time of wait ran out, run --no-wait could not start at once, or an unfinished task has the key. lock -E replaces this code."
             }
             Self::NoPermission => "No permission.",
             Self::Config => "The configuration has a mistake, or there is no state directory.",
-            Self::TimedOut => "A time limit ran out: that of wait --timeout, or the task's own.",
+            Self::TimedOut => "The time limit of a task ended it.",
             Self::NotStarted => "luzia failed before the command was started.",
             Self::NotExecutable => "The command cannot be executed.",
             Self::NoSuchCommand => "There is no such command.",

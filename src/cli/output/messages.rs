@@ -36,7 +36,6 @@ pub fn exit_of(kind: Kind) -> Exit {
         Kind::Busy => Exit::Busy,
         Kind::NoPermission => Exit::NoPermission,
         Kind::Config => Exit::Config,
-        Kind::TimedOut => Exit::TimedOut,
         Kind::NotStarted => Exit::NotStarted,
         Kind::NotExecutable => Exit::NotExecutable,
         Kind::NoCommand => Exit::NoSuchCommand,

@@ -61,8 +61,8 @@ fn what_cannot_start_for_want_of_a_dispatcher_is_said_without_being_asked() {
     let place = Place::new();
     place.enqueue(&["-u", "alice", "--", "true"]);
     let status = place.ok(&["status"]);
-    assert!(status.err.contains("luzia dispatch --drain"), "{}", status.err);
-    let waited = place.luzia(&["wait", "1", "--timeout", "10ms"]).coded(124);
+    assert!(status.err.contains("`luzia dispatch`"), "{}", status.err);
+    let waited = place.luzia(&["wait", "1", "--timeout", "10ms"]).coded(75);
     assert!(waited.err.contains("dispatch"), "{}", waited.err);
     assert_eq!(place.luzia(&["-q", "status"]).err, "");
 }
@@ -181,8 +181,8 @@ fn a_task_that_nothing_holds_up_but_a_missing_pass_says_so_while_others_run() {
     let reasons = |id: &str| place.json(&["explain", id])["reasons"].clone();
     assert_eq!(reasons(&id)[0]["reason"], "NoDispatcher");
     assert_eq!(reasons(&second).as_array().unwrap().len(), 1, "its turn comes when the first one ends");
-    let waited = place.luzia(&["wait", &id, "--timeout", "100ms"]).coded(124);
-    assert!(waited.err.contains("luzia dispatch --drain"), "{waited:?}");
+    let waited = place.luzia(&["wait", &id, "--timeout", "100ms"]).coded(75);
+    assert!(waited.err.contains("`luzia dispatch`"), "{waited:?}");
     std::fs::write(place.path("go"), "").unwrap();
     place.until_status(&id, "completed");
 }

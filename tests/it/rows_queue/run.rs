@@ -147,7 +147,7 @@ fn wait_answers_with_the_worst_or_the_first_end() {
     place.luzia(&["wait", &bad, "--timeout", "30"]).coded(1);
     place.luzia(&["wait", &good, &bad]).coded(1);
     place.ok(&["wait", "--any", &late, &good]);
-    place.luzia(&["wait", &good, &late, "--timeout", "50ms"]).coded(124);
+    place.luzia(&["wait", &good, &late, "--timeout", "50ms"]).coded(75);
     place.luzia(&["wait", &good, "task_99"]).coded(66);
     let document = place.luzia(&["--json", "wait", &good, &bad]).coded(1).json();
     assert_eq!((&document["schema"], &document["items"][1]["exit_code"]), (&json!("luzia.wait/v1"), &json!(9)));

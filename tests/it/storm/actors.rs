@@ -260,7 +260,7 @@ fn read(storm: &Storm, rng: &mut Rng) {
         4 => (format!("explain {id}"), &[0, 66]),
         5 => (format!("show {id} --json"), &[0, 66]),
         6 => (format!("logs {id}"), &[0, 66]),
-        7 => (format!("wait {id} --timeout 300ms"), &[0, 1, 66, 124]),
+        7 => (format!("wait {id} --timeout 300ms"), &[0, 1, 66, 75, 124]),
         // A storm is what it is: it may find something, but not fail.
         _ => ("doctor".into(), &[0, 1]),
     };

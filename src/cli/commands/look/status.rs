@@ -148,8 +148,9 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
         console.say(&format!("first in the queue: {id} ({reason})"));
     }
     if total > 0 && !overview.has_dispatcher {
-        console
-            .hint("tasks wait, and nothing runs that would start them; luzia dispatch --drain does, or luzia daemon");
+        console.hint(
+            "tasks wait, and nothing is running that starts them; `luzia dispatch` or `luzia daemon` starts them",
+        );
     } else if let Some(id) = overview.front.needs_pass {
         console.hint(&format!("{id} could start, and nothing runs that would start it now; luzia dispatch does"));
     }

@@ -42,7 +42,8 @@ Exit codes:
        inside a task for which one of them waits: nobody would ever end
   2    usage
   66   no such task
-  124  the time ran out, or a task's own time limit ended it
+  75   --timeout ran out; the tasks go on
+  124  the time limit of a task ended it
   others as in luzia-exit-codes(7)";
 
 /// `luzia wait`.
@@ -57,7 +58,7 @@ pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
         let task = app.existing(*id)?;
         let waits = task.status == Status::Pending && app.inside.is_none();
         if waits && (!app.has_dispatcher()? || app.first_obstacle(&task)? == Some(Obstacle::NoDispatcher)) {
-            console.hint("nothing runs that would start pending tasks; luzia dispatch --drain does");
+            console.hint("nothing is running that starts tasks; `luzia dispatch` or `luzia daemon` starts them");
             break;
         }
     }

@@ -42,7 +42,9 @@ struct SidecarFile<'a> {
     pid_watched: bool,
     supervised: bool,
     kind: &'a str,
-    borrowers: [(); 0],
+    /// Absent where `extra` has those of another version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    borrowers: Option<[(); 0]>,
     #[serde(flatten)]
     extra: Option<Map<String, Value>>,
 }
@@ -50,6 +52,7 @@ struct SidecarFile<'a> {
 /// The sidecar of a lock, one line.
 pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    let extra: Option<Map<String, Value>> = record.extra.as_deref().and_then(|text| serde_json::from_str(text).ok());
     let mut bytes = serde_json::to_vec(&SidecarFile {
         v: FORMAT_VERSION,
         user: lane.is_user().then(|| lane.key().as_str()),
@@ -74,8 +77,8 @@ pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
         pid_watched: record.pid_watched,
         supervised: record.is_supervised,
         kind: record.kind.word(),
-        borrowers: [],
-        extra: record.extra.as_deref().and_then(|text| serde_json::from_str(text).ok()),
+        borrowers: extra.as_ref().is_none_or(|extra| !extra.contains_key("borrowers")).then_some([]),
+        extra,
     })
     .expect("text keys and plain values make JSON");
     bytes.push(b'\n');
@@ -122,9 +125,13 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
         return Sidecar::Corrupt;
     }
     // Those that say what others say, or nothing yet.
-    members.retain(|name, _| !matches!(name.as_str(), "user" | "borrowers"));
+    members.retain(|name, value| name != "user" && (name != "borrowers" || !is_empty_list(value)));
     record.extra = (!members.is_empty()).then(|| Value::from_iter(members).to_string());
     Sidecar::Whole(Box::new(record))
+}
+
+fn is_empty_list(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty)
 }
 
 fn text(members: &mut Unread, name: &str) -> Option<String> {
@@ -196,6 +203,19 @@ mod tests {
             kind: LockKind::Task,
             extra: Some("{\"x\":1}".into()),
         }
+    }
+
+    #[test]
+    fn borrowers_survive_being_read_and_written() {
+        let text = r#"{"v":1,"user":"a","lane":"user:a","lock_id":"task_1_1","task_id":"task_1","fence":7,
+            "acquired_at":"2026-01-01T00:00:00Z","kind":"task","borrowers":[{"task":"task_2","fence":8}]}"#;
+        let Sidecar::Whole(record) = decode(text.as_bytes()) else { panic!("it is whole") };
+        let lane = LaneName::parse("user:a").expect("a lane");
+        let written: Value = serde_json::from_slice(&encode(&lane, &record)).expect("it reads");
+        assert_eq!(written["borrowers"], serde_json::json!([{ "task": "task_2", "fence": 8 }]));
+        let plain = LockRecord { extra: None, ..*record };
+        let written: Value = serde_json::from_slice(&encode(&lane, &plain)).expect("it reads");
+        assert_eq!(written["borrowers"], serde_json::json!([]));
     }
 
     #[test]

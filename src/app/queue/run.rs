@@ -66,15 +66,16 @@ impl App {
 
     /// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
     fn take_back_if_blocked(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
-        if task.status != Status::Pending {
-            return Ok(None);
+        let mut status = task.status;
+        // A dispatcher that tries the task holds its lock for a moment, and lets go of it when a lane is held.
+        while status == Status::Pending {
+            let obstacle = self.first_obstacle(task)?;
+            if self.cancel_pending(task.id, "run --no-wait", Some("it could not start at once"))?.is_some() {
+                return Ok(Some(obstacle.unwrap_or(Obstacle::Priority { ahead: 0 })));
+            }
+            status = self.existing(task.id)?.status;
         }
-        let obstacle = self.first_obstacle(task)?;
-        match self.cancel_pending(task.id, "run --no-wait", Some("it could not start at once"))? {
-            Some(_) => Ok(Some(obstacle.unwrap_or(Obstacle::Priority { ahead: 0 }))),
-            // It started after all.
-            None => Ok(None),
-        }
+        Ok(None)
     }
 
     /// The messages of a task's events, in the words of their source, for `-v`.

@@ -49,6 +49,13 @@ fn units_leave_running_tasks_alone() {
         let text = std::fs::read_to_string(packaged(unit)).unwrap();
         let has = |line: &str| text.lines().any(|found| found == line);
         assert!(has("KillMode=process") && has("ExecStart=/usr/bin/luzia daemon"), "{unit}");
+        // A daemon in a sandbox of its own starts nothing that shells queue (P9).
+        let is_sandbox = |line: &str| {
+            ["Protect", "Private", "Restrict", "NoNew", "Lock", "Capab", "SystemCall"]
+                .iter()
+                .any(|word| line.starts_with(word))
+        };
+        assert!(!text.lines().any(is_sandbox), "{unit}");
         // Both would hide processes that luzia has to see.
         assert!(!text.lines().any(|line| line.starts_with("ProtectProc=") || line.starts_with("PrivatePIDs=")));
     }

@@ -111,6 +111,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s q -l quiet -d 'P
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s v -l verbose -d 'Report each action on stderr'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l no-check -d 'Queue the task although its directory or its command is not there now'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l wait -d 'Wait until the task has finished, and exit as `luzia wait` does'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
@@ -153,6 +154,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand add" -s q -l quiet -d 'Print
 complete -c luzia -n "__fish_luzia_using_subcommand add" -s v -l verbose -d 'Report each action on stderr'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand add" -l no-check -d 'Queue the task although its directory or its command is not there now'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l wait -d 'Wait until the task has finished, and exit as `luzia wait` does'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
@@ -195,6 +197,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand run" -s q -l quiet -d 'Print
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s v -l verbose -d 'Report each action on stderr'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-check -d 'Queue the task although its directory or its command is not there now'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-wait -d 'Do not wait: when the task cannot start at once, cancel it and exit with 75'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l wait -d 'Changes nothing: run always waits. For scripts that pass the options of `enqueue`'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l group-output -d 'Print the output in one piece when the task has finished'

@@ -162,6 +162,14 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
             }
             let found = state_dir(&cli.globals)?;
             let app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, command)?;
+            if app.is_absent {
+                // A mistyped path looks like an empty queue otherwise.
+                console.say(&format!(
+                    "note: there is no state directory \"{}\" ({}) yet",
+                    found.path,
+                    found.rule.text()
+                ));
+            }
             run_in(command, &app, console, &found)
         }
     }

@@ -9,6 +9,7 @@ mod context;
 mod cycles;
 mod demo;
 mod doctor;
+mod doors;
 mod environment;
 mod event_log;
 mod generated;

@@ -189,7 +189,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, ParseStop> {
         return Ok(cli);
     }
     match read(&args) {
-        Ok(cli) => usage::checked(cli, &args),
+        Ok(cli) => usage::checked(with_separator(cli, &args), &args),
         Err(error) => Err(usage::explain(&error, &args)),
     }
 }
@@ -232,6 +232,18 @@ fn read_one(word: &str, args: &[String]) -> Option<Cli> {
     let one = all.get_subcommands().find(|one| one.get_name() == word)?.clone();
     let root = <Globals as clap::Args>::augment_args(clap::Command::new("luzia")).subcommand(one);
     Cli::from_arg_matches(&root.try_get_matches_from(args).ok()?).ok()
+}
+
+/// Notes whether `--` stands before the command of a task, which clap does not tell.
+fn with_separator(mut cli: Cli, args: &[String]) -> Cli {
+    let (task, command) = match &mut cli.command {
+        Command::Enqueue(Deferred(enqueue)) => (&mut enqueue.task, &enqueue.command),
+        Command::Run(Deferred(run)) => (&mut run.task, &run.command),
+        _ => return cli,
+    };
+    let before = args.len().checked_sub(command.len() + 1).and_then(|at| args.get(at));
+    task.is_separated = before.is_some_and(|word| word == "--");
+    cli
 }
 
 /// The first word that is neither an option nor the value of a global one.

@@ -69,6 +69,7 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         pid: args.pid,
         durable: args.durable,
     };
+    app.check_user_lane(&lease.lane)?;
     let Leased { grant, refreshed, log } = match app.acquire(&lease) {
         Err(error) if error.0.code == "LOCK_HELD" && console.is_json() => {
             // Scripts ask this document whether they have the lane; the error follows on stderr.
@@ -78,6 +79,11 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         }
         other => other?,
     };
+    let strangers = app.new_users(lease.lane.is_user().then(|| lease.lane.key()));
+    for note in strangers.notes() {
+        console.say(&format!("note: {note}"));
+    }
+    app.remember(&strangers);
     for line in &log {
         console.log(line);
     }

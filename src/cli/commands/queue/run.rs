@@ -1,6 +1,6 @@
 //! `luzia run`: queues one task, streams its output and ends as the task does.
 
-use super::enqueue::refuse_options_beside_from;
+use super::enqueue::{refuse_options_beside_from, tell_batch_notes, tell_notes};
 use crate::app::locks::reentrancy::RanWithin;
 use crate::app::look::logs::Stream;
 use crate::app::queue::enqueue::{Caller, NewTask, line_error};
@@ -129,6 +129,9 @@ pub fn run(
     terminal: &mut Terminal,
     console: &mut Console,
 ) -> Answer {
+    if let Some(warning) = app.no_exclusion() {
+        console.say(&format!("warning: {warning}"));
+    }
     if let Some(path) = &args.from {
         refuse_options_beside_from(&task_request::new_task(&args.task, &args.command))?;
         return run_lines(&read(path)?, app, caller, terminal, console);
@@ -143,6 +146,7 @@ pub fn run(
     }
     app.refuse_waiting_inside(&new, caller)?;
     let accepted = app.enqueue(&new, caller)?;
+    tell_notes(app, &[(&new, &accepted)], console);
     if args.no_wait && accepted.created {
         let id = accepted.task.id;
         let blocked = app.start_or_take_back(id).map_err(|error| app.after_accepting(id, error))?;
@@ -211,6 +215,7 @@ fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, co
         return Ok(Exit::Done.code());
     }
     let accepted = app.enqueue_batch(&batch, caller)?;
+    tell_batch_notes(app, &batch, &accepted, console);
     for one in accepted.iter().filter(|one| !one.created) {
         console.say(&has_key(&one.task));
         app.refuse_waiting_for(&[one.task.id], false)?;

@@ -11,6 +11,7 @@ pub mod exit;
 mod input;
 mod main;
 pub mod output;
+mod result_file;
 mod shim;
 mod signals;
 pub(crate) mod task_request;

@@ -35,6 +35,7 @@ pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
         prompt: options.prompt.clone(),
         shell: options.shell.clone(),
         command: command.to_vec(),
+        reads_stdin: false,
         no_check: options.no_check,
         is_separated: options.is_separated,
         is_grouped: false,

@@ -21,6 +21,7 @@ mod mutants;
 mod names;
 mod namespaces;
 mod packaging;
+mod patience;
 mod power;
 mod power_cut;
 mod read_again;

@@ -4,7 +4,7 @@
 use crate::app::queue::enqueue::{Accepted, NewTask};
 use crate::app::{App, AppError, Kind, shell_word};
 use crate::model::config::EVERY_PROJECT;
-use crate::model::{LaneName, Name, Task};
+use crate::model::{Identity, LaneName, Name, Task};
 use crate::os::StartError;
 use crate::policy::doors::{has_separator, is_shell_line, misplaced_option, nearest};
 use std::collections::BTreeSet;
@@ -104,6 +104,25 @@ impl App {
             // Such a shortage may be over when the task starts.
             StartError::Short(_) => return Ok(()),
         })
+    }
+
+    /// This process, where the command is to read its standard input, which must be something that can be opened again.
+    pub(crate) fn stdin_of(&self, new: &NewTask) -> Result<Option<Identity>, AppError> {
+        if !new.reads_stdin {
+            return Ok(None);
+        }
+        if new.prompt.is_some() || new.retries.is_some_and(|retries| retries > 0) {
+            return Err(AppError::usage("--stdin does not go together with --prompt or --retries")
+                .hint("what was read once cannot be read again by another attempt"));
+        }
+        let me = self.store.identity();
+        match self.store.stdin_of(&me) {
+            Ok(_) => Ok(Some(me)),
+            Err(error) => {
+                let message = format!("standard input cannot be handed on: {}", without_code(&error.to_string()));
+                Err(AppError::usage(message).hint("a file or a pipe can be; a socket or a closed descriptor cannot"))
+            }
+        }
     }
 
     /// What a person should know about tasks that were just accepted; remembers their users. Never an error: the tasks are

@@ -78,6 +78,8 @@ pub struct NewTask {
     pub shell: Option<String>,
     /// The command.
     pub command: Vec<String>,
+    /// `--stdin`: the command reads the standard input of the process that asks.
+    pub reads_stdin: bool,
     /// `--no-check`: queued although its directory or program is not there.
     pub no_check: bool,
     /// Whether `--` stood before the command, so that no option behind it can be misplaced.
@@ -234,6 +236,7 @@ impl App {
             priority: priority_of(new.priority)?,
             command,
             stdin,
+            stdin_of: self.stdin_of(new)?,
             label: new.label.clone(),
             key: new.key.as_deref().map(|text| name("key", text)).transpose()?.map(|key| key.to_string()),
             env: self.env_of(new, caller)?,

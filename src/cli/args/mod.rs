@@ -30,7 +30,7 @@ use super::commands::operate::{
     demo::DemoArgs, dispatch::DispatchArgs, doctor::DoctorArgs, name::NameArgs, shim::ShimArgs,
 };
 use super::commands::queue::{
-    cancel::CancelArgs, enqueue::EnqueueArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
+    attach::AttachArgs, cancel::CancelArgs, enqueue::EnqueueArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -66,6 +66,8 @@ pub enum Command {
     Enqueue(Deferred<EnqueueArgs>),
     /// Queue a command, stream its output, and exit with its code
     Run(Deferred<RunArgs>),
+    /// Stream a task from its beginning, and exit with its code
+    Attach(Deferred<AttachArgs>),
     /// Wait until tasks have finished
     Wait(Deferred<WaitArgs>),
     /// Cancel tasks, running ones too
@@ -137,6 +139,7 @@ impl Command {
         match self {
             Self::Enqueue(_) => "enqueue",
             Self::Run(_) => "run",
+            Self::Attach(_) => "attach",
             Self::Wait(_) => "wait",
             Self::Cancel(_) => "cancel",
             Self::Retry(_) => "retry",

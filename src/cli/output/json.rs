@@ -224,6 +224,7 @@ mod tests {
             priority: Priority::DEFAULT,
             command: vec!["echo".into(), "a\u{202e}\u{9b}\n".into()],
             stdin: None,
+            stdin_of: None,
             label: None,
             key: None,
             env: vec![(b"SECRET".to_vec(), b"x".to_vec())].into(),

@@ -6,7 +6,7 @@ use crate::app::{App, AppError, Kind};
 use crate::cli::args::TaskOptions;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
-use crate::cli::output::task::{has_key, progress, running_json};
+use crate::cli::output::task::{has_key, running_json, tell_wait};
 use crate::cli::output::{json, messages};
 use crate::cli::task_request;
 use crate::model::{Status, TaskId};
@@ -154,7 +154,11 @@ fn wait_for_accepted(id: TaskId, app: &App, console: &mut Console) -> Result<u8,
     if app.inside.is_none() && !app.has_dispatcher()? {
         console.hint("nothing is running that starts tasks; `luzia dispatch` starts it");
     }
-    let over = app.wait(&[id], false, None, &mut |task| progress(task, None, console))?;
+    let over = app.wait(&[id], false, None, &mut |task| {
+        if let Err(error) = tell_wait(app, task, console) {
+            console.trouble(&messages::report_of(&error));
+        }
+    })?;
     Ok(over.first().map_or(Exit::No.code(), messages::wait_code))
 }
 

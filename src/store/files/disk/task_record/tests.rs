@@ -16,6 +16,7 @@ pub(crate) fn task(id: u64) -> Task {
         priority: Priority::DEFAULT,
         command: vec!["true".into()],
         stdin: None,
+        stdin_of: None,
         label: None,
         key: None,
         env: vec![(b"A".to_vec(), b"b=c".to_vec()), (b"RAW".to_vec(), vec![0xff, 0x20])].into(),

@@ -77,6 +77,7 @@ pub fn request(env: &Env, holder: &str, kind: LockKind) -> Request {
         ttl_ms: None,
         process: env.procs().me(),
         pid_watched: false,
+        who: luzia::model::Who::default(),
         durable: false,
     }
 }

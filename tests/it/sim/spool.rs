@@ -36,6 +36,7 @@ pub fn task(id: TaskId) -> Task {
         command: vec!["true".into()],
         stdin: None,
         label: None,
+        agent: None,
         key: None,
         env: std::sync::Arc::default(),
         cwd: "/".into(),

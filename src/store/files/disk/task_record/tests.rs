@@ -17,6 +17,7 @@ pub(crate) fn task(id: u64) -> Task {
         command: vec!["true".into()],
         stdin: None,
         label: None,
+        agent: None,
         key: None,
         env: vec![(b"A".to_vec(), b"b=c".to_vec()), (b"RAW".to_vec(), vec![0xff, 0x20])].into(),
         cwd: "/".into(),

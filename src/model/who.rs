@@ -115,7 +115,7 @@ pub fn is_unseen(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// The program and the words behind it, up to the first option or assignment: an argument may be a secret, and sidecars can be
+/// The program and the words behind it, up to the first option, assignment or word that means something to a shell: an argument may be a secret, and sidecars can be
 /// read by more people than task records. Of a shell with `-c` the words of its line.
 fn first_words(command: &[String]) -> Option<String> {
     let (program, rest) = command.split_first()?;
@@ -129,7 +129,7 @@ fn first_words(command: &[String]) -> Option<String> {
     if base.contains('=') {
         return None;
     }
-    let is_plain = |word: &&String| !word.starts_with('-') && !word.contains('=');
+    let is_plain = |word: &&String| !word.starts_with('-') && !word.contains(|c| "=|&;<>()$`'\"{}*".contains(c));
     let words = rest.iter().take_while(is_plain).take(MOST_WORDS - 1).map(String::as_str);
     clean(&std::iter::once(base).chain(words).collect::<Vec<_>>().join(" "), MOST_BYTES)
 }
@@ -147,7 +147,8 @@ mod tests {
         for (words, name) in [
             (&["cargo", "test", "--release", "secret"][..], Some("cargo test")),
             (&["/usr/bin/make", "all", "install", "clean"], Some("make all install")),
-            (&["sh", "-c", "cd sub && make"], Some("cd sub &&")),
+            (&["sh", "-c", "cd sub && make"], Some("cd sub")),
+            (&["sh", "-c", "make \"$TOKEN\""], Some("make")),
             (&["curl", "-H", "Authorization: x"], Some("curl")),
             (&["env", "TOKEN=x", "deploy"], Some("env")),
             (&["A=b"], None),

@@ -23,7 +23,7 @@ fn a_lock_names_its_agent_and_command_in_every_answer() {
     let args = ["lock", "-u", "alice", "--label", "nightly", "--", "sh", "-c", "echo up > $PLACE/up; exec sleep 600"];
     let mut holder = place.spawn(place.command(&args).envs(CODEX));
     place.until_file("up");
-    let shown = format!("\"echo up >\" [nightly] of codex (pid {})", holder.pid());
+    let shown = format!("\"echo up\" [nightly] of codex (pid {})", holder.pid());
     for args in [
         &["check", "alice"][..],
         &["explain", "alice"],
@@ -40,8 +40,7 @@ fn a_lock_names_its_agent_and_command_in_every_answer() {
     let sidecar: Value = serde_json::from_slice(&std::fs::read(place.lock("user_alice.json")).unwrap()).unwrap();
     let details = place.json(&["status"])["user_locks"]["details"][0].clone();
     for document in [&lock, &sidecar, &details] {
-        for (member, value) in [("agent", "codex"), ("session", "019d"), ("command", "echo up >"), ("label", "nightly")]
-        {
+        for (member, value) in [("agent", "codex"), ("session", "019d"), ("command", "echo up"), ("label", "nightly")] {
             assert_eq!(document[member], value, "{document:#}");
         }
     }

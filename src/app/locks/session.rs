@@ -96,8 +96,14 @@ impl App {
         let handed = self.hand_to_keeper(session, &grant);
         drop(files);
         if let Err(error) = handed {
-            self.give_back(session, &grant)?;
-            return Err(error);
+            let Err(failed) = self.give_back(session, &grant) else { return Err(error) };
+            // A keeper may have it already, and then it lasts.
+            let message = format!(
+                "the lease \"{}\" is held by the session, although: {}; {}",
+                grant.lock_id, error.0.message, failed.0.message
+            );
+            return Err(AppError::new(error.0.kind, error.0.code, message)
+                .hint(format!("luzia release {} --session gives it back", shell_word(&grant.lane))));
         }
         if !refreshed {
             self.note_lock("lock_acquired", &grant, &holder, None);

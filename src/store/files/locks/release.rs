@@ -281,6 +281,7 @@ impl Store {
         done.to_recover.sort_unstable();
         done.to_recover.dedup();
         self.clean_debris(dry_run, &mut done)?;
+        self.clean_sessions(dry_run, &mut done.debris)?;
         Ok(done)
     }
 

@@ -8,7 +8,7 @@ use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
 use crate::model::name::encode;
 use crate::model::{Fence, Identity, LockId, LockKind, LockRecord, Timestamp};
-use crate::os::{Handle, Open};
+use crate::os::{FileKind, Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::acquire::Break;
@@ -18,6 +18,8 @@ const SESSIONS: &str = "locks/.sessions";
 const KEEPER_LOCK: &str = "keeper.lock";
 const WANTED: &str = "want-";
 const HELD: &str = "held-";
+/// How old what a dead keeper left must be to be removed, in milliseconds.
+const YOUNG_MS: i64 = 600_000;
 
 /// A lock that this process keeps for a session.
 pub struct SessionLock {
@@ -271,5 +273,36 @@ impl Store {
         let path = folder(key);
         self.vfs.remove_dir(&path).map_err(StoreError::io("remove the folder", &path))?;
         Ok(true)
+    }
+
+    /// Removes what keepers and acquirers that were killed left in the folders of sessions. Old marks only: whoever has just made
+    /// one is about to look for a keeper.
+    pub(crate) fn clean_sessions(&self, dry_run: bool, removed: &mut Vec<String>) -> Result<()> {
+        for session in self.list(SESSIONS)?.into_iter().filter(|entry| entry.kind == FileKind::Dir) {
+            let folder = format!("{SESSIONS}/{}", session.name);
+            let files: Vec<String> =
+                self.list(&folder)?.iter().map(|entry| format!("{folder}/{}", entry.name)).collect();
+            let now = self.clock.now();
+            let is_young = |path: &String| {
+                let modified = self.meta(path).ok().flatten().map(|meta| meta.modified);
+                modified.is_some_and(|at| now.ms_since(at) < YOUNG_MS)
+            };
+            if files.iter().any(is_young) {
+                continue;
+            }
+            let path = format!("{folder}/{KEEPER_LOCK}");
+            let mut lock = self.open(&path, Open::Existing)?;
+            if let Some(lock) = &mut lock
+                && !lock.try_lock(false).map_err(StoreError::io("lock", &path))?
+            {
+                continue;
+            }
+            removed.push(folder.strip_prefix("locks/").unwrap_or(&folder).to_owned());
+            if !dry_run {
+                files.iter().try_for_each(|path| self.unlink(path).map(drop))?;
+                self.vfs.remove_dir(&folder).map_err(StoreError::io("remove the folder", &folder))?;
+            }
+        }
+        Ok(())
     }
 }

@@ -13,15 +13,17 @@ pub mod pass;
 pub mod queue;
 
 pub use crate::policy::admission::{Holder, LaneNow, Obstacle, Room};
+pub use crate::policy::agent;
 pub use crate::policy::context::Difference;
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, GivenBack, LockView, Started, lock_state};
 pub use config_reload::{Look, Round, Settings};
 pub use error::{AppError, Kind, Refusal, shell_word};
 pub use locks::reentrancy::Inside;
+pub use locks::session::Session;
 pub use queue::idempotency::OnConflict;
 
 use crate::model::lock::canonical_holder;
-use crate::model::{Config, LaneName, Target, Task, TaskId};
+use crate::model::{Agent, Config, LaneName, Target, Task, TaskId, Who};
 use crate::policy::staleness::judge;
 use crate::store::{LaneNeed, LockIndex, Store};
 use std::cell::RefCell;
@@ -43,6 +45,10 @@ pub struct App {
     pub inside: Option<Inside>,
     /// Whether the environment says that a task or a `luzia lock` is around this process. It is looked at closer then.
     pub has_holder: bool,
+    /// The agent that calls, as far as it is known.
+    pub agent: Option<Agent>,
+    /// The note that the caller leaves on its locks.
+    pub label: Option<String>,
     /// The places in which a lane such as `@tree` is looked up.
     pub surroundings: names::Surroundings,
     /// Tasks for whose recovery this process has started a supervisor.
@@ -67,6 +73,8 @@ impl App {
             config_path: None,
             inside: None,
             has_holder: false,
+            agent: None,
+            label: None,
             surroundings: names::Surroundings::default(),
             recovering: RefCell::default(),
             reach: RefCell::default(),
@@ -162,6 +170,11 @@ impl App {
             return Ok(None);
         }
         Ok(self.store.find(id)?)
+    }
+
+    /// What a lock of this caller says of it.
+    pub(crate) fn who(&self, command: &[String]) -> Who {
+        Who::of(self.agent.as_ref(), command, self.label.as_deref())
     }
 
     /// A lane with its limits.

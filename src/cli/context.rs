@@ -2,6 +2,7 @@
 
 use super::args::{Command, Globals};
 use super::configuration::named_config;
+use super::identity::caller_of;
 use crate::app::accounts::Accounts;
 use crate::app::names::Surroundings;
 use crate::app::queue::enqueue::Caller;
@@ -110,6 +111,8 @@ pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, comma
     }
     app.is_absent = is_absent;
     app.surroundings = surroundings();
+    let text = |name: &str| term::env(name).and_then(|value| value.into_string().ok());
+    (app.agent, app.label) = caller_of(command, &text)?;
     app.inside = inside(app.store_path())?;
     app.has_holder = app.inside.is_some() || variable("LUZIA_LOCK_ID")?.is_some();
     Ok(app)

@@ -178,8 +178,14 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
 /// Whether a command needs a valid configuration. A claimed task runs by the rules of its claim, so tasks that run and
 /// locks that are held can be watched, renewed and ended without one.
 fn needs_rules(command: &Command) -> bool {
-    let is_about_a_task =
-        matches!(command, Command::Supervise { .. } | Command::Cancel(_) | Command::Wait(_) | Command::Logs(_));
+    let is_about_a_task = matches!(
+        command,
+        Command::Supervise { .. }
+            | Command::KeepSession { .. }
+            | Command::Cancel(_)
+            | Command::Wait(_)
+            | Command::Logs(_)
+    );
     !is_about_a_task && !matches!(command, Command::Renew(_) | Command::Release(_))
 }
 
@@ -235,6 +241,11 @@ fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) ->
         Command::Supervise { task, recover } => {
             let mut is_told_to_end = || real::take(real::Caught::Terminate);
             app.supervise(app.task_id(task)?, *recover, &mut is_told_to_end)?;
+            Ok(Exit::Done.code())
+        }
+        Command::KeepSession { pid, start, key } => {
+            let mut is_told_to_end = || real::take(real::Caught::Terminate);
+            app.keep_session(key, *pid, *start, &mut is_told_to_end)?;
             Ok(Exit::Done.code())
         }
         Command::Completions(_)

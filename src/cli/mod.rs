@@ -8,6 +8,7 @@ pub mod commands;
 mod configuration;
 mod context;
 pub mod exit;
+pub(crate) mod identity;
 mod input;
 mod main;
 pub mod output;

@@ -12,6 +12,7 @@ pub mod queue;
 pub mod task;
 pub mod thing;
 pub mod time;
+pub mod who;
 
 pub use config::Config;
 pub use context::{Context, Limits, NamedSandbox, Sandbox, SandboxId};
@@ -24,3 +25,4 @@ pub use queue::QueueName;
 pub use task::{Priority, Status, Task, TaskId, Tier};
 pub use thing::ThingKind;
 pub use time::Timestamp;
+pub use who::{Agent, Who};

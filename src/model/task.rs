@@ -5,6 +5,7 @@ use super::context::{Limits, NamedSandbox};
 use super::lane::LaneName;
 use super::name::Name;
 use super::time::Timestamp;
+use super::who::Agent;
 use std::fmt;
 use std::sync::Arc;
 
@@ -200,6 +201,8 @@ pub struct Task {
     pub stdin_of: Option<Identity>,
     /// A note for people.
     pub label: Option<String>,
+    /// The agent that asked for it.
+    pub agent: Option<Agent>,
     /// Only one unfinished task has a given key.
     pub key: Option<String>,
     /// The environment of the command, as bytes; luzia's own variables are added at the start.

@@ -1,6 +1,7 @@
 //! WHETHER: decisions as pure functions of what was seen, the limits and the time. No I/O, no clock, no log.
 
 pub mod admission;
+pub mod agent;
 pub mod context;
 pub mod cycles;
 pub mod doors;

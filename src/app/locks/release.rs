@@ -98,6 +98,9 @@ impl App {
         let Some(record) = view.record() else {
             return Err(AppError::new(Kind::No, "HOLDER_UNKNOWN", "the holder cannot be told, so it cannot be ended"));
         };
+        if record.kind == LockKind::Session {
+            return self.end_session_lease(view);
+        }
         if record.kind == LockKind::Task {
             let task = record.task_id.as_deref().and_then(TaskId::parse);
             if let Some(task) = task {
@@ -158,7 +161,7 @@ pub(crate) fn execution(holder: &str) -> &str {
 
 /// Who holds a lane, since when, whether it lives and how that is known, and what would change it (P7).
 pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
-    let holder = view.holder().unwrap_or("an unknown holder");
+    let holder = view.shown().unwrap_or_else(|| "an unknown holder".to_owned());
     let since = view.record().and_then(|record| record.acquired_at);
     let age = since.map_or(view.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0));
     let why = match &view.verdict {

@@ -19,7 +19,7 @@ use crate::app::pass::candidates::head_of;
 use crate::app::pass::heads::Firsts;
 use crate::app::pass::unseen::Unseen;
 use crate::app::{App, AppError};
-use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp};
+use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp, Who};
 use crate::os::Handle;
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::fair::Ledger;
@@ -422,6 +422,7 @@ impl App {
             ttl_ms: None,
             process: self.store.identity(),
             pid_watched: false,
+            who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
             durable: false,
         }
     }

@@ -6,6 +6,7 @@
 mod deferred;
 mod globals;
 mod help;
+mod identity;
 mod synonyms;
 mod target;
 mod task_options;
@@ -14,6 +15,7 @@ mod values;
 
 pub use deferred::Deferred;
 pub use globals::Globals;
+pub use identity::Identity;
 pub use target::{Target, named};
 pub use task_options::TaskOptions;
 pub use usage::{ParseStop, Usage};
@@ -128,6 +130,16 @@ pub enum Command {
         /// Finish the work of a dead supervisor.
         recover: bool,
     },
+    /// Keeps the leases of a session. luzia starts this itself; clap does not know it.
+    #[command(skip)]
+    KeepSession {
+        /// The process of the agent.
+        pid: u32,
+        /// Its start time.
+        start: u64,
+        /// The key of the session.
+        key: String,
+    },
     /// Becomes the command of a task in another account. luzia starts this itself; clap does not know it.
     #[command(skip)]
     ExecTask(Vec<String>),
@@ -165,6 +177,7 @@ impl Command {
             Self::Shim(_) => "shim",
             Self::Completions(_) => "completions",
             Self::Supervise { .. } => "supervise",
+            Self::KeepSession { .. } => "keep-session",
             Self::ExecTask(_) => "exec-task",
         }
     }
@@ -207,6 +220,7 @@ fn of_supervisor(args: &[String]) -> Option<Cli> {
             "--state-dir" => &mut globals.state_dir,
             "--config" => &mut globals.config,
             "supervise" => break,
+            "keep-session" => return of_keeper(globals, &words.collect::<Vec<&str>>()),
             _ => return None,
         };
         let value = words.next().filter(|value| place.is_none() && !value.starts_with('-'))?;
@@ -219,6 +233,13 @@ fn of_supervisor(args: &[String]) -> Option<Cli> {
     };
     let command = Command::Supervise { task: task.to_owned(), recover };
     (!task.starts_with('-')).then_some(Cli { globals, command })
+}
+
+/// Reads the command line of a keeper behind its verb.
+fn of_keeper(globals: Globals, words: &[&str]) -> Option<Cli> {
+    let [pid, start, key] = words else { return None };
+    let command = Command::KeepSession { pid: pid.parse().ok()?, start: start.parse().ok()?, key: (*key).to_owned() };
+    Some(Cli { globals, command })
 }
 
 /// Reads a command line. clap copies the global options into every command that it knows (150 KiB, a tenth of the time of

@@ -1,6 +1,7 @@
 //! Processes of this host: who lives, who is told what. It holds no rule about tasks.
 
 pub(crate) mod account;
+pub(crate) mod ancestors;
 pub(crate) mod child;
 pub(crate) mod context;
 pub(crate) mod launch;
@@ -17,7 +18,7 @@ pub(crate) mod tree;
 pub(crate) mod upgrade;
 
 use crate::model::namespace::{Sight, is_other_boot};
-use crate::model::process::Probe;
+use crate::model::process::{Ancestor, Probe};
 use crate::model::{Context, Identity, Origin};
 use crate::os::real::process::poll::{deadline, poll_until};
 use crate::os::{Child, Command, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
@@ -135,6 +136,16 @@ impl Processes for RealProcesses {
         tree::tree(mark, spared)
     }
 
+    fn ancestors(&self) -> Vec<Ancestor> {
+        ancestors::ancestors()
+    }
+
+    fn end_of(&self, who: &Identity) -> io::Result<Option<File>> {
+        let Some(fd) = open_process(who, pid_of(who.pid).ok_or_else(no_such_pid)?)? else { return Ok(None) };
+        let is_dead = pid_of(who.pid).is_none_or(|pid| probe(pid).proves_death_of(who.start));
+        Ok((!is_dead).then(|| File::from(fd)))
+    }
+
     fn descends_from(&self, who: &Identity) -> bool {
         tree::descends_from(who)
     }
@@ -240,11 +251,13 @@ fn target(who: &Identity) -> io::Result<Pid> {
     }
 }
 
+fn no_such_pid() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "no such pid can be")
+}
+
 fn await_death(who: &Identity, time: Duration) -> io::Result<bool> {
     let until = deadline(time);
-    let Some(pid) = pid_of(who.pid) else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such pid can be"));
-    };
+    let pid = pid_of(who.pid).ok_or_else(no_such_pid)?;
     let Some(fd) = open_process(who, pid)? else { return Ok(true) };
     if probe(pid).proves_death_of(who.start) {
         return Ok(true);

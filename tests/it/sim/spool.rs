@@ -37,6 +37,7 @@ pub fn task(id: TaskId) -> Task {
         stdin: None,
         stdin_of: None,
         label: None,
+        agent: None,
         key: None,
         env: std::sync::Arc::default(),
         cwd: "/".into(),

@@ -1,7 +1,7 @@
 //! `luzia lock`: holds a lane while a command runs.
 
 use crate::app::{App, AppError, GivenBack};
-use crate::cli::args::number;
+use crate::cli::args::{Identity, number};
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -51,6 +51,14 @@ pub struct LockArgs {
     #[arg(short = 'E', long, value_name = "CODE", value_parser = number::<u8>, allow_hyphen_values = true)]
     pub conflict_exit_code: Option<u8>,
 
+    /// A note for people, which others see with the lock
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub label: Option<String>,
+
+    /// Who holds the lane.
+    #[command(flatten)]
+    pub identity: Identity,
+
     /// The command and its arguments
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<String>,
@@ -67,6 +75,8 @@ impl LockArgs {
             wait: None,
             nonblock: false,
             conflict_exit_code: None,
+            label: None,
+            identity: Identity::default(),
             command: Vec::new(),
         }
     }

@@ -136,7 +136,7 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
     }
     for view in &overview.user_locks {
         let state = crate::app::lock_state(&view.verdict);
-        let holder = view.holder().unwrap_or("unknown");
+        let holder = view.shown().unwrap_or_else(|| "unknown".to_owned());
         lines.row([format!("lock {}", view.lane_name()), format!("{state}, {holder}")]);
     }
     if overview.unseen_locks > 0 {

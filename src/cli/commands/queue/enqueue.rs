@@ -3,7 +3,7 @@
 use crate::app::queue::accepted::are_queued;
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
 use crate::app::{App, AppError, Kind};
-use crate::cli::args::TaskOptions;
+use crate::cli::args::{Identity, TaskOptions};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::task::{has_key, running_json, tell_wait};
@@ -32,6 +32,10 @@ pub struct EnqueueArgs {
     /// What the task is.
     #[command(flatten)]
     pub task: TaskOptions,
+
+    /// Who asks for it.
+    #[command(flatten)]
+    pub identity: Identity,
 
     /// Read tasks from a file of JSON objects, one a line; `-` is stdin
     ///

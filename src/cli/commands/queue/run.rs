@@ -6,7 +6,7 @@ use crate::app::locks::reentrancy::RanWithin;
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask, line_error};
 use crate::app::queue::run::Wish;
 use crate::app::{App, AppError, Kind, Obstacle};
-use crate::cli::args::TaskOptions;
+use crate::cli::args::{Identity, TaskOptions};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::task::has_key;
@@ -49,6 +49,10 @@ pub struct RunArgs {
     /// What the task is.
     #[command(flatten)]
     pub task: TaskOptions,
+
+    /// Who asks for it.
+    #[command(flatten)]
+    pub identity: Identity,
 
     /// Do not wait: when the task cannot start at once, cancel it and exit with 75
     ///
@@ -119,6 +123,8 @@ Variables of the command:
   LUZIA_LANES          the lanes of the task, the user's first, with blanks between
   LUZIA_LOCK_ID        the lock id of the user's lane
   LUZIA_FENCE          the fence of the user's lane
+  LUZIA_AGENT          the agent that asked for the task, where it is known
+  LUZIA_SESSION        the session of that agent, where it is known
   LUZIA_ATTEMPT        the number of the attempt, from 1
   LUZIA_CONDUCTOR_DIR  the directory of the task, with its meta.json and its logs
 

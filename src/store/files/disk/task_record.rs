@@ -2,7 +2,8 @@
 
 use crate::model::task::{Environment, Outcome, Start};
 use crate::model::time::MAX_DURATION_MS;
-use crate::model::{Identity, LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
+use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
+use crate::model::{Agent, Identity, LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::context_record::{
     LimitsFile, SandboxFile, decode_limits, decode_sandbox, encode_limits, encode_sandbox, is_true, yes,
@@ -39,6 +40,10 @@ struct TaskFile<'a> {
     stdin_of: Option<ProcessFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     #[serde(default)]
@@ -168,6 +173,8 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         stdin: task.stdin.clone(),
         stdin_of: task.stdin_of.as_ref().map(ProcessFile::of),
         label: task.label.clone(),
+        agent: task.agent.as_ref().map(|agent| agent.name.clone()),
+        session: task.agent.as_ref().and_then(|agent| agent.session.clone()),
         key: task.key.clone(),
         env,
         env_hex,
@@ -259,6 +266,7 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         stdin: file.stdin,
         stdin_of: file.stdin_of.map(ProcessFile::process),
         label: file.label,
+        agent: agent_of(file.agent, file.session),
         key: file.key,
         env: decode_env(file.env, &file.env_hex)?,
         cwd: file.cwd,
@@ -287,6 +295,11 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
     };
     check(&task)?;
     Ok(task)
+}
+
+fn agent_of(name: Option<String>, session: Option<String>) -> Option<Agent> {
+    let name = clean(&name?, MOST_BYTES)?;
+    Some(Agent { name, session: session.and_then(|key| clean(&key, MOST_SESSION_BYTES)) })
 }
 
 /// The further lanes in canonical order, without repeats, however the record lists them: a lane that is wanted twice

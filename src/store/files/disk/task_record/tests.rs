@@ -18,6 +18,7 @@ pub(crate) fn task(id: u64) -> Task {
         stdin: None,
         stdin_of: None,
         label: None,
+        agent: None,
         key: None,
         env: vec![(b"A".to_vec(), b"b=c".to_vec()), (b"RAW".to_vec(), vec![0xff, 0x20])].into(),
         cwd: "/".into(),

@@ -1,8 +1,11 @@
 //! `luzia release`: releases a lane.
 
-use crate::app::{App, AppError};
+use crate::app::locks::consent::Asked;
+use crate::app::{App, AppError, shell_word};
 use crate::cli::args::named;
+use crate::cli::context::Account;
 use crate::cli::exit::Exit;
+use crate::cli::input::{Ask, consent};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::output::lock::{break_json, holder};
@@ -17,6 +20,9 @@ use serde_json::json;
                   taken with --pid, and whose process is alive, needs TASK or --lock-id. The lock of a living task or \
                   of `luzia lock` is refused without --force. Inside that task or `luzia lock`, a release succeeds \
                   and changes nothing.\n\n\
+                  A release of somebody else's lease, and --force on somebody else's work, ask on a terminal; \
+                  elsewhere they are refused without --yes. Somebody else is another agent or session, else another \
+                  user.\n\n\
                   In a lane of several slots, the named lock is released, else the first one.",
     after_help = RELEASE_HELP
 )]
@@ -51,11 +57,11 @@ Examples:
 Exit codes:
   0    released, or free already
   1    somebody else holds it, or its holder lives; nothing was changed
-  2    usage; nothing was changed
+  2    usage, or somebody else's work without --yes; nothing was changed
   others as in luzia-exit-codes(7)";
 
 /// `luzia release`.
-pub fn run(args: &ReleaseArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {
     // After -u, the first argument is already the task.
     let (target, task) = match (&args.user, &args.task) {
         (None, task) => (args.target.as_deref(), task.as_deref()),
@@ -67,6 +73,12 @@ pub fn run(args: &ReleaseArgs, app: &App, console: &mut Console) -> Answer {
         }
     };
     let lane = app.lane(&named(target, args.user.as_deref()))?;
+    let asked = Asked { is_named: task.is_some() || args.lock_id.is_some(), force: args.force };
+    if !asked.is_named || asked.force {
+        // Where the account cannot be told, everybody counts as somebody else.
+        let question = app.release_question(&lane, asked, &account().unwrap_or_default())?;
+        consent(ask, question, &format!("luzia explain {}", shell_word(&lane)))?;
+    }
     let given = app.release(&lane, task, args.lock_id.as_deref(), args.force)?;
     for line in &given.log {
         console.log(line);

@@ -106,6 +106,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l cwd -d 'The dire
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l grace -d 'The time between SIGTERM and SIGKILL when the task is ended' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l prompt -d 'A text for the project\'s configured agent, or for the command' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l shell -d 'A command line for `/bin/sh -c`' -r
+complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l as -d 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l from -d 'Read tasks from a file of JSON objects, one a line; `-` is stdin' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
@@ -149,6 +150,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand add" -l cwd -d 'The director
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l grace -d 'The time between SIGTERM and SIGKILL when the task is ended' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l prompt -d 'A text for the project\'s configured agent, or for the command' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l shell -d 'A command line for `/bin/sh -c`' -r
+complete -c luzia -n "__fish_luzia_using_subcommand add" -l as -d 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l from -d 'Read tasks from a file of JSON objects, one a line; `-` is stdin' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
@@ -192,6 +194,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand run" -l cwd -d 'The director
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l grace -d 'The time between SIGTERM and SIGKILL when the task is ended' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l prompt -d 'A text for the project\'s configured agent, or for the command' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l shell -d 'A command line for `/bin/sh -c`' -r
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l as -d 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l yield-after -d 'Do not wait longer than this for the start: leave the task in the queue, say its id, and exit with 75' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l result-file -d 'Write the document of --json to this file when the command returns, whatever it prints' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l from -d 'Run the tasks of a file of JSON objects, one a line, as `enqueue --from` reads them; `-` is stdin' -r -F
@@ -425,6 +428,8 @@ complete -c luzia -n "__fish_luzia_using_subcommand lock" -l repo -d 'Take the l
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -l tree -d 'Take the lane of the git work tree of this directory, by default of the working directory' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s w -l wait -d 'Wait no longer than this' -r
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s E -l conflict-exit-code -d 'Exit with this code instead of 75 when the lane is busy' -r
+complete -c luzia -n "__fish_luzia_using_subcommand lock" -l label -d 'A note for people, which others see with the lock' -r
+complete -c luzia -n "__fish_luzia_using_subcommand lock" -l as -d 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent' -r
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s v -l verbose -d 'Report each action on stderr'
@@ -444,9 +449,12 @@ always\t'Also in a pipe'
 never\t'Not even on a terminal'"
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -s u -l user -d 'The user, instead of the argument' -r
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l task -d 'Who holds the lease: a task or any name' -r
+complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l session -d 'End the lease with the session of your agent, or with the process of --pid' -r
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l timeout -d 'Wait this long for the lane; by default not at all' -r
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l ttl -d 'How long the lease lasts without a refresh; by default the lane\'s lock timeout' -r
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l pid -d 'End the lease also when this process ends' -r
+complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l label -d 'A note for people, which others see with the lease' -r
+complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l as -d 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent' -r
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -s v -l verbose -d 'Report each action on stderr'
@@ -484,11 +492,14 @@ always\t'Also in a pipe'
 never\t'Not even on a terminal'"
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s u -l user -d 'The user, instead of the first argument' -r
 complete -c luzia -n "__fish_luzia_using_subcommand release" -l lock-id -d 'Release only what has this lock id' -r
+complete -c luzia -n "__fish_luzia_using_subcommand release" -l session -d 'Release what your session holds, or the session of this key' -r
+complete -c luzia -n "__fish_luzia_using_subcommand release" -l pid -d 'With --session: the process of the session, where it has no key' -r
 complete -c luzia -n "__fish_luzia_using_subcommand release" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s v -l verbose -d 'Report each action on stderr'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand release" -l all -d 'With --session: every lane that it holds'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -l force -d 'End a living holder first: cancel the task, or end the process'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand check" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"

@@ -119,6 +119,12 @@ pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, comma
     Ok(app)
 }
 
+/// The name of the agent that the environment tells of.
+pub(super) fn agent() -> Option<String> {
+    let text = |name: &str| variable(name).ok().flatten();
+    crate::app::agent::agent_of(&text).map(|agent| agent.name)
+}
+
 /// The places of this host as this process sees them.
 pub(super) fn surroundings() -> Surroundings {
     Surroundings::new(Arc::new(RealPlaces), term::working_directory().map_err(|error| error.to_string()))

@@ -128,7 +128,13 @@ fn report_of_end(error: &anyhow::Error, console: &mut Console) -> Option<Report>
             for line in &error.0.log {
                 console.log(line);
             }
-            Some(messages::report_of(error))
+            let mut report = messages::report_of(error);
+            if ["NO_PERMISSION", "READ_ONLY", "STATE_DIR"].contains(&report.code)
+                && let Some(grant) = super::context::agent().and_then(|name| messages::grant_of_agent(&name))
+            {
+                report.hint = Some(report.hint.map_or(grant.to_owned(), |hint| format!("{hint}; {grant}")));
+            }
+            Some(report)
         }
         (None, Some(Stop::Closed)) => None,
         (None, Some(Stop::Unwritten(error))) => Some(unwritten(error).hint("the command itself was carried out")),
@@ -265,7 +271,7 @@ fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
         Stream::Out => term::has_room(term::Stream::Out, time),
         Stream::Err => term::has_room(term::Stream::Err, time),
     };
-    let caller = Around { is_agent: is_agent(), has_terminal: term::can_ask() };
+    let caller = Around { is_agent: super::context::agent().is_some(), has_terminal: term::can_ask() };
     let interrupts = &mut interrupts(&STOPS);
     let now_ms = &|| RealClock.boot_ms();
     act(&mut Terminal {
@@ -276,12 +282,6 @@ fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
         caller,
         has_unread_input: &term::has_unread_input,
     })
-}
-
-/// Whether the variables say that an agent called this process (`agents.md`, section 2).
-fn is_agent() -> bool {
-    let names = ["CLAUDECODE", "CODEX_THREAD_ID", "GEMINI_CLI", "LUZIA_AGENT"];
-    names.into_iter().any(|name| term::env(name).is_some_and(|value| !value.is_empty()))
 }
 
 /// Plays the demo in a directory that is removed afterwards. Another configuration must not change what it shows, so

@@ -203,6 +203,8 @@ pub struct Task {
     pub label: Option<String>,
     /// The agent that asked for it.
     pub agent: Option<Agent>,
+    /// The process for which it was asked, where no agent is known: a key to compare, nothing more.
+    pub asked_by: Option<String>,
     /// Only one unfinished task has a given key.
     pub key: Option<String>,
     /// The environment of the command, as bytes; luzia's own variables are added at the start.

@@ -39,6 +39,8 @@ pub struct Who {
     pub command: Option<String>,
     /// The note given with `--label`.
     pub label: Option<String>,
+    /// Where no agent is known, the process for which it was asked: a key to compare, never shown.
+    pub asked_by: Option<String>,
 }
 
 impl Who {
@@ -49,6 +51,7 @@ impl Who {
             session: agent.and_then(|agent| clean(agent.session.as_deref()?, MOST_SESSION_BYTES)),
             command: first_words(command),
             label: label.and_then(|label| clean(label, MOST_BYTES)),
+            asked_by: None,
         }
     }
 }
@@ -177,7 +180,13 @@ mod tests {
     fn a_holder_is_shown_by_all_that_is_known_of_it() {
         let who = |agent: &str, session: &str, command: &str, label: &str| {
             let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-            Who { agent: some(agent), session: some(session), command: some(command), label: some(label) }
+            Who {
+                agent: some(agent),
+                session: some(session),
+                command: some(command),
+                label: some(label),
+                asked_by: None,
+            }
         };
         for (holder, kind, who, text) in [
             ("task_7", LockKind::Task, who("codex", "s", "cargo test", ""), "task_7 \"cargo test\" of codex"),

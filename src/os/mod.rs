@@ -388,8 +388,9 @@ pub trait Processes: Send + Sync {
     /// The living processes of a task's tree: children that a subreaper inherited, and those found by their environment
     /// or an open `tree.lock`; without `spared` and this process itself.
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>;
-    /// The processes above this one, the parent first; none where `/proc` does not show them.
-    fn ancestors(&self) -> Vec<Ancestor>;
+    /// The processes above a process, its parent first, up to the first of which that is `enough`; none where `/proc` does not
+    /// show them.
+    fn ancestors(&self, of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor>;
     /// A descriptor that becomes readable when that very process ends; `None` where it has ended.
     fn end_of(&self, who: &Identity) -> io::Result<Option<File>>;
     /// Whether a process is an ancestor of this one.

@@ -174,8 +174,8 @@ impl Store {
     }
 
     /// The processes above this one, the parent first.
-    pub fn ancestors(&self) -> Vec<Ancestor> {
-        self.procs.ancestors()
+    pub fn ancestors(&self, of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
+        self.procs.ancestors(of, enough)
     }
 
     /// Watches for locks that go.

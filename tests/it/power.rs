@@ -112,7 +112,8 @@ fn cuts(host: &mut Host) -> Vec<Cut> {
     let mut told = Told::default();
     for (step, verb) in steps(host).iter().enumerate() {
         let answer = verb.play(host, None, Some(&log));
-        assert_eq!(answer.code(), Some(0), "{:?}: {answer:?}", verb.args);
+        let is_drain = verb.args.iter().any(|arg| arg == "--drain");
+        assert!(matches!((answer.code(), is_drain), (Some(0), _) | (Some(1), true)), "{:?}: {answer:?}", verb.args);
         verb.note(&answer, &mut told);
         checker::rest(&host.world);
         let seen = strace::read_log(&std::fs::read_to_string(&log).unwrap());

@@ -219,7 +219,7 @@ fn expire_lease(world: &World) {
 
 fn finish_one(world: &World) {
     world.enqueue(&["-u", "alice"], &oracle::command(world, "alice", Deed::Fail));
-    world.luzia(&["dispatch", "--drain"]).ok();
+    world.luzia(&["dispatch", "--drain"]).drained();
     world.enqueue(&["-u", "alice"], &oracle::command(world, "alice", Deed::Quick));
 }
 

@@ -85,7 +85,7 @@ impl App {
             ttl_ms: lease.ttl_ms,
             process,
             pid_watched: lease.pid.is_some(),
-            who: self.who(&[]),
+            who: Who { asked_by: self.asked_by(self.store.identity().pid), ..self.who(&[]) },
             durable: lease.durable,
         };
         let mut log = Vec::new();

@@ -2,7 +2,8 @@
 
 use crate::app::{App, AppError, shell_word};
 use crate::model::evidence::Verdict;
-use crate::model::{LaneName, LockKind, Status, Task, TaskId};
+use crate::model::{LaneName, LockKind, Status, Task, TaskId, Who};
+use crate::policy::agent;
 use crate::policy::ownership::{Sides, is_foreign};
 use crate::store::LockView;
 
@@ -56,17 +57,43 @@ impl App {
         inside.is_some_and(|own| own == task.id || task.parent == Some(own))
     }
 
+    /// The key by which a later call knows that the same process asked. An agent has a name or a session instead.
+    pub(crate) fn asked_by(&self, pid: u32) -> Option<String> {
+        if self.agent.is_some() { None } else { self.key_of_process(pid) }
+    }
+
+    /// Whether the caller is the one that asked for work; `None` where too little is known.
+    fn is_same(&self, holder: &Who, asked_by: Option<&str>) -> Option<bool> {
+        if let Some(is_same) = agent::is_same(&self.who(&[]), holder) {
+            return Some(is_same);
+        }
+        let is_named = self.agent.is_some() || holder.agent.is_some() || holder.session.is_some();
+        let own = if is_named { None } else { self.asked_by(self.store.identity().pid) };
+        (own.is_some() && own.as_deref() == asked_by).then_some(true)
+    }
+
     fn is_foreign_task(&self, task: &Task, account: &str) -> bool {
-        is_foreign(Sides { same_agent: None, caller: self.calling_user(account), holder: Some(task.user.as_str()) })
+        let holder = Who::of(task.agent.as_ref(), &[], None);
+        let same_agent = self.is_same(&holder, task.asked_by.as_deref());
+        is_foreign(Sides { same_agent, caller: self.calling_user(account), holder: Some(task.user.as_str()) })
     }
 
     fn is_foreign_lock(&self, view: &LockView, account: &str) -> Result<bool, AppError> {
         let task = view.holder().and_then(TaskId::parse);
-        if let Some(task) = task.map(|id| self.find(id)).transpose()?.flatten() {
-            return Ok(!self.is_around_or_child(&task.1) && self.is_foreign_task(&task.1, account));
+        if let Some((_, task)) = task.map(|id| self.find(id)).transpose()?.flatten() {
+            return Ok(!self.is_around_or_child(&task) && self.is_foreign_task(&task, account));
         }
+        let record = view.record();
+        let holder = record.map(|record| record.who.clone()).unwrap_or_default();
+        // The process of a `luzia lock` lives, and so do those above it; a lease says who asked.
+        let of_process = record.filter(|record| record.kind == LockKind::Process).and_then(|record| record.pid);
+        let asked_by = match of_process {
+            Some(pid) => self.key_of_process(pid),
+            None => record.and_then(|record| record.who.asked_by.clone()),
+        };
+        let same_agent = self.is_same(&holder, asked_by.as_deref());
         let user = view.lane.as_ref().filter(|lane| lane.is_user()).map(|lane| lane.key().as_str());
-        Ok(is_foreign(Sides { same_agent: None, caller: self.calling_user(account), holder: user }))
+        Ok(is_foreign(Sides { same_agent, caller: self.calling_user(account), holder: user }))
     }
 
     /// The user of the caller: that of the task inside which it runs, else its account.

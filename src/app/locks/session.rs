@@ -9,7 +9,7 @@ use crate::model::lock::Grant;
 use crate::model::namespace::INITIAL_PID_NAMESPACE;
 use crate::model::who::{MOST_SESSION_BYTES, SESSION_HOLDER, clean};
 use crate::model::{Identity, LaneName, LockKind, Name, Who};
-use crate::policy::agent::agent_process;
+use crate::policy::agent::{agent_process, is_agent, process_key};
 use crate::policy::staleness::judge;
 use crate::store::{By, KeeperAnswer, LockView, Release, Released, Request};
 use std::time::Duration;
@@ -49,14 +49,20 @@ impl App {
         if let Some(key) = known.and_then(|key| clean(&key, MOST_SESSION_BYTES)) {
             return Ok(key);
         }
-        let process = process()?;
-        let namespace = self.store.own_origin().pid_namespace.unwrap_or(0);
-        Ok(format!("pid-{}-{}-{namespace}", process.pid, process.start))
+        Ok(process_key(&process()?, self.store.own_origin().pid_namespace.unwrap_or(0)))
+    }
+
+    /// The key of the process that asked for what a process of this account does: its agent's, where no session is named.
+    pub(crate) fn key_of_process(&self, pid: u32) -> Option<String> {
+        let namespace = self.store.own_origin().pid_namespace;
+        let above = self.store.ancestors(pid, &is_agent);
+        let agent = agent_process(&above, namespace == Some(INITIAL_PID_NAMESPACE))?;
+        Some(process_key(agent, namespace.unwrap_or(0)))
     }
 
     fn agent_process(&self) -> Result<Identity, AppError> {
         let is_initial = self.store.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
-        agent_process(&self.store.ancestors(), is_initial).cloned().ok_or_else(|| {
+        agent_process(&self.store.ancestors(self.store.identity().pid, &is_agent), is_initial).cloned().ok_or_else(|| {
             AppError::new(Kind::No, "NO_AGENT", "no agent's process is above this one, so a session has nothing to last with")
                 .hint("--pid PID names the process with which the session ends; above this one are only shells, or /proc hides them")
         })

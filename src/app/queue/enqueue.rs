@@ -238,6 +238,7 @@ impl App {
             stdin,
             stdin_of: self.stdin_of(new)?,
             label: new.label.clone(),
+            asked_by: self.asked_by(caller.pid),
             agent: self.agent.clone(),
             key: new.key.as_deref().map(|text| name("key", text)).transpose()?.map(|key| key.to_string()),
             env: self.env_of(new, caller)?,

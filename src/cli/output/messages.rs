@@ -23,6 +23,17 @@ pub fn report_of(error: &AppError) -> Report {
     report
 }
 
+/// Where the sandbox of an agent lists the directories that its commands may write.
+pub fn grant_of_agent(agent: &str) -> Option<&'static str> {
+    Some(match agent {
+        "claude-code" => "Claude Code lists writable directories under sandbox.filesystem.allowWrite in its settings",
+        "codex" => "Codex lists writable directories under sandbox_workspace_write.writable_roots in config.toml",
+        "cursor" => "Cursor lists writable directories under additionalReadwritePaths in sandbox.json",
+        "gemini" | "copilot" => "the sandbox of this agent has a list of writable directories",
+        _ => return None,
+    })
+}
+
 /// The exit code of a class of refusal.
 pub fn exit_of(kind: Kind) -> Exit {
     match kind {
@@ -121,11 +132,14 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             (format!("{first} is first in lane \"{lane}\""), Some(format!("luzia explain {first}")))
         }
         Obstacle::UserLockHeld { holder } => {
-            let text = format!("the lock of user \"{}\" is held by {}", task.user, holder_text(holder, now));
+            let text = format!("{}'s lane is busy: {}", task.user, busy_text(holder, now));
             (text, Some(next_command(holder)))
         }
         Obstacle::LaneFull { lane, used, max, holder } => {
-            let text = format!("lane \"{lane}\" is full: {used} of {max}, first of them {}", holder_text(holder, now));
+            let text = match max {
+                1 => format!("lane \"{lane}\" is busy: {}", busy_text(holder, now)),
+                _ => format!("lane \"{lane}\" is full, {used} of {max}: {}", busy_text(holder, now)),
+            };
             let command = if lane.is_global() { "luzia status".to_owned() } else { next_command(holder) };
             (text, Some(command))
         }
@@ -228,10 +242,26 @@ pub fn forceful_command(lane: &str, holder: &Holder) -> Option<String> {
     crate::app::locks::release::forceful_command(lane, holder.name.as_deref(), &holder.verdict, is_stopped)
 }
 
+/// Who holds a lane and since when, and then how it is known that the holder lives.
+fn busy_text(holder: &Holder, now: Timestamp) -> String {
+    let name = holder.shown.as_deref().unwrap_or("an unknown holder");
+    let is_task = holder.name.as_deref().is_some_and(|name| name.starts_with("task_"));
+    let does = if is_task { "has been running" } else { "has held it" };
+    format!("{name} {does} for {} ({})", format_duration(held_ms(holder, now)), proof_text(holder))
+}
+
+fn held_ms(holder: &Holder, now: Timestamp) -> u64 {
+    holder.since.map_or(holder.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0))
+}
+
 /// Who holds, since when, whether it lives and how that is known, and when it runs out.
 pub fn holder_text(holder: &Holder, now: Timestamp) -> String {
     let name = holder.shown.as_deref().unwrap_or("an unknown holder");
-    let since = holder.since.map_or(holder.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0));
+    format!("{name} for {} ({})", format_duration(held_ms(holder, now)), proof_text(holder))
+}
+
+/// Whether a holder lives, how that is known, and when it runs out.
+fn proof_text(holder: &Holder) -> String {
     let expiry = match (&holder.verdict, holder.expires_at) {
         (Verdict::Live { why: Reason::LeaseRuns, .. }, Some(at)) => format!(", expires_at {at}"),
         _ => String::new(),
@@ -241,7 +271,7 @@ pub fn holder_text(holder: &Holder, now: Timestamp) -> String {
         Some(pid) => format!("its process {pid} is stopped, and does nothing"),
         None => reason_of(&holder.verdict).text().to_owned(),
     };
-    format!("{name} for {} ({state}: {why}{expiry})", format_duration(since))
+    format!("{state}: {why}{expiry}")
 }
 
 /// A holder as JSON.

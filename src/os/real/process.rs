@@ -136,8 +136,8 @@ impl Processes for RealProcesses {
         tree::tree(mark, spared)
     }
 
-    fn ancestors(&self) -> Vec<Ancestor> {
-        ancestors::ancestors()
+    fn ancestors(&self, of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
+        ancestors::ancestors(of, enough)
     }
 
     fn end_of(&self, who: &Identity) -> io::Result<Option<File>> {

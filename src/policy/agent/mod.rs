@@ -108,13 +108,20 @@ const PASSERS: [&str; 32] = [
 /// process of the initial pid namespace is nobody's agent. That of another namespace is one where nothing else is to be seen:
 /// the sandbox ends with it.
 pub fn agent_process(above: &[Ancestor], is_initial_namespace: bool) -> Option<&Identity> {
-    let is_init = |ancestor: &Ancestor| ancestor.process.pid == 1;
-    let is_passer = |ancestor: &Ancestor| {
-        ancestor.is_luzia || ancestor.program.is_empty() || PASSERS.contains(&ancestor.program.trim_start_matches('-'))
-    };
-    let agent = above.iter().find(|ancestor| !is_init(ancestor) && !is_passer(ancestor));
-    let sandbox = || above.last().filter(|last| is_init(last) && !is_initial_namespace);
+    let agent = above.iter().find(|ancestor| is_agent(ancestor));
+    let sandbox = || above.last().filter(|last| last.process.pid == 1 && !is_initial_namespace);
     agent.or_else(sandbox).map(|ancestor| &ancestor.process)
+}
+
+/// Whether a process may be an agent: it is no shell, no luzia and not the first process of its namespace.
+pub fn is_agent(ancestor: &Ancestor) -> bool {
+    let program = ancestor.program.trim_start_matches('-');
+    ancestor.process.pid != 1 && !ancestor.is_luzia && !program.is_empty() && !PASSERS.contains(&program)
+}
+
+/// The key of a session that has no name: the agent's process, in its pid namespace.
+pub fn process_key(process: &Identity, namespace: u64) -> String {
+    format!("pid-{}-{}-{namespace}", process.pid, process.start)
 }
 
 #[cfg(test)]

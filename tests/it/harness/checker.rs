@@ -241,7 +241,7 @@ pub fn settle(world: &World) {
     for process in procs::luzias(world) {
         process.signal(procs::CONT);
     }
-    world.luzia(&["dispatch", "--drain"]).ok();
+    world.luzia(&["dispatch", "--drain"]).drained();
     world.luzia(&["cleanup-stale"]).ok();
     // A supervisor releases its task before it makes its last pass; it needs an instant to go.
     rest(world);

@@ -47,6 +47,12 @@ impl Answer {
         self
     }
 
+    /// Refuses anything but the end of a drain: 1 says that a task failed.
+    pub fn drained(self) -> Self {
+        assert!(matches!(self.status.code(), Some(0 | 1)), "failed: {self:?}");
+        self
+    }
+
     /// The number in the id that `enqueue` printed, when it printed one whole line.
     pub fn id(&self) -> Option<u64> {
         self.out.strip_suffix('\n')?.strip_prefix("task_")?.parse().ok()

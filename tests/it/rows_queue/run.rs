@@ -110,11 +110,11 @@ fn run_says_what_it_waits_for_and_never_names_itself() {
     let place = Place::new();
     place.ok(&["acquire", "alice", "--task", "elsewhere"]);
     let run = place.start(&["run", "-u", "alice", "--", "echo", "done"]);
-    until("it says so", || run.err().contains("held by elsewhere").then_some(()));
+    until("it says so", || run.err().contains("elsewhere has held it").then_some(()));
     place.ok(&["release", "alice"]);
     let ran = run.end().coded(0);
     assert_eq!(ran.out, "done\n");
-    assert!(!ran.err.contains("held by task_1"), "{}", ran.err);
+    assert!(!ran.err.contains("task_1 has been running"), "{}", ran.err);
 }
 
 #[test]

@@ -224,7 +224,7 @@ impl Processes for Host {
     }
 
     /// Some leave the next task to a new process.
-    fn ancestors(&self) -> Vec<Ancestor> {
+    fn ancestors(&self, _: u32, _: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
         Vec::new()
     }
 

@@ -4,6 +4,7 @@ use crate::model::Identity;
 use crate::model::process::Ancestor;
 use crate::os::real::process::procfs;
 use rustix::fs::{readlink, stat};
+use std::cell::LazyCell;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -12,17 +13,24 @@ use std::path::Path;
 const MOST: usize = 1024;
 
 /// The parent first. Empty where /proc is not our own.
-pub(crate) fn ancestors() -> Vec<Ancestor> {
-    let own = file_of("self");
+pub(crate) fn ancestors(of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
+    let own = LazyCell::new(|| file_of("self"));
     let mut found = Vec::new();
-    let mut pid = procfs::stat(std::process::id()).map_or(0, |stat| stat.parent);
+    let mut pid = match of == std::process::id() {
+        true => rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs()),
+        false => procfs::stat(of).map_or(0, |stat| stat.parent),
+    };
     // The parent of what came from outside of a pid namespace is 0.
     while pid > 0 && found.len() < MOST {
         let Some(seen) = procfs::stat(pid) else { break };
         let process = Identity { pid, start: seen.start, boot_id: procfs::boot_id().to_owned() };
         let program = program(pid);
-        let is_luzia = program == "luzia" || own.is_some() && file_of(&pid.to_string()) == own;
+        // A shim is luzia by another name.
+        let is_luzia = program == "luzia" || own.is_some() && file_of(&pid.to_string()) == *own;
         found.push(Ancestor { process, program, is_luzia });
+        if found.last().is_some_and(enough) {
+            break;
+        }
         pid = seen.parent;
     }
     found
@@ -51,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_parent_comes_first_and_the_chain_ends() {
-        let found = ancestors();
+        let found = ancestors(std::process::id(), &|_| false);
         let parent = procfs::stat(std::process::id()).expect("this process").parent;
         assert_eq!(found.first().map(|first| first.process.pid), Some(parent));
         assert!(found.iter().all(|one| !one.is_luzia && one.process.start > 0 || one.process.pid == 1), "{found:?}");

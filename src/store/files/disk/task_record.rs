@@ -43,6 +43,8 @@ struct TaskFile<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<String>,
@@ -173,6 +175,7 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         stdin: task.stdin.clone(),
         stdin_of: task.stdin_of.as_ref().map(ProcessFile::of),
         label: task.label.clone(),
+        asked_by: task.asked_by.clone(),
         agent: task.agent.as_ref().map(|agent| agent.name.clone()),
         session: task.agent.as_ref().and_then(|agent| agent.session.clone()),
         key: task.key.clone(),
@@ -266,6 +269,7 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         stdin: file.stdin,
         stdin_of: file.stdin_of.map(ProcessFile::process),
         label: file.label,
+        asked_by: file.asked_by.as_deref().and_then(|key| clean(key, MOST_SESSION_BYTES)),
         agent: agent_of(file.agent, file.session),
         key: file.key,
         env: decode_env(file.env, &file.env_hex)?,

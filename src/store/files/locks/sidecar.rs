@@ -51,6 +51,8 @@ struct SidecarFile<'a> {
     command: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_by: Option<&'a str>,
     /// Absent where `extra` has those of another version.
     #[serde(skip_serializing_if = "Option::is_none")]
     borrowers: Option<[(); 0]>,
@@ -90,6 +92,7 @@ pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
         session: record.who.session.as_deref(),
         command: record.who.command.as_deref(),
         label: record.who.label.as_deref(),
+        asked_by: record.who.asked_by.as_deref(),
         borrowers: extra.as_ref().is_none_or(|extra| !extra.contains_key("borrowers")).then_some([]),
         extra,
     })
@@ -156,6 +159,7 @@ fn who(members: &mut Unread) -> Who {
         session: take("session", MOST_SESSION_BYTES),
         command: take("command", MOST_BYTES),
         label: take("label", MOST_BYTES),
+        asked_by: take("asked_by", MOST_SESSION_BYTES),
     }
 }
 

@@ -4,6 +4,7 @@ pub mod admission;
 pub mod context;
 pub mod cycles;
 pub mod fair;
+pub mod hook;
 pub mod lifecycle;
 pub mod logs;
 pub mod naming;

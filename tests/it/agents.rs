@@ -175,8 +175,9 @@ fn a_task_that_holds_the_work_tree_is_named_with_the_command_that_waits_for_it()
     let trees = Trees::new();
     let lane = trees.tree("one");
     let gate = trees.0.gate("gate");
-    let run = trees.0.start(&["run", "-l", &lane, "--", "sh", "-c", &format!("read _ < {gate}")]);
-    trees.0.until_status("task_1", "running");
+    let script = format!("echo up > $PLACE/up; read _ < {gate}");
+    let run = trees.0.start(&["run", "-l", &lane, "--", "sh", "-c", &script]);
+    trees.0.until_file("up");
     let ran = trees.hook(&["claude-code"], &trees.edit("claude-code", "src/x.rs"));
     let reason = refusal("claude-code", &ran.out).unwrap();
     assert!(
@@ -249,7 +250,7 @@ fn a_heavy_command_is_noted_and_with_a_gate_refused() {
 #[test]
 fn a_session_begins_with_facts_and_variables() {
     let trees = Trees::new();
-    trees.0.ok(&["acquire", "build", "--task", "b"]);
+    trees.0.ok(&["acquire", "lane:build", "--task", "b"]);
     trees.0.ok(&["shim", "add", "cargo", "--lane", "build"]);
     let shims = trees.0.text("home/.local/share/luzia/shims");
     for agent in AGENTS {

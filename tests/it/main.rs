@@ -2,6 +2,8 @@
 #![allow(clippy::disallowed_methods, reason = "tests look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod agent_packaging;
+mod agent_setup;
 mod agents;
 mod bad_input;
 mod budget;

@@ -69,81 +69,121 @@ const END_SECONDS: u32 = 2;
 
 /// The files of an agent.
 pub fn targets(agent: AgentKind, folders: &Folders) -> Vec<Target> {
-    let in_root = |name: &str| format!("{}/{name}", folders.root.trim_end_matches('/'));
-    let in_own = |below: &str, name: &str| match &folders.own {
-        Some(own) => format!("{}/{name}", own.trim_end_matches('/')),
-        None => in_root(&format!("{below}/{name}")),
-    };
-    let skill = |path: String| Target { path, content: Content::Whole(texts::SKILL.to_owned()) };
-    let block = |path: String| Target { path, content: Content::Block };
-    let json = |path: String, pieces: Vec<Piece>| Target { path, content: Content::Json(pieces) };
-    let grant = |path: &'static [&'static str], prefix: &str| {
-        folders.locks.as_ref().map(|locks| Piece::Text(path, format!("{prefix}{locks}")))
-    };
-    let project = folders.is_project;
     match agent {
-        AgentKind::ClaudeCode => {
-            let mut settings = claude_hooks();
-            // `//` begins an absolute path in every version.
-            settings.extend(grant(&["sandbox", "filesystem", "allowWrite"], "/"));
-            let server = Piece::Server("mcpServers", server(&[("type", json!("stdio"))]));
-            let servers = match (project, &folders.own) {
-                (true, _) => in_root(".mcp.json"),
-                (false, Some(own)) => format!("{own}/.claude.json"),
-                (false, None) => in_root(".claude.json"),
-            };
-            vec![
-                json(in_own(".claude", "settings.json"), settings),
-                json(servers, vec![server]),
-                skill(in_own(".claude", "skills/luzia/SKILL.md")),
-                block(if project { in_root("CLAUDE.md") } else { in_own(".claude", "CLAUDE.md") }),
-            ]
-        }
-        AgentKind::Codex => vec![
-            json(in_own(".codex", "hooks.json"), codex_hooks()),
-            Target { path: in_own(".codex", "config.toml"), content: Content::Toml { root: folders.locks.clone() } },
-            skill(in_root(".agents/skills/luzia/SKILL.md")),
-            block(if project { in_root("AGENTS.md") } else { in_own(".codex", "AGENTS.md") }),
-        ],
-        AgentKind::Gemini => {
-            let mut settings = gemini_hooks();
-            settings.extend(grant(&["tools", "sandboxAllowedPaths"], ""));
-            settings.push(Piece::Server("mcpServers", server(&[])));
-            vec![
-                json(in_own(".gemini", "settings.json"), settings),
-                skill(in_own(".gemini", "skills/luzia/SKILL.md")),
-                block(if project { in_root("GEMINI.md") } else { in_own(".gemini", "GEMINI.md") }),
-            ]
-        }
-        AgentKind::Cursor => {
-            let mut found = vec![
-                json(in_own(".cursor", "hooks.json"), cursor_hooks()),
-                json(in_own(".cursor", "mcp.json"), vec![Piece::Server("mcpServers", server(&[]))]),
-                skill(in_own(".cursor", "skills/luzia/SKILL.md")),
-            ];
-            if let Some(piece) = grant(&["additionalReadwritePaths"], "") {
-                found.push(json(in_own(".cursor", "sandbox.json"), vec![piece]));
-            }
-            // The rules of an account do not stand in a file.
-            found.extend(project.then(|| block(in_root("AGENTS.md"))));
-            found
-        }
-        AgentKind::Copilot => {
-            let folder = if project { ".github" } else { ".copilot" };
-            let server = Piece::Server("mcpServers", server(&[("type", json!("local")), ("tools", json!(["*"]))]));
-            let servers = if project { in_root(".github/mcp.json") } else { in_own(folder, "mcp-config.json") };
-            let mut found = vec![
-                Target { path: in_own(folder, "hooks/luzia.json"), content: Content::Whole(copilot_hooks()) },
-                json(servers, vec![server]),
-                skill(in_own(folder, "skills/luzia/SKILL.md")),
-                block(if project { in_root("AGENTS.md") } else { in_own(folder, "copilot-instructions.md") }),
-            ];
-            if let Some(piece) = grant(&["sandbox", "userPolicy", "filesystem", "readwritePaths"], "") {
-                found.push(json(in_own(folder, "settings.json"), vec![piece]));
-            }
-            found
+        AgentKind::ClaudeCode => claude_targets(folders),
+        AgentKind::Codex => codex_targets(folders),
+        AgentKind::Gemini => gemini_targets(folders),
+        AgentKind::Cursor => cursor_targets(folders),
+        AgentKind::Copilot => copilot_targets(folders),
+    }
+}
+
+impl Folders {
+    fn in_root(&self, name: &str) -> String {
+        format!("{}/{name}", self.root.trim_end_matches('/'))
+    }
+
+    /// A file in the folder of the agent, which stands below the root unless a variable says otherwise.
+    fn in_own(&self, below: &str, name: &str) -> String {
+        match &self.own {
+            Some(own) => format!("{}/{name}", own.trim_end_matches('/')),
+            None => self.in_root(&format!("{below}/{name}")),
         }
     }
+
+    /// The right of the sandbox, as an element of a list.
+    fn grant(&self, path: &'static [&'static str], prefix: &str) -> Option<Piece> {
+        self.locks.as_ref().map(|locks| Piece::Text(path, format!("{prefix}{locks}")))
+    }
+}
+
+fn json_file(path: String, pieces: Vec<Piece>) -> Target {
+    Target { path, content: Content::Json(pieces) }
+}
+
+fn skill(path: String) -> Target {
+    Target { path, content: Content::Whole(texts::SKILL.to_owned()) }
+}
+
+fn block(path: String) -> Target {
+    Target { path, content: Content::Block }
+}
+
+fn claude_targets(folders: &Folders) -> Vec<Target> {
+    let mut settings = claude_hooks();
+    // `//` begins an absolute path in every version.
+    settings.extend(folders.grant(&["sandbox", "filesystem", "allowWrite"], "/"));
+    let (servers, instructions) = match (folders.is_project, &folders.own) {
+        (true, _) => (folders.in_root(".mcp.json"), folders.in_root("CLAUDE.md")),
+        (false, Some(_)) => (folders.in_own("", ".claude.json"), folders.in_own("", "CLAUDE.md")),
+        (false, None) => (folders.in_root(".claude.json"), folders.in_root(".claude/CLAUDE.md")),
+    };
+    let server = Piece::Server("mcpServers", server(&[("type", json!("stdio"))]));
+    vec![
+        json_file(folders.in_own(".claude", "settings.json"), settings),
+        json_file(servers, vec![server]),
+        skill(folders.in_own(".claude", "skills/luzia/SKILL.md")),
+        block(instructions),
+    ]
+}
+
+fn codex_targets(folders: &Folders) -> Vec<Target> {
+    let instructions =
+        if folders.is_project { folders.in_root("AGENTS.md") } else { folders.in_own(".codex", "AGENTS.md") };
+    let config = Content::Toml { root: folders.locks.clone() };
+    vec![
+        json_file(folders.in_own(".codex", "hooks.json"), codex_hooks()),
+        Target { path: folders.in_own(".codex", "config.toml"), content: config },
+        skill(folders.in_root(".agents/skills/luzia/SKILL.md")),
+        block(instructions),
+    ]
+}
+
+fn gemini_targets(folders: &Folders) -> Vec<Target> {
+    let instructions =
+        if folders.is_project { folders.in_root("GEMINI.md") } else { folders.in_own(".gemini", "GEMINI.md") };
+    let mut settings = gemini_hooks();
+    settings.extend(folders.grant(&["tools", "sandboxAllowedPaths"], ""));
+    settings.push(Piece::Server("mcpServers", server(&[])));
+    vec![
+        json_file(folders.in_own(".gemini", "settings.json"), settings),
+        skill(folders.in_own(".gemini", "skills/luzia/SKILL.md")),
+        block(instructions),
+    ]
+}
+
+fn cursor_targets(folders: &Folders) -> Vec<Target> {
+    let mut found = vec![
+        json_file(folders.in_own(".cursor", "hooks.json"), cursor_hooks()),
+        json_file(folders.in_own(".cursor", "mcp.json"), vec![Piece::Server("mcpServers", server(&[]))]),
+        skill(folders.in_own(".cursor", "skills/luzia/SKILL.md")),
+    ];
+    if let Some(piece) = folders.grant(&["additionalReadwritePaths"], "") {
+        found.push(json_file(folders.in_own(".cursor", "sandbox.json"), vec![piece]));
+    }
+    // The rules of an account do not stand in a file.
+    found.extend(folders.is_project.then(|| block(folders.in_root("AGENTS.md"))));
+    found
+}
+
+fn copilot_targets(folders: &Folders) -> Vec<Target> {
+    let (folder, servers, instructions) = if folders.is_project {
+        (".github", folders.in_root(".github/mcp.json"), folders.in_root("AGENTS.md"))
+    } else {
+        let own = |name: &str| folders.in_own(".copilot", name);
+        (".copilot", own("mcp-config.json"), own("copilot-instructions.md"))
+    };
+    let server = Piece::Server("mcpServers", server(&[("type", json!("local")), ("tools", json!(["*"]))]));
+    let mut found = vec![
+        Target { path: folders.in_own(folder, "hooks/luzia.json"), content: Content::Whole(copilot_hooks()) },
+        json_file(servers, vec![server]),
+        skill(folders.in_own(folder, "skills/luzia/SKILL.md")),
+        block(instructions),
+    ];
+    if let Some(piece) = folders.grant(&["sandbox", "userPolicy", "filesystem", "readwritePaths"], "") {
+        found.push(json_file(folders.in_own(folder, "settings.json"), vec![piece]));
+    }
+    found
 }
 
 /// Whether an element of a list of hooks is luzia's: it has commands, and all of them are.
@@ -222,6 +262,30 @@ pub fn claude_plugin_hooks() -> Value {
 /// The servers of Claude Code as a file of their own, for its plugin.
 pub fn claude_plugin_servers() -> Value {
     json!({ "mcpServers": { SERVER: server(&[("type", json!("stdio"))]) } })
+}
+
+/// The manifest of the plugin of Claude Code.
+pub fn claude_plugin_manifest() -> Value {
+    json!({
+        "name": "luzia",
+        "version": env!("CARGO_PKG_VERSION"),
+        "description": "Let agents, scripts and people on one host take turns",
+        "license": "MIT OR Apache-2.0",
+    })
+}
+
+/// The monitor of the plugin: each line it prints is told to the session that uses the skill.
+pub fn claude_plugin_monitors() -> Value {
+    let command = "last=free; while sleep 10; do luzia check @tree >/dev/null 2>&1; \
+                   case $? in 0) now=free ;; 75) now=held ;; *) now=$last ;; esac; \
+                   [ \"$now\" = \"$last\" ] || echo \"The lane of this work tree is $now now; luzia explain @tree says more.\"; \
+                   last=$now; done";
+    json!([{
+        "name": "work-tree",
+        "command": command,
+        "description": "Whether a session holds the lane of this work tree",
+        "when": "on-skill-invoke:luzia",
+    }])
 }
 
 fn codex_hooks() -> Vec<Piece> {

@@ -233,7 +233,7 @@ fn unwritten(path: &str, error: &io::Error) -> AppError {
     let kind = match error.kind() {
         io::ErrorKind::PermissionDenied => Kind::NoPermission,
         io::ErrorKind::ResourceBusy => Kind::Busy,
-        io::ErrorKind::NotADirectory => Kind::CannotCreate,
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => Kind::CannotCreate,
         _ => Kind::Io,
     };
     AppError::new(kind, "SETTINGS", format!("cannot write \"{path}\": {error}"))

@@ -12,7 +12,7 @@ pub const END: &str = "<!-- luzia: end -->";
 pub const LINES: [&str; 3] = [
     "Other agents may build, test and write on this host at the same time; luzia makes heavy commands take turns in lanes.",
     "Run a build, a test suite or a deploy as `luzia run -l build -- COMMAND`: it waits for its turn and exits with the command's code.",
-    "If luzia says that a lane is busy (exit code 75), `luzia explain build` names the holder; waiting is normal, so try again later.",
+    "If luzia says that a lane is busy (exit code 75), `luzia explain lane:build` names the holder; waiting is normal, so try again later.",
 ];
 
 /// The three lines with their marks.

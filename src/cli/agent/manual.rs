@@ -105,7 +105,7 @@ The leases of the session are given back, within a second. The event is
 .BR session_ended .
 .SS Failures
 A hook never stops an agent. It reads at most 1 MiB and waits at most 3 seconds for it; it ends with 0 whatever happens, after
-5 seconds at the latest. A failure is the event
+6 seconds at the latest. A failure is the event
 .BR hook_failed .
 luzia never answers
 .B allow

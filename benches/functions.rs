@@ -40,6 +40,7 @@ fn locks(criterion: &mut Criterion) {
         ttl_ms: None,
         process: RealProcesses.me(),
         pid_watched: false,
+        who: luzia::model::Who::default(),
         durable: false,
     };
     criterion.bench_function("acquire and release a user's lock", |bencher| {

@@ -41,6 +41,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('enqueue', 'enqueue', [CompletionResultType]::ParameterValue, 'Put a task in the queue and print its id')
             [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Put a task in the queue and print its id')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Queue a command, stream its output, and exit with its code')
+            [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Stream a task from its beginning, and exit with its code')
             [CompletionResult]::new('wait', 'wait', [CompletionResultType]::ParameterValue, 'Wait until tasks have finished')
             [CompletionResult]::new('cancel', 'cancel', [CompletionResultType]::ParameterValue, 'Cancel tasks, running ones too')
             [CompletionResult]::new('retry', 'retry', [CompletionResultType]::ParameterValue, 'Put finished tasks back in the queue')
@@ -101,6 +102,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--grace', '--grace', [CompletionResultType]::ParameterName, 'The time between SIGTERM and SIGKILL when the task is ended')
             [CompletionResult]::new('--prompt', '--prompt', [CompletionResultType]::ParameterName, 'A text for the project''s configured agent, or for the command')
             [CompletionResult]::new('--shell', '--shell', [CompletionResultType]::ParameterName, 'A command line for `/bin/sh -c`')
+            [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent')
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Read tasks from a file of JSON objects, one a line; `-` is stdin')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
@@ -110,6 +112,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('--no-check', '--no-check', [CompletionResultType]::ParameterName, 'Queue the task although its directory or its command is not there now')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait until the task has finished, and exit as `luzia wait` does')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -145,6 +148,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--grace', '--grace', [CompletionResultType]::ParameterName, 'The time between SIGTERM and SIGKILL when the task is ended')
             [CompletionResult]::new('--prompt', '--prompt', [CompletionResultType]::ParameterName, 'A text for the project''s configured agent, or for the command')
             [CompletionResult]::new('--shell', '--shell', [CompletionResultType]::ParameterName, 'A command line for `/bin/sh -c`')
+            [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent')
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Read tasks from a file of JSON objects, one a line; `-` is stdin')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
@@ -154,6 +158,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('--no-check', '--no-check', [CompletionResultType]::ParameterName, 'Queue the task although its directory or its command is not there now')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait until the task has finished, and exit as `luzia wait` does')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -189,6 +194,9 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--grace', '--grace', [CompletionResultType]::ParameterName, 'The time between SIGTERM and SIGKILL when the task is ended')
             [CompletionResult]::new('--prompt', '--prompt', [CompletionResultType]::ParameterName, 'A text for the project''s configured agent, or for the command')
             [CompletionResult]::new('--shell', '--shell', [CompletionResultType]::ParameterName, 'A command line for `/bin/sh -c`')
+            [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent')
+            [CompletionResult]::new('--yield-after', '--yield-after', [CompletionResultType]::ParameterName, 'Do not wait longer than this for the start: leave the task in the queue, say its id, and exit with 75')
+            [CompletionResult]::new('--result-file', '--result-file', [CompletionResultType]::ParameterName, 'Write the document of --json to this file when the command returns, whatever it prints')
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Run the tasks of a file of JSON objects, one a line, as `enqueue --from` reads them; `-` is stdin')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
@@ -198,9 +206,29 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('--no-check', '--no-check', [CompletionResultType]::ParameterName, 'Queue the task although its directory or its command is not there now')
             [CompletionResult]::new('--no-wait', '--no-wait', [CompletionResultType]::ParameterName, 'Do not wait: when the task cannot start at once, cancel it and exit with 75')
+            [CompletionResult]::new('--stdin', '--stdin', [CompletionResultType]::ParameterName, 'Give the command the standard input of this process: a pipe or a file')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Changes nothing: run always waits. For scripts that pass the options of `enqueue`')
             [CompletionResult]::new('--group-output', '--group-output', [CompletionResultType]::ParameterName, 'Print the output in one piece when the task has finished')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'luzia;attach' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -221,6 +249,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
             [CompletionResult]::new('--any', '--any', [CompletionResultType]::ParameterName, 'Wait until one of them has finished, not all')
+            [CompletionResult]::new('--stream', '--stream', [CompletionResultType]::ParameterName, 'Print the output of the tasks, each from its beginning, and exit with the code of the command')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -424,6 +453,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait no longer than this')
             [CompletionResult]::new('-E', '-E ', [CompletionResultType]::ParameterName, 'Exit with this code instead of 75 when the lane is busy')
             [CompletionResult]::new('--conflict-exit-code', '--conflict-exit-code', [CompletionResultType]::ParameterName, 'Exit with this code instead of 75 when the lane is busy')
+            [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'A note for people, which others see with the lock')
+            [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
@@ -447,9 +478,12 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-u', '-u', [CompletionResultType]::ParameterName, 'The user, instead of the argument')
             [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'The user, instead of the argument')
             [CompletionResult]::new('--task', '--task', [CompletionResultType]::ParameterName, 'Who holds the lease: a task or any name')
+            [CompletionResult]::new('--session', '--session', [CompletionResultType]::ParameterName, 'End the lease with the session of your agent, or with the process of --pid')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Wait this long for the lane; by default not at all')
             [CompletionResult]::new('--ttl', '--ttl', [CompletionResultType]::ParameterName, 'How long the lease lasts without a refresh; by default the lane''s lock timeout')
             [CompletionResult]::new('--pid', '--pid', [CompletionResultType]::ParameterName, 'End the lease also when this process ends')
+            [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'A note for people, which others see with the lease')
+            [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
@@ -493,6 +527,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-u', '-u', [CompletionResultType]::ParameterName, 'The user, instead of the first argument')
             [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'The user, instead of the first argument')
             [CompletionResult]::new('--lock-id', '--lock-id', [CompletionResultType]::ParameterName, 'Release only what has this lock id')
+            [CompletionResult]::new('--session', '--session', [CompletionResultType]::ParameterName, 'Release what your session holds, or the session of this key')
+            [CompletionResult]::new('--pid', '--pid', [CompletionResultType]::ParameterName, 'With --session: the process of the session, where it has no key')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
@@ -501,6 +537,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'With --session: every lane that it holds')
             [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'End a living holder first: cancel the task, or end the process')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -1035,6 +1072,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
         'luzia;help' {
             [CompletionResult]::new('enqueue', 'enqueue', [CompletionResultType]::ParameterValue, 'Put a task in the queue and print its id')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Queue a command, stream its output, and exit with its code')
+            [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Stream a task from its beginning, and exit with its code')
             [CompletionResult]::new('wait', 'wait', [CompletionResultType]::ParameterValue, 'Wait until tasks have finished')
             [CompletionResult]::new('cancel', 'cancel', [CompletionResultType]::ParameterValue, 'Cancel tasks, running ones too')
             [CompletionResult]::new('retry', 'retry', [CompletionResultType]::ParameterValue, 'Put finished tasks back in the queue')
@@ -1067,6 +1105,9 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             break
         }
         'luzia;help;run' {
+            break
+        }
+        'luzia;help;attach' {
             break
         }
         'luzia;help;wait' {

@@ -44,6 +44,7 @@ complete -c luzia -n "__fish_luzia_needs_command" -s V -l version -d 'Print vers
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "enqueue" -d 'Put a task in the queue and print its id'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "add" -d 'Put a task in the queue and print its id'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "run" -d 'Queue a command, stream its output, and exit with its code'
+complete -c luzia -n "__fish_luzia_needs_command" -f -a "attach" -d 'Stream a task from its beginning, and exit with its code'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "wait" -d 'Wait until tasks have finished'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "cancel" -d 'Cancel tasks, running ones too'
 complete -c luzia -n "__fish_luzia_needs_command" -f -a "retry" -d 'Put finished tasks back in the queue'
@@ -106,12 +107,14 @@ complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l cwd -d 'The dire
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l grace -d 'The time between SIGTERM and SIGKILL when the task is ended' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l prompt -d 'A text for the project\'s configured agent, or for the command' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l shell -d 'A command line for `/bin/sh -c`' -r
+complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l as -d 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent' -r
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l from -d 'Read tasks from a file of JSON objects, one a line; `-` is stdin' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s v -l verbose -d 'Report each action on stderr'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l no-check -d 'Queue the task although its directory or its command is not there now'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -l wait -d 'Wait until the task has finished, and exit as `luzia wait` does'
 complete -c luzia -n "__fish_luzia_using_subcommand enqueue" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
@@ -148,12 +151,14 @@ complete -c luzia -n "__fish_luzia_using_subcommand add" -l cwd -d 'The director
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l grace -d 'The time between SIGTERM and SIGKILL when the task is ended' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l prompt -d 'A text for the project\'s configured agent, or for the command' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l shell -d 'A command line for `/bin/sh -c`' -r
+complete -c luzia -n "__fish_luzia_using_subcommand add" -l as -d 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent' -r
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l from -d 'Read tasks from a file of JSON objects, one a line; `-` is stdin' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -s v -l verbose -d 'Report each action on stderr'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand add" -l no-check -d 'Queue the task although its directory or its command is not there now'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -l wait -d 'Wait until the task has finished, and exit as `luzia wait` does'
 complete -c luzia -n "__fish_luzia_using_subcommand add" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
@@ -190,16 +195,37 @@ complete -c luzia -n "__fish_luzia_using_subcommand run" -l cwd -d 'The director
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l grace -d 'The time between SIGTERM and SIGKILL when the task is ended' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l prompt -d 'A text for the project\'s configured agent, or for the command' -r
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l shell -d 'A command line for `/bin/sh -c`' -r
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l as -d 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent' -r
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l yield-after -d 'Do not wait longer than this for the start: leave the task in the queue, say its id, and exit with 75' -r
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l result-file -d 'Write the document of --json to this file when the command returns, whatever it prints' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l from -d 'Run the tasks of a file of JSON objects, one a line, as `enqueue --from` reads them; `-` is stdin' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s v -l verbose -d 'Report each action on stderr'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-check -d 'Queue the task although its directory or its command is not there now'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-wait -d 'Do not wait: when the task cannot start at once, cancel it and exit with 75'
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l stdin -d 'Give the command the standard input of this process: a pipe or a file'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l wait -d 'Changes nothing: run always waits. For scripts that pass the options of `enqueue`'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l group-output -d 'Print the output in one piece when the task has finished'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c luzia -n "__fish_luzia_using_subcommand attach" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
+complete -c luzia -n "__fish_luzia_using_subcommand attach" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
+complete -c luzia -n "__fish_luzia_using_subcommand attach" -s o -l output -d 'How to answer' -r -f -a "table\t'Columns for people'
+wide\t'More columns'
+json\t'One JSON document'
+jsonl\t'One JSON document a line'
+name\t'Only the names, one a line'"
+complete -c luzia -n "__fish_luzia_using_subcommand attach" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Also in a pipe'
+never\t'Not even on a terminal'"
+complete -c luzia -n "__fish_luzia_using_subcommand attach" -l json -d 'Answer with one JSON document, and with errors as JSON'
+complete -c luzia -n "__fish_luzia_using_subcommand attach" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
+complete -c luzia -n "__fish_luzia_using_subcommand attach" -s v -l verbose -d 'Report each action on stderr'
+complete -c luzia -n "__fish_luzia_using_subcommand attach" -s y -l yes -d 'Answer yes to every question'
+complete -c luzia -n "__fish_luzia_using_subcommand attach" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand attach" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -s o -l output -d 'How to answer' -r -f -a "table\t'Columns for people'
@@ -217,6 +243,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand wait" -s v -l verbose -d 'Re
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -l no-input -d 'Never ask; a question counts as refused'
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -l any -d 'Wait until one of them has finished, not all'
+complete -c luzia -n "__fish_luzia_using_subcommand wait" -l stream -d 'Print the output of the tasks, each from its beginning, and exit with the code of the command'
 complete -c luzia -n "__fish_luzia_using_subcommand wait" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand cancel" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand cancel" -l config -d 'The configuration file, instead of LUZIA_CONFIG and the usual places' -r -F
@@ -402,6 +429,8 @@ complete -c luzia -n "__fish_luzia_using_subcommand lock" -l repo -d 'Take the l
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -l tree -d 'Take the lane of the git work tree of this directory, by default of the working directory' -r -f -a "(__fish_complete_directories)"
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s w -l wait -d 'Wait no longer than this' -r
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s E -l conflict-exit-code -d 'Exit with this code instead of 75 when the lane is busy' -r
+complete -c luzia -n "__fish_luzia_using_subcommand lock" -l label -d 'A note for people, which others see with the lock' -r
+complete -c luzia -n "__fish_luzia_using_subcommand lock" -l as -d 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent' -r
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand lock" -s v -l verbose -d 'Report each action on stderr'
@@ -421,9 +450,12 @@ always\t'Also in a pipe'
 never\t'Not even on a terminal'"
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -s u -l user -d 'The user, instead of the argument' -r
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l task -d 'Who holds the lease: a task or any name' -r
+complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l session -d 'End the lease with the session of your agent, or with the process of --pid' -r
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l timeout -d 'Wait this long for the lane; by default not at all' -r
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l ttl -d 'How long the lease lasts without a refresh; by default the lane\'s lock timeout' -r
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l pid -d 'End the lease also when this process ends' -r
+complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l label -d 'A note for people, which others see with the lease' -r
+complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l as -d 'The name by which others see you, instead of LUZIA_AGENT and the variables of your agent' -r
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand acquire" -s v -l verbose -d 'Report each action on stderr'
@@ -461,11 +493,14 @@ always\t'Also in a pipe'
 never\t'Not even on a terminal'"
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s u -l user -d 'The user, instead of the first argument' -r
 complete -c luzia -n "__fish_luzia_using_subcommand release" -l lock-id -d 'Release only what has this lock id' -r
+complete -c luzia -n "__fish_luzia_using_subcommand release" -l session -d 'Release what your session holds, or the session of this key' -r
+complete -c luzia -n "__fish_luzia_using_subcommand release" -l pid -d 'With --session: the process of the session, where it has no key' -r
 complete -c luzia -n "__fish_luzia_using_subcommand release" -l json -d 'Answer with one JSON document, and with errors as JSON'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s q -l quiet -d 'Print data and errors only, no hints and no progress'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s v -l verbose -d 'Report each action on stderr'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -l no-input -d 'Never ask; a question counts as refused'
+complete -c luzia -n "__fish_luzia_using_subcommand release" -l all -d 'With --session: every lane that it holds'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -l force -d 'End a living holder first: cancel the task, or end the process'
 complete -c luzia -n "__fish_luzia_using_subcommand release" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c luzia -n "__fish_luzia_using_subcommand check" -l state-dir -d 'The state directory, instead of LUZIA_STATE_DIR and the usual places' -r -f -a "(__fish_complete_directories)"
@@ -900,31 +935,32 @@ complete -c luzia -n "__fish_luzia_using_subcommand completions" -s v -l verbose
 complete -c luzia -n "__fish_luzia_using_subcommand completions" -s y -l yes -d 'Answer yes to every question'
 complete -c luzia -n "__fish_luzia_using_subcommand completions" -l no-input -d 'Never ask; a question counts as refused'
 complete -c luzia -n "__fish_luzia_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "enqueue" -d 'Put a task in the queue and print its id'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "run" -d 'Queue a command, stream its output, and exit with its code'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "wait" -d 'Wait until tasks have finished'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "cancel" -d 'Cancel tasks, running ones too'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "retry" -d 'Put finished tasks back in the queue'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "list" -d 'List tasks'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "show" -d 'Show everything known about a task'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "logs" -d 'Print the output of a task'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "explain" -d 'Say why a task, a user or a lane is waiting, and what would change it'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "status" -d 'Show the queue, the slots and the locks at a glance'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "lock" -d 'Hold a lane while a command runs, without a queue entry'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "acquire" -d 'Take a lease on a lane, for scripts'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "renew" -d 'Extend a lease'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "release" -d 'Release a lane'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "check" -d 'Say whether a lane is free'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "list-locks" -d 'List every lock and whether its holder is alive'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "check-project" -d 'Release the locks of a project\'s finished tasks'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "dispatch" -d 'Start the tasks whose turn it is'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "daemon" -d 'Start tasks whenever their turn comes, until stopped'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "cleanup-stale" -d 'Remove locks whose holders are proven dead, and recover dead tasks'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "config" -d 'Show, locate or check the configuration'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "doctor" -d 'Look for problems on this host and in the state directory'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "demo" -d 'See luzia take turns, in a state directory of its own'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "name" -d 'Print the lane of a repository, a work tree, a port, a database or a directory'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "shim" -d 'Let heavy tools such as cargo and make take turns by links on PATH'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "agent" -d 'Let coding agents take turns by themselves: their hooks, and the files that set them up'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "enqueue" -d 'Put a task in the queue and print its id'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "run" -d 'Queue a command, stream its output, and exit with its code'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "attach" -d 'Stream a task from its beginning, and exit with its code'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "wait" -d 'Wait until tasks have finished'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "cancel" -d 'Cancel tasks, running ones too'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "retry" -d 'Put finished tasks back in the queue'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "list" -d 'List tasks'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "show" -d 'Show everything known about a task'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "logs" -d 'Print the output of a task'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "explain" -d 'Say why a task, a user or a lane is waiting, and what would change it'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "status" -d 'Show the queue, the slots and the locks at a glance'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "lock" -d 'Hold a lane while a command runs, without a queue entry'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "acquire" -d 'Take a lease on a lane, for scripts'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "renew" -d 'Extend a lease'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "release" -d 'Release a lane'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "check" -d 'Say whether a lane is free'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "list-locks" -d 'List every lock and whether its holder is alive'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "check-project" -d 'Release the locks of a project\'s finished tasks'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "dispatch" -d 'Start the tasks whose turn it is'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "daemon" -d 'Start tasks whenever their turn comes, until stopped'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "cleanup-stale" -d 'Remove locks whose holders are proven dead, and recover dead tasks'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "config" -d 'Show, locate or check the configuration'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "doctor" -d 'Look for problems on this host and in the state directory'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "demo" -d 'See luzia take turns, in a state directory of its own'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "name" -d 'Print the lane of a repository, a work tree, a port, a database or a directory'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "shim" -d 'Let heavy tools such as cargo and make take turns by links on PATH'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "agent" -d 'Let coding agents take turns by themselves: their hooks, and the files that set them up'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c luzia -n "__fish_luzia_using_subcommand help; and not __fish_seen_subcommand_from enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

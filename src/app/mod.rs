@@ -14,15 +14,17 @@ pub mod pass;
 pub mod queue;
 
 pub use crate::policy::admission::{Holder, LaneNow, Obstacle, Room};
+pub use crate::policy::agent;
 pub use crate::policy::context::Difference;
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, GivenBack, LockView, Started, lock_state};
 pub use config_reload::{Look, Round, Settings};
 pub use error::{AppError, Kind, Refusal, shell_word};
 pub use locks::reentrancy::Inside;
+pub use locks::session::Session;
 pub use queue::idempotency::OnConflict;
 
 use crate::model::lock::canonical_holder;
-use crate::model::{Config, LaneName, Target, Task, TaskId};
+use crate::model::{Agent, Config, LaneName, Target, Task, TaskId, Who};
 use crate::policy::staleness::judge;
 use crate::store::{LaneNeed, LockIndex, Store};
 use std::cell::RefCell;
@@ -36,12 +38,18 @@ pub struct App {
     pub settings: Settings,
     /// Arguments that make another process of luzia use the same state directory and configuration.
     pub same_place: Vec<String>,
+    /// Whether the state directory does not exist, and this verb makes none.
+    pub is_absent: bool,
     /// The configuration file, where it was named and not found in a usual place.
     pub config_path: Option<String>,
     /// Set when this process runs inside a task of this very state directory.
     pub inside: Option<Inside>,
     /// Whether the environment says that a task or a `luzia lock` is around this process. It is looked at closer then.
     pub has_holder: bool,
+    /// The agent that calls, as far as it is known.
+    pub agent: Option<Agent>,
+    /// The note that the caller leaves on its locks.
+    pub label: Option<String>,
     /// The places in which a lane such as `@tree` is looked up.
     pub surroundings: names::Surroundings,
     /// Tasks for whose recovery this process has started a supervisor.
@@ -62,9 +70,12 @@ impl App {
             store,
             settings,
             same_place: Vec::new(),
+            is_absent: false,
             config_path: None,
             inside: None,
             has_holder: false,
+            agent: None,
+            label: None,
             surroundings: names::Surroundings::default(),
             recovering: RefCell::default(),
             reach: RefCell::default(),
@@ -160,6 +171,11 @@ impl App {
             return Ok(None);
         }
         Ok(self.store.find(id)?)
+    }
+
+    /// What a lock of this caller says of it.
+    pub(crate) fn who(&self, command: &[String]) -> Who {
+        Who::of(self.agent.as_ref(), command, self.label.as_deref())
     }
 
     /// A lane with its limits.

@@ -3,7 +3,7 @@
 use super::args::{self, Cli, Command, Deferred, Globals, ParseStop};
 use super::commands::operate::demo::DemoArgs;
 use super::commands::operate::doctor::{DoctorArgs, Surroundings};
-use super::commands::queue::run::Terminal;
+use super::commands::queue::room::{Around, Terminal};
 use super::commands::{locks, look, operate, queue};
 use super::configuration::{Loaded, config_of, followed};
 use super::context::{account, app_of, caller, inputs, of_state_dir, open_state, state_dir, variable};
@@ -163,7 +163,15 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
             }
             let found = state_dir(&cli.globals)?;
             let app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, command)?;
-            run_in(command, &app, console, &found)
+            if app.is_absent {
+                // A mistyped path looks like an empty queue otherwise.
+                console.say(&format!(
+                    "note: there is no state directory \"{}\" ({}) yet",
+                    found.path,
+                    found.rule.text()
+                ));
+            }
+            run_in(cli, &app, console, &found)
         }
     }
 }
@@ -171,8 +179,14 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
 /// Whether a command needs a valid configuration. A claimed task runs by the rules of its claim, so tasks that run and
 /// locks that are held can be watched, renewed and ended without one.
 fn needs_rules(command: &Command) -> bool {
-    let is_about_a_task =
-        matches!(command, Command::Supervise { .. } | Command::Cancel(_) | Command::Wait(_) | Command::Logs(_));
+    let is_about_a_task = matches!(
+        command,
+        Command::Supervise { .. }
+            | Command::KeepSession { .. }
+            | Command::Cancel(_)
+            | Command::Wait(_)
+            | Command::Logs(_)
+    );
     !is_about_a_task && !matches!(command, Command::Renew(_) | Command::Release(_))
 }
 
@@ -192,7 +206,8 @@ fn fires_timers(command: &Command) -> bool {
 }
 
 /// Runs a command in a state directory.
-fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) -> Answer {
+fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer {
+    let (command, ask) = (&cli.command, |question: &str| confirm(&cli.globals, question));
     if fires_timers(command) {
         for what in app.fire_timers() {
             console.say(&format!("warning: {what}; it was set aside"));
@@ -201,16 +216,14 @@ fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) ->
     match command {
         Command::Enqueue(args) => queue::enqueue::run(args, app, &caller(), &read_input, console),
         Command::Run(args) => {
-            let has_room = |stream, time| match stream {
-                Stream::Out => term::has_room(term::Stream::Out, time),
-                Stream::Err => term::has_room(term::Stream::Err, time),
-            };
-            let interrupts = &mut interrupts(&STOPS);
-            let mut terminal = Terminal { interrupts, has_room: &has_room, piece: term::PIECE };
-            queue::run::run(args, app, &caller(), &read_input, &mut terminal, console)
+            with_terminal(|terminal| queue::run::run(args, app, &caller(), &read_input, terminal, console))
+        }
+        Command::Attach(args) => with_terminal(|terminal| queue::attach::run(args, app, terminal, console)),
+        Command::Wait(args) if args.stream => {
+            with_terminal(|terminal| queue::wait::stream(args, app, terminal, console))
         }
         Command::Wait(args) => queue::wait::run(args, app, console),
-        Command::Cancel(args) => queue::cancel::run(args, app, account, console),
+        Command::Cancel(args) => queue::cancel::run(args, app, account, &ask, console),
         Command::Retry(args) => queue::retry::run(args, app, console),
         Command::List(args) => look::list::run(args, app, console),
         Command::Show(args) => look::show::run(args, app, console),
@@ -220,7 +233,7 @@ fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) ->
         Command::Lock(args) => locks::lock::run(args, app, account, console),
         Command::Acquire(args) => locks::acquire::run(args, app, console),
         Command::Renew(args) => locks::renew::run(args, app, console),
-        Command::Release(args) => locks::release::run(args, app, console),
+        Command::Release(args) => locks::release::run(args, app, account, &ask, console),
         Command::Check(args) => locks::check::run(args, app, console),
         Command::ListLocks(args) => locks::list_locks::run(args, app, console),
         Command::CheckProject(args) => locks::check_project::run(args, app, console),
@@ -232,6 +245,11 @@ fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) ->
             app.supervise(app.task_id(task)?, *recover, &mut is_told_to_end)?;
             Ok(Exit::Done.code())
         }
+        Command::KeepSession { pid, start, key } => {
+            let mut is_told_to_end = || real::take(real::Caught::Terminate);
+            app.keep_session(key, *pid, *start, &mut is_told_to_end)?;
+            Ok(Exit::Done.code())
+        }
         Command::Completions(_)
         | Command::Name(_)
         | Command::Shim(_)
@@ -241,6 +259,31 @@ fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) ->
         | Command::Doctor(_)
         | Command::Demo(_) => Err(AppError::new(Kind::Bug, "BUG", "this command needs no state directory").into()),
     }
+}
+
+/// Gives a command that streams output the terminal of this process. The signals that stop a program are counted from then on.
+fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
+    let has_room = |stream, time| match stream {
+        Stream::Out => term::has_room(term::Stream::Out, time),
+        Stream::Err => term::has_room(term::Stream::Err, time),
+    };
+    let caller = Around { is_agent: is_agent(), has_terminal: term::can_ask() };
+    let interrupts = &mut interrupts(&STOPS);
+    let now_ms = &|| RealClock.boot_ms();
+    act(&mut Terminal {
+        interrupts,
+        has_room: &has_room,
+        piece: term::PIECE,
+        now_ms,
+        caller,
+        has_unread_input: &term::has_unread_input,
+    })
+}
+
+/// Whether the variables say that an agent called this process (`agents.md`, section 2).
+fn is_agent() -> bool {
+    let names = ["CLAUDECODE", "CODEX_THREAD_ID", "GEMINI_CLI", "LUZIA_AGENT"];
+    names.into_iter().any(|name| term::env(name).is_some_and(|value| !value.is_empty()))
 }
 
 /// Plays the demo in a directory that is removed afterwards. Another configuration must not change what it shows, so

@@ -118,6 +118,10 @@ pub enum Reason {
     CommandLives,
     /// j3: the `.lock` file is held by `luzia lock` or its command.
     LockHeld,
+    /// j3: the `.lock` file is held by the keeper of a session.
+    SessionLives,
+    /// j5b: the kernel lock that the keeper of a session held is free.
+    KeeperGone,
     /// j4: no sidecar, and younger than the lock timeout.
     NoSidecarYoung,
     /// j4: no sidecar, and older than the lock timeout.
@@ -165,6 +169,8 @@ impl Reason {
             Self::SupervisorLives => "its supervisor is alive (supervisor.lock is held)",
             Self::CommandLives => "its command is alive without a supervisor (tree.lock is held)",
             Self::LockHeld => "its command is alive (the lock file is held)",
+            Self::SessionLives => "its session is alive (its keeper holds the lock file)",
+            Self::KeeperGone => "its lock file is free, so the keeper of its session is gone",
             Self::NoSidecarYoung => "no sidecar, and younger than the lock timeout",
             Self::NoSidecarOld => "no sidecar, and older than the lock timeout",
             Self::CorruptYoung => "its sidecar is being written",
@@ -201,6 +207,7 @@ impl Reason {
             Self::SupervisorLives
                 | Self::CommandLives
                 | Self::LockHeld
+                | Self::SessionLives
                 | Self::ProcessLives
                 | Self::LockCommandLives
                 | Self::TaskWaits

@@ -49,6 +49,8 @@ impl fmt::Display for AgentKind {
 pub struct HookCall {
     /// The session, as the agent names it. Subagents carry the session of their parent.
     pub session: Option<String>,
+    /// The subagent, where one calls.
+    pub subagent: Option<String>,
     /// The directory in which the agent works; an absolute path.
     pub cwd: Option<String>,
     /// What the agent is about to do.

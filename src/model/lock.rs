@@ -3,6 +3,7 @@
 use super::lane::LaneName;
 use super::namespace::Origin;
 use super::time::Timestamp;
+use super::who::Who;
 use std::fmt;
 
 /// The token of a grant; greater than every token its lane ever gave (P5).
@@ -34,6 +35,8 @@ pub enum LockKind {
     Process,
     /// `luzia acquire`: lives until its clock runs out.
     Lease,
+    /// `luzia acquire --session`: a kernel lock on the `.lock` file, held by the keeper of the session.
+    Session,
     /// A parked task; survives reboots.
     Wait,
     /// Written by another program, without a kind of ours.
@@ -47,6 +50,7 @@ impl LockKind {
             Self::Task => "task",
             Self::Process => "process",
             Self::Lease => "lease",
+            Self::Session => "session",
             Self::Wait => "wait",
             Self::Foreign => "foreign",
         }
@@ -58,6 +62,7 @@ impl LockKind {
             "task" => Self::Task,
             "process" => Self::Process,
             "lease" => Self::Lease,
+            "session" => Self::Session,
             "wait" => Self::Wait,
             _ => Self::Foreign,
         }
@@ -107,6 +112,8 @@ pub struct LockRecord {
     pub is_supervised: bool,
     /// The kind of holder.
     pub kind: LockKind,
+    /// What it says of whoever asked for it.
+    pub who: Who,
     /// Members that this version does not know, kept as JSON text.
     pub extra: Option<String>,
 }
@@ -139,7 +146,7 @@ impl LockRecord {
     /// end with a process.
     pub fn rests_on_process(&self) -> bool {
         match self.kind {
-            LockKind::Task | LockKind::Process => true,
+            LockKind::Task | LockKind::Process | LockKind::Session => true,
             LockKind::Lease => self.pid_watched,
             LockKind::Wait | LockKind::Foreign => false,
         }
@@ -209,6 +216,7 @@ mod tests {
             pid_watched: false,
             is_supervised: false,
             kind: LockKind::Foreign,
+            who: Who::default(),
             extra: None,
         }
     }

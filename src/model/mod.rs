@@ -13,6 +13,7 @@ pub mod queue;
 pub mod task;
 pub mod thing;
 pub mod time;
+pub mod who;
 
 pub use config::Config;
 pub use context::{Context, Limits, NamedSandbox, Sandbox, SandboxId};
@@ -26,3 +27,4 @@ pub use queue::QueueName;
 pub use task::{Priority, Status, Task, TaskId, Tier};
 pub use thing::ThingKind;
 pub use time::Timestamp;
+pub use who::{Agent, Who};

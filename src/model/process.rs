@@ -11,6 +11,17 @@ pub struct Identity {
     pub boot_id: String,
 }
 
+/// A process above this one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ancestor {
+    /// Which.
+    pub process: Identity,
+    /// The name of its program, without folders; empty where it is not to be seen.
+    pub program: String,
+    /// Whether it runs the program of luzia.
+    pub is_luzia: bool,
+}
+
 /// What a look at a pid showed. Only `Gone` and `Zombie` prove death.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Probe {

@@ -1,9 +1,11 @@
 //! A task: one command with a state machine, and how it ended.
 
+use super::Identity;
 use super::context::{Limits, NamedSandbox};
 use super::lane::LaneName;
 use super::name::Name;
 use super::time::Timestamp;
+use super::who::Agent;
 use std::fmt;
 use std::sync::Arc;
 
@@ -195,8 +197,12 @@ pub struct Task {
     pub command: Vec<String>,
     /// Text given to the command on its standard input, if any.
     pub stdin: Option<String>,
+    /// The process whose standard input the command reads (`run --stdin`).
+    pub stdin_of: Option<Identity>,
     /// A note for people.
     pub label: Option<String>,
+    /// The agent that asked for it.
+    pub agent: Option<Agent>,
     /// Only one unfinished task has a given key.
     pub key: Option<String>,
     /// The environment of the command, as bytes; luzia's own variables are added at the start.

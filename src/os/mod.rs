@@ -4,7 +4,7 @@
 //! crash tests can stop at every operation and the race tests can let one pretend process move at a time.
 
 use crate::model::namespace::Sight;
-use crate::model::process::Probe;
+use crate::model::process::{Ancestor, Probe};
 use crate::model::{Context, Identity, Limits, Origin, Timestamp};
 use rustix::io::Errno;
 use smol_str::SmolStr;
@@ -130,6 +130,8 @@ pub trait Watch: Send {
     /// Waits until something changed in a watched directory or the time is over; true when something may have changed.
     /// Events that came since the last call count.
     fn wait(&mut self, time: Duration) -> io::Result<bool>;
+    /// Ends a wait also when this descriptor becomes readable. A watch that wakes by itself need not heed it.
+    fn heed(&mut self, _: File) {}
 }
 
 /// Files below one directory that is held open. A path is relative, `/`-separated, and has no `..`; no component of
@@ -361,6 +363,9 @@ pub trait Processes: Send + Sync {
     fn has_child(&self) -> bool;
     /// Looks at a pid.
     fn probe(&self, pid: u32) -> Probe;
+    /// Another descriptor of what that very process has as its standard input, at the same place; `None` when it is dead. A
+    /// socket cannot be opened again (ENXIO).
+    fn open_stdin_of(&self, who: &Identity) -> io::Result<Option<File>>;
     /// Whether that very process is stopped (SIGSTOP, or a debugger), so that it does nothing until it is continued.
     fn is_stopped(&self, who: &Identity) -> bool;
     /// Signals a process, only if it is still that very process; false when it is dead.
@@ -384,6 +389,10 @@ pub trait Processes: Send + Sync {
     /// The living processes of a task's tree: children that a subreaper inherited, and those found by their environment
     /// or an open `tree.lock`; without `spared` and this process itself.
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>;
+    /// The processes above this one, the parent first; none where `/proc` does not show them.
+    fn ancestors(&self) -> Vec<Ancestor>;
+    /// A descriptor that becomes readable when that very process ends; `None` where it has ended.
+    fn end_of(&self, who: &Identity) -> io::Result<Option<File>>;
     /// Whether a process is an ancestor of this one.
     fn descends_from(&self, who: &Identity) -> bool;
     /// Whether this process has a file (device and inode) open, as one that was inherited.

@@ -2,7 +2,7 @@
 //! the same code. Pure.
 
 use crate::model::evidence::Verdict;
-use crate::model::{LaneName, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Task, TaskId, Timestamp, Who};
 use crate::policy::context::Difference;
 
 /// What is known of one holder of a lane.
@@ -10,6 +10,10 @@ use crate::policy::context::Difference;
 pub struct Holder {
     /// `task_<n>` or the name given to `acquire`.
     pub name: Option<String>,
+    /// The holder in words for people.
+    pub shown: Option<String>,
+    /// What its lock says of whoever asked for it.
+    pub who: Who,
     /// The name of the grant.
     pub lock_id: Option<String>,
     /// When it was granted.
@@ -210,6 +214,8 @@ mod tests {
     fn holder(verdict: Verdict) -> Holder {
         Holder {
             name: None,
+            shown: None,
+            who: Who::default(),
             lock_id: None,
             since: None,
             expires_at: None,

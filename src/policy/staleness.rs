@@ -25,7 +25,7 @@ pub fn judge(seen: &Evidence) -> Verdict {
     match seen.kernel_lock {
         KernelLock::Supervisor => return live_unless_overdue(seen, Reason::SupervisorLives),
         KernelLock::Tree => return live_unless_overdue(seen, Reason::CommandLives),
-        KernelLock::LockFile => return live_unless_overdue(seen, Reason::LockHeld),
+        KernelLock::LockFile => return live_unless_overdue(seen, holder_of_file(seen)),
         KernelLock::Free => {}
     }
     match &seen.sidecar {
@@ -78,6 +78,7 @@ fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
         let seen_from = seen.outlook.as_ref().map(witness);
         match (record.kind, seen_from) {
             (LockKind::Process, _) => return judge_process(seen, record, age),
+            (LockKind::Session, _) => return stale(Reason::KeeperGone, age),
             (LockKind::Task, Some(Witness::Blind(blind))) => return live_unless_overdue(seen, blind.reason()),
             (_, Some(Witness::Gone)) => return stale(Reason::NamespaceGone, age),
             _ => {}
@@ -93,10 +94,17 @@ fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
     }
     match record.kind {
         LockKind::Process => judge_process(seen, record, age),
+        LockKind::Session => stale(Reason::KeeperGone, age),
         LockKind::Lease => judge_lease(seen, record, age),
         LockKind::Foreign => judge_foreign(seen, record, age),
         LockKind::Task | LockKind::Wait => live_unless_overdue(seen, Reason::NotProvenDead),
     }
+}
+
+/// Whose life a held lock file proves.
+fn holder_of_file(seen: &Evidence) -> Reason {
+    let is_session = seen.sidecar.record().is_some_and(|record| record.kind == LockKind::Session);
+    if is_session { Reason::SessionLives } else { Reason::LockHeld }
 }
 
 /// A free kernel lock of a `luzia lock` (j5b). It was held from the lock's birth, and every process that inherited it is
@@ -161,7 +169,9 @@ fn age_ms(seen: &Evidence, record: &LockRecord) -> i64 {
     }
     let latest = match record.kind {
         LockKind::Foreign => latest_of_foreign(seen, recorded),
-        LockKind::Task | LockKind::Process | LockKind::Lease | LockKind::Wait => recorded.or(Some(seen.lock_modified)),
+        LockKind::Task | LockKind::Process | LockKind::Session | LockKind::Lease | LockKind::Wait => {
+            recorded.or(Some(seen.lock_modified))
+        }
     };
     // What was refreshed in an earlier boot is at least as old as this boot, however the wall clock was set since.
     let is_earlier = record.boot_id.as_deref().is_some_and(|boot| is_other_boot(boot, &seen.boot_id));

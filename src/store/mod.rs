@@ -20,6 +20,7 @@ pub use files::locks::acquire::{Acquired, Break, LaneNeed, Release, Released, Re
 pub use files::locks::list::{LockIndex, LockView, lock_state};
 pub use files::locks::refresh::Kept;
 pub use files::locks::release::{By, Cleanup, GivenBack};
+pub use files::locks::session::{KeeperAnswer, SessionLock};
 pub use files::queue::accept::Place;
 pub use files::queue::duty::Duty;
 pub use files::queue::lifecycle::{Claim, Claimed, Ending, Found, Next, Removed};
@@ -27,7 +28,7 @@ pub use files::queue::markers::KeySlot;
 pub use files::queue::pending::Head;
 pub use files::queue::presence::Presence;
 pub use files::queue::query::{Counts, Problem, Survey};
-pub use journal::{Event, EventSink};
+pub use journal::{Event, EventReader, EventSink};
 pub use outside::Changes;
 pub use run_dir::log_notes::{LogNote, LogNotes};
 pub use run_dir::shortage::Short;

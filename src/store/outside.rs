@@ -2,6 +2,7 @@
 
 use super::error::{Result, StoreError};
 use crate::model::lock::LockRecord;
+use crate::model::process::Ancestor;
 use crate::model::{Context, Identity, TaskId};
 use crate::os::{Child, Clock, Command, InPlace, Open, Signal, StartError, Streams, TreeMark, Watch};
 use crate::store::Store;
@@ -34,6 +35,13 @@ impl Changes {
     /// Whether the kernel tells of changes.
     pub(crate) fn is_watching(&self) -> bool {
         self.watch.is_some()
+    }
+
+    /// Lets the end of a process end a wait; one that has ended already does so by its absence.
+    pub(crate) fn heed(&mut self, end: Option<File>) {
+        if let (Some(watch), Some(end)) = (&mut self.watch, end) {
+            watch.heed(end);
+        }
     }
 
     /// Waits until something may have changed, `longest` at most, in one sleep where the kernel tells nothing.
@@ -155,9 +163,19 @@ impl Store {
         Ok(self.is_supervised(id)?.then_some(stopped.pid))
     }
 
+    /// What a process has as its standard input; `None` when it is dead.
+    pub fn stdin_of(&self, who: &Identity) -> std::io::Result<Option<File>> {
+        self.procs.open_stdin_of(who)
+    }
+
     /// A look at a pid.
     pub fn probe(&self, pid: u32) -> crate::model::process::Probe {
         self.procs.probe(pid)
+    }
+
+    /// The processes above this one, the parent first.
+    pub fn ancestors(&self) -> Vec<Ancestor> {
+        self.procs.ancestors()
     }
 
     /// Watches for locks that go.
@@ -237,7 +255,7 @@ impl Store {
         Changes { watch, clock: Arc::clone(&self.clock) }
     }
 
-    fn changes(&self, folders: &[&str]) -> Changes {
+    pub(crate) fn changes(&self, folders: &[&str]) -> Changes {
         Changes { watch: self.vfs.watch(folders).ok(), clock: Arc::clone(&self.clock) }
     }
 }

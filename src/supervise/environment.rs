@@ -1,6 +1,7 @@
 //! The environment of a task's command: what was captured when it was enqueued, and what luzia tells it. Pure.
 
 use crate::model::lock::Grant;
+use crate::model::who::agent_variables;
 use crate::model::{LaneName, Task};
 
 /// Where a task runs.
@@ -29,7 +30,7 @@ pub fn environment(task: &Task, place: &Place, grants: &[Grant]) -> Vec<(Vec<u8>
         ("LUZIA_CONDUCTOR_DIR", place.task_dir.to_owned()),
     ];
     let config = place.config.map(|path| ("LUZIA_CONFIG", path.to_owned()));
-    let own: Vec<(&str, String)> = own.into_iter().chain(config).collect();
+    let own: Vec<(&str, String)> = own.into_iter().chain(config).chain(agent_variables(task.agent.as_ref())).collect();
     let is_own = |key: &[u8]| own.iter().any(|(own, _)| own.as_bytes() == key);
     let mut env: Vec<(Vec<u8>, Vec<u8>)> = task.env.iter().filter(|(key, _)| !is_own(key)).cloned().collect();
     env.extend(own.into_iter().map(|(key, value)| (key.as_bytes().to_vec(), value.into_bytes())));
@@ -58,5 +59,9 @@ mod tests {
         assert!(env.contains(&(b"LUZIA_LANES".to_vec(), b"user:alice thread:7 global".to_vec())));
         let env = environment(&task, &Place { config: Some("/c.json"), ..place }, &[]);
         assert!(env.contains(&(b"LUZIA_CONFIG".to_vec(), b"/c.json".to_vec())));
+        task.agent = Some(crate::model::Agent { name: "codex".into(), session: Some("s".into()) });
+        let env = environment(&task, &Place { state_dir: "/s", config: None, task_dir: "/c" }, &[]);
+        assert!(env.contains(&(b"LUZIA_AGENT".to_vec(), b"codex".to_vec())));
+        assert!(env.contains(&(b"LUZIA_SESSION".to_vec(), b"s".to_vec())));
     }
 }

@@ -99,16 +99,6 @@ impl Trees {
         holder
     }
 
-    /// Puts a session into the sidecar of a lane, as `acquire --session` does.
-    fn give_session(&self, lane: &str, session: &str) {
-        let stem = lane.replace(':', "_");
-        let path = self.0.lock(&format!("{stem}.json"));
-        let mut sidecar: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        sidecar["session"] = json!(session);
-        sidecar["agent"] = json!("codex");
-        std::fs::write(path, format!("{sidecar}\n")).unwrap();
-    }
-
     fn tree(&self, name: &str) -> String {
         self.0.ok(&["name", "tree", &self.0.text(name)]).line()
     }
@@ -181,7 +171,7 @@ fn a_task_that_holds_the_work_tree_is_named_with_the_command_that_waits_for_it()
     let ran = trees.hook(&["claude-code"], &trees.edit("claude-code", "src/x.rs"));
     let reason = refusal("claude-code", &ran.out).unwrap();
     assert!(
-        reason.contains("is held by task_1 since") && reason.contains("luzia wait task_1 --timeout 90s"),
+        reason.contains("is held by task_1 \"echo up\" since") && reason.contains("luzia wait task_1 --timeout 90s"),
         "{reason}"
     );
     trees.0.open_gate("gate");
@@ -192,31 +182,67 @@ fn a_task_that_holds_the_work_tree_is_named_with_the_command_that_waits_for_it()
 fn whose_lease_it_is_decides() {
     let trees = Trees::new();
     let lane = trees.tree("one");
-    trees.0.ok(&["acquire", &lane, "--task", "holder"]);
     let ask = || trees.hook(&["claude-code"], &trees.edit("claude-code", "src/x.rs")).out;
     // A lease without a session may be the agent's own.
+    trees.0.ok(&["acquire", &lane, "--task", "holder"]);
     let note: Value = serde_json::from_str(&ask()).unwrap();
     assert!(note["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("is held by holder"), "{note}");
     assert_eq!(note["hookSpecificOutput"]["permissionDecision"], Value::Null);
-    trees.give_session(&lane, "mine");
-    assert_eq!(ask(), "");
-    trees.give_session(&lane, "theirs");
-    let reason = refusal("claude-code", &ask()).unwrap();
-    assert!(reason.contains("by holder of codex, session theirs, since"), "{reason}");
-    // The end of another session gives nothing back, that of this one its own leases only.
-    for agent in AGENTS {
-        assert!(trees.hook(&[agent], &trees.event(agent, "SessionEnd", "sessionEnd")).out.len() < 4, "{agent}");
+    trees.0.ok(&["release", &lane, "holder"]);
+    // By what the agent says, and by its process, which is that of these tests.
+    for key in [&["--session=mine"][..], &["--session"]] {
+        trees.0.ok(&[&["acquire", &lane], key].concat());
+        assert_eq!(ask(), "", "{key:?}");
+        trees.0.ok(&[&["release", &lane], key].concat());
     }
-    assert!(refusal("claude-code", &ask()).is_some());
-    trees.give_session(&lane, "mine");
-    trees.0.ok(&["acquire", "gpu:0", "--task", "other"]);
-    trees.hook(&["claude-code"], &trees.event("claude-code", "SessionEnd", "sessionEnd"));
-    trees.0.luzia(&["check", &lane]).coded(0);
-    trees.0.luzia(&["check", "gpu:0"]).coded(75);
-    assert_eq!(
-        trees.events("session_ended").last().unwrap()["data"],
-        json!({ "agent": "claude-code", "session": "mine", "released": 1 })
-    );
+    let mut command = trees.0.command(&["acquire", &lane, "--session=theirs"]);
+    trees.0.spawn(command.env("LUZIA_AGENT", "codex")).end().coded(0);
+    let reason = refusal("claude-code", &ask()).unwrap();
+    assert!(reason.contains("is held by codex (session theirs) since"), "{reason}");
+    assert!(reason.contains("is alive") && reason.contains("--wait 90s -- true"), "{reason}");
+}
+
+#[test]
+fn the_end_of_a_session_gives_its_leases_back_and_no_others() {
+    for agent in AGENTS {
+        let trees = Trees::new();
+        let lanes = ["gpu:0", "gpu:1", "gpu:2", "gpu:3"];
+        for (lane, holder) in lanes.iter().zip(["--session=mine", "--session", "--session=theirs", "--task=t"]) {
+            trees.0.ok(&["acquire", lane, holder]);
+        }
+        trees.hook(&[agent], &trees.event(agent, "SessionEnd", "sessionEnd"));
+        for (lane, code) in lanes.iter().zip([0, 0, 75, 75]) {
+            trees.0.luzia(&["check", lane]).coded(code);
+        }
+        let told = json!({ "agent": agent, "session": "mine", "released": 2 });
+        assert_eq!(trees.events("session_ended").last().unwrap()["data"], told);
+    }
+}
+
+#[test]
+fn a_subagent_works_for_its_session() {
+    let trees = Trees::new();
+    let lane = trees.tree("one");
+    let of = |subagent: Option<&str>| {
+        let mut document: Value = serde_json::from_str(&trees.edit("claude-code", "src/x.rs")).unwrap();
+        if let Some(id) = subagent {
+            document["agent_id"] = json!(id);
+        }
+        document.to_string()
+    };
+    for (holder, subagent, is_refused) in [
+        ("mine", Some("a1"), false),
+        ("mine/a1", None, false),
+        ("mine/a1", Some("a1"), false),
+        ("mine/a2", Some("a1"), true),
+        ("mine2", None, true),
+    ] {
+        let key = format!("--session={holder}");
+        trees.0.ok(&["acquire", &lane, &key]);
+        let ran = trees.hook(&["claude-code"], &of(subagent));
+        assert_eq!(refusal("claude-code", &ran.out).is_some(), is_refused, "{holder} {subagent:?}");
+        trees.0.ok(&["release", &lane, &key]);
+    }
 }
 
 #[test]

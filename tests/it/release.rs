@@ -24,6 +24,7 @@ fn take(store: &Store, lanes: Vec<LaneName>, holder: &str) -> Vec<Grant> {
         ttl_ms: None,
         process: RealProcesses.me(),
         pid_watched: false,
+        who: luzia::model::Who::default(),
         durable: false,
     };
     match store.acquire(&request, judge).unwrap() {

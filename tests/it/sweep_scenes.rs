@@ -47,7 +47,7 @@ const PLAIN: Scene = Scene {
 const ENQUEUE: Scene = Scene { prints_ids: true, ..PLAIN };
 const LEASE: Scene = Scene { leases_may_live: true, judge: lease_can_be_released, ..PLAIN };
 
-pub const SCENES: [Scene; 24] = [
+pub const SCENES: [Scene; 26] = [
     Scene { name: "first-enqueue", args: &["enqueue", "-u", "alice", "--", "true"], ..ENQUEUE },
     Scene {
         name: "enqueue",
@@ -122,6 +122,22 @@ pub const SCENES: [Scene; 24] = [
     },
     Scene { name: "acquire-stale", args: &["acquire", "deploy", "--task", "me"], prepare: expire_lease, ..LEASE },
     Scene { name: "renew", args: &["acquire", "deploy", "--task", "me"], prepare: hold_lease, ..LEASE },
+    // The agent is the process that traces, so the session ends with the verb.
+    Scene {
+        name: "acquire-session",
+        args: &["acquire", "deploy", "--session", "k", "--task", "me"],
+        prepare: queue_none,
+        judge: lease_can_be_released,
+        ..PLAIN
+    },
+    Scene {
+        name: "session",
+        args: &["acquire", "deploy", "--session", "k", "--task", "me", "--ttl", "200ms"],
+        prepare: queue_none,
+        follow: true,
+        judge: lease_can_be_released,
+        ..PLAIN
+    },
     Scene { name: "release", args: &["release", "deploy", "me"], prepare: hold_lease, ..LEASE },
     Scene { name: "lock", args: &["lock", "-u", "alice", "--", "true"], prepare: queue_none, ..PLAIN },
     Scene { name: "cancel", args: &["cancel", "2"], prepare: queue_three, queued: 3, judge: cancelled_two, ..PLAIN },

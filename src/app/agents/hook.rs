@@ -1,11 +1,10 @@
 //! `agent hook`: gathers what the decision needs, and says it in sentences.
 
-use super::session::{agent_of, session_of};
 use crate::app::names::shims::{DEFAULT_LANE, Folder};
 use crate::app::{App, AppError, Kind, shell_word};
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::time::format_duration;
-use crate::model::{AgentKind, HookAnswer, HookCall, HookEvent, LaneName, LockKind, ThingKind};
+use crate::model::{AgentKind, HookAnswer, HookCall, HookEvent, LaneName, LockKind, LockRecord, ThingKind};
 use crate::policy::hook::{Asked, Decision, decide, heavy_tools, is_living};
 use crate::store::{Event, LockView};
 use serde_json::json;
@@ -41,7 +40,7 @@ impl Hook<'_> {
             (HookEvent::Edit(paths), Some(app)) => app.answer_edit(call, paths),
             (HookEvent::Shell(line), Some(app)) => self.shell(app, call, line),
             (HookEvent::End, Some(app)) => {
-                app.end_session(self.agent, call)?;
+                app.answer_end(self.agent, call)?;
                 Ok(HookAnswer::Nothing)
             }
             (HookEvent::Edit(_) | HookEvent::Shell(_) | HookEvent::End | HookEvent::Other, _) => {
@@ -106,7 +105,11 @@ impl Hook<'_> {
 
 impl App {
     fn decide_on(&self, asked: Asked, lane: &LaneName, holders: &[LockView], call: &HookCall) -> Decision {
-        let owner = |view: &LockView| self.lock_owner(view.record(), call.session.as_deref());
+        if !holders.iter().any(|view| is_living(&view.verdict)) {
+            return Decision::Nothing;
+        }
+        let keys = self.session_keys(call);
+        let owner = |view: &LockView| self.lock_owner(view.record(), &keys, call);
         let seen: Vec<_> = holders.iter().map(|view| (owner(view), view.verdict.clone())).collect();
         decide(asked, self.config().limit(lane), &seen)
     }
@@ -135,10 +138,14 @@ impl App {
         Ok(if notes.is_empty() { HookAnswer::Nothing } else { HookAnswer::Note(notes.join("\n")) })
     }
 
-    fn end_session(&self, agent: AgentKind, call: &HookCall) -> Result<(), AppError> {
-        let Some(session) = &call.session else { return Ok(()) };
-        let released = self.release_session(session)?;
-        let data = json!({ "agent": agent.word(), "session": session, "released": released });
+    /// Gives the leases of the session back. Its keeper would do so when the agent's process ends.
+    fn answer_end(&self, agent: AgentKind, call: &HookCall) -> Result<(), AppError> {
+        let mut released = 0;
+        for key in self.session_keys(call) {
+            let (_, given) = self.release_session(Some(&key), None)?;
+            released += given.iter().filter(|one| one.lock.is_some()).count();
+        }
+        let data = json!({ "agent": agent.word(), "session": call.session, "released": released });
         self.store.note(&Event::new("session_ended").with(data));
         Ok(())
     }
@@ -202,15 +209,13 @@ impl App {
         format!("Lane {lane} is held {}: {why}.", self.holder_text(view))
     }
 
-    /// `by task_7 of codex, session abc, since 3m12s`.
+    /// `by task_7 "cargo test" of codex since 3m12s`.
     fn holder_text(&self, view: &LockView) -> String {
         let record = view.record();
-        let name = view.holder().unwrap_or("an unknown holder");
-        let agent = record.and_then(agent_of).map(|agent| format!(" of {agent}")).unwrap_or_default();
-        let session = record.and_then(session_of).map(|session| format!(", session {session},")).unwrap_or_default();
+        let name = record.and_then(LockRecord::shown).unwrap_or_else(|| "an unknown holder".to_owned());
         let since = record.and_then(|record| record.acquired_at);
         let age = since.map_or(view.age_ms, |at| u64::try_from(self.store.now().ms_since(at)).unwrap_or(0));
-        format!("by {name}{agent}{session} since {}", format_duration(age))
+        format!("by {name} since {}", format_duration(age))
     }
 }
 

@@ -1,57 +1,48 @@
-//! Sessions of agents: whose a lock is, and giving all leases of one back.
-//!
-//! This is the one place that knows how a sidecar names a session.
+//! Sessions of agents: by which keys a session is known, and whose a lock is.
 
-use crate::app::{App, AppError};
-use crate::model::{LockKind, LockRecord};
+use crate::app::App;
+use crate::model::{HookCall, LockKind, LockRecord};
+use crate::policy::agent::session_key;
 use crate::policy::hook::Owner;
-use serde_json::Value;
-
-/// The session that a sidecar names.
-pub fn session_of(record: &LockRecord) -> Option<String> {
-    member(record, "session")
-}
-
-/// The agent that a sidecar names.
-pub fn agent_of(record: &LockRecord) -> Option<String> {
-    member(record, "agent")
-}
-
-fn member(record: &LockRecord, name: &str) -> Option<String> {
-    let members: Value = serde_json::from_str(record.extra.as_deref()?).ok()?;
-    members.get(name)?.as_str().map(str::to_owned)
-}
 
 impl App {
-    /// Whose a lock is, seen from a session.
-    pub(super) fn lock_owner(&self, record: Option<&LockRecord>, session: Option<&str>) -> Owner {
-        let Some(record) = record else { return Owner::Unknown };
-        match (session_of(record), session) {
-            (Some(holder), Some(own)) if holder == own => Owner::Mine,
-            (Some(_), _) => Owner::Other,
-            // The agent runs below the command that holds the lane.
-            (None, _) if self.store.is_below(record) => Owner::Mine,
-            (None, _) => match record.kind {
-                LockKind::Task | LockKind::Process => Owner::Other,
-                LockKind::Lease | LockKind::Wait | LockKind::Foreign => Owner::Unknown,
-            },
+    /// The keys of the session of a call: what the agent says to its hook, with and without its subagent, what the environment
+    /// says, and the process of the agent. A command of an agent that gives it no variable is known by the last one only.
+    pub(super) fn session_keys(&self, call: &HookCall) -> Vec<String> {
+        let of_environment = self.agent.as_ref().and_then(|agent| agent.session.clone());
+        let of_subagent = call.session.as_ref().map(|session| session_key(session, call.subagent.as_deref()));
+        let mut keys: Vec<String> = Vec::new();
+        for key in [of_subagent, call.session.clone(), of_environment, self.process_key()].into_iter().flatten() {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
         }
+        keys
     }
 
-    /// Gives every lease of a session back; how many there were. A lease that somebody else gave back meanwhile is none.
-    pub fn release_session(&self, session: &str) -> Result<usize, AppError> {
-        let mut count = 0;
-        for view in self.locks()? {
-            let leased = view.record().filter(|record| record.kind == LockKind::Lease);
-            if leased.and_then(session_of).as_deref() != Some(session) {
-                continue;
-            }
-            if let (Some(lane), Some(id)) = (&view.lane, view.lock_id())
-                && self.release(lane, None, Some(id), false)?.lock.is_some()
-            {
-                count += 1;
-            }
+    /// Whose a lock is, seen from the session with these keys.
+    pub(super) fn lock_owner(&self, record: Option<&LockRecord>, keys: &[String], call: &HookCall) -> Owner {
+        let Some(record) = record else { return Owner::Unknown };
+        match &record.who.session {
+            Some(session) if keys.contains(session) => return Owner::Mine,
+            // A subagent works for its session.
+            Some(session) if call.subagent.is_none() && is_below_session(session, call) => return Owner::Mine,
+            Some(_) => return Owner::Other,
+            None => {}
         }
-        Ok(count)
+        // The agent runs below the command that holds the lane.
+        if self.store.is_below(record) {
+            return Owner::Mine;
+        }
+        match record.kind {
+            LockKind::Task | LockKind::Process | LockKind::Session => Owner::Other,
+            LockKind::Lease | LockKind::Wait | LockKind::Foreign => Owner::Unknown,
+        }
     }
+}
+
+/// Whether a key is that of a subagent of the session of a call.
+fn is_below_session(key: &str, call: &HookCall) -> bool {
+    let above = call.session.as_ref().and_then(|session| key.strip_prefix(session.as_str()));
+    above.is_some_and(|rest| rest.starts_with('/'))
 }

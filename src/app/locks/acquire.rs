@@ -6,7 +6,7 @@ use crate::app::{App, AppError, Kind};
 use crate::model::evidence::Verdict;
 use crate::model::lock::Grant;
 use crate::model::process::Probe;
-use crate::model::{Identity, LaneName, LockKind, Name, Timestamp};
+use crate::model::{Identity, LaneName, LockKind, Name, Timestamp, Who};
 use crate::policy::staleness::judge;
 use crate::store::{Acquired, Event, LockView, Request, StoreError};
 use std::time::Duration;
@@ -85,6 +85,7 @@ impl App {
             ttl_ms: lease.ttl_ms,
             process,
             pid_watched: lease.pid.is_some(),
+            who: self.who(&[]),
             durable: lease.durable,
         };
         let mut log = Vec::new();
@@ -114,7 +115,7 @@ impl App {
         self.store.note(&event);
     }
 
-    fn process_of(&self, pid: Option<u32>) -> Result<Identity, AppError> {
+    pub(crate) fn process_of(&self, pid: Option<u32>) -> Result<Identity, AppError> {
         let Some(pid) = pid else { return Ok(self.store.identity()) };
         match self.store.probe(pid) {
             Probe::Alive { start } => Ok(Identity { pid, start, boot_id: self.store.identity().boot_id }),
@@ -173,7 +174,7 @@ impl App {
             };
             let passed = self.store.boot_ms().saturating_sub(begin);
             let left = wait_ms.map_or(u64::MAX, |limit| limit.saturating_sub(passed));
-            if left == 0 {
+            if left == 0 || self.is_own_session(&view) {
                 return Ok(Waited::Held(view));
             }
             // A watch that starts now may have missed a release: look once more before waiting on it.
@@ -212,6 +213,7 @@ impl App {
             ttl_ms: None,
             process: self.store.identity(),
             pid_watched: false,
+            who: Who::default(),
             durable: false,
         };
         // The look and the refresh are two transactions; the refresh itself compares again, under the guard.

@@ -3,7 +3,9 @@
 
 use crate::app::locks::acquire::{Waited, locked_line};
 use crate::app::locks::release::{held_error, released_line};
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Kind, shell_word};
+use crate::model::lock::Grant;
+use crate::model::who::agent_variables;
 use crate::model::{LaneName, LockKind};
 use crate::os::{Exit, InPlace, Signal, StartError, Woken};
 use crate::store::{GivenBack, Request};
@@ -75,11 +77,13 @@ impl App {
             ttl_ms: None,
             process,
             pid_watched: false,
+            who: self.who(command),
             durable: false,
         };
         let mut lines = Vec::new();
         let (grant, files) = match self.acquire_waiting(&request, wait_ms, &mut lines)? {
             Waited::Granted(grant, files) => (grant, files),
+            Waited::Held(view) if self.is_own_session(&view) => return Err(own_session(lane)),
             Waited::Held(view) => {
                 let mut error = held_error(lane, &view, self.store.now());
                 lines.extend(locked_line(lane, view.holder(), &request.holder));
@@ -93,13 +97,7 @@ impl App {
         let Some(file) = files.into_iter().next() else {
             return Err(AppError::new(Kind::Bug, "BUG", "the lock file was not kept open"));
         };
-        let config = self.config_path.as_ref().map(|path| ("LUZIA_CONFIG", path.clone()));
-        let own = [
-            ("LUZIA_STATE_DIR", self.store_path().to_owned()),
-            ("LUZIA_LOCK_ID", grant.lock_id.to_string()),
-            ("LUZIA_FENCE", grant.fence.to_string()),
-        ];
-        let env: Vec<(String, String)> = own.into_iter().chain(config).map(|(k, v)| (k.to_owned(), v)).collect();
+        let env = self.lock_variables(&grant);
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
         let grants = std::slice::from_ref(&grant);
         let keeper = Keeper::new(&self.store, LockKind::Process, request.holder.clone(), grants, &timeout_ms);
@@ -117,6 +115,18 @@ impl App {
             self.note_lock("lock_released", &grant, &request.holder, line);
         }
         Ok(Ran { end: ran?.into(), lane: Some(given_back) })
+    }
+
+    /// What a command under a lock has in its environment.
+    fn lock_variables(&self, grant: &Grant) -> Vec<(String, String)> {
+        let config = self.config_path.as_ref().map(|path| ("LUZIA_CONFIG", path.clone()));
+        let own = [
+            ("LUZIA_STATE_DIR", self.store_path().to_owned()),
+            ("LUZIA_LOCK_ID", grant.lock_id.to_string()),
+            ("LUZIA_FENCE", grant.fence.to_string()),
+        ];
+        let agent = agent_variables(self.agent.as_ref());
+        own.into_iter().chain(config).chain(agent).map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
     /// Runs a command on this terminal and waits for it; SIGTERM is passed on. The keeper refreshes its lock meanwhile, and
@@ -146,6 +156,17 @@ impl App {
             }
         }
     }
+}
+
+/// A lane that the caller's own session has leased: a wait for it would last as long as the session.
+fn own_session(lane: &LaneName) -> AppError {
+    let lane_word = shell_word(lane);
+    let message = format!("lane \"{lane}\" is held by the session in which this runs, and would wait for itself");
+    AppError::new(Kind::No, "DEADLOCK", message)
+        .hint(format!(
+            "run the command directly under that lease, or give it back first: luzia release {lane_word} --session"
+        ))
+        .next(format!("luzia explain {lane_word}"))
 }
 
 fn not_started(name: &str, error: &StartError) -> AppError {

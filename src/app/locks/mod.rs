@@ -3,6 +3,9 @@
 pub mod acquire;
 pub mod check_project;
 pub mod cleanup;
+pub mod consent;
+pub mod keeper;
 pub mod lock;
 pub mod reentrancy;
 pub mod release;
+pub mod session;

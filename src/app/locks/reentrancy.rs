@@ -82,7 +82,7 @@ impl App {
                 Ok(own.map(|own| self.store.is_in_tree(own)).transpose()?.unwrap_or(false))
             }
             LockKind::Process => Ok(self.store.has_inherited_lock(&view.stem)?),
-            LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(false),
+            LockKind::Session | LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(false),
         }
     }
 

@@ -75,7 +75,10 @@ impl App {
                     which = lock.lock_id.clone().map_or(which, Release::LockId);
                     ended = Some(lock);
                 }
-                Released::Living(view) => return Err(living_error(lane, &view, self.store.now())),
+                Released::Living(view) => {
+                    let is_stopped = self.holder_of(&view).stopped.is_some();
+                    return Err(living_error(lane, &view, self.store.now(), is_stopped));
+                }
             }
         }
         Err(AppError::new(Kind::Busy, "HOLDER_LIVES", format!("the holder of lane \"{lane}\" does not end"))
@@ -98,6 +101,9 @@ impl App {
         let Some(record) = view.record() else {
             return Err(AppError::new(Kind::No, "HOLDER_UNKNOWN", "the holder cannot be told, so it cannot be ended"));
         };
+        if record.kind == LockKind::Session {
+            return self.end_session_lease(view);
+        }
         if record.kind == LockKind::Task {
             let task = record.task_id.as_deref().and_then(TaskId::parse);
             if let Some(task) = task {
@@ -158,7 +164,7 @@ pub(crate) fn execution(holder: &str) -> &str {
 
 /// Who holds a lane, since when, whether it lives and how that is known, and what would change it (P7).
 pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
-    let holder = view.holder().unwrap_or("an unknown holder");
+    let holder = view.shown().unwrap_or_else(|| "an unknown holder".to_owned());
     let since = view.record().and_then(|record| record.acquired_at);
     let age = since.map_or(view.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0));
     let why = match &view.verdict {
@@ -196,21 +202,17 @@ pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_
     })
 }
 
-fn living_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
+/// The refusal to release what a living holder has. Its first way on waits or looks; force stands apart, and only where the
+/// holder is late or stopped (P10).
+fn living_error(lane: &LaneName, view: &LockView, now: Timestamp, is_stopped: bool) -> AppError {
     let mut error = held_error(lane, view, now);
     error.0.kind = Kind::No;
     error.0.code = "HOLDER_LIVES";
-    let force = format!("luzia release {} --force", shell_word(lane));
-    let lease = view.record().filter(|record| record.kind == LockKind::Lease).and_then(|_| view.lock_id());
-    (error.0.hint, error.0.next) = match lease {
-        Some(id) => {
-            let by_name = format!("luzia release {} --lock-id {}", shell_word(lane), shell_word(id));
-            (
-                Some("whoever names it gives it back, and its process goes on; --force ends that".to_owned()),
-                vec![by_name, force],
-            )
-        }
-        None => (Some("--force ends the holder first, then releases".to_owned()), vec![force]),
-    };
+    let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
+    error.0.hint = Some(match is_lease {
+        true => "the holder itself releases it, by its name or with --lock-id".to_owned(),
+        false => "the lane is free when the holder ends; nothing was changed".to_owned(),
+    });
+    error.0.overriding.extend(forceful_command(&lane.to_string(), view.holder(), &view.verdict, is_stopped));
     error
 }

@@ -277,6 +277,8 @@ impl App {
         });
         Holder {
             name: view.holder().map(str::to_owned),
+            shown: view.shown(),
+            who: record.map(|record| record.who.clone()).unwrap_or_default(),
             lock_id: view.lock_id().map(str::to_owned),
             since: record.and_then(|record| record.acquired_at),
             expires_at: record.and_then(|record| record.expires_at),

@@ -5,6 +5,7 @@
 pub(crate) mod candidates;
 pub(crate) mod close_conductor;
 pub mod daemon;
+mod ends;
 pub(crate) mod heads;
 pub(crate) mod prune;
 pub(crate) mod reach;
@@ -18,7 +19,7 @@ use crate::app::pass::candidates::head_of;
 use crate::app::pass::heads::Firsts;
 use crate::app::pass::unseen::Unseen;
 use crate::app::{App, AppError};
-use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp};
+use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp, Who};
 use crate::os::Handle;
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::fair::Ledger;
@@ -421,6 +422,7 @@ impl App {
             ttl_ms: None,
             process: self.store.identity(),
             pid_watched: false,
+            who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
             durable: false,
         }
     }

@@ -20,7 +20,12 @@ pub(super) fn read(document: &Document) -> HookCall {
         }
         _ => HookEvent::Other,
     };
-    HookCall { session: session(document, "session_id"), cwd: cwd(document, "cwd"), event }
+    HookCall {
+        session: session(document, "session_id"),
+        subagent: session(document, "agent_id"),
+        cwd: cwd(document, "cwd"),
+        event,
+    }
 }
 
 pub(super) fn write(answer: &HookAnswer) -> Option<Value> {

@@ -20,6 +20,7 @@ pub(super) fn read(document: &Document) -> HookCall {
     };
     HookCall {
         session: session(document, "session_id").or_else(|| session(document, "sessionId")),
+        subagent: None,
         cwd: cwd(document, "cwd"),
         event,
     }

@@ -28,6 +28,7 @@ pub(super) fn read(document: &Document) -> HookCall {
     };
     HookCall {
         session: session(document, "conversation_id").or_else(|| session(document, "session_id")),
+        subagent: None,
         cwd: cwd(document, "cwd").or_else(root),
         event,
     }

@@ -19,7 +19,7 @@ pub(super) fn read(document: &Document) -> HookCall {
         }
         _ => HookEvent::Other,
     };
-    HookCall { session: session(document, "session_id"), cwd: cwd(document, "cwd"), event }
+    HookCall { session: session(document, "session_id"), subagent: None, cwd: cwd(document, "cwd"), event }
 }
 
 pub(super) fn write(answer: &HookAnswer) -> Option<Value> {

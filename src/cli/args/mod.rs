@@ -6,6 +6,7 @@
 mod deferred;
 mod globals;
 mod help;
+mod identity;
 mod synonyms;
 mod target;
 mod task_options;
@@ -14,6 +15,7 @@ mod values;
 
 pub use deferred::Deferred;
 pub use globals::Globals;
+pub use identity::Identity;
 pub use target::{Target, named};
 pub use task_options::TaskOptions;
 pub use usage::{ParseStop, Usage};
@@ -30,7 +32,7 @@ use super::commands::operate::{
     daemon::DaemonArgs, demo::DemoArgs, dispatch::DispatchArgs, doctor::DoctorArgs, name::NameArgs, shim::ShimArgs,
 };
 use super::commands::queue::{
-    cancel::CancelArgs, enqueue::EnqueueArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
+    attach::AttachArgs, cancel::CancelArgs, enqueue::EnqueueArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -66,6 +68,8 @@ pub enum Command {
     Enqueue(Deferred<EnqueueArgs>),
     /// Queue a command, stream its output, and exit with its code
     Run(Deferred<RunArgs>),
+    /// Stream a task from its beginning, and exit with its code
+    Attach(Deferred<AttachArgs>),
     /// Wait until tasks have finished
     Wait(Deferred<WaitArgs>),
     /// Cancel tasks, running ones too
@@ -128,6 +132,16 @@ pub enum Command {
         /// Finish the work of a dead supervisor.
         recover: bool,
     },
+    /// Keeps the leases of a session. luzia starts this itself; clap does not know it.
+    #[command(skip)]
+    KeepSession {
+        /// The process of the agent.
+        pid: u32,
+        /// Its start time.
+        start: u64,
+        /// The key of the session.
+        key: String,
+    },
     /// Becomes the command of a task in another account. luzia starts this itself; clap does not know it.
     #[command(skip)]
     ExecTask(Vec<String>),
@@ -139,6 +153,7 @@ impl Command {
         match self {
             Self::Enqueue(_) => "enqueue",
             Self::Run(_) => "run",
+            Self::Attach(_) => "attach",
             Self::Wait(_) => "wait",
             Self::Cancel(_) => "cancel",
             Self::Retry(_) => "retry",
@@ -165,6 +180,7 @@ impl Command {
             Self::Agent(_) => "agent",
             Self::Completions(_) => "completions",
             Self::Supervise { .. } => "supervise",
+            Self::KeepSession { .. } => "keep-session",
             Self::ExecTask(_) => "exec-task",
         }
     }
@@ -192,7 +208,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, ParseStop> {
         return Ok(cli);
     }
     match read(&args) {
-        Ok(cli) => usage::checked(cli, &args),
+        Ok(cli) => usage::checked(with_separator(cli, &args), &args),
         Err(error) => Err(usage::explain(&error, &args)),
     }
 }
@@ -207,6 +223,7 @@ fn of_supervisor(args: &[String]) -> Option<Cli> {
             "--state-dir" => &mut globals.state_dir,
             "--config" => &mut globals.config,
             "supervise" => break,
+            "keep-session" => return of_keeper(globals, &words.collect::<Vec<&str>>()),
             _ => return None,
         };
         let value = words.next().filter(|value| place.is_none() && !value.starts_with('-'))?;
@@ -219,6 +236,13 @@ fn of_supervisor(args: &[String]) -> Option<Cli> {
     };
     let command = Command::Supervise { task: task.to_owned(), recover };
     (!task.starts_with('-')).then_some(Cli { globals, command })
+}
+
+/// Reads the command line of a keeper behind its verb.
+fn of_keeper(globals: Globals, words: &[&str]) -> Option<Cli> {
+    let [pid, start, key] = words else { return None };
+    let command = Command::KeepSession { pid: pid.parse().ok()?, start: start.parse().ok()?, key: (*key).to_owned() };
+    Some(Cli { globals, command })
 }
 
 /// Reads a command line. clap copies the global options into every command that it knows (150 KiB, a tenth of the time of
@@ -235,6 +259,18 @@ fn read_one(word: &str, args: &[String]) -> Option<Cli> {
     let one = all.get_subcommands().find(|one| one.get_name() == word)?.clone();
     let root = <Globals as clap::Args>::augment_args(clap::Command::new("luzia")).subcommand(one);
     Cli::from_arg_matches(&root.try_get_matches_from(args).ok()?).ok()
+}
+
+/// Notes whether `--` stands before the command of a task, which clap does not tell.
+fn with_separator(mut cli: Cli, args: &[String]) -> Cli {
+    let (task, command) = match &mut cli.command {
+        Command::Enqueue(Deferred(enqueue)) => (&mut enqueue.task, &enqueue.command),
+        Command::Run(Deferred(run)) => (&mut run.task, &run.command),
+        _ => return cli,
+    };
+    let before = args.len().checked_sub(command.len() + 1).and_then(|at| args.get(at));
+    task.is_separated = before.is_some_and(|word| word == "--");
+    cli
 }
 
 /// The first word that is neither an option nor the value of a global one.

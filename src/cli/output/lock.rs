@@ -35,6 +35,7 @@ pub fn lock_json(view: &LockView) -> Value {
     let lane = view.lane.as_ref();
     let time = |at: Option<crate::model::Timestamp>| at.map(|at| at.to_string());
     let refreshed = record.and_then(|record| record.refreshed_at.or(record.acquired_at));
+    let who = record.map(|record| record.who.clone()).unwrap_or_default();
     json!({
         "user": lane.filter(|lane| lane.is_user()).map(|lane| lane.key().as_str()),
         "lane": view.lane_name(),
@@ -55,6 +56,11 @@ pub fn lock_json(view: &LockView) -> Value {
         "executionLockedAt": time(refreshed),
         "lockMinutes": view.age_ms / 60_000,
         "owner": view.holder(),
+        "shown": view.shown(),
+        "agent": who.agent,
+        "session": who.session,
+        "command": who.command,
+        "label": who.label,
     })
 }
 

@@ -19,6 +19,7 @@ pub fn report_of(error: &AppError) -> Report {
     let mut report = Report::new(refusal.code, exit_of(refusal.kind), refusal.message.clone());
     report.hint.clone_from(&refusal.hint);
     report.next.clone_from(&refusal.next);
+    report.overriding.clone_from(&refusal.overriding);
     report
 }
 
@@ -229,7 +230,7 @@ pub fn forceful_command(lane: &str, holder: &Holder) -> Option<String> {
 
 /// Who holds, since when, whether it lives and how that is known, and when it runs out.
 pub fn holder_text(holder: &Holder, now: Timestamp) -> String {
-    let name = holder.name.as_deref().unwrap_or("an unknown holder");
+    let name = holder.shown.as_deref().unwrap_or("an unknown holder");
     let since = holder.since.map_or(holder.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0));
     let expiry = match (&holder.verdict, holder.expires_at) {
         (Verdict::Live { why: Reason::LeaseRuns, .. }, Some(at)) => format!(", expires_at {at}"),
@@ -247,6 +248,11 @@ pub fn holder_text(holder: &Holder, now: Timestamp) -> String {
 pub fn holder_json(holder: &Holder) -> Value {
     json!({
         "holder": holder.name,
+        "shown": holder.shown,
+        "agent": holder.who.agent,
+        "session": holder.who.session,
+        "command": holder.who.command,
+        "label": holder.who.label,
         "lock_id": holder.lock_id,
         "acquired_at": holder.since.map(|at| at.to_string()),
         "expires_at": holder.expires_at.map(|at| at.to_string()),

@@ -16,7 +16,8 @@ mod user_files;
 
 pub use clock::RealClock;
 pub use files::RealFiles;
-pub use files::places::RealPlaces;
+pub use files::places::{RealPlaces, owner_of};
+pub use files::published::Published;
 pub use files::temporary::TemporaryDirectory;
 pub use hook_input::{end_after, end_with_success_after, read_document};
 pub use process::RealProcesses;

@@ -1,6 +1,7 @@
 //! Processes of this host: who lives, who is told what. It holds no rule about tasks.
 
 pub(crate) mod account;
+pub(crate) mod ancestors;
 pub(crate) mod child;
 pub(crate) mod context;
 pub(crate) mod launch;
@@ -11,12 +12,13 @@ pub(crate) mod procfs;
 pub(crate) mod program;
 pub(crate) mod run_capture;
 pub(crate) mod signals;
+pub(crate) mod stdin_of;
 pub(crate) mod subreaper;
 pub(crate) mod tree;
 pub(crate) mod upgrade;
 
 use crate::model::namespace::{Sight, is_other_boot};
-use crate::model::process::Probe;
+use crate::model::process::{Ancestor, Probe};
 use crate::model::{Context, Identity, Origin};
 use crate::os::real::process::poll::{deadline, poll_until};
 use crate::os::{Child, Command, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
@@ -88,6 +90,10 @@ impl Processes for RealProcesses {
         pid_of(pid).map_or(Probe::Unknown, probe)
     }
 
+    fn open_stdin_of(&self, who: &Identity) -> io::Result<Option<File>> {
+        stdin_of::open(who)
+    }
+
     fn is_stopped(&self, who: &Identity) -> bool {
         procfs::stat(who.pid).is_some_and(|stat| stat.start == who.start && matches!(stat.state, b'T' | b't'))
     }
@@ -128,6 +134,16 @@ impl Processes for RealProcesses {
 
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
         tree::tree(mark, spared)
+    }
+
+    fn ancestors(&self) -> Vec<Ancestor> {
+        ancestors::ancestors()
+    }
+
+    fn end_of(&self, who: &Identity) -> io::Result<Option<File>> {
+        let Some(fd) = open_process(who, pid_of(who.pid).ok_or_else(no_such_pid)?)? else { return Ok(None) };
+        let is_dead = pid_of(who.pid).is_none_or(|pid| probe(pid).proves_death_of(who.start));
+        Ok((!is_dead).then(|| File::from(fd)))
     }
 
     fn descends_from(&self, who: &Identity) -> bool {
@@ -235,11 +251,13 @@ fn target(who: &Identity) -> io::Result<Pid> {
     }
 }
 
+fn no_such_pid() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "no such pid can be")
+}
+
 fn await_death(who: &Identity, time: Duration) -> io::Result<bool> {
     let until = deadline(time);
-    let Some(pid) = pid_of(who.pid) else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such pid can be"));
-    };
+    let pid = pid_of(who.pid).ok_or_else(no_such_pid)?;
     let Some(fd) = open_process(who, pid)? else { return Ok(true) };
     if probe(pid).proves_death_of(who.start) {
         return Ok(true);

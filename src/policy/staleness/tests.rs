@@ -29,6 +29,7 @@ fn record(kind: LockKind) -> LockRecord {
         pid_watched: false,
         is_supervised: false,
         kind,
+        who: crate::model::Who::default(),
         extra: None,
     }
 }
@@ -79,6 +80,22 @@ fn j2_a_parked_task_keeps_its_lock_over_a_reboot() {
     let mut parked = whole(LockKind::Wait, |record| record.boot_id = Some("other".into()));
     parked.is_waiting = true;
     check(&parked, Reason::TaskWaits, false);
+}
+
+#[test]
+fn a_session_lives_exactly_as_long_as_its_keeper_holds_the_lock_file() {
+    let mut held = whole(LockKind::Session, |record| record.pid_watched = true);
+    held.kernel_lock = KernelLock::LockFile;
+    held.process = Some(Probe::Gone);
+    assert_eq!(judge(&held), Verdict::Live { why: Reason::SessionLives, overdue: false });
+    let mut free = Evidence { kernel_lock: KernelLock::Free, ..held };
+    // Whatever is seen of the agent: its keeper held the lock from birth, in whichever pid namespace.
+    for (process, outlook) in [(Some(Probe::Alive { start: 5 }), None), (None, None), (Some(Probe::Unknown), None)] {
+        (free.process, free.outlook) = (process, outlook);
+        check(&free, Reason::KeeperGone, true);
+    }
+    let other_boot = whole(LockKind::Session, |record| record.boot_id = Some("other".into()));
+    check(&other_boot, Reason::OtherBoot, true);
 }
 
 #[test]

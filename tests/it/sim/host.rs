@@ -7,7 +7,7 @@ use super::files::{Descriptor, alarm, unsupported};
 use super::turn::Ctx;
 use super::world::{Wait, World};
 use luzia::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Sight};
-use luzia::model::process::Probe;
+use luzia::model::process::{Ancestor, Probe};
 use luzia::model::{Identity, Origin, Timestamp};
 use luzia::os::{Child, Clock, Command, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
 use std::fs::File;
@@ -115,6 +115,10 @@ impl Processes for Host {
         false
     }
 
+    fn open_stdin_of(&self, _: &Identity) -> io::Result<Option<std::fs::File>> {
+        Ok(None)
+    }
+
     fn probe(&self, pid: u32) -> Probe {
         let what = || format!("probe pid {pid}");
         let probe = self.ctx.op(what, &[], |world, _| Ok(world.probe(pid)));
@@ -220,6 +224,14 @@ impl Processes for Host {
     }
 
     /// Some leave the next task to a new process.
+    fn ancestors(&self) -> Vec<Ancestor> {
+        Vec::new()
+    }
+
+    fn end_of(&self, _: &Identity) -> io::Result<Option<File>> {
+        Ok(None)
+    }
+
     fn is_program_current(&self) -> bool {
         !self.me().pid.is_multiple_of(3)
     }

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-const TIMEOUT_MS: u64 = 60_000;
-const LANE: &str = "user:alice";
+pub(super) const TIMEOUT_MS: u64 = 60_000;
+pub(super) const LANE: &str = "user:alice";
 const FOLDERS: [&str; 17] = [
     "locks",
     "locks/.guard",
@@ -64,7 +64,7 @@ fn know(oracle: &Shared) -> MutexGuard<'_, Oracle> {
     oracle.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
-fn lane() -> LaneName {
+pub(super) fn lane() -> LaneName {
     LaneName::parse(LANE).expect("a lane")
 }
 
@@ -77,6 +77,7 @@ pub fn request(env: &Env, holder: &str, kind: LockKind) -> Request {
         ttl_ms: None,
         process: env.procs().me(),
         pid_watched: false,
+        who: luzia::model::Who::default(),
         durable: false,
     }
 }
@@ -208,7 +209,7 @@ fn is_from_the_future(env: &Env, stem: &str) -> bool {
 }
 
 /// I2: a visible lock has a complete sidecar that describes it. What an older boot left may be damaged.
-fn described(world: &World) -> Result<(), String> {
+pub(super) fn described(world: &World) -> Result<(), String> {
     for name in world.peek_names("/s/locks") {
         let Some(stem) = name.strip_suffix(".lock") else { continue };
         let path = format!("/s/locks/{name}");

@@ -26,6 +26,7 @@ mod proof_disk;
 mod proof_kernel;
 mod proof_locks;
 mod reuse;
+mod sessions;
 pub mod spool;
 mod start;
 mod turn;

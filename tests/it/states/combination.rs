@@ -262,6 +262,7 @@ impl Combination {
             ttl_ms: None,
             process: env.procs().me(),
             pid_watched: false,
+            who: luzia::model::Who::default(),
             durable: false,
         };
         assert!(matches!(store(env).acquire(&request, judge), Ok(Acquired::Granted { .. })));

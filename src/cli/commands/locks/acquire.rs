@@ -2,9 +2,9 @@
 
 use crate::app::App;
 use crate::app::locks::acquire::{Lease, Leased};
-use crate::cli::args::Target;
-use crate::cli::args::pid;
+use crate::cli::args::{Identity, Target, pid};
 use crate::cli::exit::Exit;
+use crate::cli::identity::session_key;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::task_request;
@@ -18,7 +18,9 @@ use serde_json::json;
                   passed since the last refresh. Acquiring again with the same --task refreshes it.\n\n\
                   Inside a task, a lane that the task already holds is available at once: the lock id of the task is printed, and \
                   a release gives nothing back, for the task keeps its lanes until it ends. The same holds inside \
-                  the command of `luzia lock`.",
+                  the command of `luzia lock`.\n\n\
+                  With --session the lease lasts as long as the agent: when its process ends, the lease is free at \
+                  once. A keeper that runs in a sandbox ends with that sandbox, and its leases with it.",
     after_help = ACQUIRE_HELP
 )]
 pub struct AcquireArgs {
@@ -27,8 +29,16 @@ pub struct AcquireArgs {
     pub target: Target,
 
     /// Who holds the lease: a task or any name
-    #[arg(long, value_name = "ID")]
-    pub task: String,
+    #[arg(long, value_name = "ID", required_unless_present = "session")]
+    pub task: Option<String>,
+
+    /// End the lease with the session of your agent, or with the process of --pid
+    ///
+    /// The agent's process is the nearest one above this that is neither a shell nor luzia. A keeper process holds the
+    /// lease and watches that process. KEY is by default what the agent gives (LUZIA_SESSION or a variable of its own),
+    /// else the process itself. Acquiring again in the same session refreshes the lease.
+    #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "")]
+    pub session: Option<String>,
 
     /// Wait this long for the lane; by default not at all
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
@@ -42,6 +52,14 @@ pub struct AcquireArgs {
     #[arg(long, value_name = "PID", value_parser = pid, allow_hyphen_values = true)]
     pub pid: Option<u32>,
 
+    /// A note for people, which others see with the lease
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub label: Option<String>,
+
+    /// Who holds the lease.
+    #[command(flatten)]
+    pub identity: Identity,
+
     /// Sync the lease to disk, so that it survives a power cut
     #[arg(long)]
     pub durable: bool,
@@ -52,6 +70,7 @@ Examples:
   luzia acquire alice --task deploy --timeout 30
   luzia acquire thread:7 --task 100 --json
   luzia acquire gpu:0 --task train --ttl 2h --pid $$
+  luzia acquire tree:api --session
 
 Exit codes:
   0    acquired, or refreshed
@@ -61,15 +80,22 @@ Exit codes:
 
 /// `luzia acquire`.
 pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
+    let key = args.session.as_deref().filter(|key| !key.is_empty()).map(session_key).transpose()?;
     let lease = Lease {
         lane: app.lane(&args.target.text())?,
-        holder: args.task.clone(),
+        holder: args.task.clone().unwrap_or_default(),
         wait_ms: task_request::duration("timeout", args.timeout.as_deref())?.unwrap_or(0),
         ttl_ms: task_request::duration("ttl", args.ttl.as_deref())?,
         pid: args.pid,
         durable: args.durable,
     };
-    let Leased { grant, refreshed, log } = match app.acquire(&lease) {
+    app.check_user_lane(&lease.lane)?;
+    let session = args.session.as_ref().map(|_| app.session(key.as_deref(), args.pid)).transpose()?;
+    let taken = match &session {
+        Some(session) => app.acquire_for_session(&lease, session),
+        None => app.acquire(&lease),
+    };
+    let Leased { grant, refreshed, log } = match taken {
         Err(error) if error.0.code == "LOCK_HELD" && console.is_json() => {
             // Scripts ask this document whether they have the lane; the error follows on stderr.
             let value = json!({ "acquired": false, "lock_id": null, "fence": null, "lane": lease.lane.to_string() });
@@ -78,6 +104,11 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         }
         other => other?,
     };
+    let strangers = app.new_users(lease.lane.is_user().then(|| lease.lane.key()));
+    for note in strangers.notes() {
+        console.say(&format!("note: {note}"));
+    }
+    app.remember(&strangers);
     for line in &log {
         console.log(line);
     }
@@ -88,6 +119,8 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
             "fence": grant.fence.0,
             "lane": grant.lane.to_string(),
             "refreshed": refreshed,
+            "session": session.as_ref().map(|session| session.key.as_str()),
+            "session_pid": session.as_ref().map(|session| session.process.pid),
         });
         console.document(&json::single("acquire", value))?;
     } else {

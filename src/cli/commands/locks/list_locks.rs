@@ -48,6 +48,8 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
         Column::wide("FENCE"),
         Column::wide("PID"),
         Column::wide("KIND"),
+        Column::wide("AGENT"),
+        Column::wide("SESSION"),
         Column::wide("EXPIRES"),
         Column::new("EVIDENCE"),
     ]);
@@ -70,12 +72,14 @@ fn lock_row(view: &LockView) -> Vec<(String, Tone)> {
     vec![
         plain(Some(view.lane_name())),
         (state.to_owned(), tone),
-        plain(view.holder().map(str::to_owned)),
+        plain(view.shown()),
         plain(Some(format_duration(view.age_ms))),
         plain(record.and_then(|record| record.lock_id.clone())),
         plain(record.and_then(|record| record.fence).map(|fence| fence.to_string())),
         plain(record.and_then(|record| record.pid).map(|pid| pid.to_string())),
         plain(record.map(|record| record.kind.word().to_owned())),
+        plain(record.and_then(|record| record.who.agent.clone())),
+        plain(record.and_then(|record| record.who.session.clone())),
         plain(record.and_then(|record| record.expires_at).map(|at| at.to_string())),
         plain(Some(messages::reason_of(&view.verdict).text().to_owned())),
     ]

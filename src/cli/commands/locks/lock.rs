@@ -1,7 +1,7 @@
 //! `luzia lock`: holds a lane while a command runs.
 
 use crate::app::{App, AppError, GivenBack};
-use crate::cli::args::number;
+use crate::cli::args::{Identity, number};
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -51,6 +51,14 @@ pub struct LockArgs {
     #[arg(short = 'E', long, value_name = "CODE", value_parser = number::<u8>, allow_hyphen_values = true)]
     pub conflict_exit_code: Option<u8>,
 
+    /// A note for people, which others see with the lock
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub label: Option<String>,
+
+    /// Who holds the lane.
+    #[command(flatten)]
+    pub identity: Identity,
+
     /// The command and its arguments
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<String>,
@@ -67,6 +75,8 @@ impl LockArgs {
             wait: None,
             nonblock: false,
             conflict_exit_code: None,
+            label: None,
+            identity: Identity::default(),
             command: Vec::new(),
         }
     }
@@ -109,10 +119,16 @@ fn lane_of(args: &LockArgs, app: &App, account: Account) -> Result<LaneName, App
 /// `luzia lock`.
 pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
     let lane = lane_of(args, app, account)?;
+    app.check_user_lane(&lane)?;
     let wait_ms = if args.nonblock { Some(0) } else { task_request::duration("wait", args.wait.as_deref())? };
+    let strangers = app.new_users(args.user.iter().map(|_| lane.key()));
+    for note in strangers.notes() {
+        console.say(&format!("note: {note}"));
+    }
     let ran = app.lock(&lane, wait_ms, &args.command, &mut |line| console.log(line));
     match ran {
         Ok(ran) => {
+            app.remember(&strangers);
             if ran.lane == Some(GivenBack::Kept) {
                 console.hint(&format!("a process that the command left behind keeps lane \"{lane}\" until it ends"));
             }

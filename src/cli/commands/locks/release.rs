@@ -1,8 +1,12 @@
 //! `luzia release`: releases a lane.
 
-use crate::app::{App, AppError};
-use crate::cli::args::named;
+use crate::app::locks::consent::Asked;
+use crate::app::{App, AppError, shell_word};
+use crate::cli::args::{named, pid};
+use crate::cli::context::Account;
 use crate::cli::exit::Exit;
+use crate::cli::identity::session_key;
+use crate::cli::input::{Ask, consent};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::output::lock::{break_json, holder};
@@ -17,12 +21,15 @@ use serde_json::json;
                   taken with --pid, and whose process is alive, needs TASK or --lock-id. The lock of a living task or \
                   of `luzia lock` is refused without --force. Inside that task or `luzia lock`, a release succeeds \
                   and changes nothing.\n\n\
+                  A release of somebody else's lease, and --force on somebody else's work, ask on a terminal; \
+                  elsewhere they are refused without --yes. Somebody else is another agent or session, else another \
+                  user.\n\n\
                   In a lane of several slots, the named lock is released, else the first one.",
     after_help = RELEASE_HELP
 )]
 pub struct ReleaseArgs {
     /// The user or lane, e.g. `alice` or `thread:7`
-    #[arg(value_name = "USER|LANE", required_unless_present = "user")]
+    #[arg(value_name = "USER|LANE", required_unless_present_any = ["user", "all"])]
     pub target: Option<String>,
 
     /// The user, instead of the first argument
@@ -37,6 +44,18 @@ pub struct ReleaseArgs {
     #[arg(long, value_name = "ID")]
     pub lock_id: Option<String>,
 
+    /// Release what your session holds, or the session of this key
+    #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["lock_id", "task", "force"])]
+    pub session: Option<String>,
+
+    /// With --session: every lane that it holds
+    #[arg(long, requires = "session", conflicts_with_all = ["target", "user"])]
+    pub all: bool,
+
+    /// With --session: the process of the session, where it has no key
+    #[arg(long, value_name = "PID", value_parser = pid, allow_hyphen_values = true, requires = "session")]
+    pub pid: Option<u32>,
+
     /// End a living holder first: cancel the task, or end the process
     #[arg(long)]
     pub force: bool,
@@ -47,15 +66,21 @@ Examples:
   luzia release alice --lock-id deploy_1768005905
   luzia release alice task_123
   luzia release thread:7 --force
+  luzia release tree:api --session
+  luzia release --session --all
 
 Exit codes:
   0    released, or free already
   1    somebody else holds it, or its holder lives; nothing was changed
-  2    usage; nothing was changed
+  2    usage, or somebody else's work without --yes; nothing was changed
   others as in luzia-exit-codes(7)";
 
 /// `luzia release`.
-pub fn run(args: &ReleaseArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {
+    let key = args.session.as_deref().filter(|key| !key.is_empty()).map(session_key).transpose()?;
+    if args.all {
+        return release_all(key.as_deref(), args.pid, app, console);
+    }
     // After -u, the first argument is already the task.
     let (target, task) = match (&args.user, &args.task) {
         (None, task) => (args.target.as_deref(), task.as_deref()),
@@ -67,7 +92,20 @@ pub fn run(args: &ReleaseArgs, app: &App, console: &mut Console) -> Answer {
         }
     };
     let lane = app.lane(&named(target, args.user.as_deref()))?;
-    let given = app.release(&lane, task, args.lock_id.as_deref(), args.force)?;
+    let asked =
+        Asked { is_named: task.is_some() || args.lock_id.is_some() || args.session.is_some(), force: args.force };
+    if !asked.is_named || asked.force {
+        // Where the account cannot be told, everybody counts as somebody else.
+        let question = app.release_question(&lane, asked, &account().unwrap_or_default())?;
+        consent(ask, question, &format!("luzia explain {}", shell_word(&lane)))?;
+    }
+    let given = match (&args.session, task) {
+        (Some(_), None) => app.release_of_session(&lane, key.as_deref(), args.pid)?,
+        (Some(_), Some(_)) => {
+            return Err(AppError::usage("a session holds lanes under its own name: give no TASK with --session").into());
+        }
+        (None, task) => app.release(&lane, task, args.lock_id.as_deref(), args.force)?,
+    };
     for line in &given.log {
         console.log(line);
     }
@@ -88,6 +126,31 @@ pub fn run(args: &ReleaseArgs, app: &App, console: &mut Console) -> Answer {
             (None, None) => format!("lane \"{lane}\" was free"),
         };
         console.say(&told);
+    }
+    Ok(Exit::Done.code())
+}
+
+/// Every lane of a session.
+fn release_all(key: Option<&str>, pid: Option<u32>, app: &App, console: &mut Console) -> Answer {
+    let (session, released) = app.release_session(key, pid)?;
+    for line in released.iter().flat_map(|given| &given.log) {
+        console.log(line);
+    }
+    let locks: Vec<_> = released.iter().filter_map(|given| given.lock.as_ref()).collect();
+    if console.is_json() {
+        let value = json!({
+            "session": session,
+            "released": locks.len(),
+            "locks": locks.iter().map(|lock| break_json(lock)).collect::<Vec<_>>(),
+        });
+        console.document(&json::single("release", value))?;
+        return Ok(Exit::Done.code());
+    }
+    for lock in &locks {
+        console.say(&format!("lane \"{}\" released", lock.lane));
+    }
+    if locks.is_empty() {
+        console.say(&format!("session \"{session}\" holds no lane"));
     }
     Ok(Exit::Done.code())
 }

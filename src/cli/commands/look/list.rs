@@ -112,7 +112,7 @@ pub fn run(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
 /// How many tasks are written at once.
 const PAGE: usize = 500;
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     Column::new("ID"),
     Column::new("USER"),
     Column::new("STATUS"),
@@ -122,6 +122,7 @@ const COLUMNS: [Column; 11] = [
     Column::wide("LANES"),
     Column::wide("ATTEMPT"),
     Column::wide("LABEL"),
+    Column::wide("AGENT"),
     Column::new("REASON"),
     Column::new("COMMAND"),
 ];
@@ -241,6 +242,7 @@ fn row(task: &Task, reason: Option<&Obstacle>, stuck: Option<Stuck>, console: &C
         plain(json::task_lanes(task).join(",")),
         plain(task.attempt().to_string()),
         plain(task.label.clone().unwrap_or_default()),
+        plain(task.agent.as_ref().map(|agent| agent.name.clone()).unwrap_or_default()),
         plain(reason),
         plain(task.command.join(" ")),
     ]

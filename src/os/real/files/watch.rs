@@ -45,7 +45,7 @@ pub(crate) fn start(places: &[Place<'_>]) -> io::Result<Box<dyn Watch>> {
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(Box::new(Queue { queue }))
+    Ok(Box::new(Queue { queue, others: Vec::new() }))
 }
 
 /// Starts to watch one open file. `None` where a limit of inotify is reached.
@@ -55,7 +55,7 @@ pub(crate) fn start_file(file: &File) -> io::Result<Option<Box<dyn Watch>>> {
     };
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     match retry_on_intr(|| inotify::add_watch(&queue, link.as_str(), FILE_EVENTS)) {
-        Ok(_) => Ok(Some(Box::new(Queue { queue }))),
+        Ok(_) => Ok(Some(Box::new(Queue { queue, others: Vec::new() }))),
         Err(Errno::NOSPC | Errno::NOMEM | Errno::NOENT) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -63,13 +63,15 @@ pub(crate) fn start_file(file: &File) -> io::Result<Option<Box<dyn Watch>>> {
 
 struct Queue {
     queue: OwnedFd,
+    others: Vec<File>,
 }
 
 impl Watch for Queue {
     fn wait(&mut self, time: Duration) -> io::Result<bool> {
         // A signal that this process catches ends the wait as well, so that a daemon need not sleep on.
         let woken = signals::wakeups().map_or_else(|| self.queue.as_fd(), AsFd::as_fd);
-        let mut fds = [PollFd::new(&self.queue, PollFlags::IN), PollFd::from_borrowed_fd(woken, PollFlags::IN)];
+        let mut fds = vec![PollFd::new(&self.queue, PollFlags::IN), PollFd::from_borrowed_fd(woken, PollFlags::IN)];
+        fds.extend(self.others.iter().map(|other| PollFd::new(other, PollFlags::IN)));
         if !poll_until(&mut fds, deadline(time))? {
             return Ok(false);
         }
@@ -83,6 +85,10 @@ impl Watch for Queue {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    fn heed(&mut self, other: File) {
+        self.others.push(other);
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::model::task::{Environment, Outcome, Start};
 use crate::model::time::MAX_DURATION_MS;
-use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
+use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
+use crate::model::{Agent, Identity, LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::context_record::{
     LimitsFile, SandboxFile, decode_limits, decode_sandbox, encode_limits, encode_sandbox, is_true, yes,
@@ -35,8 +36,14 @@ struct TaskFile<'a> {
     command: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stdin: Option<String>,
+    #[serde(default, deserialize_with = "json_object::member", skip_serializing_if = "Option::is_none")]
+    stdin_of: Option<ProcessFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     #[serde(default)]
@@ -129,6 +136,24 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
+/// A process, with the same members as in a sidecar.
+#[derive(Serialize, Deserialize)]
+struct ProcessFile {
+    pid: u32,
+    pid_start: u64,
+    boot_id: String,
+}
+
+impl ProcessFile {
+    fn of(process: &Identity) -> Self {
+        Self { pid: process.pid, pid_start: process.start, boot_id: process.boot_id.clone() }
+    }
+
+    fn process(self) -> Identity {
+        Identity { pid: self.pid, start: self.pid_start, boot_id: self.boot_id }
+    }
+}
+
 /// The record of a task as it is written, one line.
 pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
     let time = |at: &Option<Timestamp>| at.map(|at| at.to_string());
@@ -146,7 +171,10 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         priority: task.priority.number(),
         command: task.command.clone(),
         stdin: task.stdin.clone(),
+        stdin_of: task.stdin_of.as_ref().map(ProcessFile::of),
         label: task.label.clone(),
+        agent: task.agent.as_ref().map(|agent| agent.name.clone()),
+        session: task.agent.as_ref().and_then(|agent| agent.session.clone()),
         key: task.key.clone(),
         env,
         env_hex,
@@ -236,7 +264,9 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         priority: Priority::new(file.priority).ok_or("its priority is not one of 0 to 9")?,
         command: file.command,
         stdin: file.stdin,
+        stdin_of: file.stdin_of.map(ProcessFile::process),
         label: file.label,
+        agent: agent_of(file.agent, file.session),
         key: file.key,
         env: decode_env(file.env, &file.env_hex)?,
         cwd: file.cwd,
@@ -265,6 +295,11 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
     };
     check(&task)?;
     Ok(task)
+}
+
+fn agent_of(name: Option<String>, session: Option<String>) -> Option<Agent> {
+    let name = clean(&name?, MOST_BYTES)?;
+    Some(Agent { name, session: session.and_then(|key| clean(&key, MOST_SESSION_BYTES)) })
 }
 
 /// The further lanes in canonical order, without repeats, however the record lists them: a lane that is wanted twice

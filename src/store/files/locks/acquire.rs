@@ -4,7 +4,7 @@
 
 use crate::model::evidence::{Judge, Reason, Sidecar, Verdict};
 use crate::model::lock::Grant;
-use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, TaskId, Timestamp};
+use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, TaskId, Timestamp, Who};
 use crate::os::{Entry, Handle, Open};
 use crate::store::Store;
 use crate::store::error::{Result, StoreError};
@@ -39,6 +39,8 @@ pub struct Request {
     pub process: Identity,
     /// Whether a lease ends with that process.
     pub pid_watched: bool,
+    /// What the sidecar says of whoever asks.
+    pub who: Who,
     /// Whether the lock files are synced, to survive a power cut.
     pub durable: bool,
 }
@@ -68,7 +70,8 @@ pub enum Acquired {
         grants: Vec<Grant>,
         /// Stale locks that were broken on the way.
         broken: Vec<Break>,
-        /// For kind `process`: the open lock files with their kernel locks, which the command inherits.
+        /// For kind `process`: the open lock files with their kernel locks, which the command inherits. For kind `session`: those
+        /// that the acquirer keeps until the keeper of the session has them.
         files: Vec<Box<dyn Handle>>,
     },
     /// The same holder had a live lease; it was refreshed and keeps its lock id and fence.
@@ -240,6 +243,7 @@ impl Store {
                 Some(record) if request.kind == LockKind::Lease && kind == Some(LockKind::Lease) && same_holder => {
                     Standing::Own(Box::new(record.clone()))
                 }
+                Some(record) if is_of_session(record, request) => Standing::Own(Box::new(record.clone())),
                 _ => Standing::Living,
             },
             Verdict::Refused { .. } => Standing::Living,
@@ -305,7 +309,8 @@ impl Store {
             return Err(error);
         }
         let grant = Grant { lane: need.lane.clone(), slot: choice.slot, lock_id: LockId(lock_id), fence };
-        Ok(Some((grant, (request.kind == LockKind::Process).then_some(file))))
+        let is_kept_open = matches!(request.kind, LockKind::Process | LockKind::Session);
+        Ok(Some((grant, is_kept_open.then_some(file))))
     }
 
     /// Passes on what the open of `.lock` gave, after removing the sidecar when it gave nothing.
@@ -334,7 +339,13 @@ impl Store {
         request: &Request,
     ) -> Result<()> {
         file.write_all(format!("{lock_id} {fence}\n").as_bytes()).map_err(StoreError::io("write", path))?;
-        if request.kind == LockKind::Process && !file.try_lock(false).map_err(StoreError::io("lock", path))? {
+        let is_locked = match request.kind {
+            LockKind::Process => file.try_lock(false),
+            // Shared, so that the keeper of the session can take it before the acquirer lets go.
+            LockKind::Session => file.try_lock(true),
+            LockKind::Task | LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(true),
+        };
+        if !is_locked.map_err(StoreError::io("lock", path))? {
             return Err(StoreError::io("lock", path)(std::io::ErrorKind::WouldBlock.into()));
         }
         if request.durable {
@@ -375,6 +386,7 @@ impl Store {
             pid_watched: request.pid_watched,
             is_supervised: false,
             kind: request.kind,
+            who: request.who.clone(),
             extra: None,
         }
     }
@@ -445,6 +457,12 @@ enum Standing {
     Living,
     Breakable,
     Dead(TaskId),
+}
+
+/// Whether a lock is a lease of the very session that asks.
+fn is_of_session(record: &LockRecord, request: &Request) -> bool {
+    let are_leases = request.kind == LockKind::Session && record.kind == LockKind::Session;
+    are_leases && request.who.session.is_some() && record.who.session == request.who.session
 }
 
 fn free_slot(occupied: &[u32]) -> u32 {

@@ -39,6 +39,11 @@ impl LockView {
         self.record()?.task_id.as_deref()
     }
 
+    /// The holder in words for people, when it is known.
+    pub fn shown(&self) -> Option<String> {
+        self.record()?.shown()
+    }
+
     /// The id of the grant, when it is known.
     pub fn lock_id(&self) -> Option<&str> {
         self.record()?.lock_id.as_deref()
@@ -315,7 +320,7 @@ impl Store {
         let (task, may_hold_file) = match sidecar.record() {
             Some(record) => match record.kind {
                 LockKind::Task => (record.task_id.as_deref().and_then(TaskId::parse), false),
-                LockKind::Process => (None, true),
+                LockKind::Process | LockKind::Session => (None, true),
                 LockKind::Lease | LockKind::Wait | LockKind::Foreign => (None, false),
             },
             None => (self.task_in_lock_file(lock_path)?, true),
@@ -328,7 +333,7 @@ impl Store {
                 return Ok(KernelLock::Tree);
             }
         }
-        if may_hold_file && self.is_kernel_locked(lock_path)? {
+        if may_hold_file && self.is_lock_file_held(lock_path)? {
             return Ok(KernelLock::LockFile);
         }
         Ok(KernelLock::Free)
@@ -354,6 +359,17 @@ impl Store {
     pub(crate) fn is_kernel_locked(&self, path: &str) -> Result<bool> {
         let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
         let free = handle.try_lock(true).map_err(StoreError::io("lock", path))?;
+        if free {
+            handle.unlock().map_err(StoreError::io("unlock", path))?;
+        }
+        Ok(!free)
+    }
+
+    /// Whether somebody holds the kernel lock of a lock file, also a shared one, as for a session. The caller is in the guard,
+    /// so that no two lookers and no acquirer disturb each other.
+    fn is_lock_file_held(&self, path: &str) -> Result<bool> {
+        let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
+        let free = handle.try_lock(false).map_err(StoreError::io("lock", path))?;
         if free {
             handle.unlock().map_err(StoreError::io("unlock", path))?;
         }

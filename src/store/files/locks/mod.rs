@@ -5,4 +5,5 @@ pub(crate) mod bucket;
 pub(crate) mod list;
 pub(crate) mod refresh;
 pub(crate) mod release;
+pub(crate) mod session;
 pub(crate) mod sidecar;

@@ -4,7 +4,7 @@
 
 use crate::model::evidence::{Reason, Sidecar, Verdict};
 use crate::model::lock::Grant;
-use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Origin, TaskId, Timestamp};
+use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Origin, TaskId, Timestamp, Who};
 use crate::os::Open;
 use crate::store::Store;
 use crate::store::error::Result;
@@ -135,6 +135,7 @@ impl Store {
             pid_watched: false,
             is_supervised: kind == LockKind::Task,
             kind,
+            who: Who::default(),
             extra: None,
         }
     }

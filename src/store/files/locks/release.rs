@@ -82,7 +82,7 @@ impl Store {
 
     fn release_seen(&self, lane: &LaneName, view: LockView, by: By) -> Result<Released> {
         let view = LockView { lane: Some(lane.clone()), ..view };
-        let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
+        let is_lease = view.record().is_some_and(|record| matches!(record.kind, LockKind::Lease | LockKind::Session));
         let is_given_back = is_lease && by == By::Holder;
         match &view.verdict {
             Verdict::Live { why, .. } if why.is_living_process() && !is_given_back => {
@@ -190,7 +190,7 @@ impl Store {
     }
 
     /// Enters the guard of a lane. A supervisor never gives up on one that is busy.
-    fn enter_patiently(&self, lane: &LaneName) -> Result<Guards<'_>> {
+    pub(crate) fn enter_patiently(&self, lane: &LaneName) -> Result<Guards<'_>> {
         loop {
             match self.enter_guards(&[lane]) {
                 Err(StoreError::GuardBusy { .. }) => {}
@@ -281,6 +281,7 @@ impl Store {
         done.to_recover.sort_unstable();
         done.to_recover.dedup();
         self.clean_debris(dry_run, &mut done)?;
+        self.clean_sessions(dry_run, &mut done.debris)?;
         Ok(done)
     }
 

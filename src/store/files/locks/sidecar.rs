@@ -1,7 +1,8 @@
 //! The JSON beside a lock file. Reads what other programs write with patience; writes the fields of the contract.
 
 use crate::model::evidence::Sidecar;
-use crate::model::{Fence, LaneName, LockKind, LockRecord, Timestamp};
+use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
+use crate::model::{Fence, LaneName, LockKind, LockRecord, Timestamp, Who};
 use crate::store::FORMAT_VERSION;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -42,6 +43,14 @@ struct SidecarFile<'a> {
     pid_watched: bool,
     supervised: bool,
     kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a str>,
     /// Absent where `extra` has those of another version.
     #[serde(skip_serializing_if = "Option::is_none")]
     borrowers: Option<[(); 0]>,
@@ -77,6 +86,10 @@ pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
         pid_watched: record.pid_watched,
         supervised: record.is_supervised,
         kind: record.kind.word(),
+        agent: record.who.agent.as_deref(),
+        session: record.who.session.as_deref(),
+        command: record.who.command.as_deref(),
+        label: record.who.label.as_deref(),
         borrowers: extra.as_ref().is_none_or(|extra| !extra.contains_key("borrowers")).then_some([]),
         extra,
     })
@@ -117,6 +130,7 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
         pid_watched: yes(found, "pid_watched"),
         is_supervised: yes(found, "supervised"),
         kind,
+        who: who(found),
         extra: None,
     };
     let is_whole =
@@ -128,6 +142,21 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
     members.retain(|name, value| name != "user" && (name != "borrowers" || !is_empty_list(value)));
     record.extra = (!members.is_empty()).then(|| Value::from_iter(members).to_string());
     Sidecar::Whole(Box::new(record))
+}
+
+/// What a record says of its holder. A member that is no text, as one of another program, stays among those that nobody knows.
+fn who(members: &mut Unread) -> Who {
+    let mut take = |name: &str, most: usize| {
+        let text = clean(members.get(name)?.as_str()?, most);
+        members.remove(name);
+        text
+    };
+    Who {
+        agent: take("agent", MOST_BYTES),
+        session: take("session", MOST_SESSION_BYTES),
+        command: take("command", MOST_BYTES),
+        label: take("label", MOST_BYTES),
+    }
 }
 
 fn is_empty_list(value: &Value) -> bool {
@@ -201,6 +230,7 @@ mod tests {
             pid_watched: false,
             is_supervised: true,
             kind: LockKind::Task,
+            who: Who { agent: Some("codex".into()), command: Some("make".into()), ..Who::default() },
             extra: Some("{\"x\":1}".into()),
         }
     }
@@ -223,6 +253,17 @@ mod tests {
         let lane = LaneName::parse("user:alice").expect("a lane");
         let bytes = encode(&lane, &record());
         assert_eq!(decode(&bytes), Sidecar::Whole(Box::new(record())));
+    }
+
+    #[test]
+    fn a_record_of_before_says_nothing_of_its_holder_and_odd_members_are_kept() {
+        let text = r#"{"v":1,"lane":"user:a","lock_id":"task_1_1","task_id":"task_1","fence":7,
+            "acquired_at":"2026-01-01T00:00:00Z","kind":"task","command":["make"],"agent":7,"label":" a\u001bb "}"#;
+        let Sidecar::Whole(record) = decode(text.as_bytes()) else { panic!("it is whole") };
+        assert_eq!(record.who, Who { label: Some("a\\u{1b}b".into()), ..Who::default() });
+        assert_eq!(record.extra.as_deref(), Some(r#"{"agent":7,"command":["make"]}"#));
+        let lane = LaneName::parse("user:a").expect("a lane");
+        assert_eq!(decode(&encode(&lane, &record)), Sidecar::Whole(record));
     }
 
     #[test]

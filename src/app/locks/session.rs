@@ -1,0 +1,231 @@
+//! Leases of a session: they last as long as the agent's process, which a keeper watches. Whoever acquires one hands its kernel
+//! lock over to the keeper, and starts the keeper where none lives.
+
+use crate::app::locks::acquire::{Lease, Leased, Waited};
+use crate::app::locks::release::{Given, held_error};
+use crate::app::{App, AppError, Kind, shell_word};
+use crate::model::lane::slot_stem;
+use crate::model::lock::Grant;
+use crate::model::namespace::INITIAL_PID_NAMESPACE;
+use crate::model::who::{MOST_SESSION_BYTES, SESSION_HOLDER, clean};
+use crate::model::{Identity, LaneName, LockKind, Name, Who};
+use crate::policy::agent::agent_process;
+use crate::policy::staleness::judge;
+use crate::store::{By, KeeperAnswer, LockView, Release, Released, Request};
+use std::time::Duration;
+
+/// How long a keeper may take to answer, in milliseconds. Its start takes milliseconds on a host that is not short of anything.
+const ANSWER_MS: u64 = 30_000;
+/// How long one look for its answer waits at most.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A session and the process that it lasts as long as.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Session {
+    /// What tells it from others.
+    pub key: String,
+    /// The agent's process.
+    pub process: Identity,
+}
+
+impl App {
+    /// The session of the caller: by the key that it gives, else by that of its agent, else by the agent's process.
+    pub fn session(&self, given: Option<&str>, pid: Option<u32>) -> Result<Session, AppError> {
+        let process = match pid {
+            Some(_) => self.process_of(pid)?,
+            None => self.agent_process()?,
+        };
+        let key = self.session_key(given, &|| Ok(process.clone()))?;
+        Ok(Session { key, process })
+    }
+
+    /// The key of the caller's session, for whoever only gives leases back.
+    fn session_key(
+        &self,
+        given: Option<&str>,
+        process: &dyn Fn() -> Result<Identity, AppError>,
+    ) -> Result<String, AppError> {
+        let known = given.map(str::to_owned).or_else(|| self.agent.as_ref()?.session.clone());
+        if let Some(key) = known.and_then(|key| clean(&key, MOST_SESSION_BYTES)) {
+            return Ok(key);
+        }
+        Ok(self.key_of_process(&process()?))
+    }
+
+    fn key_of_process(&self, process: &Identity) -> String {
+        let namespace = self.store.own_origin().pid_namespace.unwrap_or(0);
+        format!("pid-{}-{}-{namespace}", process.pid, process.start)
+    }
+
+    /// The key of the caller's session where nothing but the agent's process tells it.
+    pub(crate) fn process_key(&self) -> Option<String> {
+        self.agent_process().ok().map(|process| self.key_of_process(&process))
+    }
+
+    fn agent_process(&self) -> Result<Identity, AppError> {
+        let is_initial = self.store.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
+        agent_process(&self.store.ancestors(), is_initial).cloned().ok_or_else(|| {
+            AppError::new(Kind::No, "NO_AGENT", "no agent's process is above this one, so a session has nothing to last with")
+                .hint("--pid PID names the process with which the session ends; above this one are only shells, or /proc hides them")
+        })
+    }
+
+    /// Takes a lease that lasts as long as a session, waiting for the lane as long as was asked.
+    pub fn acquire_for_session(&self, lease: &Lease, session: &Session) -> Result<Leased, AppError> {
+        let holder = if lease.holder.is_empty() { holder_of(&session.key) } else { self.holder_name(&lease.holder)? };
+        Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
+        if lease.ttl_ms == Some(0) {
+            return Err(AppError::usage("--ttl must be longer than 0"));
+        }
+        if let Some(grant) = self.reentrant(&lease.lane)? {
+            return Ok(Leased { grant, refreshed: true, log: Vec::new() });
+        }
+        self.store.prepare()?;
+        let request = Request {
+            needs: vec![self.need(&lease.lane)],
+            holder: holder.clone(),
+            kind: LockKind::Session,
+            ttl_ms: lease.ttl_ms,
+            process: session.process.clone(),
+            pid_watched: true,
+            who: Who { session: Some(session.key.clone()), ..self.who(&[]) },
+            durable: lease.durable,
+        };
+        let mut log = Vec::new();
+        let (grant, files, refreshed) = match self.acquire_waiting(&request, Some(lease.wait_ms), &mut log)? {
+            Waited::Granted(grant, files) => (grant, files, false),
+            Waited::Refreshed(grant) => (grant, Vec::new(), true),
+            Waited::Held(view) => {
+                let mut error = held_error(&lease.lane, &view, self.store.now());
+                error.0.log = log;
+                return Err(error);
+            }
+        };
+        let handed = self.hand_to_keeper(session, &grant);
+        drop(files);
+        if let Err(error) = handed {
+            let Err(failed) = self.give_back(session, &grant) else { return Err(error) };
+            // A keeper may have it already, and then it lasts.
+            let message = format!(
+                "the lease \"{}\" is held by the session, although: {}; {}",
+                grant.lock_id, error.0.message, failed.0.message
+            );
+            return Err(AppError::new(error.0.kind, error.0.code, message)
+                .hint(format!("luzia release {} --session gives it back", shell_word(&grant.lane))));
+        }
+        if !refreshed {
+            self.note_lock("lock_acquired", &grant, &holder, None);
+        }
+        Ok(Leased { grant, refreshed, log })
+    }
+
+    /// Waits until the keeper of the session holds the kernel lock of a grant. The caller holds it meanwhile.
+    fn hand_to_keeper(&self, session: &Session, grant: &Grant) -> Result<(), AppError> {
+        let (key, slot_stem) = (session.key.as_str(), slot_stem(&grant.lane.stem(), grant.slot));
+        self.store.ask_keeper(key, &slot_stem)?;
+        let mut changes = self.store.keeper_changes(key);
+        let begin = self.store.boot_ms();
+        loop {
+            match self.store.keeper_answer(key, &slot_stem)? {
+                KeeperAnswer::Holds => return Ok(()),
+                KeeperAnswer::Gone => {
+                    let message = format!("lane \"{}\" was taken away before the session had it", grant.lane);
+                    return Err(AppError::new(Kind::Busy, "LOCK_LOST", message)
+                        .hint("acquire it again")
+                        .next(format!("luzia explain {}", shell_word(&grant.lane))));
+                }
+                KeeperAnswer::Waiting => {}
+            }
+            if let Some(lock) = self.store.take_keeper_lock(key)? {
+                let process = &session.process;
+                let words =
+                    ["keep-session".to_owned(), process.pid.to_string(), process.start.to_string(), key.to_owned()];
+                let args: Vec<String> = self.same_place.iter().cloned().chain(words).collect();
+                self.store.launch_supervisor(&args, lock)?;
+            }
+            self.store.reap();
+            if self.store.boot_ms().saturating_sub(begin) >= ANSWER_MS {
+                let message = format!("the keeper of session \"{key}\" does not answer");
+                return Err(AppError::new(Kind::Unavailable, "NO_KEEPER", message).hint(
+                    "a keeper ends at once when the process of its session is dead; --pid names another process",
+                ));
+            }
+            changes.wait(LOOK);
+        }
+    }
+
+    fn give_back(&self, session: &Session, grant: &Grant) -> Result<(), AppError> {
+        let slot_stem = slot_stem(&grant.lane.stem(), grant.slot);
+        self.store.unask_keeper(&session.key, &slot_stem)?;
+        let which = Release::LockId(grant.lock_id.0.clone());
+        self.store.release(&grant.lane, &which, By::Holder, self.config().lock_timeout_ms(&grant.lane), judge)?;
+        Ok(())
+    }
+
+    /// Gives the lease of a session on a lane back.
+    pub fn release_of_session(
+        &self,
+        lane: &LaneName,
+        given: Option<&str>,
+        pid: Option<u32>,
+    ) -> Result<Given, AppError> {
+        let key = self.session_key(given, &|| Ok(self.session(None, pid)?.process))?;
+        let own = self.holders(lane)?.into_iter().find(|view| is_of(view, &key));
+        match own.as_ref().and_then(LockView::lock_id) {
+            Some(id) => {
+                let given = self.release(lane, None, Some(id), false)?;
+                self.wake_keeper(&key, own.as_ref());
+                Ok(given)
+            }
+            None => self.release(lane, Some(&holder_of(&key)), None, false),
+        }
+    }
+
+    /// Gives every lease of a session back.
+    pub fn release_session(&self, given: Option<&str>, pid: Option<u32>) -> Result<(String, Vec<Given>), AppError> {
+        let key = self.session_key(given, &|| Ok(self.session(None, pid)?.process))?;
+        let mut released = Vec::new();
+        for view in self.locks()?.into_iter().filter(|view| is_of(view, &key)) {
+            let (Some(lane), Some(id)) = (&view.lane, view.lock_id()) else { continue };
+            released.push(self.release(lane, None, Some(id), false)?);
+            self.wake_keeper(&key, Some(&view));
+        }
+        Ok((key, released))
+    }
+
+    /// Ends a lease of a session for somebody else: its process goes on, and other leases of the session stay.
+    pub(crate) fn end_session_lease(&self, view: &LockView) -> Result<(), AppError> {
+        let (Some(lane), Some(id)) = (&view.lane, view.lock_id()) else { return Ok(()) };
+        let which = Release::LockId(id.to_owned());
+        if let Released::Removed(_) =
+            self.store.release(lane, &which, By::Holder, self.config().lock_timeout_ms(lane), judge)?
+        {
+            let key = view.record().and_then(|record| record.who.session.clone());
+            self.wake_keeper(&key.unwrap_or_default(), Some(view));
+        }
+        Ok(())
+    }
+
+    /// Lets a keeper see that a lock is gone. One that is not told keeps nothing: it only lives longer.
+    fn wake_keeper(&self, key: &str, view: Option<&LockView>) {
+        if let Some(view) = view.filter(|view| !key.is_empty() && self.store.keeper_holds(key, &view.stem)) {
+            let _ = self.store.ask_keeper(key, &view.stem);
+        }
+    }
+
+    /// Whether a lock is a lease of the session in which this process runs, so that to wait for it would never end.
+    pub(crate) fn is_own_session(&self, view: &LockView) -> bool {
+        let own = self.agent.as_ref().and_then(|agent| agent.session.as_deref());
+        own.is_some_and(|key| is_of(view, key))
+    }
+}
+
+fn is_of(view: &LockView, key: &str) -> bool {
+    let is_lease = |record: &&crate::model::LockRecord| record.kind == LockKind::Session;
+    view.record().filter(is_lease).is_some_and(|record| record.who.session.as_deref() == Some(key))
+}
+
+/// How the holder of a session lease is called: one name for each key.
+fn holder_of(key: &str) -> String {
+    format!("{SESSION_HOLDER}{:08x}", crc32fast::hash(key.as_bytes()))
+}

@@ -1,0 +1,202 @@
+//! Who works: the agent, its session, and the words by which people know the work.
+
+use super::lock::{LockKind, LockRecord};
+use std::fmt::Write as _;
+
+/// The longest agent name, label or command kept beside a lock, in bytes.
+pub const MOST_BYTES: usize = 64;
+/// The longest key of a session, in bytes.
+pub const MOST_SESSION_BYTES: usize = 200;
+/// How many words of a command name the work.
+const MOST_WORDS: usize = 3;
+/// How much of the key of a session a sentence shows, in characters.
+const SHOWN_SESSION: usize = 24;
+
+/// An agent that calls luzia.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Agent {
+    /// Its name for people, e.g. `codex`.
+    pub name: String,
+    /// The key of its session. A subagent has one of its own.
+    pub session: Option<String>,
+}
+
+/// The variables by which a command knows the agent for which it runs, so that what it asks of luzia has the same name.
+pub fn agent_variables(agent: Option<&Agent>) -> impl Iterator<Item = (&'static str, String)> {
+    let name = agent.map(|agent| ("LUZIA_AGENT", agent.name.clone()));
+    let session = agent.and_then(|agent| Some(("LUZIA_SESSION", agent.session.clone()?)));
+    name.into_iter().chain(session)
+}
+
+/// What a lock or a task says of whoever asked for it. Nothing here proves anything: each word is a claim for people.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Who {
+    /// The name of the agent.
+    pub agent: Option<String>,
+    /// The key of its session.
+    pub session: Option<String>,
+    /// The first words of the command.
+    pub command: Option<String>,
+    /// The note given with `--label`.
+    pub label: Option<String>,
+}
+
+impl Who {
+    /// An agent that runs a command, with a note.
+    pub fn of(agent: Option<&Agent>, command: &[String], label: Option<&str>) -> Self {
+        Self {
+            agent: agent.and_then(|agent| clean(&agent.name, MOST_BYTES)),
+            session: agent.and_then(|agent| clean(agent.session.as_deref()?, MOST_SESSION_BYTES)),
+            command: first_words(command),
+            label: label.and_then(|label| clean(label, MOST_BYTES)),
+        }
+    }
+}
+
+impl LockRecord {
+    /// Its holder in words: `task_7 "cargo test" of codex`, `"make" of codex (pid 4242)`; the bare name of the holder where the
+    /// record says no more.
+    pub fn shown(&self) -> Option<String> {
+        Some(shown(self.task_id.as_deref()?, self.kind, &self.who))
+    }
+}
+
+fn shown(holder: &str, kind: LockKind, who: &Who) -> String {
+    let quoted = who.command.as_ref().map(|command| format!("\"{command}\""));
+    let noted = who.label.as_ref().map(|label| format!("[{label}]"));
+    let work = [quoted, noted].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let pid = holder.strip_prefix("pid-").filter(|_| kind == LockKind::Process);
+    let (mut text, mut is_named) = match (kind, &who.agent, pid) {
+        (LockKind::Session, Some(agent), _) if holder.starts_with(SESSION_HOLDER) => (agent.clone(), true),
+        (_, _, Some(_)) if !work.is_empty() => (String::new(), false),
+        (_, Some(agent), Some(_)) => (agent.clone(), true),
+        _ => (holder.to_owned(), false),
+    };
+    if !work.is_empty() {
+        text += if text.is_empty() { "" } else { " " };
+        text += &work;
+    }
+    if let Some(agent) = who.agent.as_ref().filter(|_| !is_named) {
+        let _ = write!(text, " of {agent}");
+        is_named = true;
+    }
+    if let Some(pid) = pid.filter(|_| is_named || !work.is_empty()) {
+        let _ = write!(text, " (pid {pid})");
+    }
+    if let Some(session) = who.session.as_ref().filter(|_| kind == LockKind::Session) {
+        let short: String = session.chars().take(SHOWN_SESSION).collect();
+        let dots = if short.len() < session.len() { "…" } else { "" };
+        let _ = write!(text, " (session {short}{dots})");
+    }
+    text
+}
+
+/// How the holder of a session lease is called where nobody gave it a name.
+pub const SESSION_HOLDER: &str = "session-";
+
+/// A text as it may stand in a sentence: control and direction characters are escaped, and what is longer than `most` bytes is
+/// cut. Nothing where nothing is left.
+pub fn clean(text: &str, most: usize) -> Option<String> {
+    let mut out = String::new();
+    for c in text.trim().chars() {
+        let piece: String = if is_unseen(c) { c.escape_default().collect() } else { c.into() };
+        if out.len() + piece.len() > most {
+            break;
+        }
+        out += &piece;
+    }
+    let kept = out.trim_end();
+    (!kept.is_empty()).then(|| kept.to_owned())
+}
+
+/// Whether a character does something to a terminal instead of being seen.
+pub fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// The program and the words behind it, up to the first option, assignment or word that means something to a shell: an argument may be a secret, and sidecars can be
+/// read by more people than task records. Of a shell with `-c` the words of its line.
+fn first_words(command: &[String]) -> Option<String> {
+    let (program, rest) = command.split_first()?;
+    if let [option, line, ..] = rest
+        && option == "-c"
+    {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        return first_words(&words);
+    }
+    let base = program.rsplit('/').next().filter(|base| !base.is_empty())?;
+    if base.contains('=') {
+        return None;
+    }
+    let is_plain = |word: &&String| !word.starts_with('-') && !word.contains(|c| "=|&;<>()$`'\"{}*".contains(c));
+    let words = rest.iter().take_while(is_plain).take(MOST_WORDS - 1).map(String::as_str);
+    clean(&std::iter::once(base).chain(words).collect::<Vec<_>>().join(" "), MOST_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn argv(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_command_is_named_by_its_first_words_and_by_no_option() {
+        for (words, name) in [
+            (&["cargo", "test", "--release", "secret"][..], Some("cargo test")),
+            (&["/usr/bin/make", "all", "install", "clean"], Some("make all install")),
+            (&["sh", "-c", "cd sub && make"], Some("cd sub")),
+            (&["sh", "-c", "make \"$TOKEN\""], Some("make")),
+            (&["curl", "-H", "Authorization: x"], Some("curl")),
+            (&["env", "TOKEN=x", "deploy"], Some("env")),
+            (&["A=b"], None),
+            (&["sh", "-c", ""], None),
+            (&["a\u{1b}[2Jb"], Some("a\\u{1b}[2Jb")),
+            (&[], None),
+        ] {
+            assert_eq!(Who::of(None, &argv(words), None).command.as_deref(), name, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_cleaned_text_is_short_has_no_unseen_character_and_stays_as_it_is() {
+        for text in ["", " ", "a\nb", "\u{202e}x", "é".repeat(100).as_str(), "\u{1b}".repeat(40).as_str(), " a  ", "x "]
+        {
+            let Some(once) = clean(text, MOST_BYTES) else {
+                assert!(text.trim().is_empty(), "{text:?}");
+                continue;
+            };
+            assert!(once.len() <= MOST_BYTES && !once.chars().any(is_unseen), "{once:?}");
+            assert_eq!(clean(&once, MOST_BYTES).as_ref(), Some(&once));
+        }
+    }
+
+    #[test]
+    fn a_holder_is_shown_by_all_that_is_known_of_it() {
+        let who = |agent: &str, session: &str, command: &str, label: &str| {
+            let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            Who { agent: some(agent), session: some(session), command: some(command), label: some(label) }
+        };
+        for (holder, kind, who, text) in [
+            ("task_7", LockKind::Task, who("codex", "s", "cargo test", ""), "task_7 \"cargo test\" of codex"),
+            ("task_7", LockKind::Task, Who::default(), "task_7"),
+            ("pid-42", LockKind::Process, Who::default(), "pid-42"),
+            ("pid-42", LockKind::Process, who("", "", "make", ""), "\"make\" (pid 42)"),
+            ("pid-42", LockKind::Process, who("codex", "", "make", "nightly"), "\"make\" [nightly] of codex (pid 42)"),
+            ("pid-42", LockKind::Process, who("codex", "", "", ""), "codex (pid 42)"),
+            ("deploy", LockKind::Lease, who("codex", "s", "", ""), "deploy of codex"),
+            ("session-1", LockKind::Session, who("codex", "abc", "", ""), "codex (session abc)"),
+            ("session-1", LockKind::Session, who("", "abc", "", "x"), "session-1 [x] (session abc)"),
+            (
+                "deploy",
+                LockKind::Session,
+                who("codex", &"k".repeat(30), "", ""),
+                &format!("deploy of codex (session {}…)", "k".repeat(24)),
+            ),
+        ] {
+            assert_eq!(shown(holder, kind, &who), text);
+        }
+    }
+}

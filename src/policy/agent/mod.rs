@@ -1,0 +1,121 @@
+//! Which agent calls, by the variables of its environment, and which process is the agent. Pure.
+//!
+//! The names of the variables were read in July to November 2026 in:
+//! - Claude Code: `CLAUDECODE=1` and `CLAUDE_CODE_SESSION_ID` in every command of its Bash tool, `CLAUDE_CODE_AGENT_ID` in those
+//!   of a teammate (code.claude.com/docs/en/env-vars);
+//! - Codex: `CODEX_THREAD_ID` (github.com/openai/codex, pull request 10096, 2026-01-28), `CODEX_SANDBOX`;
+//! - Gemini CLI: `GEMINI_CLI=1` (geminicli.com/docs/tools/shell);
+//! - Cursor: `CURSOR_AGENT=1` (cursor.com/docs/agent/terminal), `CURSOR_TRACE_ID` in its terminal;
+//! - Copilot CLI: `COPILOT_CLI=1` and `COPILOT_AGENT_SESSION_ID` (changelog of github.com/github/copilot-cli).
+
+use crate::model::Identity;
+use crate::model::process::Ancestor;
+use crate::model::who::{Agent, MOST_BYTES, MOST_SESSION_BYTES, Who, clean, is_unseen};
+
+/// One agent: its name, the variables that tell of it, the one with its session, and the one with its subagent.
+struct Known {
+    name: &'static str,
+    signs: &'static [&'static str],
+    session: &'static [&'static str],
+    subagent: Option<&'static str>,
+}
+
+/// The agents that set variables of their own. The first of which one is set counts: an agent that starts another one hands its
+/// own variables on, and those that say a session stand before those that only mark a terminal.
+const KNOWN: [Known; 5] = [
+    Known {
+        name: "claude-code",
+        signs: &["CLAUDECODE"],
+        session: &["CLAUDE_CODE_SESSION_ID"],
+        subagent: Some("CLAUDE_CODE_AGENT_ID"),
+    },
+    Known {
+        name: "codex",
+        signs: &["CODEX_THREAD_ID", "CODEX_SANDBOX"],
+        session: &["CODEX_THREAD_ID"],
+        subagent: None,
+    },
+    Known { name: "gemini", signs: &["GEMINI_CLI"], session: &["GEMINI_SESSION_ID"], subagent: None },
+    Known {
+        name: "copilot",
+        signs: &["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"],
+        session: &["COPILOT_AGENT_SESSION_ID"],
+        subagent: None,
+    },
+    Known {
+        name: "cursor",
+        signs: &["CURSOR_AGENT", "CURSOR_TRACE_ID"],
+        session: &["CURSOR_TRACE_ID"],
+        subagent: None,
+    },
+];
+
+/// What an agent without a name is called that gives its session.
+const NAMELESS: &str = "agent";
+
+/// The agent that an environment tells of. `LUZIA_AGENT` and `LUZIA_SESSION` say it; else the variables of the agent itself.
+pub fn agent_of(variable: &dyn Fn(&str) -> Option<String>) -> Option<Agent> {
+    let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+    let known = KNOWN.iter().find(|known| known.signs.iter().any(|sign| variable(sign).is_some()));
+    let given = variable("LUZIA_AGENT").and_then(|name| clean(&name, MOST_BYTES));
+    let own = known.and_then(|known| {
+        let session = known.session.iter().find_map(|name| variable(name))?;
+        Some(session_key(&session, known.subagent.and_then(variable).as_deref()))
+    });
+    let session = variable("LUZIA_SESSION").or(own).and_then(|key| clean(&key, MOST_SESSION_BYTES));
+    let name = given.or_else(|| known.map(|known| known.name.to_owned()));
+    let name = name.or_else(|| session.is_some().then(|| NAMELESS.to_owned()))?;
+    Some(Agent { name, session })
+}
+
+/// The key of a session: a subagent carries the session of its parent and has a session of its own.
+pub fn session_key(session_id: &str, agent_id: Option<&str>) -> String {
+    match agent_id.filter(|id| !id.is_empty()) {
+        Some(agent) => format!("{session_id}/{agent}"),
+        None => session_id.to_owned(),
+    }
+}
+
+/// Why a name or a key that somebody gave cannot be used; `None` where it can.
+pub fn refusal(text: &str, most: usize) -> Option<String> {
+    if text.trim().is_empty() {
+        return Some("it is empty".to_owned());
+    }
+    if text.len() > most {
+        return Some(format!("it is longer than {most} bytes"));
+    }
+    text.chars().any(is_unseen).then(|| "it has control characters".to_owned())
+}
+
+/// Whether two that are known are one: by session where both have one, else by the name of the agent; `None` where too little is
+/// known to say it.
+pub fn is_same(one: &Who, other: &Who) -> Option<bool> {
+    if let (Some(one), Some(other)) = (&one.session, &other.session) {
+        return Some(one == other);
+    }
+    let (one, other) = (one.agent.as_ref()?, other.agent.as_ref()?);
+    (one != other).then_some(false)
+}
+
+/// Shells, and programs that only start another one and wait for it: they end with the command, and are not the agent.
+const PASSERS: [&str; 32] = [
+    "sh", "bash", "dash", "ash", "busybox", "zsh", "fish", "ksh", "ksh93", "mksh", "yash", "csh", "tcsh", "nu",
+    "elvish", "xonsh", "pwsh", "rbash", "env", "timeout", "nice", "nohup", "setsid", "stdbuf", "time", "sudo", "doas",
+    "su", "script", "unshare", "nsenter", "bwrap",
+];
+
+/// The agent among the processes above this one, the nearest first: the nearest that is neither a shell nor luzia. The first
+/// process of the initial pid namespace is nobody's agent. That of another namespace is one where nothing else is to be seen:
+/// the sandbox ends with it.
+pub fn agent_process(above: &[Ancestor], is_initial_namespace: bool) -> Option<&Identity> {
+    let is_init = |ancestor: &Ancestor| ancestor.process.pid == 1;
+    let is_passer = |ancestor: &Ancestor| {
+        ancestor.is_luzia || ancestor.program.is_empty() || PASSERS.contains(&ancestor.program.trim_start_matches('-'))
+    };
+    let agent = above.iter().find(|ancestor| !is_init(ancestor) && !is_passer(ancestor));
+    let sandbox = || above.last().filter(|last| is_init(last) && !is_initial_namespace);
+    agent.or_else(sandbox).map(|ancestor| &ancestor.process)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! Session leases on disk: whoever acquires one holds the kernel lock of its lock file shared, tells the keeper of the session
+//! by a mark in `locks/.sessions/<session>/`, and lets go once the keeper holds that lock as well. So there is no instant at
+//! which a lease in force has no kernel lock. The marks tell and prove nothing: `want-<lock>` asks the keeper to take a lock,
+//! `held-<lock>` says that it has. Nothing here decides whether a session is over.
+
+use crate::model::evidence::Sidecar;
+use crate::model::lane::split_slot_stem;
+use crate::model::lock::Grant;
+use crate::model::name::encode;
+use crate::model::{Fence, Identity, LockId, LockKind, LockRecord, Timestamp};
+use crate::os::{FileKind, Handle, Open};
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use crate::store::files::locks::acquire::Break;
+use crate::store::{Changes, Store};
+
+const SESSIONS: &str = "locks/.sessions";
+const KEEPER_LOCK: &str = "keeper.lock";
+const WANTED: &str = "want-";
+const HELD: &str = "held-";
+/// How old what a dead keeper left must be to be removed, in milliseconds.
+const YOUNG_MS: i64 = 600_000;
+
+/// A lock that this process keeps for a session.
+pub struct SessionLock {
+    /// The grant.
+    pub grant: Grant,
+    record: LockRecord,
+    slot_stem: String,
+    file: Box<dyn Handle>,
+}
+
+impl SessionLock {
+    /// Who holds it: the name in its lock id.
+    pub fn holder(&self) -> &str {
+        self.record.task_id.as_deref().unwrap_or_default()
+    }
+
+    /// When it runs out, where it has a time to live.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        self.record.expires_at.filter(|_| self.record.ttl_ms.is_some())
+    }
+
+    /// The name of the agent, where the lock says it.
+    pub fn agent(&self) -> Option<&str> {
+        self.record.who.agent.as_deref()
+    }
+}
+
+/// What a keeper has said to a mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeeperAnswer {
+    /// Nothing yet.
+    Waiting,
+    /// It holds the lock.
+    Holds,
+    /// The lock is not there any more.
+    Gone,
+}
+
+fn folder(key: &str) -> String {
+    format!("{SESSIONS}/{}", encode(key))
+}
+
+fn keeper_lock(key: &str) -> String {
+    format!("{}/{KEEPER_LOCK}", folder(key))
+}
+
+fn mark(key: &str, what: &str, slot_stem: &str) -> String {
+    format!("{}/{what}{slot_stem}", folder(key))
+}
+
+impl Store {
+    /// Asks the keeper of a session to take a lock, or to look at it again.
+    pub fn ask_keeper(&self, key: &str, slot_stem: &str) -> Result<()> {
+        let path = mark(key, WANTED, slot_stem);
+        loop {
+            self.make_session_folder(key)?;
+            match self.vfs.open(&path, Open::Truncate(0o600)) {
+                Ok(_) => return Ok(()),
+                // The last keeper has just removed the folder.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(StoreError::io("create", &path)(error)),
+            }
+        }
+    }
+
+    fn make_session_folder(&self, key: &str) -> Result<()> {
+        for path in [SESSIONS.to_owned(), folder(key)] {
+            self.vfs.make_dir(&path, 0o700).map_err(StoreError::io("make the folder", &path))?;
+        }
+        Ok(())
+    }
+
+    /// What the keeper has said to the last mark.
+    pub fn keeper_answer(&self, key: &str, slot_stem: &str) -> Result<KeeperAnswer> {
+        if self.meta(&mark(key, WANTED, slot_stem))?.is_some() {
+            return Ok(KeeperAnswer::Waiting);
+        }
+        let is_held = self.meta(&mark(key, HELD, slot_stem))?.is_some();
+        Ok(if is_held { KeeperAnswer::Holds } else { KeeperAnswer::Gone })
+    }
+
+    /// Whether the keeper of a session says that it holds a lock.
+    pub fn keeper_holds(&self, key: &str, slot_stem: &str) -> bool {
+        self.meta(&mark(key, HELD, slot_stem)).is_ok_and(|meta| meta.is_some())
+    }
+
+    /// Takes a mark back, for whoever gives up.
+    pub fn unask_keeper(&self, key: &str, slot_stem: &str) -> Result<()> {
+        self.unlink(&mark(key, WANTED, slot_stem)).map(drop)
+    }
+
+    /// Takes the lock of the keeper of a session, without waiting; `None` while a keeper lives.
+    pub fn take_keeper_lock(&self, key: &str) -> Result<Option<Box<dyn Handle>>> {
+        let path = keeper_lock(key);
+        loop {
+            self.make_session_folder(key)?;
+            let mut handle = match self.open_or_make(&path) {
+                Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => continue,
+                other => other?,
+            };
+            if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
+                return Ok(None);
+            }
+            // One that the last keeper removed meanwhile keeps nobody out.
+            if handle.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
+                return Ok(Some(handle));
+            }
+        }
+    }
+
+    /// Becomes the keeper of a session with the lock that this process was started with; `None` where that is another one.
+    /// What a dead keeper held is over: its marks go.
+    pub fn become_keeper(&self, key: &str) -> Result<Option<Box<dyn Handle>>> {
+        let path = keeper_lock(key);
+        self.procs.become_supervisor().map_err(StoreError::io("become the keeper of", &path))?;
+        let mut lock = self.procs.inherited_lock().map_err(StoreError::io("take over", &path))?;
+        let mine = lock.meta().map_err(StoreError::io("look at", &path))?;
+        let is_it = self.meta(&path)?.is_some_and(|meta| meta.ident == mine.ident);
+        if !is_it || !lock.try_lock(false).map_err(StoreError::io("lock", &path))? {
+            return Ok(None);
+        }
+        for slot_stem in self.marks(key, HELD)? {
+            self.unlink(&mark(key, HELD, &slot_stem))?;
+        }
+        Ok(Some(lock))
+    }
+
+    fn marks(&self, key: &str, what: &str) -> Result<Vec<String>> {
+        let names = self.list(&folder(key))?;
+        Ok(names.iter().filter_map(|entry| entry.name.strip_prefix(what).map(str::to_owned)).collect())
+    }
+
+    /// Watches for marks, and for the end of a process.
+    pub fn session_changes(&self, key: &str, process: &Identity) -> Result<Changes> {
+        let mut changes = self.changes(&[&folder(key)]);
+        let end = self.procs.end_of(process).map_err(StoreError::io("watch the process of", &folder(key)))?;
+        changes.heed(end);
+        Ok(changes)
+    }
+
+    /// Watches for the answer of a keeper.
+    pub fn keeper_changes(&self, key: &str) -> Changes {
+        self.changes(&[&folder(key)])
+    }
+
+    /// Takes every lock that a mark asks for, and answers. The caller is the keeper.
+    pub fn take_wanted(&self, key: &str, held: &mut Vec<SessionLock>) -> Result<()> {
+        for slot_stem in self.marks(key, WANTED)? {
+            held.retain(|lock| lock.slot_stem != slot_stem || self.is_in_force(lock));
+            // It may have another time to live now.
+            let again = self.hold_for_session(key, &slot_stem, held.iter().any(|lock| lock.slot_stem == slot_stem))?;
+            let (wanted, is_held) = (mark(key, WANTED, &slot_stem), mark(key, HELD, &slot_stem));
+            match again {
+                Some(lock) => {
+                    held.retain(|other| other.slot_stem != slot_stem);
+                    held.push(lock);
+                    self.rename(&wanted, &is_held)?;
+                }
+                None => {
+                    held.retain(|other| other.slot_stem != slot_stem);
+                    self.unlink(&is_held)?;
+                    self.unlink(&wanted)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the kernel lock of a lease of a session, shared with whoever acquired it. A lock that nobody holds is one whose
+    /// acquirer died, and is left to the judge.
+    fn hold_for_session(&self, key: &str, slot_stem: &str, is_mine: bool) -> Result<Option<SessionLock>> {
+        let Some((stem, slot)) = split_slot_stem(slot_stem) else { return Ok(None) };
+        let Some(lane) = self.lane_of_stem(stem, slot)? else { return Ok(None) };
+        let _guards = self.enter_patiently(&lane)?;
+        let Sidecar::Whole(record) = self.read_sidecar(&layout::sidecar(stem, slot))? else { return Ok(None) };
+        if record.kind != LockKind::Session || record.who.session.as_deref() != Some(key) {
+            return Ok(None);
+        }
+        let path = layout::lock_file(stem, slot);
+        let Some(mut file) = self.open(&path, Open::ReadOnly)? else { return Ok(None) };
+        let lock = |file: &mut dyn Handle, shared| file.try_lock(shared).map_err(StoreError::io("lock", &path));
+        if !is_mine && lock(file.as_mut(), false)? {
+            return Ok(None);
+        }
+        if !lock(file.as_mut(), true)? {
+            return Ok(None);
+        }
+        let lock_id = LockId(record.lock_id.clone().unwrap_or_default());
+        let grant = Grant { lane, slot, lock_id, fence: record.fence.unwrap_or(Fence(0)) };
+        Ok(Some(SessionLock { grant, record: *record, slot_stem: slot_stem.to_owned(), file }))
+    }
+
+    /// Whether the lock file is still the one that is kept.
+    pub fn is_in_force(&self, lock: &SessionLock) -> bool {
+        let path = layout::lock_file(&lock.grant.lane.stem(), lock.grant.slot);
+        let ident = lock.file.meta().map(|meta| meta.ident).ok();
+        self.meta(&path).is_ok_and(|meta| meta.map(|meta| meta.ident) == ident)
+    }
+
+    /// Refreshes the times of a lease that has no time to live, and writes its sidecar anew where that was lost.
+    pub fn refresh_session_lock(&self, lock: &mut SessionLock, timeout_ms: u64) -> Result<()> {
+        let (stem, slot) = (lock.grant.lane.stem(), lock.grant.slot);
+        let _guards = self.enter_patiently(&lock.grant.lane)?;
+        if !self.is_in_force(lock) {
+            return Ok(());
+        }
+        match self.read_sidecar(&layout::sidecar(&stem, slot))? {
+            Sidecar::Whole(record) if record.lock_id == lock.record.lock_id => lock.record = *record,
+            Sidecar::Missing | Sidecar::Corrupt => {}
+            Sidecar::Whole(_) | Sidecar::Newer => return Ok(()),
+        }
+        let now = self.clock.now();
+        if lock.record.ttl_ms.is_none() {
+            lock.record.refreshed_at = Some(now);
+            lock.record.refreshed_boot_ms = Some(self.clock.boot_ms());
+            lock.record.expires_at = Some(now.plus_ms(i64::try_from(timeout_ms).unwrap_or(i64::MAX)));
+        }
+        self.write_sidecar(&lock.grant.lane, slot, &lock.record, false)
+    }
+
+    /// Ends a lease of a session; `None` where it was over.
+    pub fn end_session_lock(&self, key: &str, lock: SessionLock) -> Result<Option<Break>> {
+        let _guards = self.enter_patiently(&lock.grant.lane)?;
+        let is_in_force = self.is_in_force(&lock);
+        if is_in_force {
+            self.remove_lock(&lock.grant.lane.stem(), lock.grant.slot)?;
+        }
+        self.unlink(&mark(key, HELD, &lock.slot_stem))?;
+        Ok(is_in_force.then(|| Break {
+            lane: lock.grant.lane.clone(),
+            slot: lock.grant.slot,
+            lock_id: Some(lock.grant.lock_id.0.clone()),
+            holder: Some(lock.holder().to_owned()),
+            why: None,
+            age_ms: 0,
+        }))
+    }
+
+    /// Forgets a lease that somebody else ended.
+    pub fn forget_session_lock(&self, key: &str, lock: &SessionLock) -> Result<()> {
+        self.unlink(&mark(key, HELD, &lock.slot_stem)).map(drop)
+    }
+
+    /// Leaves a session without leases: false where a mark came meanwhile. The keeper ends then, and its lock with it.
+    pub fn leave_session(&self, key: &str) -> Result<bool> {
+        if !self.marks(key, WANTED)?.is_empty() {
+            return Ok(false);
+        }
+        self.unlink(&keeper_lock(key))?;
+        // A mark that came since keeps the folder; whoever made it sees that no keeper lives.
+        let path = folder(key);
+        self.vfs.remove_dir(&path).map_err(StoreError::io("remove the folder", &path))?;
+        Ok(true)
+    }
+
+    /// Removes what keepers and acquirers that were killed left in the folders of sessions. Old marks only: whoever has just made
+    /// one is about to look for a keeper.
+    pub(crate) fn clean_sessions(&self, dry_run: bool, removed: &mut Vec<String>) -> Result<()> {
+        for session in self.list(SESSIONS)?.into_iter().filter(|entry| entry.kind == FileKind::Dir) {
+            let folder = format!("{SESSIONS}/{}", session.name);
+            let files: Vec<String> =
+                self.list(&folder)?.iter().map(|entry| format!("{folder}/{}", entry.name)).collect();
+            let now = self.clock.now();
+            let is_young = |path: &String| {
+                let modified = self.meta(path).ok().flatten().map(|meta| meta.modified);
+                modified.is_some_and(|at| now.ms_since(at) < YOUNG_MS)
+            };
+            if files.iter().any(is_young) {
+                continue;
+            }
+            let path = format!("{folder}/{KEEPER_LOCK}");
+            let mut lock = self.open(&path, Open::Existing)?;
+            if let Some(lock) = &mut lock
+                && !lock.try_lock(false).map_err(StoreError::io("lock", &path))?
+            {
+                continue;
+            }
+            removed.push(folder.strip_prefix("locks/").unwrap_or(&folder).to_owned());
+            if !dry_run {
+                files.iter().try_for_each(|path| self.unlink(path).map(drop))?;
+                self.vfs.remove_dir(&folder).map_err(StoreError::io("remove the folder", &folder))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -4,6 +4,7 @@
 
 mod agent_packaging;
 mod agent_setup;
+mod agent_sweep;
 mod agents;
 mod bad_input;
 mod budget;

@@ -62,13 +62,14 @@ pub fn changes(files: &dyn UserFiles, agent: AgentKind, folders: &Folders, aim: 
 
 /// Makes the changes. Each file is replaced in one step.
 pub fn carry_out(files: &dyn UserFiles, changes: &[Change]) -> Result<(), AppError> {
-    for change in changes.iter().filter(|change| change.is_real()) {
+    for change in changes.iter().filter(|change| change.is_real() || change.backup != Backup::Stay) {
         let failed = |error: io::Error| unwritten(&change.path, &error);
         if let Backup::Make(copy) = &change.backup {
             files.copy(&change.path, copy).map_err(failed)?;
         }
         let before = change.before.as_deref().map(str::as_bytes);
         match (&change.after, before) {
+            _ if !change.is_real() => {}
             (Some(after), before) => files.replace(&change.path, before, after.as_bytes()).map_err(failed)?,
             (None, Some(before)) => {
                 files.remove(&change.path, before).map_err(failed)?;
@@ -115,6 +116,12 @@ fn change(files: &dyn UserFiles, target: &Target, aim: Aim) -> Result<Change, Ap
         }
         Aim::Remove => {
             let Some(text) = &before else { return Ok(change) };
+            // A removal that was cut short has given the old bytes back already.
+            let is_served = copy.as_ref() == Some(text);
+            if is_served {
+                change.backup = Backup::Drop(copy_path);
+                return Ok(change);
+            }
             let original = copy.filter(|copy| content.made(copy, text));
             change.after = match original {
                 Some(original) => {

@@ -67,6 +67,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('demo', 'demo', [CompletionResultType]::ParameterValue, 'See luzia take turns, in a state directory of its own')
             [CompletionResult]::new('name', 'name', [CompletionResultType]::ParameterValue, 'Print the lane of a repository, a work tree, a port, a database or a directory')
             [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Let heavy tools such as cargo and make take turns by links on PATH')
+            [CompletionResult]::new('agent', 'agent', [CompletionResultType]::ParameterValue, 'Let coding agents take turns by themselves: their hooks, and the files that set them up')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -973,6 +974,83 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
         'luzia;shim;help;help' {
             break
         }
+        'luzia;agent' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('setup', 'setup', [CompletionResultType]::ParameterValue, 'Write the hooks, the sandbox grant, the MCP server, the skill and three lines of instructions of an agent')
+            [CompletionResult]::new('hook', 'hook', [CompletionResultType]::ParameterValue, 'Answer a hook of an agent: its document comes on standard input')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'luzia;agent;setup' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--project', '--project', [CompletionResultType]::ParameterName, 'Write into the git work tree of the working directory, for everybody who works in it')
+            [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Print what differs and write nothing; exit with 1 when something does')
+            [CompletionResult]::new('--remove', '--remove', [CompletionResultType]::ParameterName, 'Take out what setup put in, and nothing else')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Print what would change, and write nothing')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'luzia;agent;hook' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--gate', '--gate', [CompletionResultType]::ParameterName, 'Refuse a heavy command while its lane is busy, instead of a note')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'luzia;agent;help' {
+            [CompletionResult]::new('setup', 'setup', [CompletionResultType]::ParameterValue, 'Write the hooks, the sandbox grant, the MCP server, the skill and three lines of instructions of an agent')
+            [CompletionResult]::new('hook', 'hook', [CompletionResultType]::ParameterValue, 'Answer a hook of an agent: its document comes on standard input')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'luzia;agent;help;setup' {
+            break
+        }
+        'luzia;agent;help;hook' {
+            break
+        }
+        'luzia;agent;help;help' {
+            break
+        }
         'luzia;completions' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
@@ -1018,6 +1096,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('demo', 'demo', [CompletionResultType]::ParameterValue, 'See luzia take turns, in a state directory of its own')
             [CompletionResult]::new('name', 'name', [CompletionResultType]::ParameterValue, 'Print the lane of a repository, a work tree, a port, a database or a directory')
             [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Let heavy tools such as cargo and make take turns by links on PATH')
+            [CompletionResult]::new('agent', 'agent', [CompletionResultType]::ParameterValue, 'Let coding agents take turns by themselves: their hooks, and the files that set them up')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -1098,6 +1177,9 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             break
         }
         'luzia;help;shim' {
+            break
+        }
+        'luzia;help;agent' {
             break
         }
         'luzia;help;completions' {

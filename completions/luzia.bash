@@ -22,6 +22,9 @@ _luzia() {
             luzia,add)
                 cmd="luzia__subcmd__enqueue"
                 ;;
+            luzia,agent)
+                cmd="luzia__subcmd__agent"
+                ;;
             luzia,attach)
                 cmd="luzia__subcmd__attach"
                 ;;
@@ -109,6 +112,24 @@ _luzia() {
             luzia,wait)
                 cmd="luzia__subcmd__wait"
                 ;;
+            luzia__subcmd__agent,help)
+                cmd="luzia__subcmd__agent__subcmd__help"
+                ;;
+            luzia__subcmd__agent,hook)
+                cmd="luzia__subcmd__agent__subcmd__hook"
+                ;;
+            luzia__subcmd__agent,setup)
+                cmd="luzia__subcmd__agent__subcmd__setup"
+                ;;
+            luzia__subcmd__agent__subcmd__help,help)
+                cmd="luzia__subcmd__agent__subcmd__help__subcmd__help"
+                ;;
+            luzia__subcmd__agent__subcmd__help,hook)
+                cmd="luzia__subcmd__agent__subcmd__help__subcmd__hook"
+                ;;
+            luzia__subcmd__agent__subcmd__help,setup)
+                cmd="luzia__subcmd__agent__subcmd__help__subcmd__setup"
+                ;;
             luzia__subcmd__config,check)
                 cmd="luzia__subcmd__config__subcmd__check"
                 ;;
@@ -135,6 +156,9 @@ _luzia() {
                 ;;
             luzia__subcmd__help,acquire)
                 cmd="luzia__subcmd__help__subcmd__acquire"
+                ;;
+            luzia__subcmd__help,agent)
+                cmd="luzia__subcmd__help__subcmd__agent"
                 ;;
             luzia__subcmd__help,attach)
                 cmd="luzia__subcmd__help__subcmd__attach"
@@ -260,7 +284,7 @@ _luzia() {
 
     case "${cmd}" in
         luzia)
-            opts="-o -q -v -y -h -V --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help --version enqueue add run attach wait cancel retry list ls show logs explain status lock acquire renew release check list-locks locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help"
+            opts="-o -q -v -y -h -V --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help --version enqueue add run attach wait cancel retry list ls show logs explain status lock acquire renew release check list-locks locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -382,6 +406,206 @@ _luzia() {
                     ;;
                 --as)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        luzia__subcmd__agent)
+            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help setup hook help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json jsonl name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json jsonl name" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        luzia__subcmd__agent__subcmd__help)
+            opts="setup hook help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        luzia__subcmd__agent__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        luzia__subcmd__agent__subcmd__help__subcmd__hook)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        luzia__subcmd__agent__subcmd__help__subcmd__setup)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        luzia__subcmd__agent__subcmd__hook)
+            opts="-o -q -v -y -h --gate --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help claude-code codex gemini cursor copilot"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json jsonl name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json jsonl name" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        luzia__subcmd__agent__subcmd__setup)
+            opts="-o -q -v -y -h --project --check --remove --dry-run --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help claude-code codex gemini cursor copilot"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json jsonl name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json jsonl name" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1386,7 +1610,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__help)
-            opts="enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help"
+            opts="enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim agent completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1400,6 +1624,20 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__help__subcmd__acquire)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        luzia__subcmd__help__subcmd__agent)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -64,6 +64,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand demo 'See luzia take turns, in a state directory of its own'
             cand name 'Print the lane of a repository, a work tree, a port, a database or a directory'
             cand shim 'Let heavy tools such as cargo and make take turns by links on PATH'
+            cand agent 'Let coding agents take turns by themselves: their hooks, and the files that set them up'
             cand completions 'Print a completion script for a shell'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -920,6 +921,76 @@ set edit:completion:arg-completer[luzia] = {|@words|
         }
         &'luzia;shim;help;help'= {
         }
+        &'luzia;agent'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand setup 'Write the hooks, the sandbox grant, the MCP server, the skill and three lines of instructions of an agent'
+            cand hook 'Answer a hook of an agent: its document comes on standard input'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'luzia;agent;setup'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --project 'Write into the git work tree of the working directory, for everybody who works in it'
+            cand --check 'Print what differs and write nothing; exit with 1 when something does'
+            cand --remove 'Take out what setup put in, and nothing else'
+            cand --dry-run 'Print what would change, and write nothing'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;agent;hook'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --gate 'Refuse a heavy command while its lane is busy, instead of a note'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;agent;help'= {
+            cand setup 'Write the hooks, the sandbox grant, the MCP server, the skill and three lines of instructions of an agent'
+            cand hook 'Answer a hook of an agent: its document comes on standard input'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'luzia;agent;help;setup'= {
+        }
+        &'luzia;agent;help;hook'= {
+        }
+        &'luzia;agent;help;help'= {
+        }
         &'luzia;completions'= {
             cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
             cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
@@ -964,6 +1035,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand demo 'See luzia take turns, in a state directory of its own'
             cand name 'Print the lane of a repository, a work tree, a port, a database or a directory'
             cand shim 'Let heavy tools such as cargo and make take turns by links on PATH'
+            cand agent 'Let coding agents take turns by themselves: their hooks, and the files that set them up'
             cand completions 'Print a completion script for a shell'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -1018,6 +1090,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
         &'luzia;help;name'= {
         }
         &'luzia;help;shim'= {
+        }
+        &'luzia;help;agent'= {
         }
         &'luzia;help;completions'= {
         }

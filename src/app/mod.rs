@@ -2,6 +2,7 @@
 //! arguments, never reads the environment: what it needs of them comes in, and values go out.
 
 pub mod accounts;
+pub mod agents;
 mod config_reload;
 pub mod demo;
 pub mod doctor;

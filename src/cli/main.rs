@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// Runs luzia with the process's arguments.
 pub fn main(args: Vec<OsString>) -> ExitCode {
-    if let Some(code) = super::shim::called(&args) {
+    if let Some(code) = super::shim::called(&args).or_else(|| super::hook::called(&args)) {
         return ExitCode::from(code);
     }
     let mut write = |channel: Channel, bytes: &[u8]| match term::write_all(stream_of(channel), bytes) {
@@ -154,6 +154,7 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
         }
         Command::Name(args) => operate::name::run(args, &super::context::surroundings(), console),
         Command::Shim(args) => operate::shim::run(&args.verb, &super::shim::folder()?, console),
+        Command::Agent(args) => super::agent_setup::agent(&args.verb, &cli.globals, console),
         Command::Demo(args) => demo(args, &cli.globals, console),
         command => {
             let loaded = match config_of(&cli.globals) {
@@ -258,6 +259,7 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
         Command::Completions(_)
         | Command::Name(_)
         | Command::Shim(_)
+        | Command::Agent(_)
         | Command::ExecTask(_)
         | Command::Config(_)
         | Command::Doctor(_)

@@ -3,11 +3,14 @@
 //! `args` reads the command line, `commands` has one file for each command, `output` writes answers. The files of this
 //! folder connect them to the real operating system and the store; `args`, `commands` and `output` touch neither.
 
+pub mod agent;
+mod agent_setup;
 pub mod args;
 pub mod commands;
 mod configuration;
 mod context;
 pub mod exit;
+mod hook;
 pub(crate) mod identity;
 mod input;
 mod main;

@@ -3,6 +3,7 @@
 //!
 //! Only in tests and with the feature `fuzzing`; no program has it. It stands above every room and may name them all.
 
+mod agents;
 mod names;
 mod records;
 mod words;
@@ -10,6 +11,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use agents::{hook, settings};
 pub use names::{file_name, lane, name};
 pub use records::{cancel, counter, event, ledger, meta, sidecar, started, task};
 pub use words::{argv, batch, config, duration, moment};
@@ -18,7 +20,7 @@ pub use words::{argv, batch, config, duration, moment};
 pub type Body = fn(&[u8]);
 
 /// Every body with its name, which is also that of its target and of its seeds below `fuzz/`.
-pub const BODIES: [(&str, Body); 16] = [
+pub const BODIES: [(&str, Body); 18] = [
     ("argv", argv),
     ("batch", batch),
     ("cancel", cancel),
@@ -27,11 +29,13 @@ pub const BODIES: [(&str, Body); 16] = [
     ("duration", duration),
     ("event", event),
     ("file_name", file_name),
+    ("hook", hook),
     ("lane", lane),
     ("ledger", ledger),
     ("meta", meta),
     ("moment", moment),
     ("name", name),
+    ("settings", settings),
     ("sidecar", sidecar),
     ("started", started),
     ("task", task),

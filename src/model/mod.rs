@@ -3,6 +3,7 @@
 pub mod config;
 pub mod context;
 pub mod evidence;
+pub mod hook;
 pub mod lane;
 pub mod lock;
 pub mod name;
@@ -16,6 +17,7 @@ pub mod who;
 
 pub use config::Config;
 pub use context::{Context, Limits, NamedSandbox, Sandbox, SandboxId};
+pub use hook::{AgentKind, HookAnswer, HookCall, HookEvent};
 pub use lane::{LaneName, Target};
 pub use lock::{Fence, LockId, LockKind, LockRecord};
 pub use name::Name;

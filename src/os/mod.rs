@@ -17,6 +17,7 @@ pub mod nowhere;
 pub mod places;
 pub mod real;
 pub mod shims;
+pub mod user_files;
 
 /// The time: wall clock, boot clock, and which boot this is.
 pub trait Clock: Send + Sync {

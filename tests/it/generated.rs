@@ -52,6 +52,7 @@ fn generated() -> BTreeMap<String, String> {
     cmd.build();
     pages(&cmd, &mut files);
     files.insert("man/luzia-exit-codes.7".into(), exit::manual_page());
+    files.insert("man/luzia-agents.7".into(), luzia::cli::agent::manual_page());
     files
 }
 

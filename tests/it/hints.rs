@@ -42,6 +42,12 @@ fn check_json(value: &Value) {
     }
 }
 
+/// Whether a bare release gives the lane back.
+fn is_lease(place: &Place, lane: &str) -> bool {
+    let locks = place.json(&["list-locks"]);
+    crate::support::with(&locks["items"], "lane", lane).iter().any(|lock| lock["kind"] == "lease")
+}
+
 /// Looks at all that luzia says of a place: about tasks, lanes, and to those who want a lane.
 #[track_caller]
 fn check(place: &Place, lanes: &[&str], tasks: &[&str]) {
@@ -51,6 +57,13 @@ fn check(place: &Place, lanes: &[&str], tasks: &[&str]) {
         asked.push(vec!["check", lane]);
         asked.push(vec!["acquire", lane, "--task", "other"]);
         asked.push(vec!["lock", "-n", "-l", lane, "--", "true"]);
+        asked.push(vec!["release", lane, "nobody"]);
+        asked.push(vec!["renew", lane, "--lock-id", "nobody_1"]);
+        asked.push(vec!["enqueue", "-l", lane, "--cwd", "/nosuch", "--", "true"]);
+        asked.push(vec!["run", "--no-wait", "-l", lane, "--", "true"]);
+    }
+    for lane in lanes.iter().filter(|lane| !is_lease(place, lane)) {
+        asked.push(vec!["release", lane]);
     }
     for task in tasks {
         asked.push(vec!["explain", task]);
@@ -100,4 +113,134 @@ fn the_first_way_on_harms_nobody_whatever_keeps_a_task() {
     assert!(lives(lock.pid()));
     assert_eq!(place.status(&running), "running");
     place.ok(&["cancel", &running]);
+}
+
+/// Follows the first way on of every answer, as a language model does, until there is none or it comes again.
+fn follow(place: &Place, args: &[&str]) {
+    let mut seen = Vec::new();
+    let mut ran = place.luzia(args);
+    while let Some(command) = [&ran.err, &ran.out]
+        .iter()
+        .find_map(|text| text.lines().find_map(|line| line.trim().strip_prefix("try: ").map(str::to_owned)))
+    {
+        if seen.contains(&command) || command.starts_with("luzia wait") || command.starts_with("kill -CONT") {
+            return;
+        }
+        let script = command.replacen("luzia", "\"$LUZIA\"", 1);
+        seen.push(command);
+        ran = place.spawn(&mut place.shell(&script)).end();
+    }
+}
+
+#[test]
+fn a_reader_that_follows_the_first_way_on_harms_no_holder() {
+    let place = Place::new();
+    let run = place.start(&["run", "-u", "alice", "--shell", "echo up > $PLACE/up; exec sleep 1000"]);
+    place.until_file("up");
+    let lock = place.start(&["lock", "-l", "repo:a", "--", "sleep", "1000"]);
+    until("the lock is held", || place.lock("repo_a.lock").exists().then_some(()));
+    let watched = place.spawn(&mut place.shell("exec sleep 1000"));
+    place.ok(&["acquire", "gpu:0", "--task", "train", "--pid", &watched.pid().to_string()]);
+    let behind = place.enqueue(&["-u", "alice", "--key", "k", "--", "true"]);
+    let before: Vec<String> = place.json(&["list-locks"])["items"].as_array().unwrap().iter().map(lock_id).collect();
+    for lane in ["user:alice", "repo:a", "gpu:0"] {
+        for args in [
+            &["release", lane][..],
+            &["release", lane, "--force", "--no-input"],
+            &["acquire", lane, "--task", "other"],
+            &["lock", "-n", "-l", lane, "--", "true"],
+            &["explain", lane],
+            &["check", lane],
+            &["run", "--no-wait", "-l", lane, "--", "true"],
+        ] {
+            let mut other = place.command(args);
+            other.env("LUZIA_AGENT", "other");
+            place.spawn(&mut other).end();
+            if !args.contains(&"--force") {
+                follow(&place, args);
+            }
+        }
+    }
+    for args in [
+        &["explain", &behind][..],
+        &["enqueue", "--key", "k", "--on-conflict", "reject", "--", "true"],
+        &["cancel", "task_99"],
+        &["wait", "--timeout", "1ms", &behind],
+        &["show", "nosuch"],
+        &["status"],
+        &["doctor"],
+    ] {
+        follow(&place, args);
+    }
+    let after: Vec<String> = place.json(&["list-locks"])["items"].as_array().unwrap().iter().map(lock_id).collect();
+    assert!(before.iter().all(|id| after.contains(id)), "{before:?} {after:?}");
+    assert!(lives(run.pid()) && lives(lock.pid()) && lives(watched.pid()));
+    assert_eq!(place.status("task_1"), "running");
+}
+
+fn lock_id(lock: &Value) -> String {
+    lock["lock_id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_work_of_somebody_else_is_ended_only_with_yes() {
+    let place = Place::new();
+    let as_agent = |name: &str, args: &[&str]| {
+        let mut command = place.command(args);
+        command.env("LUZIA_AGENT", name).env("LUZIA_SESSION", format!("{name}-1"));
+        place.spawn(&mut command).end()
+    };
+    as_agent("one", &["enqueue", "-u", "alice", "--shell", "echo up > $PLACE/up; exec sleep 1000"]).coded(0);
+    as_agent("one", &["enqueue", "-u", "alice", "--", "true"]).coded(0);
+    as_agent("one", &["acquire", "gpu:0", "--task", "train"]).coded(0);
+    place.ok(&["dispatch"]);
+    place.until_file("up");
+    let before = place.snapshot();
+    for (args, part) in [
+        (&["cancel", "task_1"][..], "task_1 \"sh -c"),
+        (&["cancel", "task_2", "task_1"], "task_1 \"sh -c"),
+        (&["release", "gpu:0"], "the lease of train"),
+        (&["release", "user:alice", "--force"], "task_1"),
+    ] {
+        let ran = as_agent("two", args).coded(2);
+        assert!(ran.err.contains("nobody can be asked here") && ran.err.contains(part), "{args:?}: {}", ran.err);
+        assert!(!ran.err.contains("try: luzia release") && !ran.err.contains("try: luzia cancel"), "{}", ran.err);
+        place.assert_unchanged(&before, &format!("{args:?}"));
+    }
+    // A task that has not started, and the work of one's own, are no question; nor is a lease that is named.
+    as_agent("two", &["cancel", "task_2"]).coded(0);
+    as_agent("one", &["release", "gpu:0"]).coded(0);
+    as_agent("one", &["acquire", "gpu:0", "--task", "train"]).coded(0);
+    as_agent("two", &["release", "gpu:0", "train"]).coded(0);
+    as_agent("two", &["cancel", "--yes", "task_1"]).coded(0);
+    // Without an agent the process that asked counts, whatever user was named.
+    place.enqueue(&["-u", "bob", "--shell", "echo up > $PLACE/bob; exec sleep 1000"]);
+    place.ok(&["dispatch"]);
+    place.until_file("bob");
+    place.ok(&["cancel", "task_3"]);
+}
+
+#[test]
+fn a_caller_that_may_not_write_is_told_what_to_ask_for() {
+    if !crate::support::is_root() {
+        return crate::support::skip(
+            "a_caller_that_may_not_write_is_told_what_to_ask_for",
+            "root, for a read-only mount",
+        );
+    }
+    let place = Place::new();
+    place.enqueue(&["-u", "a", "--", "true"]);
+    let mounted = |agent: &str| {
+        let script = "mount --bind $PLACE/state $PLACE/state && mount -o remount,ro,bind $PLACE/state && exec \"$LUZIA\" enqueue -u a -- true";
+        let mut command = std::process::Command::new("unshare");
+        command.args(["-m", "sh", "-c", script]).env_clear();
+        command.envs(place.command(&[]).get_envs().filter_map(|(key, value)| Some((key, value?)))).env(agent, "1");
+        place.spawn(&mut command).end()
+    };
+    let ran = mounted("NOBODY");
+    assert!([74, 77].contains(&ran.code), "{ran:#?}");
+    assert!(ran.err.contains("ask for write access") && ran.err.contains("need `locks` in it only"), "{}", ran.err);
+    assert!(!ran.err.contains("--state-dir"), "{}", ran.err);
+    assert!(mounted("CLAUDECODE").err.contains("sandbox.filesystem.allowWrite"));
+    assert!(mounted("CODEX_THREAD_ID").err.contains("writable_roots"));
 }

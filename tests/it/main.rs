@@ -2,6 +2,10 @@
 #![allow(clippy::disallowed_methods, reason = "tests look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod agent_packaging;
+mod agent_setup;
+mod agent_sweep;
+mod agents;
 mod bad_input;
 mod budget;
 mod contention;

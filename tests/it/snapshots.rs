@@ -6,7 +6,7 @@ use crate::support::Place;
 use insta::assert_snapshot;
 
 /// The commands with a help text of their own.
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "enqueue",
     "run",
     "wait",
@@ -32,6 +32,7 @@ const COMMANDS: [&str; 26] = [
     "doctor",
     "demo",
     "shim",
+    "agent",
     "completions",
 ];
 

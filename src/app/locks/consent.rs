@@ -4,7 +4,7 @@ use crate::app::{App, AppError, shell_word};
 use crate::model::evidence::Verdict;
 use crate::model::{LaneName, LockKind, Status, Task, TaskId, Who};
 use crate::policy::agent;
-use crate::policy::ownership::{Sides, is_foreign};
+use crate::policy::agent::ownership::{Sides, is_foreign};
 use crate::store::LockView;
 
 /// How a release was asked for.

@@ -60,6 +60,11 @@ impl App {
         Some(process_key(agent, namespace.unwrap_or(0)))
     }
 
+    /// The key of the caller's session where nothing but the agent's process tells it.
+    pub(crate) fn process_key(&self) -> Option<String> {
+        self.key_of_process(self.store.identity().pid)
+    }
+
     fn agent_process(&self) -> Result<Identity, AppError> {
         let is_initial = self.store.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
         agent_process(&self.store.ancestors(self.store.identity().pid, &is_agent), is_initial).cloned().ok_or_else(|| {

@@ -1,6 +1,7 @@
 //! One name for one thing: finds a repository, a work tree, a database or a directory, and gives its lane.
 
 pub mod shims;
+mod written;
 
 use crate::app::queue::enqueue::{NewTask, name};
 use crate::app::{App, AppError, Kind};

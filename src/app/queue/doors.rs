@@ -6,7 +6,7 @@ use crate::app::{App, AppError, Kind, shell_word};
 use crate::model::config::EVERY_PROJECT;
 use crate::model::{Identity, LaneName, Name, Task};
 use crate::os::StartError;
-use crate::policy::doors::{has_separator, is_shell_line, misplaced_option, nearest};
+use crate::policy::naming::mistakes::{has_separator, is_shell_line, misplaced_option, nearest};
 use std::collections::BTreeSet;
 
 /// How many users of a batch are compared with those that are known.

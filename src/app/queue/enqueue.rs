@@ -216,8 +216,7 @@ impl App {
         // The environment alone is no proof that this process is in the tree of that task.
         let is_in_tree = |id| self.store.is_in_tree(id).unwrap_or(false);
         let waited_for = new.is_waited_for && parent.is_some_and(is_in_tree);
-        let now = self.store.now();
-        let cwd = cwd_of(new, caller)?;
+        let (now, cwd) = (self.store.now(), cwd_of(new, caller)?);
         let (lanes, takes_user_lane) = lanes_of(new, &user, self.named_lanes(new, &cwd)?)?;
         let context = self.own_context();
         let conductor_dir = match &conductor {

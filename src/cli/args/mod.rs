@@ -28,8 +28,8 @@ use super::commands::locks::{
 };
 use super::commands::look::{explain::ExplainArgs, list::ListArgs, logs::LogsArgs, show::ShowArgs, status::StatusArgs};
 use super::commands::operate::{
-    cleanup_stale::CleanupStaleArgs, completions::CompletionsArgs, config::ConfigArgs, daemon::DaemonArgs,
-    demo::DemoArgs, dispatch::DispatchArgs, doctor::DoctorArgs, name::NameArgs, shim::ShimArgs,
+    agent::AgentArgs, cleanup_stale::CleanupStaleArgs, completions::CompletionsArgs, config::ConfigArgs,
+    daemon::DaemonArgs, demo::DemoArgs, dispatch::DispatchArgs, doctor::DoctorArgs, name::NameArgs, shim::ShimArgs,
 };
 use super::commands::queue::{
     attach::AttachArgs, cancel::CancelArgs, enqueue::EnqueueArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
@@ -120,6 +120,8 @@ pub enum Command {
     Name(Deferred<NameArgs>),
     /// Let heavy tools such as cargo and make take turns by links on PATH
     Shim(Deferred<ShimArgs>),
+    /// Let coding agents take turns by themselves: their hooks, and the files that set them up
+    Agent(Deferred<AgentArgs>),
     /// Print a completion script for a shell
     Completions(Deferred<CompletionsArgs>),
     /// Supervises one task. luzia starts this itself; clap does not know it.
@@ -175,6 +177,7 @@ impl Command {
             Self::Demo(_) => "demo",
             Self::Name(_) => "name",
             Self::Shim(_) => "shim",
+            Self::Agent(_) => "agent",
             Self::Completions(_) => "completions",
             Self::Supervise { .. } => "supervise",
             Self::KeepSession { .. } => "keep-session",

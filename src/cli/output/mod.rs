@@ -1,6 +1,7 @@
 //! How answers look: tables, JSON, sentences, colour and the two streams. Decides nothing.
 
 pub mod console;
+pub mod diff;
 pub mod escape;
 pub mod json;
 pub mod lock;

@@ -8,18 +8,22 @@
 
 mod clock;
 mod files;
+mod hook_input;
 mod process;
 mod shims;
 pub mod term;
+mod user_files;
 
 pub use clock::RealClock;
 pub use files::RealFiles;
 pub use files::places::{RealPlaces, owner_of};
 pub use files::published::Published;
 pub use files::temporary::TemporaryDirectory;
+pub use hook_input::{end_after, end_with_success_after, read_document};
 pub use process::RealProcesses;
 pub use process::account::exec_task;
 pub use process::launch::output;
 pub use process::passwd::{account_home, account_name};
 pub use process::signals::{Caught, catch, prepare_process, take};
 pub use shims::{RealShims, become_program};
+pub use user_files::RealUserFiles;

@@ -2,6 +2,7 @@
 
 mod database;
 mod git;
+pub mod mistakes;
 
 pub use database::{Database, database};
 pub use git::{Remote, branch, commondir, gitdir, remote, remote_url};

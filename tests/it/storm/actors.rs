@@ -172,7 +172,7 @@ fn once(storm: &Storm, _: &mut Rng) {
 fn dispatcher(storm: &Storm, rng: &mut Rng, args: &[&str]) {
     let patience = Duration::from_millis(200 + rng.below(3000));
     if let Some(answer) = run(storm.world.command(args), patience) {
-                // A drain with a task that failed ends with 1.
+        // A drain with a task that failed ends with 1.
         storm.check_answer(args, &answer, if args.contains(&"--drain") { &[0, 1] } else { &[0] });
     }
 }

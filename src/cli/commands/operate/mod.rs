@@ -1,5 +1,6 @@
 //! Commands that start tasks and keep the installation healthy.
 
+pub mod agent;
 pub mod cleanup_stale;
 pub mod completions;
 pub mod config;

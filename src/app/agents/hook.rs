@@ -1,0 +1,231 @@
+//! `agent hook`: gathers what the decision needs, and says it in sentences.
+
+use crate::app::names::shims::{DEFAULT_LANE, Folder};
+use crate::app::{App, AppError, Kind, shell_word};
+use crate::model::evidence::{Reason, Verdict};
+use crate::model::time::format_duration;
+use crate::model::{AgentKind, HookAnswer, HookCall, HookEvent, LaneName, LockKind, LockRecord, ThingKind};
+use crate::policy::hook::{Asked, Decision, decide, heavy_tools, is_living};
+use crate::store::{Event, LockView};
+use serde_json::json;
+
+/// The most lines that a session gets at its start.
+const MOST_LINES: usize = 20;
+/// The most lanes of one call that are looked at.
+const MOST_LANES: usize = 4;
+/// The most busy lanes that are named at the start of a session.
+const MOST_BUSY: usize = 5;
+/// The longest wait that a sentence proposes: the shells of agents end a call after two minutes.
+const WAIT: &str = "90s";
+
+/// A hook of an agent.
+pub struct Hook<'a> {
+    /// The agent.
+    pub agent: AgentKind,
+    /// The shims of the account.
+    pub shims: Option<&'a Folder>,
+    /// Whether a busy lane refuses a command that takes it.
+    pub gate: bool,
+}
+
+impl Hook<'_> {
+    /// The answer to a call. Without a state directory there is nothing to coordinate, but a session begins all the same.
+    pub fn answer(&self, app: Option<&App>, call: &HookCall) -> Result<HookAnswer, AppError> {
+        let app = match app {
+            Some(app) if app.store.has_layout()? => Some(app),
+            _ => None,
+        };
+        match (&call.event, app) {
+            (HookEvent::Start, app) => self.start(app, call),
+            (HookEvent::Edit(paths), Some(app)) => app.answer_edit(call, paths),
+            (HookEvent::Shell(line), Some(app)) => self.shell(app, call, line),
+            (HookEvent::End, Some(app)) => {
+                app.answer_end(self.agent, call)?;
+                Ok(HookAnswer::Nothing)
+            }
+            (HookEvent::Edit(_) | HookEvent::Shell(_) | HookEvent::End | HookEvent::Other, _) => {
+                Ok(HookAnswer::Nothing)
+            }
+        }
+    }
+
+    fn start(&self, app: Option<&App>, call: &HookCall) -> Result<HookAnswer, AppError> {
+        let mut variables = Vec::new();
+        let mut lines = vec![
+            "luzia is installed on this host: commands in one lane (a user, a repository, a build slot) take turns."
+                .to_owned(),
+            "`luzia run -l build -- COMMAND` waits for the lane build, runs the command and exits with its code."
+                .to_owned(),
+            "`luzia status` shows the queue, `luzia explain LANE` says why a lane is busy.".to_owned(),
+        ];
+        if let Some(session) = &call.session {
+            variables.push(("LUZIA_SESSION".to_owned(), session.clone()));
+            lines.push(format!("This session is {session} (LUZIA_SESSION)."));
+        }
+        let shims = self.shims.map(Folder::list).transpose()?.unwrap_or_default();
+        if let (Some(folder), false) = (self.shims, shims.is_empty()) {
+            variables.push(("PATH".to_owned(), folder.path().to_owned()));
+            let tools: Vec<String> = shims.iter().map(|shim| format!("{} ({})", shim.tool, shim.lane)).collect();
+            lines.push(format!("Heavy calls of these tools take turns by themselves: {}.", tools.join(", ")));
+        }
+        if let Some(app) = app {
+            let data = json!({ "agent": self.agent.word(), "session": call.session, "cwd": call.cwd });
+            app.store.note(&Event::new("session_started").with(data));
+            lines.extend(app.lines_of_tree(call)?);
+            lines.extend(app.busy_lines()?);
+        }
+        lines.truncate(MOST_LINES);
+        Ok(HookAnswer::Start { context: lines.join("\n"), variables })
+    }
+
+    fn shell(&self, app: &App, call: &HookCall, line: &str) -> Result<HookAnswer, AppError> {
+        let mut lanes: Vec<LaneName> = Vec::new();
+        for tool in heavy_tools(line) {
+            let lane = self.shims.map(|shims| shims.lane(&tool)).transpose()?;
+            let lane = app.lane_option(lane.as_deref().unwrap_or(DEFAULT_LANE), call.cwd.as_deref())?;
+            if !lanes.contains(&lane) && lanes.len() < MOST_LANES {
+                lanes.push(lane);
+            }
+        }
+        let mut notes = Vec::new();
+        for lane in &lanes {
+            let holders = app.holders(lane)?;
+            let text = || format!("{}.", app.busy_text(lane, &holders));
+            match app.decide_on(Asked::Shell { gate: self.gate }, lane, &holders, call) {
+                Decision::Nothing => {}
+                Decision::Note => notes.push(text()),
+                Decision::Deny => {
+                    return Ok(HookAnswer::Deny(format!("{} {}", text(), way_on(lane, &holders))));
+                }
+            }
+        }
+        Ok(if notes.is_empty() { HookAnswer::Nothing } else { HookAnswer::Note(notes.join("\n")) })
+    }
+}
+
+impl App {
+    fn decide_on(&self, asked: Asked, lane: &LaneName, holders: &[LockView], call: &HookCall) -> Decision {
+        if !holders.iter().any(|view| is_living(&view.verdict)) {
+            return Decision::Nothing;
+        }
+        let keys = self.session_keys(call);
+        let owner = |view: &LockView| self.lock_owner(view.record(), &keys, call);
+        let seen: Vec<_> = holders.iter().map(|view| (owner(view), view.verdict.clone())).collect();
+        decide(asked, self.config().limit(lane), &seen)
+    }
+
+    fn answer_edit(&self, call: &HookCall, paths: &[String]) -> Result<HookAnswer, AppError> {
+        let mut seen: Vec<LaneName> = Vec::new();
+        let mut notes = Vec::new();
+        for path in paths {
+            let Some(tree) = self.surroundings.tree_of_file(path, call.cwd.as_deref())? else { continue };
+            if seen.contains(&tree.lane) {
+                continue;
+            }
+            let holders = self.holders(&tree.lane)?;
+            let text = || {
+                let tree_path = tree.path.as_deref().unwrap_or_default();
+                let held = self.held_text(&tree.lane, &holders);
+                format!("{path} is in the work tree {tree_path}. {held} {}", way_on(&tree.lane, &holders))
+            };
+            match self.decide_on(Asked::Edit, &tree.lane, &holders, call) {
+                Decision::Nothing => {}
+                Decision::Note => notes.push(text()),
+                Decision::Deny => return Ok(HookAnswer::Deny(text())),
+            }
+            seen.push(tree.lane);
+        }
+        Ok(if notes.is_empty() { HookAnswer::Nothing } else { HookAnswer::Note(notes.join("\n")) })
+    }
+
+    /// Gives the leases of the session back. Its keeper would do so when the agent's process ends.
+    fn answer_end(&self, agent: AgentKind, call: &HookCall) -> Result<(), AppError> {
+        let mut released = 0;
+        for key in self.session_keys(call) {
+            let (_, given) = self.release_session(Some(&key), None)?;
+            released += given.iter().filter(|one| one.lock.is_some()).count();
+        }
+        let data = json!({ "agent": agent.word(), "session": call.session, "released": released });
+        self.store.note(&Event::new("session_ended").with(data));
+        Ok(())
+    }
+
+    /// Notes that a hook failed, where there is a state directory to note it in.
+    pub fn note_failed_hook(&self, agent: &str, why: &str) {
+        if self.store.has_layout().unwrap_or(false) {
+            let data = json!({ "agent": agent });
+            self.store.note(&Event::new("hook_failed").saying(why).with(data));
+        }
+    }
+
+    /// The work tree of the session, and who holds its lane.
+    fn lines_of_tree(&self, call: &HookCall) -> Result<Vec<String>, AppError> {
+        let Some(cwd) = &call.cwd else { return Ok(Vec::new()) };
+        let tree = match self.surroundings.name(ThingKind::Tree, Some(cwd), None) {
+            Err(error) if error.0.kind == Kind::NotFound => return Ok(Vec::new()),
+            found => found?,
+        };
+        let path = tree.path.as_deref().unwrap_or_default();
+        let holders = self.holders(&tree.lane)?;
+        let mut lines = vec![format!("The lane of the work tree {path} is {} (`-l @tree`).", tree.lane)];
+        if holders.iter().any(|view| is_living(&view.verdict)) {
+            lines.push(self.held_text(&tree.lane, &holders));
+        }
+        Ok(lines)
+    }
+
+    /// Lanes without a free slot, those of users and of work trees left out.
+    fn busy_lines(&self) -> Result<Vec<String>, AppError> {
+        let mut by_lane: std::collections::BTreeMap<String, (LaneName, Vec<LockView>)> =
+            std::collections::BTreeMap::new();
+        for view in self.locks()? {
+            let Some(lane) = view.lane.clone().filter(|lane| !lane.is_user() && lane.kind() != "tree") else {
+                continue;
+            };
+            if is_living(&view.verdict) {
+                by_lane.entry(lane.to_string()).or_insert_with(|| (lane, Vec::new())).1.push(view);
+            }
+        }
+        let is_full = |lane: &LaneName, views: &[LockView]| views.len() >= self.config().limit(lane) as usize;
+        let full = by_lane.into_values().filter(|(lane, views)| is_full(lane, views));
+        Ok(full.take(MOST_BUSY).map(|(lane, views)| format!("{}.", self.busy_text(&lane, &views))).collect())
+    }
+
+    /// `build: 2 of 2 slots busy, by task_7 since 3m12s`.
+    fn busy_text(&self, lane: &LaneName, holders: &[LockView]) -> String {
+        let living: Vec<&LockView> = holders.iter().filter(|view| is_living(&view.verdict)).collect();
+        let first = living.first().map(|view| self.holder_text(view)).unwrap_or_default();
+        format!("Lane {lane}: {} of {} slots busy, {first}", living.len(), self.config().limit(lane))
+    }
+
+    /// Who holds a lane, since when, and how that is known.
+    fn held_text(&self, lane: &LaneName, holders: &[LockView]) -> String {
+        let Some(view) = holders.iter().find(|view| is_living(&view.verdict)) else {
+            return format!("Lane {lane} is free.");
+        };
+        let why = match &view.verdict {
+            Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why } => Reason::text(*why),
+        };
+        format!("Lane {lane} is held {}: {why}.", self.holder_text(view))
+    }
+
+    /// `by task_7 "cargo test" of codex since 3m12s`.
+    fn holder_text(&self, view: &LockView) -> String {
+        let record = view.record();
+        let name = record.and_then(LockRecord::shown).unwrap_or_else(|| "an unknown holder".to_owned());
+        let since = record.and_then(|record| record.acquired_at);
+        let age = since.map_or(view.age_ms, |at| u64::try_from(self.store.now().ms_since(at)).unwrap_or(0));
+        format!("by {name} since {}", format_duration(age))
+    }
+}
+
+/// The command that waits until a lane is free. It ends nobody's work (P10).
+fn way_on(lane: &LaneName, holders: &[LockView]) -> String {
+    let living = holders.iter().find(|view| is_living(&view.verdict));
+    let task = living.filter(|view| view.record().is_some_and(|record| record.kind == LockKind::Task));
+    let command = match task.and_then(LockView::holder) {
+        Some(task) => format!("luzia wait {task} --timeout {WAIT}"),
+        None => format!("luzia lock -l {} --wait {WAIT} -- true", shell_word(lane)),
+    };
+    format!("This command waits for it: {command}")
+}

@@ -1,0 +1,304 @@
+//! Changes in a text of JSON with comments: a member or an element is put in or taken out, and every other byte stays.
+//!
+//! What is put in stands first in its object or list, so that taking it out again gives the same text back.
+
+use super::text::{Broken, at};
+use jsonc_parser::ast::{Array, Object, ObjectProp, Value as Node};
+use jsonc_parser::common::{Range, Ranged};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde_json::{Map, Value};
+
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// Checks that a text is an object of JSON, or blank.
+pub fn check(text: &str) -> Result<(), Broken> {
+    root(text, |_| ())
+}
+
+/// Puts a member into the object at a path, and makes the objects on the way. A member of that name stays as it is.
+pub fn set_member(text: &str, path: &[&str], key: &str, value: &Value) -> Result<String, Broken> {
+    let whole: Vec<&str> = path.iter().copied().chain([key]).collect();
+    insert(text, &whole, value, false)
+}
+
+/// Puts an element into the list at a path, and makes the list and the objects on the way. An equal element stays alone.
+pub fn add_element(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
+    insert(text, path, value, true)
+}
+
+/// Takes the member of a name out of the object at a path, where it is meant; objects that are left empty go, too.
+pub fn remove_member(
+    text: &str,
+    path: &[&str],
+    key: &str,
+    is_meant: &dyn Fn(&Value) -> bool,
+) -> Result<String, Broken> {
+    let cut = root(text, |root| {
+        let object = walk(root, path)?.as_object()?;
+        let member = last_named(object, key).filter(|member| is_meant(&plain(&member.value)))?;
+        let parts: Vec<Range> = object.properties.iter().map(|one| one.range()).collect();
+        Some(without(text, object.range(), &parts, member.range()))
+    })?;
+    match cut {
+        Some(text) => prune(text, path),
+        None => Ok(text.to_owned()),
+    }
+}
+
+/// Takes the elements that are meant out of the list at a path; lists and objects that are left empty go, too.
+pub fn remove_elements(text: &str, path: &[&str], is_meant: &dyn Fn(&Value) -> bool) -> Result<String, Broken> {
+    let mut text = text.to_owned();
+    let mut has_cut = false;
+    loop {
+        let cut = root(&text, |root| {
+            let list = walk(root, path)?.as_array()?;
+            let meant = list.elements.iter().find(|one| is_meant(&plain(one)))?;
+            let parts: Vec<Range> = list.elements.iter().map(|one| one.range()).collect();
+            Some(without(&text, list.range(), &parts, meant.range()))
+        })?;
+        match cut {
+            Some(rest) => (text, has_cut) = (rest, true),
+            None if has_cut => return prune(text, path),
+            None => return Ok(text),
+        }
+    }
+}
+
+/// The elements of the list at a path.
+pub fn elements(text: &str, path: &[&str]) -> Result<Vec<Value>, Broken> {
+    root(text, |root| {
+        let list = walk(root, path).and_then(|node| node.as_array());
+        list.map(|list| list.elements.iter().map(plain).collect()).unwrap_or_default()
+    })
+}
+
+/// The value at a path.
+#[cfg(test)]
+pub(super) fn value_at(text: &str, path: &[&str]) -> Result<Option<Value>, Broken> {
+    root(text, |root| walk(root, path).map(plain))
+}
+
+/// Whether a text holds an object without members and without comments, or nothing.
+pub fn is_empty(text: &str) -> bool {
+    let bare: String = text.trim_start_matches('\u{feff}').chars().filter(|c| !c.is_whitespace()).collect();
+    bare.is_empty() || bare == "{}"
+}
+
+/// Looks at the object of a text; a blank text is an empty object.
+fn root<T>(text: &str, look: impl FnOnce(&Node<'_>) -> T) -> Result<T, Broken> {
+    let bare = text.trim_start_matches('\u{feff}');
+    let skipped = text.len() - bare.len();
+    let parsed = parse_to_ast(bare, &CollectOptions::default(), &OPTIONS)
+        .map_err(|error| at(text, skipped + error.range().start, &error.kind().to_string()))?;
+    let empty = Node::Object(Object { range: Range::new(0, 0), properties: Vec::new() });
+    let node = match parsed.value {
+        Some(node @ Node::Object(_)) => node,
+        Some(other) => return Err(at(text, skipped + other.range().start, "an object is expected here")),
+        None => empty,
+    };
+    // Positions count from the first byte of the text.
+    if skipped > 0 {
+        return Err(at(text, 0, "it begins with a byte order mark, which JSON does not have"));
+    }
+    Ok(look(&node))
+}
+
+fn walk<'a, 'b>(root: &'b Node<'a>, path: &[&str]) -> Option<&'b Node<'a>> {
+    path.iter().try_fold(root, |node, name| Some(&last_named(node.as_object()?, name)?.value))
+}
+
+/// Of members with one name the last counts.
+fn last_named<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectProp<'a>> {
+    object.properties.iter().rfind(|member| member.name.as_str() == name)
+}
+
+/// What is to be written where.
+enum Place {
+    /// It is there.
+    Nowhere,
+    /// Behind the bracket that opens a container: its range, its depth, whether it has parts, and the text.
+    In { range: Range, depth: usize, is_empty: bool, name: Option<String>, value: Value },
+}
+
+fn insert(text: &str, path: &[&str], value: &Value, is_element: bool) -> Result<String, Broken> {
+    let place = root(text, |root| place(text, root, path, value, is_element))??;
+    let Place::In { range, depth, is_empty, name, value } = place else { return Ok(text.to_owned()) };
+    let (end, unit) = (line_end(text), indent_unit(text));
+    let mut lines = pretty(&value, &unit);
+    if let Some(name) = name {
+        lines = format!("{}: {lines}", Value::from(name));
+    }
+    let inner = lines.replace('\n', &format!("{end}{}", unit.repeat(depth + 1)));
+    let mut part = format!("{end}{}{inner}", unit.repeat(depth + 1));
+    part.push_str(&if is_empty { format!("{end}{}", unit.repeat(depth)) } else { ",".to_owned() });
+    if range.end == 0 {
+        // There is no object yet, but comments there may be.
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { end };
+        return Ok(format!("{text}{gap}{{{part}}}{end}"));
+    }
+    let (before, after) = text.split_at(range.start + 1);
+    Ok(format!("{before}{part}{after}"))
+}
+
+fn place(text: &str, root: &Node<'_>, path: &[&str], value: &Value, is_element: bool) -> Result<Place, Broken> {
+    let mut node = root;
+    for (depth, name) in path.iter().enumerate() {
+        let Some(object) = node.as_object() else {
+            return Err(at(
+                text,
+                node.range().start,
+                &format!("{:?} is expected to be an object", path[..depth].join(".")),
+            ));
+        };
+        let Some(member) = last_named(object, name) else {
+            let inner = if is_element { Value::Array(vec![value.clone()]) } else { value.clone() };
+            let nested = path[depth + 1..]
+                .iter()
+                .rev()
+                .fold(inner, |inner, name| Value::Object(Map::from_iter([((*name).to_owned(), inner)])));
+            return Ok(Place::In {
+                range: object.range(),
+                depth,
+                is_empty: object.properties.is_empty(),
+                name: Some((*name).to_owned()),
+                value: nested,
+            });
+        };
+        node = &member.value;
+    }
+    if !is_element {
+        return Ok(Place::Nowhere);
+    }
+    let Some(list) = node.as_array() else {
+        return Err(at(text, node.range().start, &format!("{:?} is expected to be a list", path.join("."))));
+    };
+    if list.elements.iter().any(|one| plain(one) == *value) {
+        return Ok(Place::Nowhere);
+    }
+    let is_empty = list.elements.is_empty();
+    Ok(Place::In { range: list.range(), depth: path.len(), is_empty, name: None, value: value.clone() })
+}
+
+/// The text without one part of a container, and without the comma that belongs to it. Comments stay.
+fn without(text: &str, container: Range, parts: &[Range], part: Range) -> String {
+    let index = parts.iter().position(|one| *one == part).unwrap_or(0);
+    let behind = if index > 0 { parts[index - 1].end } else { container.start + 1 };
+    // Blanks before the part go with it, but for the end of a line that ends a comment.
+    let has_comment = text[behind..part.start].contains("//");
+    let start = if has_comment { part.start } else { text[..part.start].trim_end().len().max(behind) };
+    let mut cuts = vec![(start, part.end)];
+    match comma_after(text, part.end, container.end) {
+        Some(comma) => cuts.push((comma, comma + 1)),
+        None if index > 0 => {
+            if let Some(comma) = comma_after(text, parts[index - 1].end, part.start) {
+                cuts.insert(0, (comma, comma + 1));
+            }
+        }
+        None => {}
+    }
+    if parts.len() == 1 && text[part.end..container.end.saturating_sub(1)].trim().is_empty() {
+        cuts = vec![(start, container.end - 1)];
+    }
+    let mut rest = String::with_capacity(text.len());
+    let mut from = 0;
+    for (start, end) in cuts {
+        rest.push_str(&text[from..start.max(from)]);
+        from = end.max(from);
+    }
+    rest.push_str(&text[from..]);
+    rest
+}
+
+/// The comma that follows a place, with blanks and comments between them only.
+fn comma_after(text: &str, from: usize, to: usize) -> Option<usize> {
+    let mut place = from;
+    while place < to {
+        let rest = &text[place..to];
+        if rest.starts_with(',') {
+            return Some(place);
+        }
+        place += if rest.starts_with("//") {
+            rest.find('\n')? + 1
+        } else if rest.starts_with("/*") {
+            rest.find("*/")? + 2
+        } else {
+            rest.chars().next().filter(|c| c.is_whitespace())?.len_utf8()
+        };
+    }
+    None
+}
+
+/// Takes out what is empty by now, from the end of a path on.
+fn prune(text: String, path: &[&str]) -> Result<String, Broken> {
+    let mut text = text;
+    for depth in (1..=path.len()).rev() {
+        let (above, name) = (&path[..depth - 1], path[depth - 1]);
+        let cut = root(&text, |root| {
+            let object = walk(root, above)?.as_object()?;
+            let member = last_named(object, name).filter(|member| is_bare(&text, &member.value))?;
+            let parts: Vec<Range> = object.properties.iter().map(|one| one.range()).collect();
+            Some(without(&text, object.range(), &parts, member.range()))
+        })?;
+        match cut {
+            Some(rest) => text = rest,
+            None => break,
+        }
+    }
+    Ok(text)
+}
+
+/// Whether a container has neither parts nor comments.
+fn is_bare(text: &str, node: &Node<'_>) -> bool {
+    let range = match node {
+        Node::Object(Object { range, .. }) | Node::Array(Array { range, .. }) => *range,
+        _ => return false,
+    };
+    text[range.start + 1..range.end - 1].trim().is_empty()
+}
+
+fn plain(node: &Node<'_>) -> Value {
+    match node {
+        Node::StringLit(text) => Value::from(text.value.as_ref()),
+        Node::NumberLit(number) => serde_json::from_str(number.value).unwrap_or(Value::Null),
+        Node::BooleanLit(flag) => Value::from(flag.value),
+        Node::Object(object) => {
+            let member = |member: &ObjectProp<'_>| (member.name.as_str().to_owned(), plain(&member.value));
+            Value::Object(object.properties.iter().map(member).collect())
+        }
+        Node::Array(list) => Value::Array(list.elements.iter().map(plain).collect()),
+        Node::NullKeyword(_) => Value::Null,
+    }
+}
+
+fn line_end(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+/// The indentation of the first line that has one.
+fn indent_unit(text: &str) -> String {
+    let indent = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
+    let first = text.lines().skip(1).filter(|line| !line.trim().is_empty()).map(indent).find(|unit| !unit.is_empty());
+    first.filter(|unit| unit.len() <= 8).unwrap_or_else(|| "  ".to_owned())
+}
+
+fn pretty(value: &Value, unit: &str) -> String {
+    use serde::Serialize;
+    let mut bytes = Vec::new();
+    let form = serde_json::ser::PrettyFormatter::with_indent(unit.as_bytes());
+    let written = value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, form));
+    match (written, String::from_utf8(bytes)) {
+        (Ok(()), Ok(text)) => text,
+        _ => value.to_string(),
+    }
+}

@@ -1,0 +1,13 @@
+//! Agents: what their hooks are answered, and the files that `luzia agent setup` writes for them.
+
+pub mod hook;
+pub mod json_text;
+pub mod plan;
+pub mod session;
+pub mod setup;
+pub mod text;
+pub mod texts;
+pub mod toml_text;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,330 @@
+//! Which files `agent setup` changes for each agent, and what it puts into them. Pure.
+
+use super::texts;
+use crate::model::AgentKind;
+use serde_json::{Value, json};
+
+/// Where an agent keeps its files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Folders {
+    /// The home of the account, or the top of the project.
+    pub root: String,
+    /// The folder of the agent, where a variable of its own names another one than that below the root.
+    pub own: Option<String>,
+    /// Whether the root is a project.
+    pub is_project: bool,
+    /// The folder that a sandbox must let luzia write to; not for a project, whose files other accounts read.
+    pub locks: Option<String>,
+}
+
+/// One file, and what belongs into it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Target {
+    /// Its absolute path.
+    pub path: String,
+    /// What belongs into it.
+    pub content: Content,
+}
+
+/// What belongs into a file.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Content {
+    /// Members and elements of an object of JSON.
+    Json(Vec<Piece>),
+    /// A server, and a root of the sandbox, in a file of TOML.
+    Toml {
+        /// The folder that may be written.
+        root: Option<String>,
+    },
+    /// Three lines between marks.
+    Block,
+    /// The whole file is luzia's.
+    Whole(String),
+}
+
+/// A part of an object of JSON.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Piece {
+    /// A member that is set where it is missing, and never taken out of a file of the user.
+    Default(&'static str, Value),
+    /// The server `luzia` among those of a member.
+    Server(&'static str, Value),
+    /// A hook in the list of an event.
+    Hook(&'static str, Value),
+    /// A text in a list.
+    Text(&'static [&'static str], String),
+}
+
+/// The name of the server.
+pub const SERVER: &str = "luzia";
+/// The program and the arguments of the server.
+pub const SERVER_ARGUMENTS: [&str; 1] = ["mcp"];
+/// What every command of a hook of luzia begins with.
+const HOOK: &str = "luzia agent hook ";
+
+/// How long a hook may take, in seconds.
+const SECONDS: u32 = 10;
+/// The same at the end of a session.
+const END_SECONDS: u32 = 2;
+
+/// The files of an agent.
+pub fn targets(agent: AgentKind, folders: &Folders) -> Vec<Target> {
+    match agent {
+        AgentKind::ClaudeCode => claude_targets(folders),
+        AgentKind::Codex => codex_targets(folders),
+        AgentKind::Gemini => gemini_targets(folders),
+        AgentKind::Cursor => cursor_targets(folders),
+        AgentKind::Copilot => copilot_targets(folders),
+    }
+}
+
+impl Folders {
+    fn in_root(&self, name: &str) -> String {
+        format!("{}/{name}", self.root.trim_end_matches('/'))
+    }
+
+    /// A file in the folder of the agent, which stands below the root unless a variable says otherwise.
+    fn in_own(&self, below: &str, name: &str) -> String {
+        match &self.own {
+            Some(own) => format!("{}/{name}", own.trim_end_matches('/')),
+            None => self.in_root(&format!("{below}/{name}")),
+        }
+    }
+
+    /// The right of the sandbox, as an element of a list.
+    fn grant(&self, path: &'static [&'static str], prefix: &str) -> Option<Piece> {
+        self.locks.as_ref().map(|locks| Piece::Text(path, format!("{prefix}{locks}")))
+    }
+}
+
+fn json_file(path: String, pieces: Vec<Piece>) -> Target {
+    Target { path, content: Content::Json(pieces) }
+}
+
+fn skill(path: String) -> Target {
+    Target { path, content: Content::Whole(texts::SKILL.to_owned()) }
+}
+
+fn block(path: String) -> Target {
+    Target { path, content: Content::Block }
+}
+
+fn claude_targets(folders: &Folders) -> Vec<Target> {
+    let mut settings = claude_hooks();
+    // `//` begins an absolute path in every version.
+    settings.extend(folders.grant(&["sandbox", "filesystem", "allowWrite"], "/"));
+    let (servers, instructions) = match (folders.is_project, &folders.own) {
+        (true, _) => (folders.in_root(".mcp.json"), folders.in_root("CLAUDE.md")),
+        (false, Some(_)) => (folders.in_own("", ".claude.json"), folders.in_own("", "CLAUDE.md")),
+        (false, None) => (folders.in_root(".claude.json"), folders.in_root(".claude/CLAUDE.md")),
+    };
+    let server = Piece::Server("mcpServers", server(&[("type", json!("stdio"))]));
+    vec![
+        json_file(folders.in_own(".claude", "settings.json"), settings),
+        json_file(servers, vec![server]),
+        skill(folders.in_own(".claude", "skills/luzia/SKILL.md")),
+        block(instructions),
+    ]
+}
+
+fn codex_targets(folders: &Folders) -> Vec<Target> {
+    let instructions =
+        if folders.is_project { folders.in_root("AGENTS.md") } else { folders.in_own(".codex", "AGENTS.md") };
+    let config = Content::Toml { root: folders.locks.clone() };
+    vec![
+        json_file(folders.in_own(".codex", "hooks.json"), codex_hooks()),
+        Target { path: folders.in_own(".codex", "config.toml"), content: config },
+        skill(folders.in_root(".agents/skills/luzia/SKILL.md")),
+        block(instructions),
+    ]
+}
+
+fn gemini_targets(folders: &Folders) -> Vec<Target> {
+    let instructions =
+        if folders.is_project { folders.in_root("GEMINI.md") } else { folders.in_own(".gemini", "GEMINI.md") };
+    let mut settings = gemini_hooks();
+    settings.extend(folders.grant(&["tools", "sandboxAllowedPaths"], ""));
+    settings.push(Piece::Server("mcpServers", server(&[])));
+    vec![
+        json_file(folders.in_own(".gemini", "settings.json"), settings),
+        skill(folders.in_own(".gemini", "skills/luzia/SKILL.md")),
+        block(instructions),
+    ]
+}
+
+fn cursor_targets(folders: &Folders) -> Vec<Target> {
+    let mut found = vec![
+        json_file(folders.in_own(".cursor", "hooks.json"), cursor_hooks()),
+        json_file(folders.in_own(".cursor", "mcp.json"), vec![Piece::Server("mcpServers", server(&[]))]),
+        skill(folders.in_own(".cursor", "skills/luzia/SKILL.md")),
+    ];
+    if let Some(piece) = folders.grant(&["additionalReadwritePaths"], "") {
+        found.push(json_file(folders.in_own(".cursor", "sandbox.json"), vec![piece]));
+    }
+    // The rules of an account do not stand in a file.
+    found.extend(folders.is_project.then(|| block(folders.in_root("AGENTS.md"))));
+    found
+}
+
+fn copilot_targets(folders: &Folders) -> Vec<Target> {
+    let (folder, servers, instructions) = if folders.is_project {
+        (".github", folders.in_root(".github/mcp.json"), folders.in_root("AGENTS.md"))
+    } else {
+        let own = |name: &str| folders.in_own(".copilot", name);
+        (".copilot", own("mcp-config.json"), own("copilot-instructions.md"))
+    };
+    let server = Piece::Server("mcpServers", server(&[("type", json!("local")), ("tools", json!(["*"]))]));
+    let mut found = vec![
+        Target { path: folders.in_own(folder, "hooks/luzia.json"), content: Content::Whole(copilot_hooks()) },
+        json_file(servers, vec![server]),
+        skill(folders.in_own(folder, "skills/luzia/SKILL.md")),
+        block(instructions),
+    ];
+    if let Some(piece) = folders.grant(&["sandbox", "userPolicy", "filesystem", "readwritePaths"], "") {
+        found.push(json_file(folders.in_own(folder, "settings.json"), vec![piece]));
+    }
+    found
+}
+
+/// Whether an element of a list of hooks is luzia's: it has commands, and all of them are.
+pub fn is_our_hook(value: &Value) -> bool {
+    let mut commands = Vec::new();
+    collect_commands(value, &mut commands);
+    !commands.is_empty() && commands.iter().all(|command| command.starts_with(HOOK))
+}
+
+/// Whether a server is the one that setup writes.
+pub fn is_our_server(value: &Value) -> bool {
+    value["command"] == SERVER && value["args"] == json!(SERVER_ARGUMENTS) && value.get("env").is_none()
+}
+
+fn collect_commands<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::String(text)
+                        if ["command", "bash", "powershell", "exec", "url"].contains(&name.as_str()) =>
+                    {
+                        found.push(text);
+                    }
+                    _ => collect_commands(value, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_commands(item, found)),
+        _ => {}
+    }
+}
+
+/// The command of a hook. Some agents refuse a call whose hook fails, so a host without luzia must not fail.
+fn command(agent: AgentKind) -> String {
+    format!("{HOOK}{agent} 2>/dev/null || true")
+}
+
+fn server(more: &[(&str, Value)]) -> Value {
+    let mut server = json!({ "command": SERVER, "args": SERVER_ARGUMENTS });
+    for (name, value) in more {
+        server[*name] = value.clone();
+    }
+    server
+}
+
+/// A group of hooks in the form of Claude Code, which others have taken over.
+fn group(matcher: Option<&str>, hook: Value) -> Value {
+    match matcher {
+        Some(matcher) => json!({ "matcher": matcher, "hooks": [hook] }),
+        None => json!({ "hooks": [hook] }),
+    }
+}
+
+fn claude_hooks() -> Vec<Piece> {
+    let hook =
+        |seconds: u32| json!({ "type": "command", "command": command(AgentKind::ClaudeCode), "timeout": seconds });
+    vec![
+        Piece::Hook("SessionStart", group(None, hook(SECONDS))),
+        Piece::Hook("PreToolUse", group(Some("Edit|Write|MultiEdit|NotebookEdit|Bash"), hook(SECONDS))),
+        Piece::Hook("SessionEnd", group(None, hook(END_SECONDS))),
+    ]
+}
+
+/// The hooks of Claude Code as a file of their own, for its plugin.
+pub fn claude_plugin_hooks() -> Value {
+    let mut hooks = json!({});
+    for piece in claude_hooks() {
+        if let Piece::Hook(event, value) = piece {
+            hooks[event] = json!([value]);
+        }
+    }
+    json!({ "hooks": hooks })
+}
+
+/// The servers of Claude Code as a file of their own, for its plugin.
+pub fn claude_plugin_servers() -> Value {
+    json!({ "mcpServers": { SERVER: server(&[("type", json!("stdio"))]) } })
+}
+
+/// The manifest of the plugin of Claude Code.
+pub fn claude_plugin_manifest() -> Value {
+    json!({
+        "name": "luzia",
+        "version": env!("CARGO_PKG_VERSION"),
+        "description": "Let agents, scripts and people on one host take turns",
+        "license": "MIT OR Apache-2.0",
+    })
+}
+
+/// The monitor of the plugin: each line it prints is told to the session that uses the skill.
+pub fn claude_plugin_monitors() -> Value {
+    let command = "last=free; while sleep 10; do luzia check @tree >/dev/null 2>&1; \
+                   case $? in 0) now=free ;; 75) now=held ;; *) now=$last ;; esac; \
+                   [ \"$now\" = \"$last\" ] || echo \"The lane of this work tree is $now now; luzia explain @tree says more.\"; \
+                   last=$now; done";
+    json!([{
+        "name": "work-tree",
+        "command": command,
+        "description": "Whether a session holds the lane of this work tree",
+        "when": "on-skill-invoke:luzia",
+    }])
+}
+
+fn codex_hooks() -> Vec<Piece> {
+    let hook = || json!({ "type": "command", "command": command(AgentKind::Codex), "timeout": SECONDS });
+    vec![
+        Piece::Hook("SessionStart", group(None, hook())),
+        Piece::Hook("PreToolUse", group(Some("Bash|apply_patch|Edit|Write"), hook())),
+    ]
+}
+
+fn gemini_hooks() -> Vec<Piece> {
+    let hook = |seconds: u32| {
+        let command = command(AgentKind::Gemini);
+        json!({ "name": "luzia", "type": "command", "command": command, "timeout": seconds * 1000 })
+    };
+    vec![
+        Piece::Hook("SessionStart", group(None, hook(SECONDS))),
+        Piece::Hook("BeforeTool", group(Some("write_file|replace|run_shell_command"), hook(SECONDS))),
+        Piece::Hook("SessionEnd", group(None, hook(END_SECONDS))),
+    ]
+}
+
+fn cursor_hooks() -> Vec<Piece> {
+    let hook = |seconds: u32| json!({ "command": command(AgentKind::Cursor), "timeout": seconds });
+    let mut tool = hook(SECONDS);
+    tool["matcher"] = json!("Write|StrReplace|Edit|MultiEdit|Delete|EditNotebook|Shell");
+    vec![
+        Piece::Default("version", json!(1)),
+        Piece::Hook("sessionStart", hook(SECONDS)),
+        Piece::Hook("preToolUse", tool),
+        Piece::Hook("sessionEnd", hook(END_SECONDS)),
+    ]
+}
+
+/// The spelling of the events decides that documents name them.
+fn copilot_hooks() -> String {
+    let hook = |seconds: u32| json!({ "type": "command", "bash": command(AgentKind::Copilot), "timeoutSec": seconds });
+    let mut tool = hook(SECONDS);
+    tool["matcher"] = json!("Edit|Write|Bash");
+    let hooks = json!({ "SessionStart": [hook(SECONDS)], "PreToolUse": [tool], "SessionEnd": [hook(END_SECONDS)] });
+    format!("{:#}\n", json!({ "version": 1, "hooks": hooks }))
+}

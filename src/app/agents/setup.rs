@@ -1,0 +1,248 @@
+//! `agent setup`: works all changes out first, and writes only when every file can be read.
+
+use super::plan::{Content, Folders, Piece, SERVER, SERVER_ARGUMENTS, Target, is_our_hook, is_our_server, targets};
+use super::text::{Broken, with_block, without_block};
+use super::{json_text, texts, toml_text};
+use crate::app::{AppError, Kind};
+use crate::model::AgentKind;
+use crate::os::user_files::UserFiles;
+use std::io;
+
+/// The longest file of settings that is read, in bytes.
+const LONGEST: u64 = 16 * 1024 * 1024;
+/// The ending of the copy that is kept of a file of the user.
+const BACKUP: &str = ".luzia.bak";
+
+/// What setup is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Aim {
+    /// Put in what luzia needs.
+    Write,
+    /// Take out what setup put in.
+    Remove,
+}
+
+/// What becomes of one file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// Its path.
+    pub path: String,
+    /// What it holds; `None` where there is none.
+    pub before: Option<String>,
+    /// What it will hold; `None` where it will be gone.
+    pub after: Option<String>,
+    /// The copy of the file as the user wrote it.
+    pub backup: Backup,
+    /// Set where setup leaves the file alone because the user has changed luzia's own text in it.
+    pub is_left: bool,
+}
+
+/// What becomes of the copy of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Backup {
+    /// Nothing.
+    Stay,
+    /// It is made at this path.
+    Make(String),
+    /// It has served, and goes.
+    Drop(String),
+}
+
+impl Change {
+    /// Whether anything is different afterwards.
+    pub fn is_real(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// The changes for an agent, in the order in which they are made. Nothing is written.
+pub fn changes(files: &dyn UserFiles, agent: AgentKind, folders: &Folders, aim: Aim) -> Result<Vec<Change>, AppError> {
+    targets(agent, folders).iter().map(|target| change(files, target, aim)).collect()
+}
+
+/// Makes the changes. Each file is replaced in one step.
+pub fn carry_out(files: &dyn UserFiles, changes: &[Change]) -> Result<(), AppError> {
+    for change in changes.iter().filter(|change| change.is_real() || change.backup != Backup::Stay) {
+        let failed = |error: io::Error| unwritten(&change.path, &error);
+        if let Backup::Make(copy) = &change.backup {
+            files.copy(&change.path, copy).map_err(failed)?;
+        }
+        let before = change.before.as_deref().map(str::as_bytes);
+        match (&change.after, before) {
+            _ if !change.is_real() => {}
+            (Some(after), before) => files.replace(&change.path, before, after.as_bytes()).map_err(failed)?,
+            (None, Some(before)) => {
+                files.remove(&change.path, before).map_err(failed)?;
+                let folder = change.path.rsplit_once('/').map(|(folder, _)| folder);
+                if let Some(folder) = folder.filter(|folder| folder.ends_with("/skills/luzia")) {
+                    files.remove_empty_folder(folder).map_err(failed)?;
+                }
+            }
+            (None, None) => {}
+        }
+        if let Backup::Drop(copy) = &change.backup
+            && let Some(bytes) = files.read(copy, LONGEST).map_err(failed)?
+        {
+            files.remove(copy, &bytes).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn change(files: &dyn UserFiles, target: &Target, aim: Aim) -> Result<Change, AppError> {
+    let path = &target.path;
+    let before = read(files, path)?;
+    let copy_path = format!("{path}{BACKUP}");
+    // A copy that cannot be read is no reason to stop: it is only a convenience.
+    let copy = read(files, &copy_path).unwrap_or(None);
+    let broken = |broken: Broken| broken_error(path, &broken);
+    let content = &target.content;
+    let mut change = Change {
+        path: path.clone(),
+        before: before.clone(),
+        after: before.clone(),
+        backup: Backup::Stay,
+        is_left: false,
+    };
+    match aim {
+        Aim::Write => {
+            change.after = Some(content.put_into(before.as_deref().unwrap_or_default()).map_err(broken)?);
+            if let Some(text) = &before
+                && change.is_real()
+                && (copy.is_none() || content.take_out_of(text).map_err(broken)?.as_ref() == Some(text))
+            {
+                change.backup = Backup::Make(copy_path);
+            }
+        }
+        Aim::Remove => {
+            let Some(text) = &before else { return Ok(change) };
+            // A removal that was cut short has given the old bytes back already.
+            let is_served = copy.as_ref() == Some(text);
+            if is_served {
+                change.backup = Backup::Drop(copy_path);
+                return Ok(change);
+            }
+            let original = copy.filter(|copy| content.made(copy, text));
+            change.after = match original {
+                Some(original) => {
+                    change.backup = Backup::Drop(copy_path);
+                    Some(original)
+                }
+                None if content.put_into("").map_err(broken)? == *text => None,
+                None => content.take_out_of(text).map_err(broken)?,
+            };
+            change.is_left = matches!(content, Content::Whole(_)) && change.after.is_some() && !change.is_real();
+        }
+    }
+    Ok(change)
+}
+
+impl Content {
+    /// The text with what belongs into it.
+    pub(crate) fn put_into(&self, text: &str) -> Result<String, Broken> {
+        match self {
+            Self::Whole(whole) => Ok(whole.clone()),
+            Self::Block => Ok(with_block(text, &texts::block(), texts::BEGIN, texts::END)),
+            Self::Toml { root } => {
+                let text = toml_text::add_server(text, SERVER, SERVER, &SERVER_ARGUMENTS)?;
+                root.as_ref().map_or(Ok(text.clone()), |root| toml_text::add_root(&text, root))
+            }
+            Self::Json(pieces) => {
+                json_text::check(text)?;
+                // What is put in stands first, so the last comes first.
+                let put = |done: String, piece: &Piece| {
+                    // A fault is told by its place in the file of the user.
+                    piece.put_into(&done).map_err(|broken| piece.put_into(text).err().unwrap_or(broken))
+                };
+                pieces.iter().rev().try_fold(text.to_owned(), put)
+            }
+        }
+    }
+
+    /// The text without it; `None` where nothing is left that the user wrote.
+    pub(crate) fn take_out_of(&self, text: &str) -> Result<Option<String>, Broken> {
+        Ok(match self {
+            Self::Whole(whole) => (text != whole).then(|| text.to_owned()),
+            Self::Block => Some(without_block(text, texts::BEGIN, texts::END)),
+            Self::Toml { root } => {
+                let mut rest = toml_text::remove_server(text, SERVER, SERVER, &SERVER_ARGUMENTS)?;
+                if let Some(root) = root {
+                    rest = toml_text::remove_root(&rest, root)?;
+                }
+                (rest == text || !rest.trim().is_empty()).then_some(rest)
+            }
+            Self::Json(pieces) => {
+                json_text::check(text)?;
+                let rest = pieces.iter().try_fold(text.to_owned(), |text, piece| piece.take_out_of(&text))?;
+                (rest == text || !json_text::is_empty(&rest)).then_some(rest)
+            }
+        })
+    }
+
+    /// Whether setup made a text of the copy of a file, and nobody has changed it since.
+    fn made(&self, copy: &str, text: &str) -> bool {
+        let is_foreign = matches!(self.take_out_of(copy), Ok(Some(rest)) if rest == copy);
+        is_foreign && self.put_into(copy).is_ok_and(|made| made == text)
+    }
+}
+
+impl Piece {
+    fn put_into(&self, text: &str) -> Result<String, Broken> {
+        match self {
+            Self::Default(name, value) => json_text::set_member(text, &[], name, value),
+            Self::Server(name, value) => json_text::set_member(text, &[name], SERVER, value),
+            Self::Text(path, value) => json_text::add_element(text, path, &value.as_str().into()),
+            Self::Hook(event, value) => {
+                let path = ["hooks", event];
+                // One of an older version makes room.
+                let is_old = |found: &serde_json::Value| is_our_hook(found) && found != value;
+                if json_text::elements(text, &path)?.iter().any(is_old) {
+                    let bare = json_text::remove_elements(text, &path, &is_old)?;
+                    return json_text::add_element(&bare, &path, value);
+                }
+                json_text::add_element(text, &path, value)
+            }
+        }
+    }
+
+    fn take_out_of(&self, text: &str) -> Result<String, Broken> {
+        match self {
+            Self::Default(..) => Ok(text.to_owned()),
+            Self::Server(name, _) => json_text::remove_member(text, &[name], SERVER, &is_our_server),
+            Self::Text(path, value) => json_text::remove_elements(text, path, &|found| found == value.as_str()),
+            Self::Hook(event, _) => json_text::remove_elements(text, &["hooks", event], &is_our_hook),
+        }
+    }
+}
+
+fn read(files: &dyn UserFiles, path: &str) -> Result<Option<String>, AppError> {
+    let Some(bytes) = files.read(path, LONGEST).map_err(|error| unread(path, &error))? else { return Ok(None) };
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) => {
+            let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
+            Err(broken_error(path, &super::text::at(&valid, valid.len(), "this byte is not UTF-8")))
+        }
+    }
+}
+
+fn broken_error(path: &str, broken: &Broken) -> AppError {
+    let message = format!("\"{path}\" line {} column {}: {}", broken.line, broken.column, broken.message);
+    AppError::new(Kind::Corrupt, "SETTINGS_BROKEN", message).hint("nothing was changed; mend the file, then try again")
+}
+
+fn unread(path: &str, error: &io::Error) -> AppError {
+    let kind = if error.kind() == io::ErrorKind::PermissionDenied { Kind::NoPermission } else { Kind::Io };
+    AppError::new(kind, "SETTINGS", format!("cannot read \"{path}\": {error}")).hint("nothing was changed")
+}
+
+fn unwritten(path: &str, error: &io::Error) -> AppError {
+    let kind = match error.kind() {
+        io::ErrorKind::PermissionDenied => Kind::NoPermission,
+        io::ErrorKind::ResourceBusy => Kind::Busy,
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => Kind::CannotCreate,
+        _ => Kind::Io,
+    };
+    AppError::new(kind, "SETTINGS", format!("cannot write \"{path}\": {error}"))
+        .hint("this file is as it was; the same command goes on with the rest")
+}

@@ -1,0 +1,148 @@
+//! The manual page `luzia-agents(7)`.
+
+use crate::app::agents::plan::{Folders, targets};
+use crate::model::AgentKind;
+use std::fmt::Write as _;
+
+/// The manual page, as roff.
+pub fn manual_page() -> String {
+    let mut page = String::from(HEAD);
+    for (agent, note) in AgentKind::ALL.into_iter().zip(NOTES) {
+        // Writing to a String cannot fail.
+        let _ = write!(page, ".SS {}\n{note}\n.TS\ntab(|);\nl l.\n", roff(agent.word()));
+        for (own, project) in files(agent) {
+            let _ = writeln!(page, "{}|{}", roff(&own), roff(&project));
+        }
+        page.push_str(".TE\n");
+    }
+    page.push_str(TAIL);
+    page
+}
+
+/// The files of an account, and those of a project, side by side.
+fn files(agent: AgentKind) -> Vec<(String, String)> {
+    let folders = |root: &str, is_project| Folders {
+        root: root.to_owned(),
+        own: None,
+        is_project,
+        locks: (!is_project).then(|| "/locks".to_owned()),
+    };
+    let show =
+        |folders: &Folders| -> Vec<String> { targets(agent, folders).into_iter().map(|target| target.path).collect() };
+    let (own, project) = (show(&folders("~", false)), show(&folders(".", true)));
+    let rows = own.len().max(project.len());
+    let cell = |files: &[String], row: usize| {
+        files.get(row).map(|path| path.trim_start_matches("./").to_owned()).unwrap_or_default()
+    };
+    (0..rows).map(|row| (cell(&own, row), cell(&project, row))).collect()
+}
+
+fn roff(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    if text.starts_with('.') { format!("\\&{text}") } else { text }
+}
+
+/// What is special about each agent, in their order.
+const NOTES: [&str; 5] = [
+    "It blocks only on a refusal in JSON or on exit code 2. Commands read the variables of\n.BR $CLAUDE_ENV_FILE .\n\
+     CLAUDE_CONFIG_DIR names another folder than \\fI~/.claude\\fR.\nThe folder \\fIpackaging/agents\\fR is also a plugin, \
+     with the same hooks, server and skill, and a monitor.",
+    "It runs new hooks only after they were trusted once with\n.BR /hooks .\nIt has no event for the end of a session. \
+     CODEX_HOME names another folder than \\fI~/.codex\\fR.",
+    "It reads no note at the call of a tool. GEMINI_CLI_HOME names another home.",
+    "It reads no note at the call of a tool. The instructions of an account do not stand in a file.",
+    "It refuses the call of a tool whose hook fails, so the command that setup writes always ends with 0. \
+     COPILOT_HOME names another folder than \\fI~/.copilot\\fR.",
+];
+
+const HEAD: &str = concat!(
+    "'\\\" t\n",
+    ".TH luzia\\-agents 7 \"\" \"luzia ",
+    env!("CARGO_PKG_VERSION"),
+    "\" \"\"\n",
+    r#".SH NAME
+luzia\-agents \- how coding agents take turns with luzia(1)
+.SH DESCRIPTION
+Several agents on one host build, test and write at the same time. luzia lets them take turns in four ways, each of which
+works without the others:
+.IP \(bu 2
+.BR luzia\-shim (1)
+puts links before heavy tools on PATH. The text of a command does not change.
+.IP \(bu 2
+.BR "luzia agent hook"
+answers what the agent asks before it acts.
+.IP \(bu 2
+.B luzia mcp
+offers lanes and tasks as tools of the Model Context Protocol.
+.IP \(bu 2
+A skill and three lines of instructions tell the model which commands there are.
+.PP
+.BR luzia\-agent\-setup (1)
+writes all of this but the shims.
+.SH HOOKS
+.SS Begin of a session
+The session is noted as the event
+.BR session_started .
+Its commands get the variable
+.B LUZIA_SESSION
+and, where there are shims, their folder first on
+.BR PATH .
+The agent gets at most 20 lines: the commands of luzia, the lane of its work tree, the tools with a shim, and the lanes that are busy.
+.SS Edit of a file
+The lane
+.B tree:
+of the work tree in which the file stands decides, not the working directory. When living holders of other sessions hold
+it, the edit is refused. The reason names the holder, since when it holds the lane, how its life is known, and a command that waits.
+A lease without a session may be the agent's own, so it gives a note only.
+.SS Command
+When a command holds a heavy call (the list of
+.BR luzia\-shim (1))
+and the lane of that tool is busy, the agent gets a note. With
+.B \-\-gate
+the command is refused.
+.SS End of a session
+The leases of the session are given back, within a second. The event is
+.BR session_ended .
+.SS Failures
+A hook never stops an agent. It reads at most 1 MiB and waits at most 3 seconds for it; it ends with 0 whatever happens, after
+6 seconds at the latest. A failure is the event
+.BR hook_failed .
+luzia never answers
+.B allow
+and never changes a command.
+.SH SANDBOXES
+Many agents put commands into a sandbox. A task starts only in the sandbox in which it was queued, or waits there. For
+.BR luzia\-lock (1)
+and
+.BR luzia\-acquire (1)
+a sandbox needs to write to the folder
+.I locks
+of the state directory, which setup grants. Another state directory is another queue and excludes nobody.
+.SH FILES
+What
+.B luzia agent setup
+writes, for an account and with
+.BR \-\-project .
+"#
+);
+
+const TAIL: &str = r#".PP
+A file that existed is kept beside itself with the ending
+.BR .luzia.bak .
+.B \-\-remove
+gives a file that nobody has changed since its old bytes back, and takes luzia's own parts out of every other.
+.SH ENVIRONMENT
+.TP
+.B LUZIA_SESSION
+The session of the agent in which a command runs.
+.TP
+.B CLAUDE_ENV_FILE
+The file to which the hook appends the variables of a session.
+.SH SEE ALSO
+.BR luzia (1),
+.BR luzia\-agent (1),
+.BR luzia\-agent\-setup (1),
+.BR luzia\-agent\-hook (1),
+.BR luzia\-shim (1),
+.BR luzia\-exit\-codes (7)
+"#;

@@ -1,0 +1,255 @@
+//! `luzia agent`: the hooks of agents, and the files by which agents come to know luzia.
+
+use crate::app::agents::setup::{Aim, Backup, Change};
+use crate::app::{AppError, Kind};
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::diff;
+use crate::model::AgentKind;
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+/// `luzia agent`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Let coding agents take turns by themselves. `setup` writes the files by which an agent knows luzia; \
+                  `hook` is what the agent then calls before it acts. luzia-agents(7) describes both.",
+    subcommand_required = true,
+    subcommand_value_name = "VERB",
+    after_help = AGENT_HELP
+)]
+pub struct AgentArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: AgentVerb,
+}
+
+/// The verbs of `luzia agent`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum AgentVerb {
+    /// Write the hooks, the sandbox grant, the MCP server, the skill and three lines of instructions of an agent
+    #[command(long_about = SETUP_ABOUT, after_help = SETUP_HELP)]
+    Setup(SetupArgs),
+    /// Answer a hook of an agent: its document comes on standard input
+    #[command(long_about = HOOK_ABOUT, after_help = HOOK_HELP)]
+    Hook(HookArgs),
+}
+
+/// `luzia agent setup`.
+#[derive(Args, Clone, Debug)]
+pub struct SetupArgs {
+    /// The agent
+    #[arg(value_name = "AGENT")]
+    pub agent: AgentWord,
+
+    /// Write into the git work tree of the working directory, for everybody who works in it
+    #[arg(long)]
+    pub project: bool,
+
+    /// Print what differs and write nothing; exit with 1 when something does
+    #[arg(long, conflicts_with_all = ["remove", "dry_run"])]
+    pub check: bool,
+
+    /// Take out what setup put in, and nothing else
+    #[arg(long)]
+    pub remove: bool,
+
+    /// Print what would change, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `luzia agent hook`.
+#[derive(Args, Clone, Debug)]
+pub struct HookArgs {
+    /// The agent
+    #[arg(value_name = "AGENT")]
+    pub agent: AgentWord,
+
+    /// Refuse a heavy command while its lane is busy, instead of a note
+    #[arg(long)]
+    pub gate: bool,
+}
+
+/// The words of the agents.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AgentWord {
+    /// Claude Code
+    ClaudeCode,
+    /// Codex
+    Codex,
+    /// Gemini CLI
+    Gemini,
+    /// Cursor
+    Cursor,
+    /// GitHub Copilot CLI
+    Copilot,
+}
+
+impl AgentWord {
+    /// The agent.
+    pub fn kind(self) -> AgentKind {
+        match self {
+            Self::ClaudeCode => AgentKind::ClaudeCode,
+            Self::Codex => AgentKind::Codex,
+            Self::Gemini => AgentKind::Gemini,
+            Self::Cursor => AgentKind::Cursor,
+            Self::Copilot => AgentKind::Copilot,
+        }
+    }
+}
+
+const AGENT_HELP: &str = "\
+Examples:
+  luzia agent setup claude-code
+  luzia agent setup codex --check
+
+Exit codes:
+  0    done
+  1    setup --check: something differs
+  2    usage
+  65   a file of settings cannot be read as JSON or TOML; nothing was changed
+  others as in luzia-exit-codes(7)";
+
+const SETUP_ABOUT: &str = "\
+Write what an agent needs to take turns: its hooks, the right of its sandbox to write to the folder `locks` of the \
+state directory, the MCP server `luzia mcp`, the skill `luzia`, and three lines in its file of instructions.
+
+Comments, order and everything that others wrote stay as they are. A file that existed is kept beside itself with the \
+ending .luzia.bak. A second call changes nothing. --remove takes out what setup put in: a file that nobody has changed \
+since gets its old bytes back.
+
+With --project the files stand in the git work tree of the working directory. The grant of the sandbox names a \
+directory of your account, so it is left out there.";
+
+const SETUP_HELP: &str = "\
+Examples:
+  luzia agent setup claude-code --dry-run
+  luzia agent setup claude-code
+  luzia agent setup codex --project
+  luzia agent setup gemini --check
+  luzia agent setup cursor --remove
+
+Exit codes:
+  0    done, or nothing differs
+  1    --check: something differs
+  2    usage
+  65   a file of settings cannot be read as JSON or TOML; nothing was changed
+  75   a file was changed by somebody else meanwhile; try again
+  78   there is no home
+  others as in luzia-exit-codes(7)";
+
+const HOOK_ABOUT: &str = "\
+Answer a hook of an agent. Agents call this with a JSON document on standard input; `luzia agent setup` tells them to.
+
+A session that begins gets a few lines on luzia and the variable LUZIA_SESSION. A file is not written while another \
+living session holds the lane `tree:` of its work tree; the reason names the holder and a command that waits. A heavy \
+command whose lane is busy gets a note, or is refused with --gate. A session that ends gives its leases back. Nothing is \
+ever allowed that the agent would ask about, and no command is changed.
+
+Whatever goes wrong, the agent goes on: the exit code is 0, nothing is printed, and the event hook_failed says why.";
+
+const HOOK_HELP: &str = "\
+Examples:
+  luzia agent hook claude-code <document.json
+  luzia agent hook codex --gate <document.json
+
+Exit codes:
+  0    always";
+
+/// What `luzia agent setup` changes, and how the changes are made.
+pub struct Setup<'a> {
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// Makes them.
+    pub carry_out: &'a dyn Fn(&[Change]) -> Result<(), AppError>,
+    /// Whether agents find luzia on PATH.
+    pub is_on_path: bool,
+}
+
+impl SetupArgs {
+    /// What is to be done.
+    pub fn aim(&self) -> Aim {
+        if self.remove { Aim::Remove } else { Aim::Write }
+    }
+}
+
+/// `luzia agent setup`.
+pub fn run(args: &SetupArgs, setup: &Setup<'_>, console: &mut Console) -> Answer {
+    let is_dry = args.check || args.dry_run;
+    if !is_dry {
+        (setup.carry_out)(&setup.changes)?;
+    }
+    let differs = setup.changes.iter().any(Change::is_real);
+    if console.is_json() {
+        console.items("agent-setup", setup.changes.iter().map(change_json))?;
+    } else if is_dry {
+        for change in setup.changes.iter().filter(|change| change.is_real()) {
+            console.out(&difference(change))?;
+        }
+    } else {
+        for change in &setup.changes {
+            console.out(&format!("{}\n", sentence(change)))?;
+        }
+    }
+    if args.check && differs {
+        console.hint(&format!("to write it: luzia agent setup {}", args.agent.kind()));
+        return Ok(Exit::No.code());
+    }
+    if !is_dry && !args.remove {
+        if !setup.is_on_path {
+            console.hint("luzia is not on PATH here; the hooks do nothing where the agent does not find it");
+        }
+        if args.agent == AgentWord::Codex {
+            console.hint("Codex runs new hooks only after they were trusted once: type /hooks in it");
+        }
+        if args.project {
+            console.hint(&format!(
+                "the grant for the sandbox stands in your own files: luzia agent setup {}",
+                args.agent.kind()
+            ));
+        }
+    }
+    Ok(Exit::Done.code())
+}
+
+/// There is no home in which an agent could keep files.
+pub fn no_home() -> AppError {
+    AppError::new(Kind::Config, "NO_HOME", "this account has no home, so there is no place for the files of an agent")
+        .hint("HOME=DIR in the environment says where; --project writes into the work tree")
+}
+
+fn action(change: &Change) -> &'static str {
+    match (&change.before, &change.after) {
+        _ if change.is_left => "left",
+        (before, after) if before == after => "unchanged",
+        (None, _) => "made",
+        (Some(_), None) => "removed",
+        (Some(_), Some(_)) if matches!(change.backup, Backup::Drop(_)) => "restored",
+        (Some(_), Some(_)) => "changed",
+    }
+}
+
+fn sentence(change: &Change) -> String {
+    let path = &change.path;
+    match (action(change), &change.backup) {
+        ("left", _) => format!("left: {path} (somebody has changed it)"),
+        ("changed", Backup::Make(copy)) => format!("changed: {path} (the old one is {copy})"),
+        (action, _) => format!("{action}: {path}"),
+    }
+}
+
+fn change_json(change: &Change) -> Value {
+    let backup = match &change.backup {
+        Backup::Make(copy) => Some(copy),
+        Backup::Stay | Backup::Drop(_) => None,
+    };
+    json!({ "path": change.path, "action": action(change), "backup": backup })
+}
+
+/// What becomes of a file, in the form of diff(1).
+fn difference(change: &Change) -> String {
+    let name = |text: &Option<String>| if text.is_some() { change.path.as_str() } else { "/dev/null" };
+    let body = diff::lines(change.before.as_deref().unwrap_or_default(), change.after.as_deref().unwrap_or_default());
+    format!("--- {}\n+++ {}\n{body}", name(&change.before), name(&change.after))
+}

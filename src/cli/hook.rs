@@ -1,0 +1,175 @@
+//! `luzia agent hook`: reads what an agent says, and answers it. Whatever goes wrong here, the agent goes on: the exit code
+//! is always 0, and a failure is one event. So these arguments are not read by clap, which would refuse some.
+
+use super::agent;
+use super::args::{Command, Deferred, Globals};
+use super::commands::locks::list_locks::ListLocksArgs;
+use super::configuration::{config_of, followed};
+use super::context::{app_of, state_dir, variable};
+use super::exit::Exit;
+use super::shim::folder;
+use crate::app::agents::hook::Hook;
+use crate::app::{App, AppError, Settings, shell_word};
+use crate::model::{AgentKind, Config, HookAnswer, HookEvent};
+use crate::os::real::{self, RealUserFiles, term};
+use crate::os::user_files::UserFiles;
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// The longest document that is read, in bytes.
+const LONGEST_DOCUMENT: usize = 1024 * 1024;
+/// How long standard input is waited for.
+const INPUT_TIME: Duration = Duration::from_secs(3);
+/// The longest file of variables that is read, in bytes.
+const LONGEST_ENV_FILE: u64 = 1024 * 1024;
+/// When the process ends at the latest, in seconds: while it reads, and after that.
+const READING_SECONDS: u32 = 5;
+const SESSION_END_SECONDS: u32 = 1;
+const ANSWER_SECONDS: u32 = 3;
+
+/// What stands on the command line.
+#[derive(Default)]
+struct Call {
+    globals: Globals,
+    agent: String,
+    gate: bool,
+    /// A word that is not understood.
+    wrong: Option<String>,
+}
+
+/// Answers the hook, where the command line is one; the exit code.
+pub(super) fn called(args: &[OsString]) -> Option<u8> {
+    let call = read_arguments(args)?;
+    // A file size limit becomes an error instead of a death.
+    let _ = real::prepare_process();
+    Some(run(&call))
+}
+
+/// Answers the hook of a command line that clap has read; the exit code.
+pub(super) fn answered(agent: AgentKind, gate: bool, globals: &Globals) -> u8 {
+    run(&Call { globals: globals.clone(), agent: agent.word().to_owned(), gate, wrong: None })
+}
+
+fn run(call: &Call) -> u8 {
+    // Where no alarm can be set, every wait below has an end of its own.
+    let _ = real::end_with_success_after(READING_SECONDS);
+    if let Err(why) = answer(call) {
+        // Without a state directory there is nobody to tell. A configuration with a mistake is a reason to tell, too.
+        let app = open(&call.globals).or_else(|_| open_with(&call.globals, Settings::fixed(Config::default())));
+        let _ = app.map(|app| app.note_failed_hook(&call.agent, &why));
+    }
+    Exit::Done.code()
+}
+
+/// Reads `luzia [GLOBAL OPTIONS] agent hook AGENT [--gate]`. A request for help is none of these.
+fn read_arguments(args: &[OsString]) -> Option<Call> {
+    let mut call = Call::default();
+    let mut verbs = Vec::new();
+    let mut words = args.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--help" | "-h" => return None,
+            "--state-dir" => call.globals.state_dir = words.next(),
+            "--config" => call.globals.config = words.next(),
+            "--color" | "-o" | "--output" => drop(words.next()),
+            "--gate" => call.gate = true,
+            _ if verbs.len() < 3 && !word.starts_with('-') => {
+                verbs.push(word);
+                let is_ours = ["agent", "hook"].iter().zip(&verbs).all(|(ours, word)| ours == word);
+                if !is_ours {
+                    return None;
+                }
+            }
+            _ => match (word.strip_prefix("--state-dir="), word.strip_prefix("--config=")) {
+                (Some(path), _) => call.globals.state_dir = Some(path.to_owned()),
+                (_, Some(path)) => call.globals.config = Some(path.to_owned()),
+                _ => call.wrong = call.wrong.or(Some(word)),
+            },
+        }
+    }
+    call.agent = verbs.get(2).cloned().unwrap_or_default();
+    (verbs.len() >= 2).then_some(call)
+}
+
+fn answer(call: &Call) -> Result<(), String> {
+    let agent = AgentKind::parse(&call.agent).ok_or_else(|| format!("{:?} is not an agent", call.agent))?;
+    if let Some(word) = &call.wrong {
+        return Err(format!("{word:?} is no option of `luzia agent hook`"));
+    }
+    let is_whole = |bytes: &[u8]| bytes.trim_ascii_end().ends_with(b"}") && agent::read(agent, bytes).is_some();
+    let bytes = match real::read_document(LONGEST_DOCUMENT, INPUT_TIME, &is_whole) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Err(format!("the document is longer than {LONGEST_DOCUMENT} bytes")),
+        Err(error) => return Err(format!("standard input cannot be read: {error}")),
+    };
+    let read = agent::read(agent, &bytes).ok_or("the document is not whole, or no JSON object")?;
+    real::end_after(if read.event == HookEvent::End { SESSION_END_SECONDS } else { ANSWER_SECONDS });
+    if read.event == HookEvent::Other {
+        return say(agent, &HookAnswer::Nothing);
+    }
+    let shims = folder().ok();
+    let hook = Hook { agent, shims: shims.as_ref(), gate: call.gate };
+    let failed = |error: AppError| error.to_string();
+    let app = open(&call.globals);
+    let mut trouble = None;
+    let answer = match &app {
+        Ok(app) => hook.answer(Some(app), &read).map_err(failed)?,
+        // A session begins with its variables all the same.
+        Err(error) => {
+            trouble = Some(error.to_string());
+            hook.answer(None, &read).map_err(failed)?
+        }
+    };
+    if let HookAnswer::Start { variables, .. } = &answer {
+        trouble = trouble.or(export(variables).err());
+    }
+    say(agent, &answer)?;
+    trouble.map_or(Ok(()), Err)
+}
+
+/// The use cases in the state directory, which is not made.
+fn open(globals: &Globals) -> Result<App, AppError> {
+    open_with(globals, followed(Ok(config_of(globals)?), globals))
+}
+
+fn open_with(globals: &Globals, settings: Settings) -> Result<App, AppError> {
+    let command = Command::ListLocks(Deferred(ListLocksArgs { states: Vec::new() }));
+    app_of(globals, settings, &state_dir(globals)?, &command)
+}
+
+/// Appends the variables to the file that the agent reads before each command. It may call at every start and resumption of
+/// a session, so what stands there already is not written again.
+fn export(variables: &[(String, String)]) -> Result<(), String> {
+    let path = match variable("CLAUDE_ENV_FILE") {
+        Ok(Some(path)) => path,
+        Ok(None) => return Ok(()),
+        Err(error) => return Err(error.to_string()),
+    };
+    let failed = |error: std::io::Error| format!("the file of CLAUDE_ENV_FILE cannot be written: {error}");
+    let old = RealUserFiles.read(&path, LONGEST_ENV_FILE).map_err(failed)?.unwrap_or_default();
+    let old = String::from_utf8_lossy(&old);
+    let mut lines = String::new();
+    if !old.is_empty() && !old.ends_with('\n') {
+        lines.push('\n');
+    }
+    for (name, value) in variables {
+        let value = shell_word(value);
+        let line =
+            if name == "PATH" { format!("export PATH={value}:\"$PATH\"") } else { format!("export {name}={value}") };
+        if !old.lines().any(|one| one == line) {
+            lines.push_str(&line);
+            lines.push('\n');
+        }
+    }
+    if lines.trim().is_empty() {
+        return Ok(());
+    }
+    RealUserFiles.append(&path, lines.as_bytes()).map_err(failed)
+}
+
+fn say(agent: AgentKind, answer: &HookAnswer) -> Result<(), String> {
+    match term::write_all(term::Stream::Out, agent::write(agent, answer).as_bytes()) {
+        term::Written::Done | term::Written::Closed => Ok(()),
+        term::Written::Failed(error) => Err(format!("the answer cannot be written: {error}")),
+    }
+}

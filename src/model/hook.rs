@@ -1,0 +1,91 @@
+//! A call of a hook: what an agent tells luzia before it acts, and what luzia answers.
+
+use std::fmt;
+
+/// The agents whose hooks luzia reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AgentKind {
+    /// Claude Code.
+    ClaudeCode,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// Cursor.
+    Cursor,
+    /// GitHub Copilot CLI.
+    Copilot,
+}
+
+impl AgentKind {
+    /// Every agent, in the order of the help.
+    pub const ALL: [Self; 5] = [Self::ClaudeCode, Self::Codex, Self::Gemini, Self::Cursor, Self::Copilot];
+
+    /// Its word on the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Cursor => "cursor",
+            Self::Copilot => "copilot",
+        }
+    }
+
+    /// The agent that a word names.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|agent| agent.word() == word)
+    }
+}
+
+impl fmt::Display for AgentKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// One call of a hook, read from the document of the agent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HookCall {
+    /// The session, as the agent names it. Subagents carry the session of their parent.
+    pub session: Option<String>,
+    /// The subagent, where one calls.
+    pub subagent: Option<String>,
+    /// The directory in which the agent works; an absolute path.
+    pub cwd: Option<String>,
+    /// What the agent is about to do.
+    pub event: HookEvent,
+}
+
+/// What an agent is about to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HookEvent {
+    /// A session begins or goes on.
+    Start,
+    /// It writes files: their paths, relative ones from its directory.
+    Edit(Vec<String>),
+    /// It runs a line of shell.
+    Shell(String),
+    /// The session is over.
+    End,
+    /// Anything else.
+    Other,
+}
+
+/// What luzia answers to a hook. It never allows a call that the agent would ask about, and never rewrites one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HookAnswer {
+    /// Nothing.
+    Nothing,
+    /// Lines for a session that begins, and variables for its commands.
+    Start {
+        /// Facts, a line each.
+        context: String,
+        /// Names and values.
+        variables: Vec<(String, String)>,
+    },
+    /// A line that the agent may read; the call goes on.
+    Note(String),
+    /// The call is refused, with the reason.
+    Deny(String),
+}

@@ -1,0 +1,131 @@
+//! What is packaged for agents is what setup writes, and names commands that exist.
+//!
+//! `UPDATE_GENERATED=1 cargo test agent_packaging` rewrites the files that are made from the source.
+
+use crate::support::{Place, until};
+use luzia::app::agents::{plan, texts};
+use luzia::cli::args;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// A command that comes with another part of this version.
+const EXPECTED: [&str; 1] = ["mcp"];
+
+fn packaged(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("packaging/agents").join(name)
+}
+
+fn text(name: &str) -> String {
+    std::fs::read_to_string(packaged(name)).unwrap_or_default()
+}
+
+#[test]
+fn the_files_of_the_plugin_are_made_from_the_source() {
+    for (name, value) in [
+        (".claude-plugin/plugin.json", plan::claude_plugin_manifest()),
+        ("hooks/hooks.json", plan::claude_plugin_hooks()),
+        (".mcp.json", plan::claude_plugin_servers()),
+        ("monitors/monitors.json", plan::claude_plugin_monitors()),
+    ] {
+        let wanted = format!("{value:#}\n");
+        if std::env::var_os("UPDATE_GENERATED").is_some() {
+            std::fs::write(packaged(name), &wanted).unwrap();
+        }
+        assert_eq!(text(name), wanted, "{name}: run `UPDATE_GENERATED=1 cargo test agent_packaging`");
+    }
+}
+
+#[test]
+fn setup_writes_what_is_packaged() {
+    let place = Place::new();
+    place.ok(&["agent", "setup", "claude-code"]);
+    let written = |name: &str| std::fs::read_to_string(place.path("home").join(name)).unwrap();
+    assert_eq!(written(".claude/skills/luzia/SKILL.md"), text("skills/luzia/SKILL.md"));
+    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    assert_eq!(json(&written(".claude/settings.json"))["hooks"], json(&text("hooks/hooks.json"))["hooks"]);
+    assert_eq!(json(&written(".claude.json"))["mcpServers"], json(&text(".mcp.json"))["mcpServers"]);
+    let (lines, instructions) = (written(".claude/CLAUDE.md"), text("AGENTS.md"));
+    assert_eq!(lines.lines().count(), 3);
+    for line in texts::LINES {
+        assert!(lines.contains(line) && instructions.lines().any(|one| one == line), "{line}");
+    }
+    assert!(instructions.lines().count() <= 25);
+}
+
+#[test]
+fn the_skill_is_portable() {
+    let skill = text("skills/luzia/SKILL.md");
+    let (head, body) = skill.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
+    let allowed = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+    for line in head.lines().filter(|line| !line.starts_with(' ')) {
+        let (key, value) = line.split_once(':').unwrap();
+        assert!(allowed.contains(&key), "{key}");
+        assert!(!value.contains(": ") && !value.contains(" #"), "{line}: it would need quotes");
+        match key {
+            "name" => assert_eq!(value, " luzia"),
+            "description" => assert!(value.len() <= 1024),
+            _ => {}
+        }
+    }
+    assert!(body.lines().count() < 100);
+}
+
+#[test]
+fn texts_for_agents_name_commands_that_exist() {
+    let mut root = args::command();
+    root.build();
+    let mut checked = 0;
+    let mut all = text("skills/luzia/SKILL.md") + &text("AGENTS.md") + &text("monitors/monitors.json");
+    all += &texts::LINES.join("\n");
+    for call in all.split("luzia ").skip(1) {
+        let call = call.split(['`', '\n', '>', '"', ';']).next().unwrap();
+        let own = call.split(" -- ").next().unwrap();
+        let words: Vec<&str> = own.split_whitespace().collect();
+        let Some(verb) = words.first().filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '-')) else {
+            continue;
+        };
+        let mut command = match root.find_subcommand(verb) {
+            Some(command) => command,
+            None if EXPECTED.contains(verb) || verb.starts_with("--") => continue,
+            // A sentence goes on: `luzia makes`.
+            None => {
+                assert!(["makes", "proposes", "says", "on", "makes heavy"].contains(verb), "luzia {call}");
+                continue;
+            }
+        };
+        for word in &words[1..] {
+            match command.find_subcommand(word) {
+                Some(inner) => command = inner,
+                None if word.starts_with('-') && !EXPECTED.contains(word) => {
+                    let has = command.get_arguments().any(|one| {
+                        one.get_long().is_some_and(|long| *word == format!("--{long}"))
+                            || one.get_short().is_some_and(|short| *word == format!("-{short}"))
+                    });
+                    assert!(has, "luzia {call}: {word}");
+                }
+                None => {}
+            }
+        }
+        checked += 1;
+    }
+    assert!(checked > 15, "{checked}");
+}
+
+#[test]
+fn the_monitor_tells_when_the_lane_of_the_work_tree_changes_hands() {
+    let place = Place::new();
+    assert!(std::process::Command::new("git").args(["init", "-q"]).arg(place.path("work")).status().unwrap().success());
+    let monitors: Value = serde_json::from_str(&text("monitors/monitors.json")).unwrap();
+    let command = monitors[0]["command"].as_str().unwrap().replace("sleep 10", "sleep 0.1");
+    let folder = std::path::Path::new(crate::support::LUZIA).parent().unwrap().to_str().unwrap();
+    let mut shell = place.shell(&format!("exec 3>$PLACE/said; {{ {command}; }} >&3"));
+    shell.env("PATH", format!("{folder}:/usr/bin:/bin"));
+    let monitor = place.spawn(&mut shell);
+    let said = || std::fs::read_to_string(place.path("said")).unwrap_or_default();
+    place.ok(&["acquire", "@tree", "--task", "t"]);
+    until("it is told that the lane is held", || said().contains("is held now").then_some(()));
+    place.ok(&["release", "@tree", "t"]);
+    until("it is told that the lane is free", || said().contains("is free now").then_some(()));
+    assert_eq!(said().lines().count(), 2, "{}", said());
+    drop(monitor);
+}

@@ -41,6 +41,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('enqueue', 'enqueue', [CompletionResultType]::ParameterValue, 'Put a task in the queue and print its id')
             [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Put a task in the queue and print its id')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Queue a command, stream its output, and exit with its code')
+            [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Stream a task from its beginning, and exit with its code')
             [CompletionResult]::new('wait', 'wait', [CompletionResultType]::ParameterValue, 'Wait until tasks have finished')
             [CompletionResult]::new('cancel', 'cancel', [CompletionResultType]::ParameterValue, 'Cancel tasks, running ones too')
             [CompletionResult]::new('retry', 'retry', [CompletionResultType]::ParameterValue, 'Put finished tasks back in the queue')
@@ -109,6 +110,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('--no-check', '--no-check', [CompletionResultType]::ParameterName, 'Queue the task although its directory or its command is not there now')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait until the task has finished, and exit as `luzia wait` does')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -153,6 +155,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('--no-check', '--no-check', [CompletionResultType]::ParameterName, 'Queue the task although its directory or its command is not there now')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Wait until the task has finished, and exit as `luzia wait` does')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -188,6 +191,8 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--grace', '--grace', [CompletionResultType]::ParameterName, 'The time between SIGTERM and SIGKILL when the task is ended')
             [CompletionResult]::new('--prompt', '--prompt', [CompletionResultType]::ParameterName, 'A text for the project''s configured agent, or for the command')
             [CompletionResult]::new('--shell', '--shell', [CompletionResultType]::ParameterName, 'A command line for `/bin/sh -c`')
+            [CompletionResult]::new('--yield-after', '--yield-after', [CompletionResultType]::ParameterName, 'Do not wait longer than this for the start: leave the task in the queue, say its id, and exit with 75')
+            [CompletionResult]::new('--result-file', '--result-file', [CompletionResultType]::ParameterName, 'Write the document of --json to this file when the command returns, whatever it prints')
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Run the tasks of a file of JSON objects, one a line, as `enqueue --from` reads them; `-` is stdin')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
@@ -197,9 +202,29 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('--no-check', '--no-check', [CompletionResultType]::ParameterName, 'Queue the task although its directory or its command is not there now')
             [CompletionResult]::new('--no-wait', '--no-wait', [CompletionResultType]::ParameterName, 'Do not wait: when the task cannot start at once, cancel it and exit with 75')
+            [CompletionResult]::new('--stdin', '--stdin', [CompletionResultType]::ParameterName, 'Give the command the standard input of this process: a pipe or a file')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Changes nothing: run always waits. For scripts that pass the options of `enqueue`')
             [CompletionResult]::new('--group-output', '--group-output', [CompletionResultType]::ParameterName, 'Print the output in one piece when the task has finished')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'luzia;attach' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -220,6 +245,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
             [CompletionResult]::new('--any', '--any', [CompletionResultType]::ParameterName, 'Wait until one of them has finished, not all')
+            [CompletionResult]::new('--stream', '--stream', [CompletionResultType]::ParameterName, 'Print the output of the tasks, each from its beginning, and exit with the code of the command')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -957,6 +983,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
         'luzia;help' {
             [CompletionResult]::new('enqueue', 'enqueue', [CompletionResultType]::ParameterValue, 'Put a task in the queue and print its id')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Queue a command, stream its output, and exit with its code')
+            [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Stream a task from its beginning, and exit with its code')
             [CompletionResult]::new('wait', 'wait', [CompletionResultType]::ParameterValue, 'Wait until tasks have finished')
             [CompletionResult]::new('cancel', 'cancel', [CompletionResultType]::ParameterValue, 'Cancel tasks, running ones too')
             [CompletionResult]::new('retry', 'retry', [CompletionResultType]::ParameterValue, 'Put finished tasks back in the queue')
@@ -988,6 +1015,9 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             break
         }
         'luzia;help;run' {
+            break
+        }
+        'luzia;help;attach' {
             break
         }
         'luzia;help;wait' {

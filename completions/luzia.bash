@@ -22,6 +22,9 @@ _luzia() {
             luzia,add)
                 cmd="luzia__subcmd__enqueue"
                 ;;
+            luzia,attach)
+                cmd="luzia__subcmd__attach"
+                ;;
             luzia,cancel)
                 cmd="luzia__subcmd__cancel"
                 ;;
@@ -132,6 +135,9 @@ _luzia() {
                 ;;
             luzia__subcmd__help,acquire)
                 cmd="luzia__subcmd__help__subcmd__acquire"
+                ;;
+            luzia__subcmd__help,attach)
+                cmd="luzia__subcmd__help__subcmd__attach"
                 ;;
             luzia__subcmd__help,cancel)
                 cmd="luzia__subcmd__help__subcmd__cancel"
@@ -254,7 +260,7 @@ _luzia() {
 
     case "${cmd}" in
         luzia)
-            opts="-o -q -v -y -h -V --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help --version enqueue add run wait cancel retry list ls show logs explain status lock acquire renew release check list-locks locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help"
+            opts="-o -q -v -y -h -V --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help --version enqueue add run attach wait cancel retry list ls show logs explain status lock acquire renew release check list-locks locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -364,6 +370,54 @@ _luzia() {
                     ;;
                 --pid)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        luzia__subcmd__attach)
+            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json jsonl name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json jsonl name" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1092,7 +1146,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__enqueue)
-            opts="-o -q -v -y -u -p -l -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --project --lane --thread --repo --tree --priority --in --at --after --timeout --start-within --retries --key --on-conflict --label --env --cwd --grace --prompt --shell --from --wait --help"
+            opts="-o -q -v -y -u -p -l -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --project --lane --thread --repo --tree --priority --in --at --after --timeout --start-within --retries --key --on-conflict --label --env --cwd --grace --prompt --shell --no-check --from --wait --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1316,7 +1370,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__help)
-            opts="enqueue run wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help"
+            opts="enqueue run attach wait cancel retry list show logs explain status lock acquire renew release check list-locks check-project dispatch daemon cleanup-stale config doctor demo name shim completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1330,6 +1384,20 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__help__subcmd__acquire)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        luzia__subcmd__help__subcmd__attach)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2218,7 +2286,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__run)
-            opts="-o -q -v -y -u -p -l -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --project --lane --thread --repo --tree --priority --in --at --after --timeout --start-within --retries --key --on-conflict --label --env --cwd --grace --prompt --shell --no-wait --wait --from --group-output --help"
+            opts="-o -q -v -y -u -p -l -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --user --project --lane --thread --repo --tree --priority --in --at --after --timeout --start-within --retries --key --on-conflict --label --env --cwd --grace --prompt --shell --no-check --no-wait --yield-after --stdin --result-file --wait --from --group-output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2361,6 +2429,25 @@ _luzia() {
                     ;;
                 --shell)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --yield-after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --result-file)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --from)
@@ -2876,7 +2963,7 @@ _luzia() {
             return 0
             ;;
         luzia__subcmd__wait)
-            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --timeout --any --help"
+            opts="-o -q -v -y -h --state-dir --config --json --output --quiet --verbose --color --yes --no-input --timeout --any --stream --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

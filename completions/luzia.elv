@@ -38,6 +38,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand enqueue 'Put a task in the queue and print its id'
             cand add 'Put a task in the queue and print its id'
             cand run 'Queue a command, stream its output, and exit with its code'
+            cand attach 'Stream a task from its beginning, and exit with its code'
             cand wait 'Wait until tasks have finished'
             cand cancel 'Cancel tasks, running ones too'
             cand retry 'Put finished tasks back in the queue'
@@ -105,6 +106,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -y 'Answer yes to every question'
             cand --yes 'Answer yes to every question'
             cand --no-input 'Never ask; a question counts as refused'
+            cand --no-check 'Queue the task although its directory or its command is not there now'
             cand --wait 'Wait until the task has finished, and exit as `luzia wait` does'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
@@ -148,6 +150,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -y 'Answer yes to every question'
             cand --yes 'Answer yes to every question'
             cand --no-input 'Never ask; a question counts as refused'
+            cand --no-check 'Queue the task although its directory or its command is not there now'
             cand --wait 'Wait until the task has finished, and exit as `luzia wait` does'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
@@ -182,6 +185,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --grace 'The time between SIGTERM and SIGKILL when the task is ended'
             cand --prompt 'A text for the project''s configured agent, or for the command'
             cand --shell 'A command line for `/bin/sh -c`'
+            cand --yield-after 'Do not wait longer than this for the start: leave the task in the queue, say its id, and exit with 75'
+            cand --result-file 'Write the document of --json to this file when the command returns, whatever it prints'
             cand --from 'Run the tasks of a file of JSON objects, one a line, as `enqueue --from` reads them; `-` is stdin'
             cand --json 'Answer with one JSON document, and with errors as JSON'
             cand -q 'Print data and errors only, no hints and no progress'
@@ -191,9 +196,28 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -y 'Answer yes to every question'
             cand --yes 'Answer yes to every question'
             cand --no-input 'Never ask; a question counts as refused'
+            cand --no-check 'Queue the task although its directory or its command is not there now'
             cand --no-wait 'Do not wait: when the task cannot start at once, cancel it and exit with 75'
+            cand --stdin 'Give the command the standard input of this process: a pipe or a file'
             cand --wait 'Changes nothing: run always waits. For scripts that pass the options of `enqueue`'
             cand --group-output 'Print the output in one piece when the task has finished'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'luzia;attach'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -213,6 +237,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --yes 'Answer yes to every question'
             cand --no-input 'Never ask; a question counts as refused'
             cand --any 'Wait until one of them has finished, not all'
+            cand --stream 'Print the output of the tasks, each from its beginning, and exit with the code of the command'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -904,6 +929,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
         &'luzia;help'= {
             cand enqueue 'Put a task in the queue and print its id'
             cand run 'Queue a command, stream its output, and exit with its code'
+            cand attach 'Stream a task from its beginning, and exit with its code'
             cand wait 'Wait until tasks have finished'
             cand cancel 'Cancel tasks, running ones too'
             cand retry 'Put finished tasks back in the queue'
@@ -933,6 +959,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
         &'luzia;help;enqueue'= {
         }
         &'luzia;help;run'= {
+        }
+        &'luzia;help;attach'= {
         }
         &'luzia;help;wait'= {
         }

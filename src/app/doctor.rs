@@ -100,6 +100,9 @@ pub fn look(around: &Around) -> Vec<Finding> {
     checks_host::second(around, &mut findings);
     checks_host::config(around, &mut findings);
     let Ok(app) = around.app else { return findings };
+    if let Some(warning) = app.no_exclusion() {
+        findings.push(Finding::warn("config", warning, "set it to true, or remove it, for tasks that must take turns"));
+    }
     if !app.store.is_there() {
         return findings;
     }

@@ -134,6 +134,8 @@ impl From<StoreError> for AppError {
             StoreError::Unsafe { .. } => Self::new(Kind::NoPermission, "STATE_DIR_UNSAFE", message)
                 .hint("it must belong to this account, with mode 0700, on a local file system")
                 .next("luzia doctor"),
+            StoreError::Foreign { .. } => Self::new(Kind::Config, "NOT_A_STATE_DIR", message)
+                .hint("nothing was made there; a state directory is new, empty, or made by luzia"),
             StoreError::Absent { .. } => Self::new(Kind::CannotCreate, "STATE_DIR_ABSENT", message),
             StoreError::TooLarge { .. } => Self::usage(message).hint("pass large input by a file"),
         }

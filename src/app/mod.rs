@@ -37,6 +37,8 @@ pub struct App {
     pub settings: Settings,
     /// Arguments that make another process of luzia use the same state directory and configuration.
     pub same_place: Vec<String>,
+    /// Whether the state directory does not exist, and this verb makes none.
+    pub is_absent: bool,
     /// The configuration file, where it was named and not found in a usual place.
     pub config_path: Option<String>,
     /// Set when this process runs inside a task of this very state directory.
@@ -67,6 +69,7 @@ impl App {
             store,
             settings,
             same_place: Vec::new(),
+            is_absent: false,
             config_path: None,
             inside: None,
             has_holder: false,

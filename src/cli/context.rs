@@ -10,9 +10,9 @@ use crate::app::{App, AppError, Inside, Kind, Settings};
 use crate::model::TaskId;
 use crate::os::real::{self, RealClock, RealFiles, RealPlaces, RealProcesses, term};
 use crate::os::{Processes, Vfs};
-use crate::store::Store;
 use crate::store::state_dir;
-use crate::store::state_dir::{Found, Inputs};
+use crate::store::state_dir::{Found, Inputs, VarLib};
+use crate::store::{Store, StoreError};
 use std::ffi::OsString;
 use std::sync::Arc;
 
@@ -37,17 +37,27 @@ pub(super) fn inputs(globals: &Globals) -> Result<Inputs, AppError> {
         flag: globals.state_dir.clone(),
         luzia_state_dir: variable("LUZIA_STATE_DIR")?,
         state_directory: variable("STATE_DIRECTORY")?,
-        var_lib_exists: matches!(RealFiles::open_at(state_dir::SYSTEM_STATE, false), Ok(Some(_)) | Err(_)),
+        var_lib: var_lib(),
         home_state: || state_dir::home_state(HOME),
         cwd: term::working_directory().ok(),
     })
 }
+
+fn var_lib() -> VarLib {
+    let (uid, _) = term::account();
+    VarLib::of(real::owner_of(state_dir::SYSTEM_STATE), uid, OVERFLOW_UID)
+}
+
+/// The owner that a user namespace shows for accounts that it does not map (user_namespaces(7)), unless the host changed it.
+const OVERFLOW_UID: u32 = 65_534;
 
 pub(super) fn of_state_dir(error: state_dir::StateDirError) -> AppError {
     use state_dir::StateDirError;
     match error {
         StateDirError::Nowhere => AppError::new(Kind::Config, "NO_STATE_DIR", error.to_string())
             .hint("LUZIA_STATE_DIR=DIR in the environment does for every call"),
+        StateDirError::OfAnother(_) => AppError::new(Kind::NoPermission, "STATE_DIR", error.to_string())
+            .hint("HOME in the environment gives this account a queue of its own"),
         StateDirError::HomeUnknown(_) => AppError::new(Kind::Io, "ACCOUNT", error.to_string())
             .hint("HOME in the environment makes the look unnecessary"),
         StateDirError::Empty(_) => AppError::usage(error.to_string()),
@@ -82,9 +92,16 @@ pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, comma
     let files = open_state(found, creates)?;
     let processes: Arc<dyn Processes> = Arc::new(RealProcesses);
     let store = Store::new(files, Arc::new(RealClock), processes);
+    let mut is_absent = false;
     // `doctor` looks at an unsafe directory too, and says what is wrong with it.
-    if store.is_there() && !matches!(command, Command::Doctor(_)) {
-        store.check_safety(variable("LUZIA_FORCE_FILE_SYSTEM")?.is_some())?;
+    if !matches!(command, Command::Doctor(_)) {
+        match store.check_safety(variable("LUZIA_FORCE_FILE_SYSTEM")?.is_some(), creates) {
+            Err(StoreError::Absent { .. }) => is_absent = true,
+            other => other?,
+        }
+        if !creates && !is_absent && !matches!(command, Command::Supervise { .. }) && !store.has_format()? {
+            store.refuse_foreign()?;
+        }
     }
     let mut app = App::new(store, settings);
     app.same_place = vec!["--state-dir".to_owned(), app.store_path().to_owned()];
@@ -92,6 +109,7 @@ pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, comma
         app.same_place.extend(["--config".to_owned(), path.clone()]);
         app.config_path = Some(path);
     }
+    app.is_absent = is_absent;
     app.surroundings = surroundings();
     let text = |name: &str| term::env(name).and_then(|value| value.into_string().ok());
     (app.agent, app.label) = caller_of(command, &text)?;

@@ -3,7 +3,7 @@
 use super::args::{self, Cli, Command, Deferred, Globals, ParseStop};
 use super::commands::operate::demo::DemoArgs;
 use super::commands::operate::doctor::{DoctorArgs, Surroundings};
-use super::commands::queue::run::Terminal;
+use super::commands::queue::room::{Around, Terminal};
 use super::commands::{locks, look, operate, queue};
 use super::configuration::{Loaded, config_of, followed};
 use super::context::{account, app_of, caller, inputs, of_state_dir, open_state, state_dir, variable};
@@ -162,6 +162,14 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
             }
             let found = state_dir(&cli.globals)?;
             let app = app_of(&cli.globals, followed(loaded, &cli.globals), &found, command)?;
+            if app.is_absent {
+                // A mistyped path looks like an empty queue otherwise.
+                console.say(&format!(
+                    "note: there is no state directory \"{}\" ({}) yet",
+                    found.path,
+                    found.rule.text()
+                ));
+            }
             run_in(command, &app, console, &found)
         }
     }
@@ -206,13 +214,11 @@ fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) ->
     match command {
         Command::Enqueue(args) => queue::enqueue::run(args, app, &caller(), &read_input, console),
         Command::Run(args) => {
-            let has_room = |stream, time| match stream {
-                Stream::Out => term::has_room(term::Stream::Out, time),
-                Stream::Err => term::has_room(term::Stream::Err, time),
-            };
-            let interrupts = &mut interrupts(&STOPS);
-            let mut terminal = Terminal { interrupts, has_room: &has_room, piece: term::PIECE };
-            queue::run::run(args, app, &caller(), &read_input, &mut terminal, console)
+            with_terminal(|terminal| queue::run::run(args, app, &caller(), &read_input, terminal, console))
+        }
+        Command::Attach(args) => with_terminal(|terminal| queue::attach::run(args, app, terminal, console)),
+        Command::Wait(args) if args.stream => {
+            with_terminal(|terminal| queue::wait::stream(args, app, terminal, console))
         }
         Command::Wait(args) => queue::wait::run(args, app, console),
         Command::Cancel(args) => queue::cancel::run(args, app, account, console),
@@ -250,6 +256,30 @@ fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) ->
         | Command::Doctor(_)
         | Command::Demo(_) => Err(AppError::new(Kind::Bug, "BUG", "this command needs no state directory").into()),
     }
+}
+
+/// Gives a command that streams output the terminal of this process. The signals that stop a program are counted from then on.
+fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
+    let has_room = |stream, time| match stream {
+        Stream::Out => term::has_room(term::Stream::Out, time),
+        Stream::Err => term::has_room(term::Stream::Err, time),
+    };
+    let caller = Around { is_agent: is_agent(), has_terminal: term::can_ask() };
+    let interrupts = &mut interrupts(&STOPS);
+    let now_ms = &|| RealClock.boot_ms();
+    act(&mut Terminal {
+        interrupts,
+        has_room: &has_room,
+        piece: term::PIECE,
+        now_ms,
+        caller,
+        has_unread_input: &term::has_unread_input,
+    })
+}
+
+/// Whether the variables say that an agent called this process (`agents.md`, section 2).
+fn is_agent() -> bool {
+    crate::app::agent::is_agent(&|name| term::env(name).and_then(|value| value.into_string().ok()))
 }
 
 /// Plays the demo in a directory that is removed afterwards. Another configuration must not change what it shows, so

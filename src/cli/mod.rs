@@ -12,6 +12,7 @@ pub(crate) mod identity;
 mod input;
 mod main;
 pub mod output;
+mod result_file;
 mod shim;
 mod signals;
 pub(crate) mod task_request;

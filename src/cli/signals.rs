@@ -9,6 +9,8 @@ pub struct Interrupts {
     pub count: u32,
     /// Whether one of them was Ctrl-C.
     pub is_from_keyboard: bool,
+    /// The number of the first one (signal(7)); 0 where none came.
+    pub first: i32,
 }
 
 /// The signals that stop a program.
@@ -23,6 +25,9 @@ pub(super) fn interrupts(ending: &'static [real::Caught]) -> impl FnMut() -> Int
             if real::take(signal) && ending.contains(&signal) {
                 seen.count += 1;
                 seen.is_from_keyboard |= signal == real::Caught::Interrupt;
+                if seen.first == 0 {
+                    seen.first = number(signal);
+                }
             }
         }
         seen
@@ -40,4 +45,13 @@ pub(super) fn daemon_ended() -> impl FnMut() -> bool {
     let has_terminal = term::can_ask() || term::is_terminal(term::Stream::Err);
     let mut count = interrupts(if has_terminal { &STOPS } else { &STOPS[..2] });
     move || count().count > 0
+}
+
+fn number(signal: real::Caught) -> i32 {
+    match signal {
+        real::Caught::Interrupt => 2,
+        real::Caught::Terminate => 15,
+        real::Caught::Hangup => 1,
+        _ => 0,
+    }
 }

@@ -35,6 +35,9 @@ pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
         prompt: options.prompt.clone(),
         shell: options.shell.clone(),
         command: command.to_vec(),
+        reads_stdin: false,
+        no_check: options.no_check,
+        is_separated: options.is_separated,
         is_grouped: false,
         is_waited_for: false,
     }
@@ -104,6 +107,7 @@ fn task_line(line: &str) -> Result<NewTask, String> {
             "cwd" => task.cwd = Some(text(&key, value)?),
             "prompt" => task.prompt = Some(text(&key, value)?),
             "shell" => task.shell = Some(text(&key, value)?),
+            "no_check" => task.no_check = value.as_bool().ok_or("\"no_check\" must be true or false")?,
             "command" => task.command = texts(&key, value)?,
             other => return Err(format!("\"{other}\" is no option of a task")),
         }
@@ -117,6 +121,7 @@ fn option_of(key: &str) -> &str {
         "lane" => "lanes",
         "thread" => "threads",
         "start-within" => "start_within",
+        "no-check" => "no_check",
         "on-conflict" => "on_conflict",
         other => other,
     }

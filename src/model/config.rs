@@ -29,6 +29,8 @@ pub struct Config {
     pub poll_interval_ms: u64,
     /// Whether tasks that were queued in another sandbox are started (`dispatch.contexts`).
     pub contexts: Contexts,
+    /// The users that may be named (`users.known`); empty where every name may.
+    pub users_known: Vec<Name>,
     /// Whether a project may run its tasks as root.
     pub allow_root: bool,
     /// Whether `--env` may set variables that change how programs load.
@@ -101,6 +103,7 @@ impl Default for Config {
             logs_max_bytes: 256 * 1024 * 1024,
             poll_interval_ms: 1000,
             contexts: Contexts::Same,
+            users_known: Vec::new(),
             allow_root: false,
             allow_loader_env: false,
         }

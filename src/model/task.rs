@@ -1,5 +1,6 @@
 //! A task: one command with a state machine, and how it ended.
 
+use super::Identity;
 use super::context::{Limits, NamedSandbox};
 use super::lane::LaneName;
 use super::name::Name;
@@ -196,6 +197,8 @@ pub struct Task {
     pub command: Vec<String>,
     /// Text given to the command on its standard input, if any.
     pub stdin: Option<String>,
+    /// The process whose standard input the command reads (`run --stdin`).
+    pub stdin_of: Option<Identity>,
     /// A note for people.
     pub label: Option<String>,
     /// The agent that asked for it.

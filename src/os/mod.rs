@@ -362,6 +362,9 @@ pub trait Processes: Send + Sync {
     fn has_child(&self) -> bool;
     /// Looks at a pid.
     fn probe(&self, pid: u32) -> Probe;
+    /// Another descriptor of what that very process has as its standard input, at the same place; `None` when it is dead. A
+    /// socket cannot be opened again (ENXIO).
+    fn open_stdin_of(&self, who: &Identity) -> io::Result<Option<File>>;
     /// Whether that very process is stopped (SIGSTOP, or a debugger), so that it does nothing until it is continued.
     fn is_stopped(&self, who: &Identity) -> bool;
     /// Signals a process, only if it is still that very process; false when it is dead.

@@ -1,5 +1,6 @@
 //! Places outside the state directory: only looked at. Unlike those of [`super::Vfs`], these paths may be symbolic links.
 
+use crate::os::StartError;
 use std::io;
 
 /// What stands at a path, symbolic links followed.
@@ -19,6 +20,9 @@ pub trait Places: Send + Sync {
     fn canonical(&self, path: &str) -> io::Result<String>;
     /// The text of a regular file of at most 1 MiB; `None` when there is none.
     fn read(&self, path: &str) -> io::Result<Option<String>>;
+    /// Whether a working directory can be entered, and a program be started in it with an environment, as far as a look
+    /// tells; nothing is started.
+    fn check_program(&self, program: &str, env: &[(Vec<u8>, Vec<u8>)], cwd: &str) -> Result<(), StartError>;
 }
 
 /// No place at all, for use cases without surroundings.
@@ -35,5 +39,9 @@ impl Places for NoPlaces {
 
     fn read(&self, _: &str) -> io::Result<Option<String>> {
         Ok(None)
+    }
+
+    fn check_program(&self, _: &str, _: &[(Vec<u8>, Vec<u8>)], _: &str) -> Result<(), StartError> {
+        Ok(())
     }
 }

@@ -4,6 +4,7 @@ pub mod admission;
 pub mod agent;
 pub mod context;
 pub mod cycles;
+pub mod doors;
 pub mod fair;
 pub mod lifecycle;
 pub mod logs;

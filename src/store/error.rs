@@ -56,6 +56,14 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// The state directory holds files of somebody else, and luzia has never used it.
+    #[error("\"{path}\" is no state directory: it holds \"{}\", and no file \"format\"", name.escape_debug())]
+    Foreign {
+        /// The directory.
+        path: String,
+        /// One of the files.
+        name: String,
+    },
     /// The state directory does not exist, and this verb does not make one.
     #[error("the state directory \"{path}\" does not exist")]
     Absent {

@@ -146,6 +146,55 @@ impl Store {
     }
 }
 
+/// Reads events as they are written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EventReader {
+    day: String,
+    /// The offset of the first byte that was not read.
+    from: u64,
+}
+
+impl Store {
+    /// A reader of the events that are written from now on.
+    pub fn follow_events(&self) -> Result<EventReader> {
+        let day = self.clock.now().day();
+        let from = self.meta(&layout::events(&day))?.map_or(0, |meta| meta.size);
+        Ok(EventReader { day, from })
+    }
+}
+
+impl EventReader {
+    /// The events since the last call; of a line that is not whole yet, nothing.
+    pub fn more(&mut self, store: &Store) -> Result<Vec<EventSink>> {
+        let mut events = Vec::new();
+        loop {
+            let today = store.clock.now().day();
+            self.read_day(store, &mut events)?;
+            if today <= self.day {
+                return Ok(events);
+            }
+            // Nothing is written to a day that is over, but by a writer that took the time before midnight.
+            let next = store.event_days()?.into_iter().filter(|day| *day > self.day).min();
+            *self = Self { day: next.unwrap_or(today), from: 0 };
+        }
+    }
+
+    fn read_day(&mut self, store: &Store, events: &mut Vec<EventSink>) -> Result<()> {
+        let path = layout::events(&self.day);
+        let Some(mut file) = store.open(&path, Open::ReadOnly)? else { return Ok(()) };
+        loop {
+            let most = usize::try_from(PART_BYTES).unwrap_or(usize::MAX);
+            let part = file.read_part(self.from, most).map_err(crate::store::StoreError::io("read", &path))?;
+            let whole = part.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            events.extend(part[..whole].split(|byte| *byte == b'\n').filter_map(decode));
+            self.from += whole as u64;
+            if part.len() < most || whole == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct Line<'a> {
     v: u64,

@@ -163,6 +163,11 @@ impl Store {
         Ok(self.is_supervised(id)?.then_some(stopped.pid))
     }
 
+    /// What a process has as its standard input; `None` when it is dead.
+    pub fn stdin_of(&self, who: &Identity) -> std::io::Result<Option<File>> {
+        self.procs.open_stdin_of(who)
+    }
+
     /// A look at a pid.
     pub fn probe(&self, pid: u32) -> crate::model::process::Probe {
         self.procs.probe(pid)

@@ -4,7 +4,12 @@
 //! the environment; everything else is a function of its arguments.
 //!
 //! Two state directories are two queues without exclusion between them, so nothing here falls back silently: a place
-//! that was named but cannot be meant is an error, and `/var/lib/luzia` counts once it exists, usable or not.
+//! that was named but cannot be meant is an error, and `/var/lib/luzia` counts for its owner once it exists, usable or not.
+//! For all other accounts it is another account's queue, and the rule says so.
+
+mod var_lib;
+
+pub use var_lib::VarLib;
 
 use directories::BaseDirs;
 use std::ffi::OsString;
@@ -29,8 +34,8 @@ pub struct Inputs {
     pub luzia_state_dir: Option<String>,
     /// The variable `STATE_DIRECTORY`, which systemd sets: absolute paths with `:` between them.
     pub state_directory: Option<String>,
-    /// Whether `/var/lib/luzia` exists, whoever may use it.
-    pub var_lib_exists: bool,
+    /// What stands at `/var/lib/luzia`.
+    pub var_lib: VarLib,
     /// What [`home_state`] gives.
     pub home_state: BelowHome,
     /// The working directory, against which a relative flag is read.
@@ -59,6 +64,8 @@ pub enum Rule {
     VarLib,
     /// Below the home of the caller.
     Home,
+    /// The same, beside a `/var/lib/luzia` that belongs to another account.
+    HomeBesideVarLib,
 }
 
 impl Rule {
@@ -70,6 +77,7 @@ impl Rule {
             Self::Systemd => "$STATE_DIRECTORY (first entry)",
             Self::VarLib => "/var/lib/luzia exists",
             Self::Home => "$XDG_STATE_HOME/luzia",
+            Self::HomeBesideVarLib => "$XDG_STATE_HOME/luzia, because /var/lib/luzia belongs to another account",
         }
     }
 }
@@ -80,6 +88,9 @@ pub enum StateDirError {
     /// No rule applies (exit 78).
     #[error("no state directory: set LUZIA_STATE_DIR or HOME, or give --state-dir DIR")]
     Nowhere,
+    /// The directory of the host is another account's, and the caller has no home (exit 77).
+    #[error("/var/lib/luzia belongs to the account with uid {0}, and this account has no home for a queue of its own")]
+    OfAnother(u32),
     /// An option with an empty value (exit 2).
     #[error("{0} is empty; give it a path")]
     Empty(&'static str),
@@ -100,7 +111,10 @@ pub enum StateDirError {
 /// The state directory: the first rule that applies. A rule that applies with a path that cannot be meant is an error,
 /// never skipped.
 pub fn resolve(inputs: &Inputs) -> Result<Found, StateDirError> {
-    places(inputs).next().unwrap_or(Err(StateDirError::Nowhere))
+    places(inputs).next().unwrap_or(Err(match inputs.var_lib {
+        VarLib::OfAnother(uid) => StateDirError::OfAnother(uid),
+        VarLib::Absent | VarLib::Counts => StateDirError::Nowhere,
+    }))
 }
 
 /// The other places that these inputs lead to, in which a second state directory may exist; for `doctor`.
@@ -204,12 +218,15 @@ fn places(inputs: &Inputs) -> impl Iterator<Item = Result<Found, StateDirError>>
     let variable = set(&inputs.luzia_state_dir);
     let variable = variable.map(|path| (Rule::Variable, always_absolute("LUZIA_STATE_DIR", &path)));
     let systemd = set(&inputs.state_directory).map(|list| (Rule::Systemd, first_entry(&list)));
-    let var_lib = inputs.var_lib_exists.then(|| SYSTEM_STATE.to_owned());
-    let var_lib = var_lib.map(|path| (Rule::VarLib, Ok(path)));
+    let var_lib = (inputs.var_lib == VarLib::Counts).then(|| (Rule::VarLib, Ok(SYSTEM_STATE.to_owned())));
+    let home_rule = match inputs.var_lib {
+        VarLib::OfAnother(_) => Rule::HomeBesideVarLib,
+        VarLib::Absent | VarLib::Counts => Rule::Home,
+    };
     let home = inputs.home_state;
     let home = std::iter::once_with(move || {
         let found = home().transpose()?;
-        Some((Rule::Home, found.and_then(|path| absolute("XDG_STATE_HOME", &path, None))))
+        Some((home_rule, found.and_then(|path| absolute("XDG_STATE_HOME", &path, None))))
     });
     let first = [flag, variable, systemd, var_lib].into_iter();
     first.chain(home).flatten().map(|(rule, path)| path.map(|path| Found { path, rule }))
@@ -271,7 +288,7 @@ mod tests {
             flag: some("/flag"),
             luzia_state_dir: some("/variable"),
             state_directory: some("/systemd:/second"),
-            var_lib_exists: true,
+            var_lib: VarLib::Counts,
             home_state: || Ok(some("/home/a/.local/state/luzia")),
             cwd: some("/here"),
         }
@@ -292,7 +309,12 @@ mod tests {
         check(&inputs, "/systemd", Rule::Systemd);
         inputs.state_directory = None;
         check(&inputs, "/var/lib/luzia", Rule::VarLib);
-        inputs.var_lib_exists = false;
+        inputs.var_lib = VarLib::OfAnother(7);
+        check(&inputs, "/home/a/.local/state/luzia", Rule::HomeBesideVarLib);
+        inputs.home_state = || Ok(None);
+        assert_eq!(resolve(&inputs), Err(StateDirError::OfAnother(7)), "never a place that nobody meant");
+        inputs.home_state = || Ok(some("/home/a/.local/state/luzia"));
+        inputs.var_lib = VarLib::Absent;
         check(&inputs, "/home/a/.local/state/luzia", Rule::Home);
         inputs.home_state = || Ok(None);
         assert_eq!(resolve(&inputs), Err(StateDirError::Nowhere));

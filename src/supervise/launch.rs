@@ -23,6 +23,9 @@ const PATIENCE_MS: u64 = 60_000;
 /// The pauses between two tries: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
+/// Why a task with --stdin cannot start any more.
+const INPUT_GONE: &str = "the `luzia run` whose standard input it was to read is gone";
+
 /// A command that was launched.
 pub(super) struct Launched {
     pub child: Box<dyn Child>,
@@ -132,12 +135,22 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant]) -> Resul
         Err(error) if error.is_shortage() => return Ok(Made::Short(error)),
         Err(error) => return Ok(Made::Ended(Happened::NotStarted(125, error.to_string()))),
     };
+    let given = match task.stdin_of.as_ref().map(|who| store.stdin_of(who)) {
+        None => None,
+        Some(Ok(Some(file))) => Some(file),
+        Some(Ok(None)) => return Ok(Made::Ended(Happened::NotStarted(125, INPUT_GONE.to_owned()))),
+        Some(Err(error)) => {
+            let why = format!("the standard input of its `luzia run` cannot be opened: {error}");
+            return Ok(Made::Ended(Happened::NotStarted(125, why)));
+        }
+    };
     let (origin, state_dir) = (store.own_origin(), Some(store.state_dir().to_owned()));
     let started = Started { start, at, supervisor: store.identity(), origin, state_dir, lock_id, fence };
     let (stdin, tree, result) = match record(store, &begun, &started) {
         Err(error) if error.is_shortage() => return Ok(Made::Short(error)),
         recorded => recorded?,
     };
+    let stdin = given.or(stdin);
     *task = begun;
     let place = Place { state_dir: store.state_dir(), config: around.config, task_dir: &task_dir };
     let command = Command {

@@ -138,7 +138,7 @@ fn attempts_are_marked_and_can_be_chosen() {
     let script = "echo out $LUZIA_ATTEMPT; sleep 0.05; echo err $LUZIA_ATTEMPT >&2; printf half; exit 3";
     place.enqueue(&["-u", "a", "--retries", "1", "--", "sh", "-c", script]);
     until("both attempts are over", || {
-        place.ok(&["dispatch", "--drain"]);
+        place.drain();
         (place.status("task_1") == "failed").then_some(())
     });
     let ran = place.ok(&["logs", "1"]);

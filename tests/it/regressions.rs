@@ -239,7 +239,7 @@ fn an_outward_directory_of_an_earlier_life_makes_way_and_is_kept() {
 fn a_later_attempt_has_nothing_of_the_end_of_an_earlier_one_outside() {
     let place = Place::new();
     place.ok(&["enqueue", "-u", "a", "--shell", "test -e passes"]);
-    place.ok(&["dispatch", "--drain"]);
+    place.luzia(&["dispatch", "--drain"]).coded(1);
     let meta = || -> Value {
         serde_json::from_slice(&fs::read(place.state().join("conductor/_/done/task_1/meta.json")).unwrap()).unwrap()
     };
@@ -306,7 +306,7 @@ fn a_task_that_is_retried_waits_outside_where_others_wait() {
     assert_eq!((&meta["status"], &meta["lock_released"]), (&"pending".into(), &true.into()));
     assert!(meta.get("completedAt").is_none() && meta.get("errorMessage").is_none(), "{meta}");
     assert!(!place.state().join("conductor/_/done/task_1").exists());
-    place.ok(&["dispatch", "--drain"]);
+    place.luzia(&["dispatch", "--drain"]).coded(1);
     assert_eq!(read("conductor/_/done/task_1/meta.json")["status"], "failed");
 }
 

@@ -20,11 +20,12 @@ const TESTS_MAY_NAME: [(&str, &str); 3] =
     [("src/policy/admission.rs", "store"), ("src/policy/outcome.rs", "store"), ("src/cli/output/messages.rs", "store")];
 
 /// The files that connect the commands to the real operating system and the store.
-const WIRES: [&str; 6] = [
+const WIRES: [&str; 7] = [
     "src/cli/main.rs",
     "src/cli/context.rs",
     "src/cli/configuration.rs",
     "src/cli/input.rs",
+    "src/cli/result_file.rs",
     "src/cli/shim.rs",
     "src/cli/signals.rs",
 ];
@@ -34,7 +35,7 @@ const OWNERS: [(&str, &[&str]); 4] = [
     ("fs2", &["src/os/real/files/handle.rs"]),
     ("chrono", &["src/model/time.rs", "src/os/real/clock.rs"]),
     ("directories", &["src/store/state_dir.rs"]),
-    ("tempfile", &["src/os/real/files/temporary.rs"]),
+    ("tempfile", &["src/os/real/files/temporary.rs", "src/os/real/files/published.rs"]),
 ];
 
 const LONGEST_FILE: usize = 500;

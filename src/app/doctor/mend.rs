@@ -35,7 +35,7 @@ impl App {
             return mended;
         }
         self.mend_modes(&mut mended);
-        let safe = self.store.check_safety(forces_file_system).map_err(AppError::from);
+        let safe = self.store.check_safety(forces_file_system, false).map_err(AppError::from);
         if mended.keep(safe).is_none() || !self.store.has_layout().unwrap_or(false) {
             return mended;
         }

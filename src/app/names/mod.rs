@@ -6,6 +6,7 @@ use crate::app::queue::enqueue::{NewTask, name};
 use crate::app::{App, AppError, Kind};
 use crate::model::lane::LaneError;
 use crate::model::{LaneName, ThingKind};
+use crate::os::StartError;
 use crate::os::places::{NoPlaces, Place, Places};
 use crate::policy::naming::{self, Database, Remote};
 use std::io;
@@ -100,6 +101,11 @@ impl Surroundings {
                 named(naming::of_branch(&remote, &branch), Some(found.git_dir))
             }
         }
+    }
+
+    /// Whether a program can be started in a working directory, as far as a look tells.
+    pub(crate) fn check_program(&self, program: &str, env: &[(Vec<u8>, Vec<u8>)], cwd: &str) -> Result<(), StartError> {
+        self.places.check_program(program, env, cwd)
     }
 
     /// The remote and the branch of a repository's `HEAD`. A repository without a remote stands for itself.

@@ -1,8 +1,9 @@
 //! `dispatch` and `daemon`: passes, once, until nothing is left, or for ever.
 
 use crate::app::pass::Pass;
+use crate::app::pass::ends::Ends;
 use crate::app::{App, AppError};
-use crate::model::Timestamp;
+use crate::model::{Task, Timestamp};
 use crate::store::{Changes, Store};
 use std::time::Duration;
 
@@ -16,12 +17,19 @@ const TOGETHER_MS: (u64, u64) = (5, 80);
 /// How many times longer than a pass that found nothing the pause after it is, while tasks run.
 const REST: u64 = 8;
 
+/// How often a dispatcher that drains tells for what it waits, in milliseconds.
+const TELL_MS: u64 = 60_000;
+
 /// What a dispatcher tells whoever started it.
 pub trait Log {
     /// A pass was made.
     fn pass(&mut self, pass: &Pass);
     /// A pass failed; the dispatcher goes on.
     fn failed(&mut self, error: &AppError);
+    /// So many tasks run, and so many wait; told to a dispatcher that waits for them.
+    fn waits(&mut self, running: usize, waiting: u64);
+    /// A task has ended.
+    fn ended(&mut self, task: &Task);
     /// Whether it was asked to end.
     fn is_ended(&mut self) -> bool;
 }
@@ -66,17 +74,24 @@ impl App {
         self.store.prepare()?;
         let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
         let mut rhythm = Rhythm::new(&self.store);
+        let (mut ends, mut tell_ms) = (Ends::begin(self)?, 0);
         while !log.is_ended() {
             let Some(pass) = self.pass_patiently(is_passing, &mut |error| log.failed(error))? else { continue };
             log.pass(&pass);
             if pass.is_quiet() && self.is_drained(&pass)? {
-                return Ok(());
+                return ends.finish(self, &mut |task| log.ended(task));
+            }
+            ends.look(self, &mut |task| log.ended(task))?;
+            if self.store.boot_ms() >= tell_ms {
+                tell_ms = self.store.boot_ms().saturating_add(TELL_MS);
+                let counts = self.store.counts()?;
+                log.waits(self.store.in_flight()?.len(), counts.pending.iter().sum::<u64>() + counts.parked);
             }
             self.refuse_draining_inside()?;
             let pause = until(pass.next_due, self.store.now(), DRAIN_PAUSE);
             rhythm.wait(&self.store, pause, pass.is_quiet());
         }
-        Ok(())
+        ends.finish(self, &mut |task| log.ended(task))
     }
 
     /// One pass of somebody who goes on: errors that pass by are told of and waited for, and so is a host on which no

@@ -5,6 +5,7 @@
 pub(crate) mod candidates;
 pub(crate) mod close_conductor;
 pub mod daemon;
+mod ends;
 pub(crate) mod heads;
 pub(crate) mod prune;
 pub(crate) mod reach;

@@ -78,6 +78,12 @@ pub struct NewTask {
     pub shell: Option<String>,
     /// The command.
     pub command: Vec<String>,
+    /// `--stdin`: the command reads the standard input of the process that asks.
+    pub reads_stdin: bool,
+    /// `--no-check`: queued although its directory or program is not there.
+    pub no_check: bool,
+    /// Whether `--` stood before the command, so that no option behind it can be misplaced.
+    pub is_separated: bool,
     /// `--group-output` of `run`, which is about the output of a whole task.
     pub is_grouped: bool,
     /// Whether the process that asks waits for the end of the task.
@@ -197,7 +203,13 @@ impl App {
         let settings = project.as_ref().and_then(|project| self.config().project(project.as_str()));
         let settings = settings.as_ref();
         let conductor = settings.and_then(|settings| settings.conductor_dir.clone());
+        if let (Some(project), Some(_)) = (&project, &new.project) {
+            self.check_project_name(project)?;
+        }
         let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.accounts)?;
+        if new.user.is_some() {
+            self.check_user_lane(&LaneName::user(&user))?;
+        }
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
         self.check_account(settings.and_then(|settings| settings.run_as.as_deref()), &caller.accounts)?;
         let parent = self.inside.as_ref().map(|inside| inside.task);
@@ -212,7 +224,7 @@ impl App {
             Some(template) => conductor_path(template, project.as_ref().map_or("", Name::as_str), user.as_str()),
             None => self.store.default_conductor(project.as_ref().map(Name::as_str)),
         };
-        Ok(Task {
+        let task = Task {
             id: TaskId(0),
             status: Status::Pending,
             takes_user_lane,
@@ -224,6 +236,7 @@ impl App {
             priority: priority_of(new.priority)?,
             command,
             stdin,
+            stdin_of: self.stdin_of(new)?,
             label: new.label.clone(),
             agent: self.agent.clone(),
             key: new.key.as_deref().map(|text| name("key", text)).transpose()?.map(|key| key.to_string()),
@@ -250,7 +263,9 @@ impl App {
             last_start: None,
             outcome: None,
             extra: None,
-        })
+        };
+        self.check_command(new, &task)?;
+        Ok(task)
     }
 
     fn env_of(&self, new: &NewTask, caller: &Caller) -> Result<Environment, AppError> {

@@ -2,6 +2,7 @@
 
 pub mod accepted;
 pub mod cancel;
+pub mod doors;
 pub mod enqueue;
 pub mod idempotency;
 pub mod retry;

@@ -38,7 +38,8 @@ pub trait Audience {
     /// So many bytes of a stream were dropped from the log before they could be passed on.
     fn dropped(&mut self, stream: Stream, bytes: u64);
     /// The task changed its state, or waits for another reason than before.
-    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>);
+    /// `position` is the place of a pending task among those of its user, from 1.
+    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, position: Option<u64>);
     /// Something failed that is tried again.
     fn failed(&mut self, error: &AppError);
     /// What the user wants.
@@ -121,7 +122,8 @@ impl App {
             let obstacle = self.obstacle_of(&task, &seat)?;
             let word = (task.status, obstacle.as_ref().map(Obstacle::word));
             if told.replace(word) != Some(word) {
-                audience.progress(&task, obstacle.as_ref());
+                let position = self.place_of(&task, obstacle.as_ref())?;
+                audience.progress(&task, obstacle.as_ref(), position);
             }
             let may_print = (!group_output || task.status.is_final()) && wished != Wish::Unread;
             let mut is_told = true;
@@ -139,6 +141,12 @@ impl App {
             let pause = Duration::from_millis(pause.clamp(1, 1000));
             seat.changes.get_or_insert_with(|| self.store.watch()).wait(pause);
         }
+    }
+
+    /// The place of a task that waits for something among those of its user, from 1.
+    pub fn place_of(&self, task: &Task, obstacle: Option<&Obstacle>) -> Result<Option<u64>, AppError> {
+        let waits = task.status == Status::Pending && obstacle.is_some();
+        Ok(if waits { Some(self.position(task)?.saturating_add(1)) } else { None })
     }
 
     /// One round for a task that waits: a pass, or a wait while another `run` has the duty. False when nothing was tried

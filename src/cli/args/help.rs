@@ -6,7 +6,7 @@ use clap::{Args, Command};
 
 /// The groups of `luzia --help`.
 pub(super) const GROUPS: [(&str, &[&str]); 4] = [
-    ("Queue", &["enqueue", "run", "wait", "cancel", "retry"]),
+    ("Queue", &["enqueue", "run", "attach", "wait", "cancel", "retry"]),
     ("Look", &["list", "show", "logs", "explain", "status"]),
     ("Locks", &["lock", "acquire", "renew", "release", "check", "list-locks", "check-project", "name"]),
     ("Operate", &["dispatch", "daemon", "cleanup-stale", "config", "doctor", "demo", "shim", "completions"]),

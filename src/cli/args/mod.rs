@@ -32,7 +32,7 @@ use super::commands::operate::{
     demo::DemoArgs, dispatch::DispatchArgs, doctor::DoctorArgs, name::NameArgs, shim::ShimArgs,
 };
 use super::commands::queue::{
-    cancel::CancelArgs, enqueue::EnqueueArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
+    attach::AttachArgs, cancel::CancelArgs, enqueue::EnqueueArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -68,6 +68,8 @@ pub enum Command {
     Enqueue(Deferred<EnqueueArgs>),
     /// Queue a command, stream its output, and exit with its code
     Run(Deferred<RunArgs>),
+    /// Stream a task from its beginning, and exit with its code
+    Attach(Deferred<AttachArgs>),
     /// Wait until tasks have finished
     Wait(Deferred<WaitArgs>),
     /// Cancel tasks, running ones too
@@ -149,6 +151,7 @@ impl Command {
         match self {
             Self::Enqueue(_) => "enqueue",
             Self::Run(_) => "run",
+            Self::Attach(_) => "attach",
             Self::Wait(_) => "wait",
             Self::Cancel(_) => "cancel",
             Self::Retry(_) => "retry",
@@ -202,7 +205,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, ParseStop> {
         return Ok(cli);
     }
     match read(&args) {
-        Ok(cli) => usage::checked(cli, &args),
+        Ok(cli) => usage::checked(with_separator(cli, &args), &args),
         Err(error) => Err(usage::explain(&error, &args)),
     }
 }
@@ -253,6 +256,18 @@ fn read_one(word: &str, args: &[String]) -> Option<Cli> {
     let one = all.get_subcommands().find(|one| one.get_name() == word)?.clone();
     let root = <Globals as clap::Args>::augment_args(clap::Command::new("luzia")).subcommand(one);
     Cli::from_arg_matches(&root.try_get_matches_from(args).ok()?).ok()
+}
+
+/// Notes whether `--` stands before the command of a task, which clap does not tell.
+fn with_separator(mut cli: Cli, args: &[String]) -> Cli {
+    let (task, command) = match &mut cli.command {
+        Command::Enqueue(Deferred(enqueue)) => (&mut enqueue.task, &enqueue.command),
+        Command::Run(Deferred(run)) => (&mut run.task, &run.command),
+        _ => return cli,
+    };
+    let before = args.len().checked_sub(command.len() + 1).and_then(|at| args.get(at));
+    task.is_separated = before.is_some_and(|word| word == "--");
+    cli
 }
 
 /// The first word that is neither an option nor the value of a global one.

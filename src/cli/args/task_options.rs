@@ -100,4 +100,12 @@ pub struct TaskOptions {
     /// A command line for `/bin/sh -c`
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub shell: Option<String>,
+
+    /// Queue the task although its directory or its command is not there now
+    #[arg(long)]
+    pub no_check: bool,
+
+    /// Whether `--` stands before the command.
+    #[arg(skip)]
+    pub is_separated: bool,
 }

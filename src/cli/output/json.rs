@@ -226,6 +226,7 @@ mod tests {
             priority: Priority::DEFAULT,
             command: vec!["echo".into(), "a\u{202e}\u{9b}\n".into()],
             stdin: None,
+            stdin_of: None,
             label: None,
             agent: None,
             key: None,

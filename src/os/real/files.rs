@@ -5,6 +5,7 @@ pub(crate) mod fs_kind;
 pub(crate) mod handle;
 pub(crate) mod heed;
 pub(crate) mod places;
+pub(crate) mod published;
 pub(crate) mod temporary;
 pub(crate) mod watch;
 

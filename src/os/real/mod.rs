@@ -14,7 +14,8 @@ pub mod term;
 
 pub use clock::RealClock;
 pub use files::RealFiles;
-pub use files::places::RealPlaces;
+pub use files::places::{RealPlaces, owner_of};
+pub use files::published::Published;
 pub use files::temporary::TemporaryDirectory;
 pub use process::RealProcesses;
 pub use process::account::exec_task;

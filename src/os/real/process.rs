@@ -12,6 +12,7 @@ pub(crate) mod procfs;
 pub(crate) mod program;
 pub(crate) mod run_capture;
 pub(crate) mod signals;
+pub(crate) mod stdin_of;
 pub(crate) mod subreaper;
 pub(crate) mod tree;
 pub(crate) mod upgrade;
@@ -87,6 +88,10 @@ impl Processes for RealProcesses {
 
     fn probe(&self, pid: u32) -> Probe {
         pid_of(pid).map_or(Probe::Unknown, probe)
+    }
+
+    fn open_stdin_of(&self, who: &Identity) -> io::Result<Option<File>> {
+        stdin_of::open(who)
     }
 
     fn is_stopped(&self, who: &Identity) -> bool {

@@ -40,6 +40,19 @@ pub fn can_ask() -> bool {
     isatty(rustix::stdio::stdin())
 }
 
+/// Whether standard input is a pipe in which data waits that nobody has read.
+pub fn has_unread_input() -> bool {
+    let stdin = rustix::stdio::stdin();
+    let is_pipe = rustix::fs::fstat(stdin)
+        .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo);
+    if !is_pipe {
+        return false;
+    }
+    let mut input = [PollFd::new(&stdin, PollFlags::IN)];
+    let ready = rustix::event::poll(&mut input, Some(&rustix::event::Timespec::default()));
+    ready.is_ok_and(|count| count > 0) && input[0].revents().contains(PollFlags::IN)
+}
+
 /// The width of a terminal in columns; `None` when the stream is none or does not know.
 pub fn width(stream: Stream) -> Option<u16> {
     let size = tcgetwinsize(descriptor(stream)).ok()?;

@@ -68,6 +68,12 @@ pub fn agent_of(variable: &dyn Fn(&str) -> Option<String>) -> Option<Agent> {
     Some(Agent { name, session })
 }
 
+/// Whether an agent calls, and no person in the terminal of one: by `LUZIA_AGENT` or the first sign of a known agent.
+pub fn is_agent(variable: &dyn Fn(&str) -> Option<String>) -> bool {
+    let signs = KNOWN.iter().filter_map(|known| known.signs.first().copied());
+    std::iter::once("LUZIA_AGENT").chain(signs).any(|name| variable(name).is_some_and(|value| !value.is_empty()))
+}
+
 /// The key of a session: a subagent carries the session of its parent and has a session of its own.
 pub fn session_key(session_id: &str, agent_id: Option<&str>) -> String {
     match agent_id.filter(|id| !id.is_empty()) {

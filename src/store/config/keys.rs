@@ -31,6 +31,8 @@ enum Kind {
     Word(&'static str, &'static [&'static str]),
     /// A name, and whose.
     Name(&'static str),
+    /// A list of names.
+    Names,
     /// An absolute path, in which `{project}` and `{user}` may stand for names.
     Directory,
     /// A program and its arguments.
@@ -89,6 +91,7 @@ pub(super) const FILE: &[Key<Config>] = &[
         |it, value| it.contexts = if value == "any" { Contexts::Any } else { Contexts::Same },
         |it| json!(it.contexts.word()),
     ),
+    key("users.known", Kind::Names, |it, value| it.users_known = names(value), |it| known(&it.users_known)),
     key("allow_root", Kind::Flag, |it, value| it.allow_root = flag(value), |it| json!(it.allow_root)),
     key("allow_loader_env", Kind::Flag, |it, value| it.allow_loader_env = flag(value), |it| json!(it.allow_loader_env)),
 ];
@@ -161,6 +164,7 @@ impl Kind {
             Self::Seconds => "a number of seconds from 0.001 to 100 years (3153600000)",
             Self::Room => "a number of bytes from 1048576 (1 MiB) to 2^53, or 0 for no limit",
             Self::Text => "a string",
+            Self::Names => "a list of names of users such as [\"alice\", \"bob\"]",
             Self::Directory => "the absolute path of a directory",
             Self::Command => "a list of strings such as [\"claude\", \"-p\", \"{prompt}\"]",
             Self::Objects => "an object",
@@ -176,6 +180,10 @@ impl Kind {
             (Self::Word(_, words), _) => value.as_str().is_some_and(|word| words.contains(&word)),
             (Self::Name(_), Value::String(text)) => {
                 return Name::new(text).map(drop).map_err(|error| error.to_string());
+            }
+            (Self::Names, Value::Array(items)) => {
+                let names = || items.iter().map(|item| item.as_str().and_then(|name| Name::new(name).ok()));
+                !items.is_empty() && names().all(|name| name.is_some())
             }
             (Self::Directory, Value::String(text)) => return check_directory(text),
             (Self::Command, _) if words(value).is_some() => return check_command(&words(value).unwrap_or_default()),
@@ -237,6 +245,17 @@ fn text(value: &Value) -> Option<String> {
 
 fn words(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(text).collect()
+}
+
+fn names(value: &Value) -> Vec<Name> {
+    words(value).unwrap_or_default().iter().filter_map(|name| Name::new(name).ok()).collect()
+}
+
+fn known(names: &[Name]) -> Value {
+    match names {
+        [] => Value::Null,
+        names => names.iter().map(Name::as_str).collect(),
+    }
 }
 
 fn time(value: &Value) -> u64 {

@@ -48,7 +48,7 @@ fn cron_and_closed_streams_and_no_terminal_run_a_whole_day_of_work() {
         bare(&place, &script)
     };
     assert_eq!(call("enqueue -u İlker -- sh -c \"echo \\$PATH; tty; exit 3\"", "<&-").coded(0).line(), "task_1");
-    call("dispatch --drain", "<&- >&- 2>&-").coded(0);
+    call("dispatch --drain", "<&- >&- 2>&-").coded(1);
     assert_eq!(place.show("task_1")["exit_code"], 3);
     assert_eq!(place.ok(&["logs", "task_1", "--stdout"]).out, "/usr/bin:/bin\nnot a tty\n");
     // Turkish has another lower case for I; names are bytes, and words of luzia are not translated.

@@ -216,7 +216,7 @@ fn a_failed_attempt_is_repeated_as_often_as_asked() {
     assert_eq!(reason(&place, &id), "Delayed");
     // The pause belongs to the task alone: its user goes on meanwhile.
     place.ok(&["run", "-u", "alice", "--", "true"]);
-    let drained = place.ok(&["dispatch", "--drain"]);
+    let drained = place.luzia(&["dispatch", "--drain"]).coded(1);
     assert!(drained.took < Duration::from_secs(20));
     assert_eq!(crate::support::lines(&place.path("attempts")), ["1", "2"]);
     let task = place.show(&id);

@@ -115,6 +115,10 @@ impl Processes for Host {
         false
     }
 
+    fn open_stdin_of(&self, _: &Identity) -> io::Result<Option<std::fs::File>> {
+        Ok(None)
+    }
+
     fn probe(&self, pid: u32) -> Probe {
         let what = || format!("probe pid {pid}");
         let probe = self.ctx.op(what, &[], |world, _| Ok(world.probe(pid)));

@@ -35,6 +35,7 @@ pub fn task(id: TaskId) -> Task {
         priority: Priority::DEFAULT,
         command: vec!["true".into()],
         stdin: None,
+        stdin_of: None,
         label: None,
         agent: None,
         key: None,

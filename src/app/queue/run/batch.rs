@@ -89,7 +89,7 @@ impl App {
             let obstacle = if task.status == Status::Pending { self.first_obstacle(task)? } else { None };
             let word = (task.status, obstacle.as_ref().map(Obstacle::word));
             if member.told.replace(word) != Some(word) {
-                audience.progress(task, obstacle.as_ref());
+                audience.progress(task, obstacle.as_ref(), None);
             }
         }
         Ok(())

@@ -89,6 +89,7 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         pid: args.pid,
         durable: args.durable,
     };
+    app.check_user_lane(&lease.lane)?;
     let session = args.session.as_ref().map(|_| app.session(key.as_deref(), args.pid)).transpose()?;
     let taken = match &session {
         Some(session) => app.acquire_for_session(&lease, session),
@@ -103,6 +104,11 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         }
         other => other?,
     };
+    let strangers = app.new_users(lease.lane.is_user().then(|| lease.lane.key()));
+    for note in strangers.notes() {
+        console.say(&format!("note: {note}"));
+    }
+    app.remember(&strangers);
     for line in &log {
         console.log(line);
     }

@@ -119,10 +119,16 @@ fn lane_of(args: &LockArgs, app: &App, account: Account) -> Result<LaneName, App
 /// `luzia lock`.
 pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
     let lane = lane_of(args, app, account)?;
+    app.check_user_lane(&lane)?;
     let wait_ms = if args.nonblock { Some(0) } else { task_request::duration("wait", args.wait.as_deref())? };
+    let strangers = app.new_users(args.user.iter().map(|_| lane.key()));
+    for note in strangers.notes() {
+        console.say(&format!("note: {note}"));
+    }
     let ran = app.lock(&lane, wait_ms, &args.command, &mut |line| console.log(line));
     match ran {
         Ok(ran) => {
+            app.remember(&strangers);
             if ran.lane == Some(GivenBack::Kept) {
                 console.hint(&format!("a process that the command left behind keeps lane \"{lane}\" until it ends"));
             }

@@ -8,12 +8,15 @@ use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::escape::escape_lines;
 use crate::cli::output::json;
+use crate::cli::output::task::tell_wait;
 use crate::model::time::parse_duration;
 use crate::model::{TaskId, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// Of how many tasks `-f` says at its start for what they wait.
+const MOST_TOLD: usize = 10;
 /// The longest line that is waited for; a longer one comes in pieces.
 const LONGEST_LINE: usize = 1024 * 1024;
 
@@ -94,6 +97,9 @@ pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
     }
     if args.follow {
         app.refuse_waiting_for(&ids, false)?;
+        for id in ids.iter().take(MOST_TOLD) {
+            tell_wait(app, &app.existing(*id)?, console)?;
+        }
     }
     let stream = match (args.stdout, args.stderr) {
         (true, _) => Some(Stream::Out),

@@ -109,6 +109,7 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
             ("set_aside", json!(overview.set_aside)),
             ("has_dispatcher", json!(overview.has_dispatcher)),
             ("needs_pass", json!(overview.front.needs_pass.map(|id| id.to_string()))),
+            ("user_exclusion", json!(app.no_exclusion().is_none())),
             ("state_dir", json!(app.store_path())),
             ("state_dir_rule", json!(rule)),
         ],
@@ -116,6 +117,9 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
 }
 
 fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> anyhow::Result<()> {
+    if let Some(warning) = app.no_exclusion() {
+        console.say(&format!("warning: {warning}"));
+    }
     let [high, normal, low] = overview.counts.pending;
     let total = high + normal + low;
     let mut lines = Table::new(&[Column::new("WHAT"), Column::new("NOW")]);

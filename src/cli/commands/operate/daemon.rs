@@ -1,7 +1,6 @@
 //! `luzia daemon`: starts tasks until it is stopped.
 
 use super::talk::Talk;
-use crate::app::pass::Pass;
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -41,7 +40,7 @@ pub fn run(args: &DaemonArgs, app: &App, ended: &mut dyn FnMut() -> bool, consol
         return Err(AppError::usage("--poll must be longer than 0").into());
     }
     console.log(&format!("luzia daemon in {}", app.store_path()));
-    let mut log = Talk { console, ended, total: Pass::default() };
+    let mut log = Talk::new(console, ended, false);
     app.daemon(poll_ms.map(Duration::from_millis), &mut log)?;
     Ok(Exit::Done.code())
 }

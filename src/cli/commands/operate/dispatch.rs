@@ -3,11 +3,13 @@
 use super::talk::Talk;
 use crate::app::App;
 use crate::app::pass::Pass;
+use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
+use crate::model::{Status, TaskId};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// `luzia dispatch`.
 #[derive(Args, Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct DispatchArgs {
 
     /// Make passes until nothing runs and nothing is pending
     ///
+    /// Prints the id of each task when it ends, whoever started it, and says on stderr how it ended.
+    ///
     /// A task that waits for its time or for another task is pending, and so is waited for. What only a newer luzia can
     /// start is not.
     #[arg(long)]
@@ -37,7 +41,8 @@ Examples:
 
 Exit codes:
   0    done, whether something was started or not
-  1    --drain inside a task, and tasks wait for that one
+  1    --drain, and a task failed or ran into its time limit
+       --drain inside a task, and tasks wait for that one
   2    usage
   65   done, but a newer luzia wrote a record; it was left alone
   others as in luzia-exit-codes(7)";
@@ -45,21 +50,36 @@ Exit codes:
 /// `luzia dispatch`.
 pub fn run(args: &DispatchArgs, app: &App, ended: &mut dyn FnMut() -> bool, console: &mut Console) -> Answer {
     if args.drain {
-        let mut log = Talk { console, ended, total: Pass::default() };
-        app.drain(&mut log)?;
-        let total = log.total;
-        return report(&total, console);
+        return drain(app, ended, console);
     }
     let pass = app.pass()?;
-    report(&pass, console)
+    report(&pass, None, console)
 }
 
-fn report(pass: &Pass, console: &mut Console) -> Answer {
+fn drain(app: &App, ended: &mut dyn FnMut() -> bool, console: &mut Console) -> Answer {
+    let mut log = Talk::new(console, ended, true);
+    app.drain(&mut log)?;
+    let Talk { total, ends, stop, .. } = log;
+    if let Some(stop) = stop {
+        return Err(stop.into());
+    }
+    let has_failed = ends.iter().any(|(_, status, _)| matches!(status, Status::Failed | Status::Timeout));
+    let code = report(&total, Some(&ends), console)?;
+    Ok(if code == Exit::Done.code() && has_failed { Exit::No.code() } else { code })
+}
+
+/// What `--drain` saw end: the task, how, and the exit code of its command.
+type Ends = [(TaskId, Status, Option<i32>)];
+
+fn report(pass: &Pass, ends: Option<&Ends>, console: &mut Console) -> Answer {
     let names = |ids: &[crate::model::TaskId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
     // What a newer luzia wrote is refused, after everything else had its turn.
     let code = if pass.left.is_empty() { Exit::Done } else { Exit::Corrupt }.code();
+    if console.format == OutputFormat::Jsonl && ends.is_some() {
+        return Ok(code);
+    }
     if console.is_json() {
-        let value = json!({
+        let mut value = json!({
             "started": names(&pass.started),
             "recovered": names(&pass.recovered),
             "set_aside": pass.set_aside,
@@ -67,10 +87,16 @@ fn report(pass: &Pass, console: &mut Console) -> Answer {
             "unseen": pass.unseen.iter().map(|unseen| unseen.text()).collect::<Vec<_>>(),
             "next_due": pass.next_due.map(|at| at.to_string()),
         });
+        if let (Value::Object(members), Some(ends)) = (&mut value, ends) {
+            let end = |(id, status, code): &(TaskId, Status, Option<i32>)| json!({ "id": id.to_string(), "status": status.word(), "exit_code": code });
+            members.insert("ended".into(), ends.iter().map(end).collect());
+        }
         console.document(&json::single("dispatch", value))?;
         return Ok(code);
     }
-    for id in names(&pass.started) {
+    // Of a drain each task was named at its end.
+    let started = if ends.is_none() { names(&pass.started) } else { Vec::new() };
+    for id in started {
         console.out(&format!("{id}\n"))?;
     }
     for what in &pass.set_aside {

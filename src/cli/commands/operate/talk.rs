@@ -3,14 +3,30 @@
 use crate::app::AppError;
 use crate::app::pass::Pass;
 use crate::app::pass::daemon::Log;
-use crate::cli::output::console::Console;
-use crate::cli::output::messages;
+use crate::cli::args::OutputFormat;
+use crate::cli::output::console::{Console, Stop};
+use crate::cli::output::{json, messages};
+use crate::model::{Status, Task, TaskId};
 
 /// The terminal as the log of a dispatcher.
 pub struct Talk<'a, 'b> {
     pub console: &'a mut Console<'b>,
     pub ended: &'a mut dyn FnMut() -> bool,
     pub total: Pass,
+    /// The tasks that have ended, where they are counted.
+    pub ends: Vec<(TaskId, Status, Option<i32>)>,
+    /// Whether each end is told.
+    pub tells_ends: bool,
+    /// The failure by which an answer could not be written.
+    pub stop: Option<Stop>,
+    is_first: bool,
+}
+
+impl<'a, 'b> Talk<'a, 'b> {
+    /// A log that tells passes, and with `tells_ends` the end of each task.
+    pub fn new(console: &'a mut Console<'b>, ended: &'a mut dyn FnMut() -> bool, tells_ends: bool) -> Self {
+        Self { console, ended, total: Pass::default(), ends: Vec::new(), tells_ends, stop: None, is_first: true }
+    }
 }
 
 impl Log for Talk<'_, '_> {
@@ -35,7 +51,33 @@ impl Log for Talk<'_, '_> {
         self.console.trouble(&messages::report_of(error));
     }
 
+    fn waits(&mut self, running: usize, waiting: u64) {
+        // What is over within a moment is not worth a line.
+        let is_first = std::mem::take(&mut self.is_first);
+        if !self.console.is_json() && (!is_first || running as u64 + waiting > self.total.started.len() as u64) {
+            self.console.say(&format!("luzia: waiting for {running} running and {waiting} waiting tasks"));
+        }
+    }
+
+    fn ended(&mut self, task: &Task) {
+        if !self.tells_ends {
+            return;
+        }
+        let outcome = task.outcome.as_ref();
+        self.ends.push((task.id, task.status, outcome.and_then(|outcome| outcome.exit_code)));
+        let summary = outcome.map_or("", |outcome| outcome.summary.as_str());
+        let written = match self.console.format {
+            OutputFormat::Json => Ok(()),
+            OutputFormat::Jsonl => self.console.out(&json::line(&json::task(task))),
+            OutputFormat::Name | OutputFormat::Table | OutputFormat::Wide => {
+                self.console.say(&format!("{} {}: {summary}", task.id, task.status));
+                self.console.out(&format!("{}\n", task.id))
+            }
+        };
+        self.stop = self.stop.take().or(written.err());
+    }
+
     fn is_ended(&mut self) -> bool {
-        (self.ended)()
+        self.stop.is_some() || (self.ended)()
     }
 }

@@ -6,7 +6,7 @@ use crate::app::{App, AppError, Kind};
 use crate::cli::args::{Identity, TaskOptions};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
-use crate::cli::output::task::{has_key, progress, running_json};
+use crate::cli::output::task::{has_key, running_json, tell_wait};
 use crate::cli::output::{json, messages};
 use crate::cli::task_request;
 use crate::model::{Status, TaskId};
@@ -71,6 +71,7 @@ Examples:
 
 Lines of --from:
   command                 an array of strings: the command and its arguments
+  no_check                true or false
   shell, prompt           a string
   user, project, cwd      a string
   key, label, at          a string
@@ -92,8 +93,9 @@ Exit codes:
   1    with --wait: the task failed or was cancelled
        --wait inside a task that holds a lane of the new one; nothing was queued
        --on-conflict replace, and the task with the key has started
-  2    usage; nothing was queued
-  66   no such task in --after
+  2    usage, or no such command or directory; nothing was queued
+  66   no such task in --after, no such project, or a user that users.known
+       does not list
   74   input-output error, disk full included; nothing was queued, unless the
        error says that a task is
   75   --on-conflict reject, and an unfinished task has the key
@@ -108,6 +110,9 @@ pub fn run(
     read: &dyn Fn(&str) -> Result<String, AppError>,
     console: &mut Console,
 ) -> Answer {
+    if let Some(warning) = app.no_exclusion() {
+        console.log(&format!("warning: {warning}"));
+    }
     let mut new = task_request::new_task(&args.task, &args.command);
     if let Some(path) = &args.from {
         refuse_options_beside_from(&new)?;
@@ -117,7 +122,8 @@ pub fn run(
     if args.wait {
         app.refuse_waiting_inside(&new, caller)?;
     }
-    let accepted = app.enqueue(&new, caller)?;
+    let accepted = app.enqueue(&new, caller).map_err(refused_at_the_door)?;
+    tell_notes(app, &[(&new, &accepted)], console);
     print_accepted(app, &accepted, console).map_err(|stop| unprinted(stop, app, std::slice::from_ref(&accepted)))?;
     if !args.wait {
         return Ok(Exit::Done.code());
@@ -126,12 +132,37 @@ pub fn run(
     Ok(wait_for_accepted(id, app, console).map_err(|error| app.after_accepting(id, error))?)
 }
 
+/// Tells what a person should know about tasks that are queued.
+pub(super) fn tell_notes(app: &App, accepted: &[(&NewTask, &Accepted)], console: &mut Console) {
+    for note in app.notes_on(accepted) {
+        console.say(&format!("note: {note}"));
+    }
+}
+
+/// The same for the lines of a batch, each of which was accepted.
+pub(super) fn tell_batch_notes(app: &App, batch: &[(usize, NewTask)], accepted: &[Accepted], console: &mut Console) {
+    let pairs: Vec<(&NewTask, &Accepted)> = batch.iter().map(|(_, new)| new).zip(accepted).collect();
+    tell_notes(app, &pairs, console);
+}
+
+/// `enqueue` runs nothing, so a command that is not there is bad input.
+fn refused_at_the_door(mut error: AppError) -> AppError {
+    if matches!(error.0.kind, Kind::NoCommand | Kind::NotExecutable | Kind::NotStarted) {
+        error.0.kind = Kind::Usage;
+    }
+    error
+}
+
 fn wait_for_accepted(id: TaskId, app: &App, console: &mut Console) -> Result<u8, AppError> {
     app.refuse_waiting_for(&[id], false)?;
     if app.inside.is_none() && !app.has_dispatcher()? {
         console.hint("nothing is running that starts tasks; `luzia dispatch` starts it");
     }
-    let over = app.wait(&[id], false, None, &mut |task| progress(task, None, console))?;
+    let over = app.wait(&[id], false, None, &mut |task| {
+        if let Err(error) = tell_wait(app, task, console) {
+            console.trouble(&messages::report_of(&error));
+        }
+    })?;
     Ok(over.first().map_or(Exit::No.code(), messages::wait_code))
 }
 
@@ -196,7 +227,8 @@ fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) 
         console.say("there was no line, so nothing was queued");
         return Ok(Exit::Done.code());
     }
-    let accepted = app.enqueue_batch(&batch, caller)?;
+    let accepted = app.enqueue_batch(&batch, caller).map_err(refused_at_the_door)?;
+    tell_batch_notes(app, &batch, &accepted, console);
     print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, app, &accepted))?;
     Ok(Exit::Done.code())
 }

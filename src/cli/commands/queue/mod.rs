@@ -1,8 +1,10 @@
 //! Commands that put tasks in the queue, wait for them and end them.
 
+pub mod attach;
 pub mod cancel;
 mod each;
 pub mod enqueue;
 pub mod retry;
+pub(in crate::cli) mod room;
 pub mod run;
 pub mod wait;

@@ -1,30 +1,28 @@
 //! `luzia run`: queues one task, streams its output and ends as the task does.
 
-use super::enqueue::refuse_options_beside_from;
+use super::enqueue::{refuse_options_beside_from, tell_batch_notes, tell_notes};
+use super::room::{Patience, Room, Terminal};
 use crate::app::locks::reentrancy::RanWithin;
-use crate::app::look::logs::Stream;
-use crate::app::queue::enqueue::{Caller, NewTask, line_error};
-use crate::app::queue::run::{Audience, Wish};
+use crate::app::queue::enqueue::{Accepted, Caller, NewTask, line_error};
+use crate::app::queue::run::Wish;
 use crate::app::{App, AppError, Kind, Obstacle};
 use crate::cli::args::{Identity, TaskOptions};
-use crate::cli::commands::look::logs::dropped_text;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
-use crate::cli::output::task::{has_key, progress};
+use crate::cli::output::task::has_key;
 use crate::cli::output::{json, messages};
-use crate::cli::signals::Interrupts;
+use crate::cli::result_file::ResultFile;
 use crate::cli::task_request;
-use crate::model::{Status, Task};
+use crate::model::{Status, Task, TaskId};
 use clap::{Args, ValueHint};
 use serde_json::Value;
-use std::collections::VecDeque;
-use std::time::Duration;
 
 /// `luzia run`.
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Queue a command, start it when its turn comes, stream its output, and exit with its own code. The \
-                  first Ctrl-C cancels the task with its grace, the second kills it. If the reader goes away \
+                  first Ctrl-C cancels the task with its grace, the second kills it; so do SIGTERM and SIGHUP. Called by \
+                  an agent, SIGTERM and SIGHUP leave a task that has not started in the queue and say its id. If the reader goes away \
                   (`luzia run make | head`), the task is cancelled at its next write, as SIGPIPE would kill it \
                   without luzia.\n\n\
                   Inside a task that holds every lane of the new one, the command runs as a part of that task, with no \
@@ -62,6 +60,26 @@ pub struct RunArgs {
     #[arg(long)]
     pub no_wait: bool,
 
+    /// Do not wait longer than this for the start: leave the task in the queue, say its id, and exit with 75
+    ///
+    /// The task keeps its place. Without this option, `run` waits without a limit; called by an agent (CLAUDECODE,
+    /// CODEX_THREAD_ID, GEMINI_CLI or LUZIA_AGENT is set) and without a terminal on standard input, it waits for 90s.
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, conflicts_with = "no_wait")]
+    pub yield_after: Option<String>,
+
+    /// Give the command the standard input of this process: a pipe or a file
+    ///
+    /// Without this option it reads /dev/null. The input is read by the command itself, when it starts. If this process ends
+    /// before, the task fails with 125. A terminal cannot be shared in this way; use `luzia lock` for commands that need one.
+    #[arg(long, conflicts_with_all = ["prompt", "retries"])]
+    pub stdin: bool,
+
+    /// Write the document of --json to this file when the command returns, whatever it prints
+    ///
+    /// The file appears complete, in the place of an older one. Its folder must exist; nothing is queued otherwise.
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, allow_hyphen_values = true)]
+    pub result_file: Option<String>,
+
     /// Changes nothing: run always waits. For scripts that pass the options of `enqueue`
     #[arg(long, conflicts_with = "no_wait")]
     pub wait: bool,
@@ -71,7 +89,7 @@ pub struct RunArgs {
     /// They run side by side as their lanes and the slots let them. The output of each is printed when it has finished, in one
     /// piece, in the order of the lines. The exit code is that of the first line whose task did not complete. The first
     /// Ctrl-C cancels them all.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "no_wait", "command"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "no_wait", "yield_after", "result_file", "stdin", "command"])]
     pub from: Option<String>,
 
     /// Print the output in one piece when the task has finished
@@ -119,6 +137,7 @@ Exit codes:
        --on-conflict replace, and the task with the key has started
   2    usage; nothing was queued
   75   --no-wait, and the task could not start at once; it was cancelled
+       --yield-after, and the task has not started; it stays in the queue
        --on-conflict reject, and an unfinished task has the key
   124  a time limit ended the task
   125  luzia failed before the command was started
@@ -135,33 +154,30 @@ pub fn run(
     terminal: &mut Terminal,
     console: &mut Console,
 ) -> Answer {
+    if let Some(warning) = app.no_exclusion() {
+        console.say(&format!("warning: {warning}"));
+    }
     if let Some(path) = &args.from {
         refuse_options_beside_from(&task_request::new_task(&args.task, &args.command))?;
         return run_lines(&read(path)?, app, caller, terminal, console);
     }
+    let yield_ms = task_request::duration("yield-after", args.yield_after.as_deref())?;
     let new = NewTask {
         is_grouped: args.group_output,
         is_waited_for: true,
+        reads_stdin: args.stdin,
         ..task_request::new_task(&args.task, &args.command)
     };
+    let result_file = ResultFile::prepare(args.result_file.as_deref())?;
     if let Some(within) = app.run_within(&new, caller)? {
+        result_file.write(&within_json(&within))?;
         return Ok(told_within(&within, console));
     }
     app.refuse_waiting_inside(&new, caller)?;
     let accepted = app.enqueue(&new, caller)?;
+    tell_notes(app, &[(&new, &accepted)], console);
     if args.no_wait && accepted.created {
-        let id = accepted.task.id;
-        let blocked = app.start_or_take_back(id).map_err(|error| app.after_accepting(id, error))?;
-        if let Some((task, obstacle)) = blocked {
-            let (text, next) = messages::obstacle_text(&obstacle, &task, console.now);
-            // The task itself is out of the queue by now.
-            let next = next.filter(|_| !matches!(obstacle, Obstacle::Delayed { .. }));
-            let mut error = AppError::new(Kind::Busy, "CANNOT_START", format!("it cannot start at once: {text}"))
-                .hint("without --no-wait it would wait for its turn");
-            error.0.next = next.into_iter().collect();
-            error.0.log = messages::locked_line(&obstacle, &task).into_iter().collect();
-            return Err(error.into());
-        }
+        start_at_once(accepted.task.id, app, console)?;
     }
     if accepted.created {
         console.log(&format!("{} is queued for user \"{}\"", accepted.task.id, accepted.task.user));
@@ -169,14 +185,63 @@ pub fn run(
         console.say(&has_key(&accepted.task));
         app.refuse_waiting_for(&[accepted.task.id], false)?;
     }
-    let unread = if accepted.created { Wish::Unread } else { Wish::Leave };
-    let mut room = Room { console, terminal, unread, closed: None, rest: VecDeque::new() };
-    let task = app.see_through(accepted.task.id, args.group_output, &mut room)?;
+    if !args.stdin && (terminal.has_unread_input)() {
+        console.hint("nobody reads the pipe on standard input; --stdin gives it to the command");
+    }
+    let around = terminal.caller;
+    let is_hasty = around.is_agent && !around.has_terminal;
+    let start_ms = yield_ms.or(is_hasty.then_some(AGENT_PATIENCE_MS));
+    let mut room = Room::new(console, terminal);
+    room.patience = Patience { start_ms: start_ms.filter(|_| !args.no_wait), end_ms: None };
+    room.leaves_waiting = around.is_agent;
+    let task = see_through(app, &accepted, args.group_output, &mut room)?;
+    let answer = tell_and_code(&task, app, &mut room);
+    result_file.write(&json::single("run", json::task(&task)))?;
+    answer
+}
+
+/// For how long `run` waits for a start when an agent called it, in milliseconds: its tools end a call after some minutes
+/// (`agents.md`, section 2).
+const AGENT_PATIENCE_MS: u64 = 90_000;
+
+/// Watches the task until it is over, or is to be left.
+fn see_through(app: &App, accepted: &Accepted, group_output: bool, room: &mut Room) -> Result<Task, AppError> {
+    if !accepted.created {
+        room.unread = Wish::Leave;
+    }
+    loop {
+        let task = app.see_through(accepted.task.id, group_output, room)?;
+        if task.status.is_final() || task.status == Status::Pending || room.closed.is_some() {
+            return Ok(task);
+        }
+        // It was to be left in the queue, and has started in that moment.
+        room.saw(&task);
+    }
+}
+
+/// For `--no-wait`: an error where the task could not start at once.
+fn start_at_once(id: TaskId, app: &App, console: &Console) -> Result<(), AppError> {
+    let Some((task, obstacle)) = app.start_or_take_back(id).map_err(|error| app.after_accepting(id, error))? else {
+        return Ok(());
+    };
+    let (text, next) = messages::obstacle_text(&obstacle, &task, console.now);
+    // The task itself is out of the queue by now.
+    let next = next.filter(|_| !matches!(obstacle, Obstacle::Delayed { .. }));
+    let mut error = AppError::new(Kind::Busy, "CANNOT_START", format!("it cannot start at once: {text}"))
+        .hint("without --no-wait it would wait for its turn");
+    error.0.next = next.into_iter().collect();
+    error.0.log = messages::locked_line(&obstacle, &task).into_iter().collect();
+    Err(error)
+}
+
+/// Tells what became of the task, and gives the exit code.
+fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
     // Another command may have cancelled the task before the signal did; the record says who did it.
     let is_ours = task.status == Status::Cancelled
         && task.outcome.as_ref().and_then(|outcome| outcome.cancelled_by.as_deref()) == Some("run");
-    let is_interrupted = is_ours && (room.terminal.interrupts)().is_from_keyboard;
-    match room.closed {
+    let seen = room.interrupts();
+    let is_interrupted = is_ours && seen.is_from_keyboard;
+    match room.closed.take() {
         // Its own end, where it came to one, is the better answer.
         Some(Stop::Closed) if !task.status.is_final() || task.status == Status::Cancelled => {
             return Err(Stop::Closed.into());
@@ -184,8 +249,26 @@ pub fn run(
         None | Some(Stop::Closed) => {}
         Some(stop) => return Err(stop.into()),
     }
-    tell_end(&task, is_interrupted, app, console)?;
-    Ok(if is_interrupted { Exit::of_signal(SIGINT) } else { messages::run_code(&task) })
+    if task.status == Status::Pending {
+        let error = still_queued(task, app)?;
+        return match seen.count {
+            0 => Err(error.into()),
+            _ => {
+                room.console.report(&messages::report_of(&error));
+                Ok(Exit::of_signal(seen.first))
+            }
+        };
+    }
+    tell_end(task, is_interrupted, app, room.console)?;
+    Ok(if is_interrupted { Exit::of_signal(SIGINT) } else { messages::run_code(task) })
+}
+
+/// The answer of a caller that does not wait any longer for the start of a task.
+pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError> {
+    let position = app.position(task)?.saturating_add(1);
+    let go_on = format!("luzia wait {} --stream", task.id);
+    let message = format!("still queued as {}, position {position}; go on with: {go_on}", task.id);
+    Ok(AppError::new(Kind::Busy, "STILL_QUEUED", message).hint("the task keeps its place").next(go_on))
 }
 
 /// Tells how a task of `run` has ended.
@@ -217,13 +300,14 @@ fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, co
         return Ok(Exit::Done.code());
     }
     let accepted = app.enqueue_batch(&batch, caller)?;
+    tell_batch_notes(app, &batch, &accepted, console);
     for one in accepted.iter().filter(|one| !one.created) {
         console.say(&has_key(&one.task));
         app.refuse_waiting_for(&[one.task.id], false)?;
     }
-    let mut room = Room { console, terminal, unread: Wish::Unread, closed: None, rest: VecDeque::new() };
+    let mut room = Room::new(console, terminal);
     let tasks = app.see_all_through(&accepted, &mut room)?;
-    let is_interrupted = (room.terminal.interrupts)().is_from_keyboard;
+    let is_interrupted = room.interrupts().is_from_keyboard;
     if let Some(stop) = room.closed {
         return Err(stop.into());
     }
@@ -236,98 +320,25 @@ fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, co
     Ok(tasks.iter().map(messages::run_code).find(|code| *code != 0).unwrap_or(Exit::Done.code()))
 }
 
+/// The document of a command that was no task of its own.
+fn within_json(within: &RanWithin) -> Value {
+    let mut value = json::task(&within.task);
+    if let Value::Object(members) = &mut value {
+        members.extend([
+            ("within".to_owned(), true.into()),
+            ("exit_code".to_owned(), messages::end_code(within.end).into()),
+        ]);
+    }
+    json::single("run", value)
+}
+
 /// A command that was no task of its own: its output has gone where that of the task around it goes.
 fn told_within(within: &RanWithin, console: &mut Console) -> u8 {
-    let code = messages::end_code(within.end);
     console.log(&format!("{} holds every lane of it, so it ran as a part of that", within.task.id));
     if console.is_json() {
-        let mut value = json::task(&within.task);
-        if let Value::Object(members) = &mut value {
-            members.extend([("within".to_owned(), true.into()), ("exit_code".to_owned(), code.into())]);
-        }
-        console.err_bytes(json::line(&json::single("run", value)).as_bytes());
+        console.err_bytes(json::line(&within_json(within)).as_bytes());
     }
-    code
+    messages::end_code(within.end)
 }
 
 const SIGINT: i32 = 2;
-
-/// What `run` asks of its terminal.
-pub struct Terminal<'a> {
-    /// The signals that its user has sent to it.
-    pub interrupts: &'a mut dyn FnMut() -> Interrupts,
-    /// Waits for so long, or for ever, until a stream takes a piece; false when the time is over or its user interrupts.
-    pub has_room: &'a dyn Fn(Stream, Option<Duration>) -> bool,
-    /// How many bytes a piece has.
-    pub piece: usize,
-}
-
-/// The terminal as the audience of a run.
-struct Room<'a, 'b, 'c> {
-    console: &'a mut Console<'b>,
-    terminal: &'a mut Terminal<'c>,
-    /// What is to be done when the reader of the output has gone.
-    unread: Wish,
-    closed: Option<Stop>,
-    /// What the reader has not taken yet.
-    rest: VecDeque<(Stream, Vec<u8>)>,
-}
-
-impl Room<'_, '_, '_> {
-    /// How much of it was passed on before its user interrupted.
-    fn pass_on(&mut self, stream: Stream, bytes: &[u8]) -> usize {
-        // After the second interruption, do not wait for a reader that has paused.
-        let patience = ((self.terminal.interrupts)().count > 1).then_some(Duration::ZERO);
-        let mut done = 0;
-        for piece in bytes.chunks(self.terminal.piece) {
-            if self.closed.is_none() {
-                if !(self.terminal.has_room)(stream, patience) {
-                    break;
-                }
-                // Where it cannot be written the task goes on: its log has all of it.
-                let passed = match stream {
-                    Stream::Out => self.console.out_bytes(piece),
-                    Stream::Err => self.console.pass_err_on(piece),
-                };
-                self.closed = passed.err();
-            }
-            done += piece.len();
-        }
-        done
-    }
-}
-
-impl Audience for Room<'_, '_, '_> {
-    fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool {
-        self.rest.push_back((stream, bytes.to_vec()));
-        while let Some((stream, bytes)) = self.rest.pop_front() {
-            let done = self.pass_on(stream, &bytes);
-            if done < bytes.len() {
-                self.rest.push_front((stream, bytes[done..].to_vec()));
-                return false;
-            }
-        }
-        true
-    }
-
-    fn dropped(&mut self, stream: Stream, bytes: u64) {
-        self.console.say(&format!("luzia: {}", dropped_text(stream, bytes)));
-    }
-
-    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>) {
-        progress(task, obstacle, self.console);
-    }
-
-    fn failed(&mut self, error: &AppError) {
-        self.console.trouble(&messages::report_of(error));
-    }
-
-    fn wish(&mut self) -> Wish {
-        match (self.terminal.interrupts)().count {
-            0 if matches!(self.closed, Some(Stop::Closed)) => self.unread,
-            0 => Wish::GoOn,
-            1 => Wish::Cancel,
-            _ => Wish::Kill,
-        }
-    }
-}

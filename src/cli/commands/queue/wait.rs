@@ -1,14 +1,16 @@
 //! `luzia wait`: waits for tasks to finish.
 
+use super::attach;
 use super::each::ids;
+use super::room::Terminal;
 use crate::app::{App, Obstacle};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::task::progress;
+use crate::cli::output::task::tell_wait;
 use crate::cli::output::{json, messages};
 use crate::cli::task_request;
-use crate::model::Status;
+use crate::model::{Status, Task};
 use clap::Args;
 
 /// `luzia wait`.
@@ -29,12 +31,20 @@ pub struct WaitArgs {
     /// ended first.
     #[arg(long)]
     pub any: bool,
+
+    /// Print the output of the tasks, each from its beginning, and exit with the code of the command
+    ///
+    /// The tasks are printed one after another. Of several, the exit code is that of the first whose command did not succeed.
+    /// Tasks that wait are started when their turn comes. With --json nothing is printed but the output.
+    #[arg(long, conflicts_with = "any")]
+    pub stream: bool,
 }
 
 const WAIT_HELP: &str = "\
 Examples:
   luzia wait task_12
   luzia wait 12 13 14 --any --timeout 10m
+  luzia wait task_12 --stream --timeout 100s
 
 Exit codes:
   0    every task (with --any: the first to end) has completed
@@ -44,6 +54,7 @@ Exit codes:
   66   no such task
   75   --timeout ran out; the tasks go on
   124  the time limit of a task ended it
+  with --stream: the command's own code, as of luzia-run(1)
   others as in luzia-exit-codes(7)";
 
 /// `luzia wait`.
@@ -62,19 +73,49 @@ pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
             break;
         }
     }
-    let over = app.wait(&ids, args.any, timeout_ms, &mut |task| progress(task, None, console))?;
-    if console.is_json() {
-        console.items("wait", over.iter().map(json::task))?;
-    } else if console.format == OutputFormat::Name {
-        over.iter().try_for_each(|task| console.out(&format!("{}\n", task.id)))?;
-    } else {
-        for task in &over {
-            if let Some(outcome) = &task.outcome {
-                console.say(&format!("{} {}: {}", task.id, task.status, outcome.summary));
-            }
+    let over = app.wait(&ids, args.any, timeout_ms, &mut |task| {
+        if let Err(error) = tell_wait(app, task, console) {
+            console.trouble(&messages::report_of(&error));
         }
+        if !args.any {
+            tell_end(task, console);
+        }
+    })?;
+    if args.any {
+        over.iter().for_each(|task| tell_end(task, console));
+    }
+    if console.format == OutputFormat::Json {
+        console.items("wait", over.iter().map(json::task))?;
     }
     let worst =
         if args.any { over.first().map(messages::wait_code) } else { over.iter().map(messages::wait_code).max() };
     Ok(worst.unwrap_or(Exit::Done.code()))
+}
+
+/// `luzia wait --stream`.
+pub fn stream(args: &WaitArgs, app: &App, terminal: &mut Terminal, console: &mut Console) -> Answer {
+    let ids = ids(app, &args.tasks)?;
+    let timeout_ms = task_request::duration("timeout", args.timeout.as_deref())?;
+    if timeout_ms.is_none() {
+        app.refuse_waiting_for(&ids, false)?;
+    }
+    for id in &ids {
+        app.existing(*id)?;
+    }
+    attach::watch(&ids, timeout_ms, app, terminal, console)
+}
+
+/// Tells the end of a task as soon as it is seen; one document of JSON comes when all are over.
+fn tell_end(task: &Task, console: &mut Console) {
+    let Some(outcome) = &task.outcome else { return };
+    // An answer that cannot be written does not end the wait: the exit code is an answer, too.
+    let _ = match console.format {
+        OutputFormat::Json => Ok(()),
+        OutputFormat::Jsonl => console.out(&json::line(&json::task(task))),
+        OutputFormat::Name => console.out(&format!("{}\n", task.id)),
+        OutputFormat::Table | OutputFormat::Wide => {
+            console.say(&format!("{} {}: {}", task.id, task.status, outcome.summary));
+            Ok(())
+        }
+    };
 }

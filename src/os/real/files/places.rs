@@ -1,10 +1,13 @@
 //! Places outside the state directory, by path.
 
+use crate::os::StartError;
 use crate::os::places::{Place, Places};
+use crate::os::real::process::program::{can_execute, check_cwd, find, lookup, start_error};
 use std::fs::Metadata;
 use std::io;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// The places of this host.
 pub struct RealPlaces;
@@ -33,6 +36,22 @@ impl Places for RealPlaces {
         std::fs::File::open(path)?.take(MOST).read_to_end(&mut bytes)?;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
+
+    fn check_program(&self, program: &str, env: &[(Vec<u8>, Vec<u8>)], cwd: &str) -> Result<(), StartError> {
+        let cwd = Path::new(cwd);
+        check_cwd(cwd)?;
+        let found = find(program, lookup(env, "PATH").as_deref(), cwd)?;
+        // A file on PATH was looked at already.
+        if program.contains('/') {
+            can_execute(&cwd.join(found)).map_err(|error| start_error(error, Path::new(program), cwd))?;
+        }
+        Ok(())
+    }
+}
+
+/// The owner of what stands at a path; `None` where there is nothing.
+pub fn owner_of(path: &str) -> io::Result<Option<u32>> {
+    absent(std::fs::metadata(path).map(|meta| meta.uid()))
 }
 
 fn absent<T>(found: io::Result<T>) -> io::Result<Option<T>> {

@@ -2,7 +2,7 @@
 
 use crate::model::lane::slot_stem;
 use crate::model::{LaneName, Priority, TaskId, Timestamp};
-use crate::os::{FileKind, Open};
+use crate::os::{FileKind, Meta, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::file_name;
 use crate::store::{FORMAT_VERSION, Store};
@@ -27,10 +27,15 @@ pub(crate) const WAKE: &str = "spool/wake";
 pub(crate) const TURN: &str = "spool/turn";
 pub(crate) const DUTY: &str = "spool/duty";
 pub(crate) const PRUNED: &str = "spool/pruned";
+pub(crate) const USERS: &str = "spool/users";
 pub(crate) const RUN: &str = "run";
 pub(crate) const EVENTS: &str = "events";
 pub(crate) const CONDUCTOR: &str = "conductor";
 pub(crate) const FORMAT: &str = "format";
+/// The folder that mkfs makes in the root of a file system.
+const LOST_AND_FOUND: &str = "lost+found";
+/// A configuration that its owner keeps beside the state.
+const CONFIG: &str = "config.json";
 pub(crate) const DISPATCHERS: &str = "dispatchers.lock";
 
 const HOUR_MS: i64 = 3_600_000;
@@ -210,6 +215,7 @@ impl Store {
         if self.has_layout()? {
             return Ok(());
         }
+        self.refuse_foreign()?;
         self.make_missing()?;
         if let Some(mut wake) = self.open(WAKE, Open::Append(0o600))? {
             wake.write_all(b"").map_err(StoreError::io("write", WAKE))?;
@@ -274,13 +280,39 @@ impl Store {
         }
     }
 
+    /// Whether luzia has ever used the state directory.
+    pub fn has_format(&self) -> Result<bool> {
+        Ok(self.meta(FORMAT)?.is_some())
+    }
+
     /// Whether the state directory exists at all.
     pub fn is_there(&self) -> bool {
         self.vfs.meta(".").is_ok_and(|meta| meta.is_some())
     }
 
+    /// Refuses a directory that holds files of somebody else and no `format`, e.g. a home that was named by mistake.
+    pub fn refuse_foreign(&self) -> Result<()> {
+        let is_ours = |name: &str| is_outer(name) || [FORMAT, DISPATCHERS, LOST_AND_FOUND, CONFIG].contains(&name);
+        let mut names: Vec<_> = self.list(".")?.into_iter().filter(|entry| !is_ours(&entry.name)).collect();
+        names.sort_by(|a, b| a.name.cmp(&b.name));
+        match names.first() {
+            None => Ok(()),
+            Some(entry) => Err(StoreError::Foreign { path: self.state_dir().to_owned(), name: entry.name.to_string() }),
+        }
+    }
+
+    /// Sets the mode of a directory that is empty and belongs to this account, before luzia makes its own files in it.
+    fn narrow_new(&self, meta: &Meta) -> Result<bool> {
+        let is_new = meta.uid == self.uid && meta.mode & 0o1000 == 0 && self.list(".")?.is_empty();
+        if is_new {
+            self.vfs.set_mode(".", 0o700).map_err(StoreError::io("set the mode of", "."))?;
+        }
+        Ok(is_new)
+    }
+
     /// Refuses a state directory in which others could change locks, or on which locks do not hold (`locks.md`).
-    pub fn check_safety(&self, force_file_system: bool) -> Result<()> {
+    /// With `creates`, an empty directory of a wider mode gets mode 0700.
+    pub fn check_safety(&self, force_file_system: bool, creates: bool) -> Result<()> {
         let refuse = |why: String| Err(StoreError::Unsafe { path: self.state_dir().to_owned(), why });
         let meta = self.vfs.meta(".").map_err(StoreError::io("look at", "."))?;
         let Some(meta) = meta.filter(|meta| meta.kind == FileKind::Dir) else {
@@ -289,7 +321,10 @@ impl Store {
         if meta.uid != self.uid {
             return refuse(format!("belongs to the account with uid {}, not to this one", meta.uid));
         }
-        if meta.mode & 0o022 != 0 || meta.mode & 0o1000 != 0 {
+        let is_narrowed = creates && meta.mode & 0o077 != 0 && self.narrow_new(&meta)?;
+        if is_narrowed {
+            // What luzia makes in it has modes of its own.
+        } else if meta.mode & 0o022 != 0 || meta.mode & 0o1000 != 0 {
             return refuse(format!("can be written by other accounts (mode {:04o})", meta.mode & 0o7777));
         }
         let file_system = self.vfs.file_system().map_err(StoreError::io("look at the file system of", "."))?;

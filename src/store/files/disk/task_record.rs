@@ -3,7 +3,7 @@
 use crate::model::task::{Environment, Outcome, Start};
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
-use crate::model::{Agent, LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
+use crate::model::{Agent, Identity, LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::context_record::{
     LimitsFile, SandboxFile, decode_limits, decode_sandbox, encode_limits, encode_sandbox, is_true, yes,
@@ -36,6 +36,8 @@ struct TaskFile<'a> {
     command: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stdin: Option<String>,
+    #[serde(default, deserialize_with = "json_object::member", skip_serializing_if = "Option::is_none")]
+    stdin_of: Option<ProcessFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,6 +136,24 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
+/// A process, with the same members as in a sidecar.
+#[derive(Serialize, Deserialize)]
+struct ProcessFile {
+    pid: u32,
+    pid_start: u64,
+    boot_id: String,
+}
+
+impl ProcessFile {
+    fn of(process: &Identity) -> Self {
+        Self { pid: process.pid, pid_start: process.start, boot_id: process.boot_id.clone() }
+    }
+
+    fn process(self) -> Identity {
+        Identity { pid: self.pid, start: self.pid_start, boot_id: self.boot_id }
+    }
+}
+
 /// The record of a task as it is written, one line.
 pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
     let time = |at: &Option<Timestamp>| at.map(|at| at.to_string());
@@ -151,6 +171,7 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         priority: task.priority.number(),
         command: task.command.clone(),
         stdin: task.stdin.clone(),
+        stdin_of: task.stdin_of.as_ref().map(ProcessFile::of),
         label: task.label.clone(),
         agent: task.agent.as_ref().map(|agent| agent.name.clone()),
         session: task.agent.as_ref().and_then(|agent| agent.session.clone()),
@@ -243,6 +264,7 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         priority: Priority::new(file.priority).ok_or("its priority is not one of 0 to 9")?,
         command: file.command,
         stdin: file.stdin,
+        stdin_of: file.stdin_of.map(ProcessFile::process),
         label: file.label,
         agent: agent_of(file.agent, file.session),
         key: file.key,

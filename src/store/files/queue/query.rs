@@ -217,6 +217,17 @@ impl Store {
         Ok(self.survey([Shelf::of(days.map(|day| (Place::Done, layout::done_day(&day))))]))
     }
 
+    /// The ids of the tasks that ended on a day or later, in no order.
+    pub fn done_since(&self, day: &str) -> Result<Vec<TaskId>> {
+        let mut ids = Vec::new();
+        for folder in self.folders(layout::DONE)?.into_iter().filter(|folder| folder.as_str() >= day) {
+            let names = self.list(&layout::done_day(&folder))?;
+            ids.extend(names.iter().filter_map(|entry| layout::id_in(&entry.name)));
+        }
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
     fn survey(&self, shelves: impl IntoIterator<Item = Shelf>) -> Survey<'_> {
         Survey { store: self, shelves: shelves.into_iter().collect(), ids: Vec::new().into_iter() }
     }

@@ -16,6 +16,7 @@ pub(crate) fn task(id: u64) -> Task {
         priority: Priority::DEFAULT,
         command: vec!["true".into()],
         stdin: None,
+        stdin_of: None,
         label: None,
         agent: None,
         key: None,

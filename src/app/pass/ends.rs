@@ -1,0 +1,58 @@
+//! Which tasks have ended while a dispatcher drains, whoever started them.
+
+use crate::app::{App, AppError};
+use crate::model::{Task, TaskId};
+use crate::store::EventReader;
+use std::collections::BTreeSet;
+
+/// The tasks that were over already, or were told of.
+pub(super) struct Ends {
+    seen: BTreeSet<TaskId>,
+    /// The first day whose finished tasks are looked through.
+    first_day: String,
+    events: EventReader,
+}
+
+impl Ends {
+    /// From now on.
+    pub(super) fn begin(app: &App) -> Result<Self, AppError> {
+        let first_day = app.store.now().day();
+        let events = app.store.follow_events()?;
+        Ok(Self { seen: app.store.done_since(&first_day)?.into_iter().collect(), first_day, events })
+    }
+
+    /// Tells the tasks that events say have ended. An event may be lost; [`Ends::finish`] tells what is left.
+    pub(super) fn look(&mut self, app: &App, tell: &mut dyn FnMut(&Task)) -> Result<(), AppError> {
+        for event in self.events.more(&app.store)? {
+            let word = |member: &str| event.line.get(member).and_then(serde_json::Value::as_str);
+            if matches!(word("event"), Some("finished" | "cancelled"))
+                && let Some(id) = word("task").and_then(TaskId::parse)
+            {
+                self.tell(id, app, tell)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells every task that has ended since, by the records.
+    pub(super) fn finish(mut self, app: &App, tell: &mut dyn FnMut(&Task)) -> Result<(), AppError> {
+        self.look(app, tell)?;
+        for id in app.store.done_since(&self.first_day)? {
+            self.tell(id, app, tell)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, id: TaskId, app: &App, tell: &mut dyn FnMut(&Task)) -> Result<(), AppError> {
+        if self.seen.contains(&id) {
+            return Ok(());
+        }
+        // A record that was pruned, or does not read, has no end to tell.
+        let found = app.find(id).ok().flatten();
+        if let Some((_, task)) = found.filter(|(_, task)| task.status.is_final()) {
+            self.seen.insert(id);
+            tell(&task);
+        }
+        Ok(())
+    }
+}

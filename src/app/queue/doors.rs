@@ -1,0 +1,181 @@
+//! Mistakes that are told before a task is queued: a project that is not configured, a user who is not known, a directory or
+//! a program that is not there. `--no-check` leaves the look at directory and program out.
+
+use crate::app::queue::enqueue::{Accepted, NewTask};
+use crate::app::{App, AppError, Kind, shell_word};
+use crate::model::config::EVERY_PROJECT;
+use crate::model::{Identity, LaneName, Name, Task};
+use crate::os::StartError;
+use crate::policy::doors::{has_separator, is_shell_line, misplaced_option, nearest};
+use std::collections::BTreeSet;
+
+/// How many users of a batch are compared with those that are known.
+const MOST_COMPARED: usize = 100;
+
+/// Users that are named for the first time, beside those that are known.
+#[derive(Default)]
+pub struct NewUsers {
+    new: BTreeSet<Name>,
+    known: BTreeSet<Name>,
+}
+
+impl NewUsers {
+    /// A note for each whose name is almost that of a known user.
+    pub fn notes(&self) -> Vec<String> {
+        let meant = |user: &&Name| nearest(user.as_str(), self.known.iter().map(Name::as_str));
+        let doubtful = self.new.iter().take(MOST_COMPARED).filter_map(|user| Some((user, meant(&user)?)));
+        let note = |(user, meant): (&Name, &str)| {
+            format!(
+                "user \"{}\" is new here; did you mean \"{}\"? Two users do not wait for each other",
+                shown(user.as_str()),
+                shown(meant)
+            )
+        };
+        doubtful.map(note).collect()
+    }
+}
+
+impl App {
+    /// Refuses a project that is not configured where others are: its tasks would run as another user (contract, section 4).
+    pub(crate) fn check_project_name(&self, project: &Name) -> Result<(), AppError> {
+        let config = self.config();
+        let projects = &config.projects;
+        if projects.is_empty() || projects.contains_key(EVERY_PROJECT) || projects.contains_key(project.as_str()) {
+            return Ok(());
+        }
+        let message = format!("no project \"{}\" is configured", shown(project.as_str()));
+        let hint = match nearest(project.as_str(), projects.keys().map(String::as_str)) {
+            Some(meant) => format!("did you mean {}? `luzia config show` lists the projects", shell_word(meant)),
+            None => "`luzia config show` lists the projects; nothing was queued".to_owned(),
+        };
+        Err(AppError::not_found("UNKNOWN_PROJECT", message).hint(hint).next("luzia config show"))
+    }
+
+    /// Refuses the lane of a user that `users.known` does not list. Users of projects are known, too.
+    pub fn check_user_lane(&self, lane: &LaneName) -> Result<(), AppError> {
+        if !lane.is_user() || self.config().users_known.is_empty() {
+            return Ok(());
+        }
+        let user = lane.key().as_str();
+        let config = self.config();
+        let of_projects = config.projects.values().filter_map(|project| project.user.as_ref());
+        let known: BTreeSet<&str> = config.users_known.iter().chain(of_projects).map(Name::as_str).collect();
+        if known.contains(user) {
+            return Ok(());
+        }
+        let message = format!("\"{}\" is not a known user", shown(user));
+        let hint = match nearest(user, known.iter().copied()) {
+            Some(meant) => format!("did you mean {}? `users.known` in the configuration lists them", shell_word(meant)),
+            None => "`users.known` in the configuration lists the users; nothing was done".to_owned(),
+        };
+        Err(AppError::not_found("UNKNOWN_USER", message).hint(hint).next("luzia config show"))
+    }
+
+    /// Refuses a working directory or a program that is not there now. After another task it may be there by then.
+    pub(crate) fn check_command(&self, new: &NewTask, task: &Task) -> Result<(), AppError> {
+        if new.no_check || task.run_as.is_some() || !new.after.is_empty() {
+            return Ok(());
+        }
+        let program = task.command.first().map_or("", String::as_str);
+        let Err(error) = self.surroundings.check_program(program, &task.env, &task.cwd) else { return Ok(()) };
+        // `run` ends as it would have ended after the wait for its turn.
+        let kind = |kind| if new.is_waited_for { kind } else { Kind::Usage };
+        let otherwise = "--no-check queues it all the same";
+        Err(match error {
+            StartError::NotFound(error) => {
+                let hint = if is_shell_line(&task.command) {
+                    format!("a shell line is --shell {}", shell_word(program))
+                } else if has_separator(&task.command) {
+                    "it stands where the command begins: was it the rest of an option's value, as in --timeout 10 minutes?"
+                        .to_owned()
+                } else {
+                    otherwise.to_owned()
+                };
+                let message = format!("there is no such command: {}", without_code(&error.to_string()));
+                AppError::new(kind(Kind::NoCommand), "NO_COMMAND", message).hint(hint)
+            }
+            StartError::NotExecutable(error) => {
+                let message = format!("the command cannot be executed: {}", without_code(&error.to_string()));
+                AppError::new(kind(Kind::NotExecutable), "NOT_EXECUTABLE", message).hint(otherwise)
+            }
+            StartError::Other(error) => {
+                AppError::new(kind(Kind::NotStarted), "NO_DIRECTORY", without_code(&error.to_string())).hint(otherwise)
+            }
+            // Such a shortage may be over when the task starts.
+            StartError::Short(_) => return Ok(()),
+        })
+    }
+
+    /// This process, where the command is to read its standard input, which must be something that can be opened again.
+    pub(crate) fn stdin_of(&self, new: &NewTask) -> Result<Option<Identity>, AppError> {
+        if !new.reads_stdin {
+            return Ok(None);
+        }
+        if new.prompt.is_some() || new.retries.is_some_and(|retries| retries > 0) {
+            return Err(AppError::usage("--stdin does not go together with --prompt or --retries")
+                .hint("what was read once cannot be read again by another attempt"));
+        }
+        let me = self.store.identity();
+        match self.store.stdin_of(&me) {
+            Ok(_) => Ok(Some(me)),
+            Err(error) => {
+                let message = format!("standard input cannot be handed on: {}", without_code(&error.to_string()));
+                Err(AppError::usage(message).hint("a file or a pipe can be; a socket or a closed descriptor cannot"))
+            }
+        }
+    }
+
+    /// What a person should know about tasks that were just accepted; remembers their users. Never an error: the tasks are
+    /// queued.
+    pub fn notes_on(&self, accepted: &[(&NewTask, &Accepted)]) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (new, _) in accepted {
+            if !new.is_separated
+                && let Some(option) = misplaced_option(&new.command)
+            {
+                notes.push(format!("{option} stands behind the command word, so the command gets it"));
+            }
+        }
+        let named = accepted.iter().filter(|(new, _)| new.user.is_some());
+        let strangers = self.new_users(named.map(|(_, one)| &one.task.user));
+        notes.extend(strangers.notes());
+        self.remember(&strangers);
+        notes
+    }
+
+    /// Those of some users that are named for the first time.
+    pub fn new_users<'a>(&self, users: impl IntoIterator<Item = &'a Name>) -> NewUsers {
+        let mut new: BTreeSet<Name> = users.into_iter().cloned().collect();
+        if new.is_empty() {
+            return NewUsers::default();
+        }
+        let mut known: BTreeSet<Name> = self.store.known_users().unwrap_or_default().into_iter().collect();
+        let config = self.config();
+        known.extend(config.projects.values().filter_map(|project| project.user.clone()));
+        known.extend(config.users_known.iter().cloned());
+        new.retain(|user| !known.contains(user));
+        NewUsers { new, known }
+    }
+
+    /// Remembers users, so that they are not new the next time. What cannot be written is only a hint that is lost.
+    pub fn remember(&self, users: &NewUsers) {
+        if !users.new.is_empty() {
+            let _ = self.store.remember_users(&users.new);
+        }
+    }
+
+    /// The warning of a configuration that lets tasks of one user run side by side.
+    pub fn no_exclusion(&self) -> Option<&'static str> {
+        (!self.config().serialize_users)
+            .then_some("per_user_serialization.enabled is false: tasks of one user run side by side, without exclusion")
+    }
+}
+
+/// The message of an error of the system without the number of the error.
+fn without_code(message: &str) -> String {
+    message.split(" (os error").next().unwrap_or(message).to_owned()
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(80).collect::<String>().escape_debug().to_string()
+}

@@ -1,0 +1,102 @@
+//! `luzia attach`: streams a task from its beginning and ends as the task does.
+
+use super::room::{Patience, Room, Terminal};
+use crate::app::{App, AppError, Kind};
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::messages;
+use crate::model::{Status, Task, TaskId};
+use clap::Args;
+
+/// `luzia attach`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Print the output of a task from its beginning, go on until the task is over, and exit with the code of \
+                  its command, as `luzia run` does. A task that waits is started when its turn comes. Ctrl-C ends \
+                  attach only; the task goes on.",
+    after_help = ATTACH_HELP
+)]
+pub struct AttachArgs {
+    /// The task, e.g. `task_12` or `12`; `last` is the newest one
+    #[arg(value_name = "TASK")]
+    pub task: String,
+}
+
+const ATTACH_HELP: &str = "\
+Examples:
+  luzia attach task_12
+  luzia attach last
+
+Exit codes:
+  the command's own code, or 128+N when signal N killed it
+  130  you pressed Ctrl-C; the task goes on
+  1    the task was cancelled
+       inside a task for which this one waits: nobody would ever end
+  2    usage
+  66   no such task
+  124  a time limit ended the task
+  125  luzia failed before the command was started
+  126  the command cannot be executed
+  127  there is no such command
+  others as in luzia-exit-codes(7)";
+
+/// `luzia attach`.
+pub fn run(args: &AttachArgs, app: &App, terminal: &mut Terminal, console: &mut Console) -> Answer {
+    let id = app.task_id(&args.task)?;
+    app.existing(id)?;
+    app.refuse_waiting_for(&[id], false)?;
+    watch(&[id], None, app, terminal, console)
+}
+
+/// Streams tasks, one after another. The exit code is that of the first that did not complete. `end_ms` is how long the caller
+/// waits for all of them.
+pub(super) fn watch(
+    ids: &[TaskId],
+    end_ms: Option<u64>,
+    app: &App,
+    terminal: &mut Terminal,
+    console: &mut Console,
+) -> Answer {
+    let mut room = Room::onlooker(console, terminal);
+    room.patience = Patience { start_ms: None, end_ms };
+    let mut code = Exit::Done.code();
+    for (at, id) in ids.iter().enumerate() {
+        let task = app.see_through(*id, false, &mut room)?;
+        match room.closed.take() {
+            None => {}
+            Some(stop) => return Err(stop.into()),
+        }
+        if !task.status.is_final() {
+            return left(&ids[at..], &mut room);
+        }
+        tell_end(&task, room.console);
+        if code == Exit::Done.code() {
+            code = messages::run_code(&task);
+        }
+    }
+    Ok(code)
+}
+
+/// The caller leaves before the tasks are over.
+fn left(open: &[TaskId], room: &mut Room) -> Answer {
+    let names: Vec<String> = open.iter().map(TaskId::to_string).collect();
+    let seen = room.interrupts();
+    if seen.count > 0 {
+        let verb = if open.len() == 1 { "goes on" } else { "go on" };
+        room.console.say(&format!("luzia: {} {verb}", names.join(", ")));
+        return Ok(Exit::of_signal(seen.first));
+    }
+    if !room.is_out_of_time() {
+        return Err(Stop::Closed.into());
+    }
+    Err(AppError::new(Kind::Busy, "WAIT_TIMED_OUT", format!("not over yet: {}", names.join(", ")))
+        .hint("the tasks go on")
+        .next(format!("luzia wait {} --stream", names.join(" ")))
+        .into())
+}
+
+fn tell_end(task: &Task, console: &mut Console) {
+    if let Some(outcome) = task.outcome.as_ref().filter(|outcome| outcome.status != Status::Completed) {
+        console.say(&format!("luzia: {} {}: {}", task.id, task.status, outcome.summary));
+    }
+}

@@ -1,0 +1,194 @@
+//! Where the output of a task goes that somebody watches: `run`, `attach` and `wait --stream`.
+
+use crate::app::look::logs::Stream;
+use crate::app::queue::run::{Audience, Wish};
+use crate::app::{AppError, Obstacle};
+use crate::cli::commands::look::logs::dropped_text;
+use crate::cli::output::console::{Console, Stop};
+use crate::cli::output::messages;
+use crate::cli::output::task::progress;
+use crate::cli::signals::Interrupts;
+use crate::model::{Status, Task};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// What `run` asks of its terminal.
+pub struct Terminal<'a> {
+    /// The signals that its user has sent to it.
+    pub interrupts: &'a mut dyn FnMut() -> Interrupts,
+    /// Waits for so long, or for ever, until a stream takes a piece; false when the time is over or its user interrupts.
+    pub has_room: &'a dyn Fn(Stream, Option<Duration>) -> bool,
+    /// How many bytes a piece has.
+    pub piece: usize,
+    /// The time, in milliseconds since the host was started.
+    pub now_ms: &'a dyn Fn() -> u64,
+    /// What is known of the caller and its standard input.
+    pub caller: Around,
+    /// Whether standard input is a pipe in which data waits that nobody has read.
+    pub has_unread_input: &'a dyn Fn() -> bool,
+}
+
+/// The terminal as the audience of a run.
+pub struct Room<'a, 'b, 'c> {
+    /// Where its output goes.
+    pub console: &'a mut Console<'b>,
+    terminal: &'a mut Terminal<'c>,
+    /// What is to be done when the reader of the output has gone.
+    pub unread: Wish,
+    /// What is to be done at the first Ctrl-C, SIGTERM or SIGHUP.
+    pub interrupted: Wish,
+    /// How long the task may wait for its start, or for its end.
+    pub patience: Patience,
+    /// Whether a task that waits is left in the queue at SIGTERM and SIGHUP.
+    pub leaves_waiting: bool,
+    /// The failure by which the output could not be written.
+    pub closed: Option<Stop>,
+    /// What the reader has not taken yet.
+    rest: VecDeque<(Stream, Vec<u8>)>,
+    /// Whether the task has not started, as far as was told.
+    is_pending: bool,
+    /// When a reason was said last.
+    told_ms: Option<u64>,
+    /// Whether anything was told of the task, which comes after the first pass.
+    is_told: bool,
+    begin_ms: u64,
+}
+
+/// How often at most another reason is said, in milliseconds.
+const TELL_MS: u64 = 60_000;
+
+/// What surrounds a caller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Around {
+    /// Whether the variables of an agent are set.
+    pub is_agent: bool,
+    /// Whether standard input is a terminal.
+    pub has_terminal: bool,
+}
+
+/// How long a caller waits, in milliseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Patience {
+    /// For the start of the task (`--yield-after`).
+    pub start_ms: Option<u64>,
+    /// For its end (`--timeout` of `wait`).
+    pub end_ms: Option<u64>,
+}
+
+impl<'a, 'b, 'c> Room<'a, 'b, 'c> {
+    /// The audience of a task that this very caller has queued.
+    pub fn new(console: &'a mut Console<'b>, terminal: &'a mut Terminal<'c>) -> Self {
+        let begin_ms = (terminal.now_ms)();
+        Self {
+            console,
+            terminal,
+            unread: Wish::Unread,
+            interrupted: Wish::Cancel,
+            patience: Patience::default(),
+            leaves_waiting: false,
+            closed: None,
+            rest: VecDeque::new(),
+            is_pending: true,
+            told_ms: None,
+            is_told: false,
+            begin_ms,
+        }
+    }
+
+    /// The audience of a task that somebody else may have queued: nothing that happens here ends it.
+    pub fn onlooker(console: &'a mut Console<'b>, terminal: &'a mut Terminal<'c>) -> Self {
+        Self { unread: Wish::Leave, interrupted: Wish::Leave, ..Self::new(console, terminal) }
+    }
+
+    /// Whether the time for the end is over, or for a start that has not come.
+    pub fn is_out_of_time(&self) -> bool {
+        let passed = (self.terminal.now_ms)().saturating_sub(self.begin_ms);
+        let is_over = |limit: Option<u64>| limit.is_some_and(|ms| self.is_told && passed >= ms);
+        is_over(self.patience.end_ms) || self.is_pending && is_over(self.patience.start_ms)
+    }
+
+    /// Notes the state of the task.
+    pub fn saw(&mut self, task: &Task) {
+        self.is_pending = task.status == Status::Pending;
+        self.is_told = true;
+    }
+
+    /// The signals that have come.
+    pub fn interrupts(&mut self) -> Interrupts {
+        (self.terminal.interrupts)()
+    }
+}
+
+impl Room<'_, '_, '_> {
+    /// How much of it was passed on before its user interrupted.
+    fn pass_on(&mut self, stream: Stream, bytes: &[u8]) -> usize {
+        // After the second interruption, do not wait for a reader that has paused.
+        let patience = ((self.terminal.interrupts)().count > 1).then_some(Duration::ZERO);
+        let mut done = 0;
+        for piece in bytes.chunks(self.terminal.piece) {
+            if self.closed.is_none() {
+                if !(self.terminal.has_room)(stream, patience) {
+                    break;
+                }
+                // Where it cannot be written the task goes on: its log has all of it.
+                let passed = match stream {
+                    Stream::Out => self.console.out_bytes(piece),
+                    Stream::Err => self.console.pass_err_on(piece),
+                };
+                self.closed = passed.err();
+            }
+            done += piece.len();
+        }
+        done
+    }
+}
+
+impl Audience for Room<'_, '_, '_> {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool {
+        self.rest.push_back((stream, bytes.to_vec()));
+        while let Some((stream, bytes)) = self.rest.pop_front() {
+            let done = self.pass_on(stream, &bytes);
+            if done < bytes.len() {
+                self.rest.push_front((stream, bytes[done..].to_vec()));
+                return false;
+            }
+        }
+        true
+    }
+
+    fn dropped(&mut self, stream: Stream, bytes: u64) {
+        self.console.say(&format!("luzia: {}", dropped_text(stream, bytes)));
+    }
+
+    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, position: Option<u64>) {
+        self.saw(task);
+        // The first reason at once, later ones at most once a minute.
+        let now = (self.terminal.now_ms)();
+        if !self.console.verbose
+            && obstacle.is_some()
+            && self.told_ms.is_some_and(|told| now.saturating_sub(told) < TELL_MS)
+        {
+            return;
+        }
+        self.told_ms = obstacle.map(|_| now).or(self.told_ms);
+        progress(task, obstacle, position, self.console);
+    }
+
+    fn failed(&mut self, error: &AppError) {
+        self.console.trouble(&messages::report_of(error));
+    }
+
+    fn wish(&mut self) -> Wish {
+        let seen = self.interrupts();
+        let leaves = self.leaves_waiting && self.is_pending && !seen.is_from_keyboard;
+        match seen.count {
+            0 if matches!(self.closed, Some(Stop::Closed)) => self.unread,
+            0 if self.is_out_of_time() => Wish::Leave,
+            0 => Wish::GoOn,
+            1 if leaves => Wish::Leave,
+            1 => self.interrupted,
+            _ if self.interrupted == Wish::Leave => Wish::Leave,
+            _ => Wish::Kill,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `--result-file`: the document of a command in a file.
+
+use crate::app::{AppError, Kind};
+use crate::cli::output::json;
+use crate::os::real::Published;
+use serde_json::Value;
+
+/// The file for the document of `run`; nothing where none is wanted.
+pub struct ResultFile(Option<(Published, String)>);
+
+impl ResultFile {
+    /// Looks at once whether the file can be made; nothing is queued otherwise.
+    pub fn prepare(path: Option<&str>) -> Result<Self, AppError> {
+        let Some(path) = path else { return Ok(Self(None)) };
+        if path.is_empty() {
+            return Err(AppError::usage("--result-file must name a file"));
+        }
+        let failed = |error: std::io::Error| {
+            let message = format!("cannot make the result file \"{}\": {error}", path.escape_debug());
+            AppError::new(Kind::CannotCreate, "RESULT_FILE", message).hint("nothing was queued")
+        };
+        Ok(Self(Some((Published::prepare(path).map_err(failed)?, path.to_owned()))))
+    }
+
+    /// Writes the document.
+    pub fn write(self, document: &Value) -> Result<(), AppError> {
+        let Some((file, path)) = self.0 else { return Ok(()) };
+        file.publish(&json::line(document)).map_err(|error| {
+            let message = format!("cannot write the result file \"{}\": {error}", path.escape_debug());
+            AppError::new(Kind::Io, "RESULT_FILE", message).hint("the task is over, and its record has the result")
+        })
+    }
+}

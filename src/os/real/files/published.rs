@@ -1,0 +1,38 @@
+//! A file of a caller that appears complete or not at all.
+
+use std::io;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile};
+
+/// A file that is to appear at a path. Until then its text goes to a temporary file beside it, which goes with this value.
+pub struct Published {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+impl Published {
+    /// Makes the temporary file, so that a folder that cannot be written is known at once. A relative path counts from the
+    /// working directory.
+    pub fn prepare(path: &str) -> io::Result<Self> {
+        let path = std::path::absolute(path)?;
+        if path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        // The mode of files that other programs make, but never wider than the mask of this process allows.
+        let mode = std::fs::Permissions::from_mode(0o666);
+        let file = Builder::new().prefix(".luzia-").permissions(mode).tempfile_in(folder);
+        // The name of the temporary file tells nobody anything.
+        let file = file.map_err(|error| io::Error::from(error.kind()))?;
+        Ok(Self { file, path })
+    }
+
+    /// Lets the file appear with a text, in the place of an older one.
+    pub fn publish(mut self, text: &str) -> io::Result<()> {
+        self.file.write_all(text.as_bytes())?;
+        self.file.as_file().sync_data()?;
+        self.file.persist(&self.path).map(drop).map_err(|error| error.error)
+    }
+}

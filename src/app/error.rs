@@ -59,6 +59,8 @@ pub struct Refusal {
     pub hint: Option<String>,
     /// Commands that would help.
     pub next: Vec<String>,
+    /// Commands that take something from a holder by force: only for one that is dead, stopped or overdue (P10).
+    pub overriding: Vec<String>,
     /// Lines for `-v`, in the words of their source.
     pub log: Vec<String>,
 }
@@ -71,7 +73,15 @@ pub struct AppError(pub Box<Refusal>);
 impl AppError {
     /// A refusal of a class.
     pub fn new(kind: Kind, code: &'static str, message: impl Into<String>) -> Self {
-        Self(Box::new(Refusal { kind, code, message: message.into(), hint: None, next: Vec::new(), log: Vec::new() }))
+        Self(Box::new(Refusal {
+            kind,
+            code,
+            message: message.into(),
+            hint: None,
+            next: Vec::new(),
+            overriding: Vec::new(),
+            log: Vec::new(),
+        }))
     }
 
     /// Something of an account that the host does not tell now. An absent account is none of these.
@@ -142,16 +152,19 @@ impl From<StoreError> for AppError {
     }
 }
 
+/// What would let a caller in. Another state directory would be another queue, without exclusion between the two (P10).
+pub(crate) const GRANT: &str =
+    "ask for write access to it; `lock`, `acquire`, `check` and `list-locks` need `locks` in it only";
+
 fn of_io(action: &str, source: &io::Error, message: String) -> AppError {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => AppError::new(Kind::NoPermission, "NO_PERMISSION", message).hint(
-            "the state directory belongs to one account; run luzia as that account, or choose another with --state-dir",
-        ),
+        io::ErrorKind::PermissionDenied => AppError::new(Kind::NoPermission, "NO_PERMISSION", message)
+            .hint(format!("the state directory belongs to one account, or a sandbox keeps you out; {GRANT}")),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             AppError::new(Kind::Io, "DISK_FULL", message).hint("free some space; what was accepted before is intact")
         }
         io::ErrorKind::ReadOnlyFilesystem => AppError::new(Kind::Io, "READ_ONLY", message)
-            .hint("the file system is read-only; choose another with --state-dir"),
+            .hint(format!("the file system is read-only for this process; {GRANT}")),
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists if action.contains("folder") => {
             AppError::new(Kind::CannotCreate, "CANNOT_CREATE", message)
         }

@@ -73,7 +73,8 @@ pub(super) fn of_state_dir(error: state_dir::StateDirError) -> AppError {
             if what.starts_with("--") {
                 AppError::usage(error.to_string())
             } else {
-                AppError::new(Kind::Config, "BAD_VARIABLE", error.to_string()).hint("give --state-dir DIR")
+                AppError::new(Kind::Config, "BAD_VARIABLE", error.to_string())
+                    .hint(format!("correct the variable {what}; every caller must use one directory"))
             }
         }
     }

@@ -4,6 +4,24 @@ use super::args::Globals;
 use crate::app::{AppError, Kind};
 use crate::os::real::term;
 
+/// Asks a person; false for a no. Where nobody can be asked it is an error, unless `--yes` answers.
+pub type Ask<'a> = &'a dyn Fn(&str) -> Result<bool, AppError>;
+
+/// Goes on only where a person agrees that work of somebody else is ended or taken. `next` is what harms nobody (P10).
+pub(super) fn consent(ask: Ask, question: Option<String>, next: &str) -> Result<(), AppError> {
+    let Some(question) = question else { return Ok(()) };
+    match ask(&question) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(AppError::usage("nothing was changed").next(next)),
+        Err(_) => {
+            let message = format!("nobody can be asked here: {question} Nothing was changed");
+            Err(AppError::new(Kind::Usage, "NOT_YOURS", message)
+                .hint("leave it to its owner; --yes says that its owner agrees")
+                .next(next))
+        }
+    }
+}
+
 /// The largest file of task lines read, in bytes.
 pub(super) const MAX_INPUT_BYTES: u64 = 256 * 1024 * 1024;
 

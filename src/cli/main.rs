@@ -170,7 +170,7 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
                     found.rule.text()
                 ));
             }
-            run_in(command, &app, console, &found)
+            run_in(cli, &app, console, &found)
         }
     }
 }
@@ -205,7 +205,8 @@ fn fires_timers(command: &Command) -> bool {
 }
 
 /// Runs a command in a state directory.
-fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) -> Answer {
+fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer {
+    let (command, ask) = (&cli.command, |question: &str| confirm(&cli.globals, question));
     if fires_timers(command) {
         for what in app.fire_timers() {
             console.say(&format!("warning: {what}; it was set aside"));
@@ -221,7 +222,7 @@ fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) ->
             with_terminal(|terminal| queue::wait::stream(args, app, terminal, console))
         }
         Command::Wait(args) => queue::wait::run(args, app, console),
-        Command::Cancel(args) => queue::cancel::run(args, app, account, console),
+        Command::Cancel(args) => queue::cancel::run(args, app, account, &ask, console),
         Command::Retry(args) => queue::retry::run(args, app, console),
         Command::List(args) => look::list::run(args, app, console),
         Command::Show(args) => look::show::run(args, app, console),
@@ -231,7 +232,7 @@ fn run_in(command: &Command, app: &App, console: &mut Console, found: &Found) ->
         Command::Lock(args) => locks::lock::run(args, app, account, console),
         Command::Acquire(args) => locks::acquire::run(args, app, console),
         Command::Renew(args) => locks::renew::run(args, app, console),
-        Command::Release(args) => locks::release::run(args, app, console),
+        Command::Release(args) => locks::release::run(args, app, account, &ask, console),
         Command::Check(args) => locks::check::run(args, app, console),
         Command::ListLocks(args) => locks::list_locks::run(args, app, console),
         Command::CheckProject(args) => locks::check_project::run(args, app, console),

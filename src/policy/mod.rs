@@ -10,6 +10,7 @@ pub mod lifecycle;
 pub mod logs;
 pub mod naming;
 pub mod outcome;
+pub mod ownership;
 pub mod recovery;
 pub mod retention;
 pub mod schedule;

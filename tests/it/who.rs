@@ -67,7 +67,7 @@ fn a_task_keeps_the_name_of_its_agent_and_hands_it_on() {
     assert!(place.ok(&["list", "-o", "wide"]).out.lines().nth(1).unwrap().contains(" me "));
     let plain = place.enqueue(&["-u", "carol", "--", "true"]);
     assert_eq!(place.show(&plain)["agent"], Value::Null);
-    place.ok(&["cancel", "task_1", "--grace", "0"]);
+    place.ok(&["cancel", "task_1", "--grace", "0", "--yes"]);
 }
 
 #[test]

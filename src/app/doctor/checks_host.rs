@@ -31,7 +31,7 @@ pub(super) fn state_dir(around: &Around, findings: &mut Vec<Finding>) {
     if root.uid != app.store.owner() {
         let owner = app.store.account_name(root.uid).ok().flatten().unwrap_or_else(|| format!("uid {}", root.uid));
         let message = format!("\"{path}\" ({rule}) belongs to {owner}, not to this account");
-        let hint = format!("run luzia as {owner}, or choose another directory with --state-dir");
+        let hint = format!("the queue belongs to {owner}; run luzia as {owner}");
         return findings.push(Finding::problem(CHECK, message, hint));
     }
     let own = Moded { path: path.to_owned(), purpose: Purpose::Root, mode: root.mode & 0o7777, uid: root.uid };
@@ -83,7 +83,11 @@ pub(super) fn file_system(app: &App, forced: bool, findings: &mut Vec<Finding>) 
         }
         (false, false) => {
             let message = format!("{name}, where kernel locks do not hold between all programs");
-            Finding::problem("file-system", message, "choose a directory on a local disk with --state-dir")
+            Finding::problem(
+                "file-system",
+                message,
+                "move it to a local disk while nothing of luzia runs, for every caller at once",
+            )
         }
     });
     findings.push(space(seen.free_bytes, seen.free_inodes));

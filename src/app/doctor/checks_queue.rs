@@ -371,7 +371,7 @@ fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
                 "nothing runs that would start tasks; waiting for their turn: {pending}, for their time: {}",
                 counts.parked
             );
-            Finding::warn(CHECK, message, "luzia dispatch --drain, or a luzia daemon")
+            Finding::warn(CHECK, message, "luzia dispatch, or a luzia daemon")
         }
     });
 }

@@ -3,6 +3,7 @@
 pub mod acquire;
 pub mod check_project;
 pub mod cleanup;
+pub mod consent;
 pub mod keeper;
 pub mod lock;
 pub mod reentrancy;

@@ -2,7 +2,7 @@
 
 use crate::app::queue::cancel::TASK_OVER;
 use crate::app::{App, AppError, Kind, shell_word};
-use crate::model::evidence::Verdict;
+use crate::model::evidence::{Reason, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp};
 use crate::os::Signal;
@@ -75,7 +75,10 @@ impl App {
                     which = lock.lock_id.clone().map_or(which, Release::LockId);
                     ended = Some(lock);
                 }
-                Released::Living(view) => return Err(living_error(lane, &view, self.store.now())),
+                Released::Living(view) => {
+                    let is_stopped = self.holder_of(&view).stopped.is_some();
+                    return Err(living_error(lane, &view, self.store.now(), is_stopped));
+                }
             }
         }
         Err(AppError::new(Kind::Busy, "HOLDER_LIVES", format!("the holder of lane \"{lane}\" does not end"))
@@ -182,7 +185,9 @@ pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError 
 pub fn next_command(holder: Option<&str>, verdict: &Verdict) -> String {
     match (verdict, holder.filter(|name| name.starts_with("task_"))) {
         // A lease may have the name of a task that luzia never ran.
-        (Verdict::Live { why, .. }, Some(task)) if why.is_living_process() => format!("luzia wait {task}"),
+        (Verdict::Live { why, .. }, Some(task)) if why.is_living_process() && *why != Reason::SessionLives => {
+            format!("luzia wait {task}")
+        }
         (Verdict::Live { .. }, _) => "luzia list-locks".to_owned(),
         (Verdict::Stale { .. }, _) => "luzia cleanup-stale".to_owned(),
         (Verdict::Refused { .. }, _) => "luzia doctor".to_owned(),
@@ -192,28 +197,25 @@ pub fn next_command(holder: Option<&str>, verdict: &Verdict) -> String {
 /// The command that takes a lane by force. There is none for a holder that lives and is within its time (P10).
 pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_stopped: bool) -> Option<String> {
     let is_late = matches!(verdict, Verdict::Live { overdue: true, .. });
+    let is_session = matches!(verdict, Verdict::Live { why: Reason::SessionLives, .. });
     let lane = shell_word(lane);
-    (is_late || is_stopped).then(|| match holder.filter(|name| name.starts_with("task_")) {
+    (is_late || is_stopped).then(|| match holder.filter(|name| name.starts_with("task_") && !is_session) {
         Some(task) => format!("luzia cancel {task}"),
         None => format!("luzia release {lane} --force"),
     })
 }
 
-fn living_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
+/// The refusal to release what a living holder has. Its first way on waits or looks; force stands apart, and only where the
+/// holder is late or stopped (P10).
+fn living_error(lane: &LaneName, view: &LockView, now: Timestamp, is_stopped: bool) -> AppError {
     let mut error = held_error(lane, view, now);
     error.0.kind = Kind::No;
     error.0.code = "HOLDER_LIVES";
-    let force = format!("luzia release {} --force", shell_word(lane));
-    let lease = view.record().filter(|record| record.kind == LockKind::Lease).and_then(|_| view.lock_id());
-    (error.0.hint, error.0.next) = match lease {
-        Some(id) => {
-            let by_name = format!("luzia release {} --lock-id {}", shell_word(lane), shell_word(id));
-            (
-                Some("whoever names it gives it back, and its process goes on; --force ends that".to_owned()),
-                vec![by_name, force],
-            )
-        }
-        None => (Some("--force ends the holder first, then releases".to_owned()), vec![force]),
-    };
+    let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
+    error.0.hint = Some(match is_lease {
+        true => "the holder itself releases it, by its name or with --lock-id".to_owned(),
+        false => "the lane is free when the holder ends; nothing was changed".to_owned(),
+    });
+    error.0.overriding.extend(forceful_command(&lane.to_string(), view.holder(), &view.verdict, is_stopped));
     error
 }

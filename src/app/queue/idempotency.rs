@@ -53,7 +53,7 @@ impl App {
                         "KEY_TAKEN",
                         format!("{} has the key \"{key}\" and is {}", other.id, other.status),
                     )
-                    .hint("wait for it, cancel it, or choose another --on-conflict")
+                    .hint("wait for it; --on-conflict queue puts the new task behind it")
                     .next(format!("luzia show {}", other.id)));
                 }
                 (Some((Place::Pending | Place::Parked, other)), OnConflict::Replace) => {
@@ -68,7 +68,7 @@ impl App {
                         "KEY_RUNS",
                         format!("{} has the key \"{key}\" and is already {}", other.id, other.status),
                     )
-                    .hint("a task that has started is not replaced; cancel it first")
+                    .hint("a task that has started is not replaced; wait for it, or use another key")
                     .next(format!("luzia wait {}", other.id)));
                 }
             }

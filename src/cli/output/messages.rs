@@ -19,6 +19,7 @@ pub fn report_of(error: &AppError) -> Report {
     let mut report = Report::new(refusal.code, exit_of(refusal.kind), refusal.message.clone());
     report.hint.clone_from(&refusal.hint);
     report.next.clone_from(&refusal.next);
+    report.overriding.clone_from(&refusal.overriding);
     report
 }
 

@@ -21,6 +21,8 @@ pub struct Report {
     pub hint: Option<String>,
     /// Commands that would help, ready to be typed.
     pub next: Vec<String>,
+    /// Commands that take something from its holder by force.
+    pub overriding: Vec<String>,
     /// The exit code.
     pub exit: u8,
 }
@@ -28,7 +30,7 @@ pub struct Report {
 impl Report {
     /// An error with nothing but a message.
     pub fn new(code: &'static str, exit: Exit, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, next: Vec::new(), exit: exit.code() }
+        Self { code, message: message.into(), hint: None, next: Vec::new(), overriding: Vec::new(), exit: exit.code() }
     }
 
     /// Adds a hint.
@@ -57,7 +59,8 @@ impl Report {
         let mut text = format!("{} {}\n", style.paint(Tone::Bad, "luzia:"), escape_controls(&self.message));
         let hints = self.hint.iter().map(|hint| ("hint:", hint));
         let nexts = self.next.iter().map(|command| ("try:", command));
-        for (word, line) in hints.chain(nexts) {
+        let forces = self.overriding.iter().map(|command| ("to take it by force:", command));
+        for (word, line) in hints.chain(nexts).chain(forces) {
             text.push_str(&format!("{} {}\n", style.paint(Tone::Strong, word), escape_controls(line)));
         }
         text
@@ -65,16 +68,17 @@ impl Report {
 
     /// The error for programs (`luzia.error/v1`): one line, with a newline at the end.
     pub fn json(&self) -> String {
-        json::line(&json::document(
-            "error",
-            [
-                ("code", json!(self.code)),
-                ("message", json!(self.message)),
-                ("hint", json!(self.hint)),
-                ("next", json!(self.next)),
-                ("exit", json!(self.exit)),
-            ],
-        ))
+        let mut members = vec![
+            ("code", json!(self.code)),
+            ("message", json!(self.message)),
+            ("hint", json!(self.hint)),
+            ("next", json!(self.next)),
+            ("exit", json!(self.exit)),
+        ];
+        if !self.overriding.is_empty() {
+            members.push(("override", json!(self.overriding)));
+        }
+        json::line(&json::document("error", members))
     }
 
     /// The error in the form asked for.
@@ -93,7 +97,8 @@ impl std::error::Error for Report {}
 
 impl From<Usage> for Report {
     fn from(usage: Usage) -> Self {
-        Self { code: "USAGE", message: usage.message, hint: usage.hint, next: usage.next, exit: Exit::Usage.code() }
+        let report = Self::new("USAGE", Exit::Usage, usage.message);
+        Self { hint: usage.hint, next: usage.next, ..report }
     }
 }
 

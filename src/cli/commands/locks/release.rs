@@ -1,9 +1,12 @@
 //! `luzia release`: releases a lane.
 
-use crate::app::{App, AppError};
+use crate::app::locks::consent::Asked;
+use crate::app::{App, AppError, shell_word};
 use crate::cli::args::{named, pid};
+use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::identity::session_key;
+use crate::cli::input::{Ask, consent};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::output::lock::{break_json, holder};
@@ -18,6 +21,9 @@ use serde_json::json;
                   taken with --pid, and whose process is alive, needs TASK or --lock-id. The lock of a living task or \
                   of `luzia lock` is refused without --force. Inside that task or `luzia lock`, a release succeeds \
                   and changes nothing.\n\n\
+                  A release of somebody else's lease, and --force on somebody else's work, ask on a terminal; \
+                  elsewhere they are refused without --yes. Somebody else is another agent or session, else another \
+                  user.\n\n\
                   In a lane of several slots, the named lock is released, else the first one.",
     after_help = RELEASE_HELP
 )]
@@ -66,11 +72,11 @@ Examples:
 Exit codes:
   0    released, or free already
   1    somebody else holds it, or its holder lives; nothing was changed
-  2    usage; nothing was changed
+  2    usage, or somebody else's work without --yes; nothing was changed
   others as in luzia-exit-codes(7)";
 
 /// `luzia release`.
-pub fn run(args: &ReleaseArgs, app: &App, console: &mut Console) -> Answer {
+pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {
     let key = args.session.as_deref().filter(|key| !key.is_empty()).map(session_key).transpose()?;
     if args.all {
         return release_all(key.as_deref(), args.pid, app, console);
@@ -86,6 +92,13 @@ pub fn run(args: &ReleaseArgs, app: &App, console: &mut Console) -> Answer {
         }
     };
     let lane = app.lane(&named(target, args.user.as_deref()))?;
+    let asked =
+        Asked { is_named: task.is_some() || args.lock_id.is_some() || args.session.is_some(), force: args.force };
+    if !asked.is_named || asked.force {
+        // Where the account cannot be told, everybody counts as somebody else.
+        let question = app.release_question(&lane, asked, &account().unwrap_or_default())?;
+        consent(ask, question, &format!("luzia explain {}", shell_word(&lane)))?;
+    }
     let given = match (&args.session, task) {
         (Some(_), None) => app.release_of_session(&lane, key.as_deref(), args.pid)?,
         (Some(_), Some(_)) => {

@@ -3,6 +3,7 @@
 use super::each::{each, ids};
 use crate::app::App;
 use crate::cli::context::Account;
+use crate::cli::input::{Ask, consent};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::task_request;
 use clap::Args;
@@ -11,7 +12,9 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "End tasks, or keep them from starting. A pending task never runs. A running one gets SIGTERM, and \
-                  SIGKILL after its grace; its lanes are given back when its last process is gone.",
+                  SIGKILL after its grace; its lanes are given back when its last process is gone.\n\n\
+                  The end of a running task of somebody else is asked for on a terminal, and refused elsewhere without \
+                  --yes. Somebody else is another agent or session, else another user.",
     after_help = CANCEL_HELP
 )]
 pub struct CancelArgs {
@@ -40,18 +43,21 @@ Examples:
 Exit codes:
   0    cancelled
   1    a task had already finished; it is unchanged
-  2    usage; nothing was changed
+  2    usage, or somebody else's work without --yes; nothing was changed
   66   no such task
   75   a task has not ended yet; the request stays
   others as in luzia-exit-codes(7)";
 
 /// `luzia cancel`.
-pub fn run(args: &CancelArgs, app: &App, account: Account, console: &mut Console) -> Answer {
+pub fn run(args: &CancelArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {
     let grace_ms = task_request::duration("grace", args.grace.as_deref())?;
     let ids = ids(app, &args.tasks)?;
     for id in &ids {
         app.existing(*id)?;
     }
+    let question = app.cancel_question(&ids, &account().unwrap_or_default())?;
+    let first = ids.first().map_or_else(String::new, ToString::to_string);
+    consent(ask, question, &format!("luzia wait {first}"))?;
     let by = args.by.clone().map_or_else(account, Ok)?;
     each(&ids, "cancel", console, |id| app.cancel(id, &by, args.reason.as_deref(), grace_ms))
 }

@@ -1,0 +1,89 @@
+//! Which work of somebody else a command would end or take away: then a person is asked first (P10).
+
+use crate::app::{App, AppError, shell_word};
+use crate::model::evidence::Verdict;
+use crate::model::{LaneName, LockKind, Status, Task, TaskId, Who};
+use crate::policy::agent::is_same;
+use crate::policy::ownership::{Sides, is_foreign};
+use crate::store::LockView;
+
+/// How a release was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Asked {
+    /// Whether the holder is named, by its name or its lock id.
+    pub is_named: bool,
+    /// `--force`.
+    pub force: bool,
+}
+
+impl App {
+    /// The question to ask before a cancel: it would end running work of somebody else. `account` is the name of the account
+    /// that calls.
+    pub fn cancel_question(&self, ids: &[TaskId], account: &str) -> Result<Option<String>, AppError> {
+        let mut foreign = Vec::new();
+        for id in ids {
+            let task = self.existing(*id)?;
+            let runs = matches!(task.status, Status::Running | Status::Waiting);
+            if runs && !self.is_around_or_child(&task) && self.is_foreign_task(&task, account) {
+                foreign.push(format!("{id} \"{}\" of {}", words(&task), task.user));
+            }
+        }
+        Ok((!foreign.is_empty()).then(|| format!("end work of somebody else: {}?", foreign.join(", "))))
+    }
+
+    /// The question to ask before a release: it would take a lease of somebody else, or end a living holder by force.
+    pub fn release_question(&self, lane: &LaneName, asked: Asked, account: &str) -> Result<Option<String>, AppError> {
+        if asked.is_named && !asked.force {
+            return Ok(None);
+        }
+        let living = |view: &LockView| matches!(view.verdict, Verdict::Live { .. });
+        let Some(view) = self.holders(lane)?.into_iter().find(living) else { return Ok(None) };
+        let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
+        // Without force, the lock of a living process is refused anyway.
+        let ends = asked.force || is_lease;
+        if !ends || !self.is_foreign_lock(&view, account)? {
+            return Ok(None);
+        }
+        let holder = view.shown().unwrap_or_else(|| "an unknown holder".to_owned());
+        // A session goes on without its lease.
+        let is_session = view.record().is_some_and(|record| record.kind == LockKind::Session);
+        Ok(Some(match asked.force && !is_session {
+            true => format!("end {holder}, which holds lane \"{lane}\" and is somebody else's?"),
+            false => format!("take the lease of {holder} on lane \"{lane}\", which is somebody else's?"),
+        }))
+    }
+
+    /// Whether a task is this process's own by its place in the tree of tasks.
+    fn is_around_or_child(&self, task: &Task) -> bool {
+        let inside = self.inside.as_ref().map(|inside| inside.task);
+        inside.is_some_and(|own| own == task.id || task.parent == Some(own))
+    }
+
+    fn is_foreign_task(&self, task: &Task, account: &str) -> bool {
+        let asked_by = Who::of(task.agent.as_ref(), &[], None);
+        let same_agent = is_same(&self.who(&[]), &asked_by);
+        is_foreign(Sides { same_agent, caller: self.calling_user(account), holder: Some(task.user.as_str()) })
+    }
+
+    fn is_foreign_lock(&self, view: &LockView, account: &str) -> Result<bool, AppError> {
+        let task = view.holder().and_then(TaskId::parse);
+        if let Some(task) = task.map(|id| self.find(id)).transpose()?.flatten() {
+            return Ok(!self.is_around_or_child(&task.1) && self.is_foreign_task(&task.1, account));
+        }
+        let user = view.lane.as_ref().filter(|lane| lane.is_user()).map(|lane| lane.key().as_str());
+        let same_agent = view.record().and_then(|record| is_same(&self.who(&[]), &record.who));
+        Ok(is_foreign(Sides { same_agent, caller: self.calling_user(account), holder: user }))
+    }
+
+    /// The user of the caller: that of the task inside which it runs, else its account.
+    fn calling_user<'a>(&'a self, account: &'a str) -> &'a str {
+        self.inside.as_ref().and_then(|inside| inside.user.as_deref()).unwrap_or(account)
+    }
+}
+
+/// The command of a task in one short line.
+fn words(task: &Task) -> String {
+    let line = task.command.iter().map(shell_word).collect::<Vec<_>>().join(" ");
+    let short: String = line.chars().take(60).collect();
+    if short.len() < line.len() { format!("{short}…") } else { short }
+}

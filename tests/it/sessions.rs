@@ -185,6 +185,12 @@ fn who_would_wait_for_its_own_session_is_told_so_at_once() {
     let refused = own(&["lock", "-u", "alice", "--", "true"]).coded(1);
     assert!(refused.err.contains("held by the session in which this runs"), "{refused:#?}");
     place.luzia(&["lock", "-n", "-u", "alice", "--", "true"]).coded(75);
+    let refused = own(&["run", "-u", "alice", "--", "true"]).coded(1);
+    assert!(refused.err.contains("held by the session in which this runs"), "{refused:#?}");
+    assert_eq!(place.json(&["list", "-a"])["items"].as_array().unwrap().len(), 0, "nothing was queued");
+    own(&["run", "-u", "bob", "--", "true"]).coded(0);
+    own(&["release", "alice", "--session"]).coded(0);
+    own(&["run", "-u", "alice", "--", "true"]).coded(0);
 }
 
 #[test]

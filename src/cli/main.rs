@@ -273,7 +273,10 @@ fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
         Stream::Out => term::has_room(term::Stream::Out, time),
         Stream::Err => term::has_room(term::Stream::Err, time),
     };
-    let caller = Around { is_agent: super::context::agent().is_some(), has_terminal: term::can_ask() };
+    let caller = Around {
+        is_agent: crate::app::agent::is_agent(&|name| term::env(name).and_then(|value| value.into_string().ok())),
+        has_terminal: term::can_ask(),
+    };
     let interrupts = &mut interrupts(&STOPS);
     let now_ms = &|| RealClock.boot_ms();
     act(&mut Terminal {

@@ -197,8 +197,8 @@ fn the_work_of_somebody_else_is_ended_only_with_yes() {
     place.until_file("up");
     let before = place.snapshot();
     for (args, part) in [
-        (&["cancel", "task_1"][..], "task_1 \"sh -c"),
-        (&["cancel", "task_2", "task_1"], "task_1 \"sh -c"),
+        (&["cancel", "task_1"][..], "task_1 \"/bin/sh -c"),
+        (&["cancel", "task_2", "task_1"], "task_1 \"/bin/sh -c"),
         (&["release", "gpu:0"], "the lease of train"),
         (&["release", "user:alice", "--force"], "task_1"),
     ] {

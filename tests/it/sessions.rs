@@ -185,6 +185,12 @@ fn who_would_wait_for_its_own_session_is_told_so_at_once() {
     let refused = own(&["lock", "-u", "alice", "--", "true"]).coded(1);
     assert!(refused.err.contains("held by the session in which this runs"), "{refused:#?}");
     place.luzia(&["lock", "-n", "-u", "alice", "--", "true"]).coded(75);
+    let refused = own(&["run", "-u", "alice", "--", "true"]).coded(1);
+    assert!(refused.err.contains("held by the session in which this runs"), "{refused:#?}");
+    assert_eq!(place.json(&["list", "-a"])["items"].as_array().unwrap().len(), 0, "nothing was queued");
+    own(&["run", "-u", "bob", "--", "true"]).coded(0);
+    own(&["release", "alice", "--session"]).coded(0);
+    own(&["run", "-u", "alice", "--", "true"]).coded(0);
 }
 
 #[test]
@@ -229,4 +235,37 @@ fn a_sidecar_that_was_lost_comes_back_with_the_name_of_its_session() {
         (&"k".into(), &"held".into()),
         "refreshed, and not overdue: {lock:#}"
     );
+}
+
+#[test]
+fn the_name_of_a_task_on_a_session_lease_leads_nobody_to_wait_for_that_task() {
+    let place = Place::new();
+    place.ok(&["acquire", "alice", "--session", "k", "--task", "task_5"]);
+    let refused = place.luzia(&["--json", "lock", "-n", "-u", "alice", "--", "true"]).coded(75);
+    let error: serde_json::Value = serde_json::from_str(&refused.err).unwrap();
+    assert!(!error["next"].to_string().contains("luzia wait"), "{error:#}");
+}
+
+#[test]
+fn a_lease_of_another_session_is_somebody_elses_though_the_account_is_one() {
+    let place = Place::new();
+    let call = |session: &str, args: &[&str]| {
+        let mut command = place.command(args);
+        place.spawn(command.envs([("LUZIA_AGENT", "codex"), ("LUZIA_SESSION", session)])).end()
+    };
+    for lane in ["build:1", "build:2"] {
+        call("one", &["acquire", lane, "--session"]).coded(0);
+    }
+    let refused = call("two", &["release", "build:1", "--force"]).coded(2);
+    assert!(refused.err.contains("codex (session one)") && refused.err.contains("--yes"), "{refused:#?}");
+    place.luzia(&["check", "build:1"]).coded(75);
+    call("one", &["release", "build:1", "--force"]).coded(0);
+    call("two", &["release", "build:2", "--force", "--yes"]).coded(0);
+    // The same of tasks that run.
+    call("one", &["enqueue", "--", "sh", "-c", "echo up > $PLACE/up; exec sleep 600"]).coded(0);
+    place.ok(&["dispatch"]);
+    place.until_file("up");
+    call("two", &["cancel", "task_1"]).coded(2);
+    assert_eq!(place.status("task_1"), "running");
+    call("one", &["cancel", "task_1", "--grace", "0"]).coded(0);
 }

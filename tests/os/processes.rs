@@ -125,3 +125,19 @@ fn the_host_and_the_namespace_have_names() {
     let link = std::fs::read_link("/proc/self/ns/pid").unwrap();
     assert_eq!(link.to_str().unwrap(), format!("pid:[{}]", RealProcesses.origin().pid_namespace.unwrap()));
 }
+
+#[test]
+fn the_end_of_a_process_ends_a_wait_for_changes() {
+    let (dir, mut child) = (tempfile::tempdir().unwrap(), sleeper());
+    let files = RealFiles::open_at(dir.path().to_str().unwrap(), false).unwrap().unwrap();
+    let who = identity(child.0.id());
+    let mut watch = files.watch(&["."]).unwrap();
+    watch.heed(RealProcesses.end_of(&who).unwrap().expect("it lives"));
+    assert!(!watch.wait(Duration::from_millis(20)).unwrap(), "nothing has happened");
+    child.0.kill().unwrap();
+    assert!(watch.wait(Duration::from_secs(30)).unwrap());
+    child.0.wait().unwrap();
+    assert!(RealProcesses.end_of(&who).unwrap().is_none(), "it has ended");
+    let other = Identity { start: 1, ..identity(std::process::id()) };
+    assert!(RealProcesses.end_of(&other).unwrap().is_none(), "another one has its pid");
+}

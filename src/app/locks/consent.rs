@@ -41,11 +41,13 @@ impl App {
         let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
         // Without force, the lock of a living process is refused anyway.
         let ends = asked.force || is_lease;
-        if !ends || !self.is_foreign_lock(&view, account)? {
+        if !ends || !self.is_foreign_lock(&view, asked.force, account)? {
             return Ok(None);
         }
-        let holder = view.holder().unwrap_or("an unknown holder");
-        Ok(Some(match asked.force {
+        let holder = view.shown().unwrap_or_else(|| "an unknown holder".to_owned());
+        // A session goes on without its lease.
+        let is_session = view.record().is_some_and(|record| record.kind == LockKind::Session);
+        Ok(Some(match asked.force && !is_session {
             true => format!("end {holder}, which holds lane \"{lane}\" and is somebody else's?"),
             false => format!("take the lease of {holder} on lane \"{lane}\", which is somebody else's?"),
         }))
@@ -67,9 +69,10 @@ impl App {
         if let Some(is_same) = agent::is_same(&self.who(&[]), holder) {
             return Some(is_same);
         }
-        let is_named = self.agent.is_some() || holder.agent.is_some() || holder.session.is_some();
-        let own = if is_named { None } else { self.asked_by(self.store.identity().pid) };
-        (own.is_some() && own.as_deref() == asked_by).then_some(true)
+        let asked_by = asked_by?;
+        let is_same = self.key_of_process(self.store.identity().pid).as_deref() == Some(asked_by);
+        // Two plain processes of one account may well be one person's.
+        (is_same || self.agent.is_some()).then_some(is_same)
     }
 
     fn is_foreign_task(&self, task: &Task, account: &str) -> bool {
@@ -78,7 +81,7 @@ impl App {
         is_foreign(Sides { same_agent, caller: self.calling_user(account), holder: Some(task.user.as_str()) })
     }
 
-    fn is_foreign_lock(&self, view: &LockView, account: &str) -> Result<bool, AppError> {
+    fn is_foreign_lock(&self, view: &LockView, force: bool, account: &str) -> Result<bool, AppError> {
         let task = view.holder().and_then(TaskId::parse);
         if let Some((_, task)) = task.map(|id| self.find(id)).transpose()?.flatten() {
             return Ok(!self.is_around_or_child(&task) && self.is_foreign_task(&task, account));
@@ -93,7 +96,9 @@ impl App {
         };
         let same_agent = self.is_same(&holder, asked_by.as_deref());
         let user = view.lane.as_ref().filter(|lane| lane.is_user()).map(|lane| lane.key().as_str());
-        Ok(is_foreign(Sides { same_agent, caller: self.calling_user(account), holder: user }))
+        // Force ends what lives, so it needs more than that nothing speaks against it.
+        let holder = if force { user.or(Some("")) } else { user };
+        Ok(is_foreign(Sides { same_agent, caller: self.calling_user(account), holder }))
     }
 
     /// The user of the caller: that of the task inside which it runs, else its account.

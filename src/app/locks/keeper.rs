@@ -12,6 +12,10 @@ use std::time::Duration;
 /// The shortest time between two refreshes, in milliseconds.
 const SHORTEST_MS: u64 = 50;
 
+/// The longest time until the next look whether the locks are still there, in milliseconds: not everybody who releases one says
+/// so.
+const LOOK_MS: u64 = 60_000;
+
 /// Why a session is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Over {
@@ -100,7 +104,7 @@ impl App {
         let ends = held.iter().filter_map(SessionLock::ends_at);
         let end_ms = ends.map(|end| u64::try_from(end.ms_since(now)).unwrap_or(0).saturating_add(1)).min();
         let due_ms = due_ms.saturating_sub(self.store.boot_ms());
-        Duration::from_millis(end_ms.map_or(due_ms, |end_ms| end_ms.min(due_ms)))
+        Duration::from_millis(end_ms.unwrap_or(u64::MAX).min(due_ms).min(LOOK_MS))
     }
 
     fn end_one(&self, key: &str, lock: SessionLock, why: &str) -> Result<bool, AppError> {

@@ -3,7 +3,8 @@
 
 use crate::app::locks::acquire::{Waited, locked_line};
 use crate::app::locks::release::{held_error, released_line};
-use crate::app::{App, AppError, Kind, shell_word};
+use crate::app::locks::session::own_session;
+use crate::app::{App, AppError, Kind};
 use crate::model::lock::Grant;
 use crate::model::who::agent_variables;
 use crate::model::{LaneName, LockKind};
@@ -156,17 +157,6 @@ impl App {
             }
         }
     }
-}
-
-/// A lane that the caller's own session has leased: a wait for it would last as long as the session.
-fn own_session(lane: &LaneName) -> AppError {
-    let lane_word = shell_word(lane);
-    let message = format!("lane \"{lane}\" is held by the session in which this runs, and would wait for itself");
-    AppError::new(Kind::No, "DEADLOCK", message)
-        .hint(format!(
-            "run the command directly under that lease, or give it back first: luzia release {lane_word} --session"
-        ))
-        .next(format!("luzia explain {lane_word}"))
 }
 
 fn not_started(name: &str, error: &StartError) -> AppError {

@@ -122,6 +122,7 @@ impl App {
 
     /// Refuses to wait for a task to be, when it could not start before whoever waits for it is over.
     pub fn refuse_waiting_inside(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
+        self.refuse_own_session(new, caller)?;
         if !self.has_holder {
             return Ok(());
         }

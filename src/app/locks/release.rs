@@ -2,7 +2,7 @@
 
 use crate::app::queue::cancel::TASK_OVER;
 use crate::app::{App, AppError, Kind, shell_word};
-use crate::model::evidence::Verdict;
+use crate::model::evidence::{Reason, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp};
 use crate::os::Signal;
@@ -185,7 +185,9 @@ pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError 
 pub fn next_command(holder: Option<&str>, verdict: &Verdict) -> String {
     match (verdict, holder.filter(|name| name.starts_with("task_"))) {
         // A lease may have the name of a task that luzia never ran.
-        (Verdict::Live { why, .. }, Some(task)) if why.is_living_process() => format!("luzia wait {task}"),
+        (Verdict::Live { why, .. }, Some(task)) if why.is_living_process() && *why != Reason::SessionLives => {
+            format!("luzia wait {task}")
+        }
         (Verdict::Live { .. }, _) => "luzia list-locks".to_owned(),
         (Verdict::Stale { .. }, _) => "luzia cleanup-stale".to_owned(),
         (Verdict::Refused { .. }, _) => "luzia doctor".to_owned(),
@@ -195,8 +197,9 @@ pub fn next_command(holder: Option<&str>, verdict: &Verdict) -> String {
 /// The command that takes a lane by force. There is none for a holder that lives and is within its time (P10).
 pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_stopped: bool) -> Option<String> {
     let is_late = matches!(verdict, Verdict::Live { overdue: true, .. });
+    let is_session = matches!(verdict, Verdict::Live { why: Reason::SessionLives, .. });
     let lane = shell_word(lane);
-    (is_late || is_stopped).then(|| match holder.filter(|name| name.starts_with("task_")) {
+    (is_late || is_stopped).then(|| match holder.filter(|name| name.starts_with("task_") && !is_session) {
         Some(task) => format!("luzia cancel {task}"),
         None => format!("luzia release {lane} --force"),
     })

@@ -3,13 +3,15 @@
 
 use crate::app::locks::acquire::{Lease, Leased, Waited};
 use crate::app::locks::release::{Given, held_error};
+use crate::app::queue::enqueue::{Caller, NewTask};
 use crate::app::{App, AppError, Kind, shell_word};
+use crate::model::evidence::Verdict;
 use crate::model::lane::slot_stem;
 use crate::model::lock::Grant;
 use crate::model::namespace::INITIAL_PID_NAMESPACE;
 use crate::model::who::{MOST_SESSION_BYTES, SESSION_HOLDER, clean};
 use crate::model::{Identity, LaneName, LockKind, Name, Who};
-use crate::policy::agent::{agent_process, is_agent, process_key};
+use crate::policy::agent::{agent_process, may_be_agent, process_key};
 use crate::policy::staleness::judge;
 use crate::store::{By, KeeperAnswer, LockView, Release, Released, Request};
 use std::time::Duration;
@@ -55,7 +57,7 @@ impl App {
     /// The key of the process that asked for what a process of this account does: its agent's, where no session is named.
     pub(crate) fn key_of_process(&self, pid: u32) -> Option<String> {
         let namespace = self.store.own_origin().pid_namespace;
-        let above = self.store.ancestors(pid, &is_agent);
+        let above = self.store.ancestors(pid, &may_be_agent);
         let agent = agent_process(&above, namespace == Some(INITIAL_PID_NAMESPACE))?;
         Some(process_key(agent, namespace.unwrap_or(0)))
     }
@@ -67,7 +69,7 @@ impl App {
 
     fn agent_process(&self) -> Result<Identity, AppError> {
         let is_initial = self.store.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
-        agent_process(&self.store.ancestors(self.store.identity().pid, &is_agent), is_initial).cloned().ok_or_else(|| {
+        agent_process(&self.store.ancestors(self.store.identity().pid, &may_be_agent), is_initial).cloned().ok_or_else(|| {
             AppError::new(Kind::No, "NO_AGENT", "no agent's process is above this one, so a session has nothing to last with")
                 .hint("--pid PID names the process with which the session ends; above this one are only shells, or /proc hides them")
         })
@@ -216,11 +218,30 @@ impl App {
         }
     }
 
+    /// Refuses to wait for a task to be that needs a lane which the caller's own session has leased.
+    pub(crate) fn refuse_own_session(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
+        if self.agent.as_ref().is_none_or(|agent| agent.session.is_none()) {
+            return Ok(());
+        }
+        for lane in self.task_of(new, caller)?.all_lanes() {
+            let is_full_of_it = self.config().limit(&lane) <= 1
+                && self.holders(&lane)?.iter().any(|view| self.is_own_session(view) && is_live(view));
+            if is_full_of_it {
+                return Err(own_session(&lane));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a lock is a lease of the session in which this process runs, so that to wait for it would never end.
     pub(crate) fn is_own_session(&self, view: &LockView) -> bool {
         let own = self.agent.as_ref().and_then(|agent| agent.session.as_deref());
         own.is_some_and(|key| is_of(view, key))
     }
+}
+
+fn is_live(view: &LockView) -> bool {
+    matches!(view.verdict, Verdict::Live { .. })
 }
 
 fn is_of(view: &LockView, key: &str) -> bool {
@@ -231,4 +252,15 @@ fn is_of(view: &LockView, key: &str) -> bool {
 /// How the holder of a session lease is called: one name for each key.
 fn holder_of(key: &str) -> String {
     format!("{SESSION_HOLDER}{:08x}", crc32fast::hash(key.as_bytes()))
+}
+
+/// A lane that the caller's own session has leased: a wait for it would last as long as the session.
+pub(crate) fn own_session(lane: &LaneName) -> AppError {
+    let lane_word = shell_word(lane);
+    let message = format!("lane \"{lane}\" is held by the session in which this runs, and would wait for itself");
+    AppError::new(Kind::No, "DEADLOCK", message)
+        .hint(format!(
+            "run the command directly under that lease, or give it back first: luzia release {lane_word} --session"
+        ))
+        .next(format!("luzia explain {lane_word}"))
 }

@@ -70,6 +70,12 @@ pub fn agent_of(variable: &dyn Fn(&str) -> Option<String>) -> Option<Agent> {
     Some(Agent { name, session })
 }
 
+/// Whether an agent calls, and no person in the terminal of one: by `LUZIA_AGENT` or the first sign of a known agent.
+pub fn is_agent(variable: &dyn Fn(&str) -> Option<String>) -> bool {
+    let signs = KNOWN.iter().filter_map(|known| known.signs.first().copied());
+    std::iter::once("LUZIA_AGENT").chain(signs).any(|name| variable(name).is_some_and(|value| !value.is_empty()))
+}
+
 /// The key of a session: a subagent carries the session of its parent and has a session of its own.
 pub fn session_key(session_id: &str, agent_id: Option<&str>) -> String {
     match agent_id.filter(|id| !id.is_empty()) {
@@ -110,13 +116,13 @@ const PASSERS: [&str; 32] = [
 /// process of the initial pid namespace is nobody's agent. That of another namespace is one where nothing else is to be seen:
 /// the sandbox ends with it.
 pub fn agent_process(above: &[Ancestor], is_initial_namespace: bool) -> Option<&Identity> {
-    let agent = above.iter().find(|ancestor| is_agent(ancestor));
+    let agent = above.iter().find(|ancestor| may_be_agent(ancestor));
     let sandbox = || above.last().filter(|last| last.process.pid == 1 && !is_initial_namespace);
     agent.or_else(sandbox).map(|ancestor| &ancestor.process)
 }
 
 /// Whether a process may be an agent: it is no shell, no luzia and not the first process of its namespace.
-pub fn is_agent(ancestor: &Ancestor) -> bool {
+pub fn may_be_agent(ancestor: &Ancestor) -> bool {
     let program = ancestor.program.trim_start_matches('-');
     ancestor.process.pid != 1 && !ancestor.is_luzia && !program.is_empty() && !PASSERS.contains(&program)
 }

@@ -41,6 +41,24 @@ fn an_environment_tells_its_agent() {
 }
 
 #[test]
+fn a_person_in_the_terminal_of_an_agent_is_none() {
+    for (name, expected) in [
+        ("CLAUDECODE", true),
+        ("CODEX_THREAD_ID", true),
+        ("GEMINI_CLI", true),
+        ("COPILOT_CLI", true),
+        ("CURSOR_AGENT", true),
+        ("LUZIA_AGENT", true),
+        ("CURSOR_TRACE_ID", false),
+        ("LUZIA_SESSION", false),
+        ("TERM", false),
+    ] {
+        assert_eq!(is_agent(&|asked| (asked == name).then(|| "1".to_owned())), expected, "{name}");
+    }
+    assert!(!is_agent(&|_| Some(String::new())));
+}
+
+#[test]
 fn names_that_would_confuse_a_reader_are_refused() {
     for (text, is_fine) in
         [("codex", true), ("a b é", true), ("", false), (" ", false), ("a\nb", false), ("a\u{202e}b", false)]

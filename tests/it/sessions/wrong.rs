@@ -1,7 +1,7 @@
 //! Bad input about sessions and names changes nothing and says what is wrong.
 
 use super::agents::keepers;
-use crate::support::Place;
+use crate::support::{Place, until};
 
 #[test]
 fn bad_names_and_keys_are_refused_and_change_nothing() {
@@ -50,5 +50,18 @@ fn marks_of_others_make_a_keeper_hold_nothing() {
     place.ok(&["release", "--session", "k", "--all"]);
     for (lane, code) in [("alice", 75), ("bob", 75), ("carol", 0), ("dora", 0)] {
         place.luzia(&["check", lane]).coded(code);
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_says_that_the_lease_is_held() {
+    let place = Place::new();
+    for (lane, more) in [("alice", &["--task", "me"][..]), ("bob", &["--session", "k", "--task", "me"])] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = place.command(&[&["acquire", lane], more].concat());
+        let mut running = place.spawn_into(&mut command, Some(full.into()));
+        until("it has ended", || running.is_over().then_some(()));
+        assert!(running.err().contains("the lease \"me_") && running.err().contains("is held"), "{}", running.err());
+        place.luzia(&["check", lane]).coded(75);
     }
 }

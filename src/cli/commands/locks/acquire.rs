@@ -1,11 +1,11 @@
 //! `luzia acquire`: takes or refreshes a lease.
 
-use crate::app::App;
 use crate::app::locks::acquire::{Lease, Leased};
+use crate::app::{App, AppError, Kind, shell_word};
 use crate::cli::args::{Identity, Target, pid};
 use crate::cli::exit::Exit;
 use crate::cli::identity::session_key;
-use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
 use crate::cli::task_request;
 use clap::Args;
@@ -112,7 +112,7 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
     for line in &log {
         console.log(line);
     }
-    if console.is_json() {
+    let told = if console.is_json() {
         let value = json!({
             "acquired": true,
             "lock_id": grant.lock_id.0,
@@ -122,9 +122,18 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
             "session": session.as_ref().map(|session| session.key.as_str()),
             "session_pid": session.as_ref().map(|session| session.process.pid),
         });
-        console.document(&json::single("acquire", value))?;
+        console.document(&json::single("acquire", value))
     } else {
-        console.out(&format!("{}\n", grant.lock_id))?;
+        console.out(&format!("{}\n", grant.lock_id))
+    };
+    match told {
+        // The lease stands, and nobody has been told its name.
+        Err(Stop::Unwritten(error)) => {
+            let message = format!("the answer could not be written: {error}; the lease \"{}\" is held", grant.lock_id);
+            let lane = shell_word(&grant.lane);
+            let hint = format!("luzia release {lane} --lock-id {} gives it back", shell_word(&grant.lock_id));
+            Err(AppError::new(Kind::Io, "OUTPUT", message).hint(hint).into())
+        }
+        other => Ok(other.map(|()| Exit::Done.code())?),
     }
-    Ok(Exit::Done.code())
 }

@@ -135,12 +135,13 @@ fn follow(place: &Place, args: &[&str]) {
 #[test]
 fn a_reader_that_follows_the_first_way_on_harms_no_holder() {
     let place = Place::new();
-    let run = place.start(&["run", "-u", "alice", "--shell", "echo up > $PLACE/up; exec sleep 1000"]);
+    let one = |args: &[&str]| place.spawn(place.command(args).env("LUZIA_AGENT", "one"));
+    let run = one(&["run", "-u", "alice", "--shell", "echo up > $PLACE/up; exec sleep 1000"]);
     place.until_file("up");
-    let lock = place.start(&["lock", "-l", "repo:a", "--", "sleep", "1000"]);
+    let lock = one(&["lock", "-l", "repo:a", "--", "sleep", "1000"]);
     until("the lock is held", || place.lock("repo_a.lock").exists().then_some(()));
     let watched = place.spawn(&mut place.shell("exec sleep 1000"));
-    place.ok(&["acquire", "gpu:0", "--task", "train", "--pid", &watched.pid().to_string()]);
+    one(&["acquire", "gpu:0", "--task", "train", "--pid", &watched.pid().to_string()]).end().coded(0);
     let behind = place.enqueue(&["-u", "alice", "--key", "k", "--", "true"]);
     let before: Vec<String> = place.json(&["list-locks"])["items"].as_array().unwrap().iter().map(lock_id).collect();
     for lane in ["user:alice", "repo:a", "gpu:0"] {

@@ -4,6 +4,7 @@ pub mod config;
 pub mod context;
 pub mod evidence;
 pub mod lane;
+pub mod line;
 pub mod lock;
 pub mod name;
 pub mod namespace;

@@ -5,6 +5,7 @@ pub mod context;
 pub mod cycles;
 pub mod fair;
 pub mod lifecycle;
+pub mod line;
 pub mod logs;
 pub mod naming;
 pub mod outcome;

@@ -6,3 +6,4 @@ pub mod cleanup;
 pub mod lock;
 pub mod reentrancy;
 pub mod release;
+pub(crate) mod waiting;

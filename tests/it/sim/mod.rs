@@ -21,6 +21,7 @@ mod journal;
 mod life;
 mod life_book;
 mod locks;
+mod pipes;
 mod pool;
 mod proof_disk;
 mod proof_kernel;

@@ -71,6 +71,16 @@ pub(crate) fn sidecar_tmp(lane_stem: &str, slot: u32) -> String {
     format!("{LOCKS}/.{}.json.tmp", slot_stem(lane_stem, slot))
 }
 
+/// The name of the folder of a lane's line, in `locks`.
+pub(crate) fn line_name(lane_stem: &str) -> String {
+    format!(".{lane_stem}.line")
+}
+
+/// The folder of a lane's line.
+pub(crate) fn line(lane_stem: &str) -> String {
+    format!("{LOCKS}/{}", line_name(lane_stem))
+}
+
 pub(crate) fn pending_tier(priority: Priority) -> String {
     format!("{PENDING}/{}", priority.number())
 }

@@ -28,6 +28,7 @@ pub use files::queue::markers::KeySlot;
 pub use files::queue::pending::Head;
 pub use files::queue::presence::Presence;
 pub use files::queue::query::{Counts, Problem, Survey};
+pub use files::queue::standby::Standby;
 pub use journal::{Event, EventSink};
 pub use outside::Changes;
 pub use run_dir::log_notes::{LogNote, LogNotes};

@@ -55,6 +55,11 @@ pub(crate) fn duty(sandbox: &crate::model::SandboxId) -> String {
     format!("{DUTY}.{sandbox}")
 }
 
+/// The folder of the `run`s of a sandbox that stand by.
+pub(crate) fn standby(sandbox: &crate::model::SandboxId) -> String {
+    format!("{DUTY}.{sandbox}.line")
+}
+
 pub(crate) fn guard(bucket: u8) -> String {
     format!("{GUARDS}/{bucket:02x}")
 }

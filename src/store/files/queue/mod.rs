@@ -12,3 +12,4 @@ pub(crate) mod markers;
 pub(crate) mod pending;
 pub(crate) mod presence;
 pub(crate) mod query;
+pub(crate) mod standby;

@@ -21,6 +21,7 @@ pub use files::locks::line::InLine;
 pub use files::locks::list::{LockIndex, LockView, lock_state};
 pub use files::locks::refresh::Kept;
 pub use files::locks::release::{By, Cleanup, GivenBack};
+pub use files::locks::turns::Owed;
 pub use files::queue::accept::Place;
 pub use files::queue::duty::Duty;
 pub use files::queue::lifecycle::{Claim, Claimed, Ending, Found, Judges, Next, Removed};
@@ -55,7 +56,7 @@ pub struct Store {
     pub(crate) turn: files::queue::dispatch_lock::Turn,
     pub(crate) journal: journal::Journal,
     pub(crate) known: files::disk::known::Known,
-    pub(crate) owes_pass: files::locks::line::Debt,
+    pub(crate) owes_pass: files::locks::turns::Debt,
     /// How many records the folder of a lane holds.
     pub(crate) lane_holds: usize,
 }
@@ -73,7 +74,7 @@ impl Store {
             turn: files::queue::dispatch_lock::Turn::default(),
             journal: journal::Journal::default(),
             known: files::disk::known::Known::default(),
-            owes_pass: files::locks::line::Debt::default(),
+            owes_pass: files::locks::turns::Debt::default(),
             lane_holds: files::queue::pending::LANE_HOLDS,
         }
     }

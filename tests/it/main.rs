@@ -15,6 +15,7 @@ mod generated;
 mod harness;
 mod hints;
 mod kill;
+mod line;
 mod logs;
 mod mutants;
 mod names;

@@ -111,7 +111,7 @@ impl App {
         let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share() };
         let ran = self.run_here(place, Some(keeper), &record);
         let given_back = self.store.release_process(&grant, file)?;
-        self.pass_if_owed();
+        self.pass_if_owed(lane);
         if given_back == GivenBack::Free {
             let line = released_line(lane, &request.holder);
             line.iter().for_each(|line| log(line));

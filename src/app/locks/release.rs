@@ -53,7 +53,7 @@ impl App {
         let mut ended = None;
         for _ in 0..10 {
             let released = self.store.release(lane, &which, by, self.config().lock_timeout_ms(lane), judge)?;
-            self.pass_if_owed();
+            self.pass_if_owed(lane);
             match released {
                 // A holder that was ended has given its lock back itself, and the lane may be the next one's already.
                 Released::Free | Released::NotYours(_) if ended.is_some() => {

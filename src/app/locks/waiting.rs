@@ -6,7 +6,7 @@ use crate::app::{App, AppError, Kind, shell_word};
 use crate::model::{LaneName, SandboxId, TaskId};
 use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use crate::policy::staleness::judge;
-use crate::store::{Acquired, Break, Changes, Event, InLine, LockView, Request, StoreError};
+use crate::store::{Acquired, Break, Changes, Event, InLine, LockView, Owed, Request, StoreError};
 use std::time::Duration;
 
 /// How long a waiter without a place in the line sleeps at most between two looks.
@@ -83,10 +83,13 @@ impl App {
 
     /// Makes a pass when this process has given a lane back to a task that gave way to it: nobody else may come for it. An
     /// error there is no error of the verb.
-    pub(crate) fn pass_if_owed(&self) {
-        if self.store.owes_pass()
-            && let Err(error) = self.pass()
-        {
+    pub(crate) fn pass_if_owed(&self, lane: &LaneName) {
+        let Some(owed) = self.store.owes_pass() else { return };
+        let mut paid = self.pass().map(drop);
+        if owed == Owed::Perhaps {
+            paid = paid.and(self.store.end_tasks_turn(lane).map_err(AppError::from));
+        }
+        if let Err(error) = paid {
             self.store.note(&Event::new("pass_failed").saying(error.to_string()));
         }
     }

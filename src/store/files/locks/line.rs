@@ -16,14 +16,8 @@ use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
 use crate::store::files::locks::list::LockView;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::store::files::locks::turns::{FreedBy, TASKS_NEXT, TASKS_TURN, TASKS_WAIT};
 use std::time::Duration;
-
-/// Says in a line that a task of the queue wants the lane after the next one of the line.
-const TASKS_WAIT: &str = "tasks-wait";
-/// Says that it is the turn of the tasks, since its last change.
-const TASKS_TURN: &str = "tasks-turn";
 
 /// How long a newcomer tries to enter the guard before it takes a place in the line, in milliseconds.
 const IN_PASSING_MS: u64 = 2;
@@ -32,18 +26,6 @@ const JOINS: u32 = 100;
 
 /// The first pause between two looks at the life of a holder; it doubles.
 const FIRST_LOOK: Duration = Duration::from_millis(50);
-
-/// Whether this process has given a lane back to tasks that wait, so that a pass is due.
-pub(crate) type Debt = Arc<AtomicBool>;
-
-/// Who has freed a lane.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum FreedBy {
-    /// A task of the queue: the line is next.
-    Task,
-    /// Anybody else: a task is next, when one waits.
-    Other,
-}
 
 /// How somebody wants a lane, and the place in its line, once there is one.
 pub struct InLine<'a> {
@@ -79,17 +61,18 @@ struct Life {
 }
 
 /// What stands in the folder of a line.
-struct Line {
-    folder: String,
+pub(crate) struct Line {
+    pub folder: String,
     /// In the order of arrival; of those that came at once, by name.
-    tickets: Vec<Ticket>,
-    has_waiting_tasks: bool,
-    is_tasks_turn: bool,
+    pub tickets: Vec<Ticket>,
+    pub has_waiting_tasks: bool,
+    pub may_have_tasks: bool,
+    pub is_tasks_turn: bool,
 }
 
-struct Ticket {
+pub(crate) struct Ticket {
     number: u64,
-    name: String,
+    pub name: String,
 }
 
 impl Ticket {
@@ -104,7 +87,7 @@ impl Ticket {
 }
 
 impl Line {
-    fn of(folder: &str, entries: &[Entry]) -> Self {
+    pub fn of(folder: &str, entries: &[Entry]) -> Self {
         let has = |name: &str| entries.iter().any(|entry| entry.name == name);
         let ticket = |entry: &Entry| {
             let number = entry.name.split('.').next().and_then(|number| number.parse().ok())?;
@@ -112,10 +95,16 @@ impl Line {
         };
         let mut tickets: Vec<Ticket> = entries.iter().filter_map(ticket).collect();
         tickets.sort_unstable_by(|one, other| one.key().cmp(&other.key()));
-        Self { folder: folder.to_owned(), tickets, has_waiting_tasks: has(TASKS_WAIT), is_tasks_turn: has(TASKS_TURN) }
+        Self {
+            folder: folder.to_owned(),
+            tickets,
+            has_waiting_tasks: has(TASKS_WAIT),
+            may_have_tasks: has(TASKS_NEXT),
+            is_tasks_turn: has(TASKS_TURN),
+        }
     }
 
-    fn path(&self, name: &str) -> String {
+    pub fn path(&self, name: &str) -> String {
         format!("{}/{name}", self.folder)
     }
 }
@@ -186,6 +175,10 @@ impl Store {
             let is_tasks = asker == Asker::Task;
             self.unmark(&line, TASKS_TURN, line.is_tasks_turn)?;
             self.unmark(&line, TASKS_WAIT, is_tasks && line.has_waiting_tasks)?;
+            self.unmark(&line, TASKS_NEXT, is_tasks && line.may_have_tasks)?;
+            if asker == Asker::Behind {
+                self.remove_passed(&line, own)?;
+            }
             if first.is_none() {
                 self.remove_dir(&folder)?;
             }
@@ -195,6 +188,15 @@ impl Store {
         Ok(has_turn)
     }
 
+    /// Takes their places from those who were passed, as they are stopped: each grant would wait for them again. When they go
+    /// on they take new places.
+    fn remove_passed(&self, line: &Line, own: Option<&str>) -> Result<()> {
+        for passed in line.tickets.iter().take_while(|ticket| own.is_some_and(|own| ticket.name != own)) {
+            self.unlink(&line.path(&passed.name))?;
+        }
+        Ok(())
+    }
+
     /// Whether somebody makes a pass for a task of this sandbox after the next one of the line: whoever that is does so
     /// itself where it may start the task, and a dispatcher does anyway.
     fn comes_again(&self, first: Option<&Ticket>, sandbox: Option<SandboxId>) -> Result<bool> {
@@ -202,7 +204,7 @@ impl Store {
         Ok(is_same || self.has_dispatcher(sandbox.as_ref())?)
     }
 
-    fn read_line(&self, folder: &str) -> Result<Line> {
+    pub(crate) fn read_line(&self, folder: &str) -> Result<Line> {
         Ok(Line::of(folder, &self.list(folder)?))
     }
 
@@ -219,19 +221,6 @@ impl Store {
 
     fn is_waiter_alive(&self, path: &str) -> Result<bool> {
         self.vfs.is_pipe_alive(path).map_err(StoreError::io("look at", path))
-    }
-
-    fn mark(&self, path: &str) -> Result<()> {
-        let mut file = self.vfs.open(path, Open::Truncate(0o600)).map_err(StoreError::io("create", path))?;
-        // The write sets the time of the last change also where the file was there and empty.
-        file.as_mut().map_or(Ok(()), |file| file.write_all(b"1\n")).map_err(StoreError::io("write", path))
-    }
-
-    fn unmark(&self, line: &Line, name: &str, is_there: bool) -> Result<()> {
-        if is_there {
-            self.unlink(&line.path(name))?;
-        }
-        Ok(())
     }
 
     /// Takes a place in the line of a lane, or keeps the one there, and watches whoever is before it. Needs no guard. Where no
@@ -254,9 +243,15 @@ impl Store {
             in_line.cannot_stand = in_line.place.is_none();
         }
         let Some(place) = &mut in_line.place else { return };
-        if self.watch_before(place).is_err() {
+        match self.watch_before(place) {
+            Ok(true) => {}
+            // Others have passed it.
+            Ok(false) => {
+                in_line.place = self.join(&folder, (in_line.sandbox)()).ok();
+                return;
+            }
             // What is before it is then found by its own looks.
-            place.pipe.watch_none();
+            Err(_) => place.pipe.watch_none(),
         }
         place.holder = holder.filter(|_| place.ahead == 0).and_then(|view| self.life_of(view).ok().flatten());
     }
@@ -285,9 +280,13 @@ impl Store {
         Err(StoreError::io("make", folder)(std::io::ErrorKind::NotFound.into()))
     }
 
-    /// Watches the nearest one before a place that lives; the places of the dead between them are removed.
-    fn watch_before(&self, place: &mut Place) -> Result<()> {
+    /// Watches the nearest one before a place that lives; the places of the dead between them are removed. False when the place
+    /// itself was taken away.
+    fn watch_before(&self, place: &mut Place) -> Result<bool> {
         let line = self.read_line(&place.folder)?;
+        if line.tickets.iter().all(|ticket| ticket.name != place.name) {
+            return Ok(false);
+        }
         let own = (place.number, place.name.as_str());
         let mut before: Vec<&Ticket> = line.tickets.iter().take_while(|ticket| ticket.key() < own).collect();
         place.pipe.watch_none();
@@ -300,7 +299,7 @@ impl Store {
             before.pop();
         }
         place.ahead = before.len();
-        Ok(())
+        Ok(true)
     }
 
     /// What tells of a holder's life; `None` where no kernel lock does, or where it is free and so tells nothing.
@@ -366,49 +365,8 @@ impl Store {
     pub(crate) fn leave_with_lane(&self, in_line: &mut InLine<'_>, limit: u32) {
         self.leave_line(in_line);
         if let Some(left) = in_line.left.as_ref().filter(|_| limit > 1) {
-            self.call_first(&left.folder, FreedBy::Task);
+            self.call_first(&left.folder, FreedBy::Line);
         }
-    }
-
-    /// Removes a lock and calls the line of its lane. The caller is in the guard and has judged the lock.
-    pub(crate) fn free_lock(&self, stem: &str, slot: u32, by: FreedBy) -> Result<()> {
-        self.remove_lock(stem, slot)?;
-        self.call_line(stem, by);
-        Ok(())
-    }
-
-    /// Tells the line of a lane, if it has one, that the lane is free. The caller is in the guard. An error is no reason to fail:
-    /// the lane is free, and the first of the line looks by itself.
-    pub(crate) fn call_line(&self, stem: &str, by: FreedBy) {
-        self.call_first(&layout::line(stem), by);
-    }
-
-    fn call_first(&self, folder: &str, by: FreedBy) {
-        let Ok(Some(entries)) = self.vfs.list(folder) else { return };
-        let line = Line::of(folder, &entries);
-        if by == FreedBy::Other && line.has_waiting_tasks {
-            self.owes_pass.store(true, Ordering::Relaxed);
-            let _ = self.vfs.unlink(&line.path(TASKS_WAIT));
-            if !line.tickets.is_empty() {
-                let _ = self.mark(&line.path(TASKS_TURN));
-                return;
-            }
-        }
-        for ticket in &line.tickets {
-            let path = line.path(&ticket.name);
-            match self.vfs.call_pipe(&path) {
-                Ok(true) => return,
-                Ok(false) => drop(self.vfs.unlink(&path)),
-                Err(_) => {}
-            }
-        }
-        let _ = self.unmark(&line, TASKS_TURN, line.is_tasks_turn);
-        let _ = self.vfs.remove_dir(folder);
-    }
-
-    /// Whether this process has given a lane back to a task that waits, so that it owes a pass; asked once.
-    pub fn owes_pass(&self) -> bool {
-        self.owes_pass.swap(false, Ordering::Relaxed)
     }
 
     /// Removes a line in which nobody lives; with `dry_run`, only tells. True when it is one. The caller is in the guard.
@@ -427,6 +385,7 @@ impl Store {
         }
         self.unmark(&line, TASKS_TURN, line.is_tasks_turn)?;
         self.unmark(&line, TASKS_WAIT, line.has_waiting_tasks)?;
+        self.unmark(&line, TASKS_NEXT, line.may_have_tasks)?;
         self.remove_dir(&line.folder)
     }
 }

@@ -7,3 +7,4 @@ pub(crate) mod list;
 pub(crate) mod refresh;
 pub(crate) mod release;
 pub(crate) mod sidecar;
+pub(crate) mod turns;

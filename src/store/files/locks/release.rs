@@ -11,8 +11,8 @@ use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::acquire::{Break, Release, Released, broken};
 use crate::store::files::locks::bucket::Guards;
-use crate::store::files::locks::line::FreedBy;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
+use crate::store::files::locks::turns::FreedBy;
 
 /// What a clean-up did, or would do.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -47,7 +47,8 @@ fn locks_come_in_the_order_of_their_arrival_and_leave_no_line() {
     place.open_gate("gate");
     waiters.into_iter().for_each(|waiter| assert_eq!(waiter.end().coded(0).out, ""));
     holder.end().coded(0);
-    assert_eq!(numbers(&place), (1..=20).map(|number| number.to_string()).collect::<Vec<_>>());
+    let passed = place.events_named("line_passed");
+    assert_eq!(numbers(&place), (1..=20).map(|number| number.to_string()).collect::<Vec<_>>(), "{passed:?}");
     assert!(!place.lock(".user_alice.line").exists());
 }
 

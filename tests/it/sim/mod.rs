@@ -20,6 +20,7 @@ mod host;
 mod journal;
 mod life;
 mod life_book;
+mod line;
 mod locks;
 mod pipes;
 mod pool;

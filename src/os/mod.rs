@@ -14,10 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub mod nowhere;
+mod pipe;
 pub mod places;
 pub mod real;
 pub mod shims;
 pub mod user_files;
+
+pub use pipe::Pipe;
 
 /// The time: wall clock, boot clock, and which boot this is.
 pub trait Clock: Send + Sync {
@@ -173,6 +176,12 @@ pub trait Vfs: Send + Sync {
     fn watch(&self, paths: &[&str]) -> io::Result<Box<dyn Watch>>;
     /// Watches one file for being moved, removed or changed; `None` where the kernel gives no watch.
     fn watch_file(&self, path: &str) -> io::Result<Option<Box<dyn Watch>>>;
+    /// Makes a named pipe, which shows that this process lives; `None` when the name exists.
+    fn make_pipe(&self, path: &str) -> io::Result<Option<Box<dyn Pipe>>>;
+    /// Whether the maker of a named pipe lives. False as well of what is missing, or is no pipe.
+    fn is_pipe_alive(&self, path: &str) -> io::Result<bool>;
+    /// Calls the maker of a named pipe, and sets the time of its last change; false when there is nobody to hear it.
+    fn call_pipe(&self, path: &str) -> io::Result<bool>;
     /// What the file system below the root is, for `doctor`.
     fn file_system(&self) -> io::Result<FileSystem>;
 }

@@ -2,7 +2,7 @@
 //! where no state directory was made yet. (An optional store would need a branch at each of the calls of the verbs that look,
 //! which are more lines than these answers.)
 
-use super::{Entry, FileSystem, Handle, Meta, Open, Published, Vfs, Watch};
+use super::{Entry, FileSystem, Handle, Meta, Open, Pipe, Published, Vfs, Watch};
 use std::io;
 use std::sync::Arc;
 
@@ -92,6 +92,18 @@ impl Vfs for Nowhere {
 
     fn watch_file(&self, _: &str) -> io::Result<Option<Box<dyn Watch>>> {
         absent()
+    }
+
+    fn make_pipe(&self, _: &str) -> io::Result<Option<Box<dyn Pipe>>> {
+        absent()
+    }
+
+    fn is_pipe_alive(&self, _: &str) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    fn call_pipe(&self, _: &str) -> io::Result<bool> {
+        Ok(false)
     }
 
     fn file_system(&self) -> io::Result<FileSystem> {

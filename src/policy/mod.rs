@@ -7,6 +7,7 @@ pub mod cycles;
 pub mod fair;
 pub mod hook;
 pub mod lifecycle;
+pub mod line;
 pub mod logs;
 pub mod naming;
 pub mod outcome;

@@ -17,17 +17,20 @@ pub use files::disk::fsck::{Moded, Purpose};
 pub(crate) use files::disk::task_record::decode_named;
 pub use files::disk::task_record::{DEFAULT_GRACE_MS, decode_task, encode_task};
 pub use files::locks::acquire::{Acquired, Break, LaneNeed, Release, Released, Request, broken};
+pub use files::locks::line::InLine;
 pub use files::locks::list::{LockIndex, LockView, lock_state};
 pub use files::locks::refresh::Kept;
 pub use files::locks::release::{By, Cleanup, GivenBack};
 pub use files::locks::session::{KeeperAnswer, SessionLock};
+pub use files::locks::turns::Owed;
 pub use files::queue::accept::Place;
 pub use files::queue::duty::Duty;
-pub use files::queue::lifecycle::{Claim, Claimed, Ending, Found, Next, Removed};
+pub use files::queue::lifecycle::{Claim, Claimed, Ending, Found, Judges, Next, Removed};
 pub use files::queue::markers::KeySlot;
 pub use files::queue::pending::Head;
 pub use files::queue::presence::Presence;
 pub use files::queue::query::{Counts, Problem, Survey};
+pub use files::queue::standby::Standby;
 pub use journal::{Event, EventReader, EventSink};
 pub use outside::Changes;
 pub use run_dir::log_notes::{LogNote, LogNotes};
@@ -54,6 +57,7 @@ pub struct Store {
     pub(crate) turn: files::queue::dispatch_lock::Turn,
     pub(crate) journal: journal::Journal,
     pub(crate) known: files::disk::known::Known,
+    pub(crate) owes_pass: files::locks::turns::Debt,
     /// How many records the folder of a lane holds.
     pub(crate) lane_holds: usize,
 }
@@ -71,6 +75,7 @@ impl Store {
             turn: files::queue::dispatch_lock::Turn::default(),
             journal: journal::Journal::default(),
             known: files::disk::known::Known::default(),
+            owes_pass: files::locks::turns::Debt::default(),
             lane_holds: files::queue::pending::LANE_HOLDS,
         }
     }

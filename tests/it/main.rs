@@ -20,6 +20,7 @@ mod generated;
 mod harness;
 mod hints;
 mod kill;
+mod line;
 mod logs;
 mod mutants;
 mod names;

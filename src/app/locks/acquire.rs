@@ -1,18 +1,14 @@
 //! `acquire`, `renew` and `check`: leases for scripts, and the question whether a lane could be had.
 
-use crate::app::locks::cleanup::{broken_event, stale_line};
 use crate::app::locks::release::{execution, held_error};
+use crate::app::locks::waiting::behind_error;
 use crate::app::{App, AppError, Kind};
 use crate::model::evidence::Verdict;
 use crate::model::lock::Grant;
 use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name, Timestamp, Who};
 use crate::policy::staleness::judge;
-use crate::store::{Acquired, Event, LockView, Request, StoreError};
-use std::time::Duration;
-
-/// How long a waiter sleeps at most between two looks, in milliseconds.
-const LONGEST_PAUSE_MS: u64 = 200;
+use crate::store::{Event, LockView, Request};
 
 /// What is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,6 +91,7 @@ impl App {
                 Ok(Leased { grant, refreshed: false, log })
             }
             Waited::Refreshed(grant) => Ok(Leased { grant, refreshed: true, log }),
+            Waited::Behind => Err(behind_error(&lease.lane)),
             Waited::Held(view) => {
                 let mut error = held_error(&lease.lane, &view, self.store.now());
                 if let Some(line) = locked_line(&lease.lane, view.holder(), &holder) {
@@ -123,67 +120,6 @@ impl App {
                 Err(AppError::usage(format!("there is no living process {pid}"))
                     .hint("--pid $$ names the calling shell"))
             }
-        }
-    }
-
-    /// Tries to take the lanes until they are granted or the time is over (`None`: for ever).
-    pub(crate) fn acquire_waiting(
-        &self,
-        request: &Request,
-        wait_ms: Option<u64>,
-        log: &mut Vec<String>,
-    ) -> Result<Waited, AppError> {
-        let begin = self.store.boot_ms();
-        let mut changes = None;
-        let mut recoveries = 0;
-        loop {
-            let answer = match self.store.acquire(request, judge) {
-                // A wait without a limit never ends because others hold the guard; a limited one ends with its limit.
-                Err(StoreError::GuardBusy { .. })
-                    if wait_ms.is_none_or(|limit| self.store.boot_ms().saturating_sub(begin) < limit) =>
-                {
-                    continue;
-                }
-                other => other?,
-            };
-            let view = match answer {
-                Acquired::Granted { grants, broken, files } => {
-                    for stale in &broken {
-                        self.store.note(&broken_event(stale));
-                        log.extend(stale_line(stale));
-                    }
-                    let grant = grants.into_iter().next().ok_or_else(|| no_lane(request))?;
-                    return Ok(Waited::Granted(grant, files));
-                }
-                Acquired::Refreshed(grant) => return Ok(Waited::Refreshed(grant)),
-                Acquired::Held(view) => view,
-                Acquired::NeedsRecovery(task) if recoveries < 10 => {
-                    recoveries += 1;
-                    self.recover_now(task)?;
-                    continue;
-                }
-                Acquired::NeedsRecovery(task) => {
-                    return Err(AppError::new(
-                        Kind::Busy,
-                        "RECOVERY_PENDING",
-                        format!("{task} is dead, but its processes do not end"),
-                    )
-                    .hint("a lane is not given again while a process of its former holder lives")
-                    .next(format!("luzia explain {task}")));
-                }
-            };
-            let passed = self.store.boot_ms().saturating_sub(begin);
-            let left = wait_ms.map_or(u64::MAX, |limit| limit.saturating_sub(passed));
-            if left == 0 || self.is_own_session(&view) {
-                return Ok(Waited::Held(view));
-            }
-            // A watch that starts now may have missed a release: look once more before waiting on it.
-            let Some(changes) = &mut changes else {
-                changes = Some(self.store.watch_locks());
-                continue;
-            };
-            let pause = Duration::from_millis(left.min(LONGEST_PAUSE_MS));
-            changes.wait(pause);
         }
     }
 
@@ -256,12 +192,10 @@ pub(crate) enum Waited {
     Granted(Grant, Vec<Box<dyn crate::os::Handle>>),
     /// A lease was refreshed.
     Refreshed(Grant),
-    /// The time is over.
+    /// The time is over, and the lane is held.
     Held(Box<LockView>),
-}
-
-fn no_lane(request: &Request) -> AppError {
-    AppError::new(Kind::Bug, "BUG", format!("a request of {} named no lane", request.holder))
+    /// The time is over, and others go first in a lane that is free.
+    Behind,
 }
 
 /// `[MessageService] Thread 123 locked by execution 100, cannot acquire for 101` (S0.30).

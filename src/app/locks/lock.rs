@@ -4,6 +4,7 @@
 use crate::app::locks::acquire::{Waited, locked_line};
 use crate::app::locks::release::{held_error, released_line};
 use crate::app::locks::session::own_session;
+use crate::app::locks::waiting::behind_error;
 use crate::app::{App, AppError, Kind};
 use crate::model::lock::Grant;
 use crate::model::who::agent_variables;
@@ -86,11 +87,10 @@ impl App {
             Waited::Granted(grant, files) => (grant, files),
             Waited::Held(view) if self.is_own_session(&view) => return Err(own_session(lane)),
             Waited::Held(view) => {
-                let mut error = held_error(lane, &view, self.store.now());
                 lines.extend(locked_line(lane, view.holder(), &request.holder));
-                error.0.log = lines;
-                return Err(error);
+                return Err(with_log(held_error(lane, &view, self.store.now()), lines));
             }
+            Waited::Behind => return Err(with_log(behind_error(lane), lines)),
             Waited::Refreshed(_) => return Err(AppError::new(Kind::Bug, "BUG", "a process has no lease to refresh")),
         };
         lines.iter().for_each(|line| log(line));
@@ -110,6 +110,7 @@ impl App {
         let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share() };
         let ran = self.run_here(place, Some(keeper), &record);
         let given_back = self.store.release_process(&grant, file)?;
+        self.pass_if_owed(lane);
         if given_back == GivenBack::Free {
             let line = released_line(lane, &request.holder);
             line.iter().for_each(|line| log(line));
@@ -157,6 +158,11 @@ impl App {
             }
         }
     }
+}
+
+fn with_log(mut error: AppError, log: Vec<String>) -> AppError {
+    error.0.log = log;
+    error
 }
 
 fn not_started(name: &str, error: &StartError) -> AppError {

@@ -9,3 +9,4 @@ pub mod lock;
 pub mod reentrancy;
 pub mod release;
 pub mod session;
+pub(crate) mod waiting;

@@ -52,7 +52,9 @@ impl App {
         let by = if force || which == Release::Whoever { By::Anybody } else { By::Holder };
         let mut ended = None;
         for _ in 0..10 {
-            match self.store.release(lane, &which, by, self.config().lock_timeout_ms(lane), judge)? {
+            let released = self.store.release(lane, &which, by, self.config().lock_timeout_ms(lane), judge)?;
+            self.pass_if_owed(lane);
+            match released {
                 // A holder that was ended has given its lock back itself, and the lane may be the next one's already.
                 Released::Free | Released::NotYours(_) if ended.is_some() => {
                     let line = ended.as_ref().and_then(|lock| released_line(lane, holder_of(lock)));

@@ -3,6 +3,7 @@
 
 use crate::app::locks::acquire::{Lease, Leased, Waited};
 use crate::app::locks::release::{Given, held_error};
+use crate::app::locks::waiting::behind_error;
 use crate::app::queue::enqueue::{Caller, NewTask};
 use crate::app::{App, AppError, Kind, shell_word};
 use crate::model::evidence::Verdict;
@@ -105,6 +106,7 @@ impl App {
                 error.0.log = log;
                 return Err(error);
             }
+            Waited::Behind => return Err(behind_error(&lease.lane)),
         };
         let handed = self.hand_to_keeper(session, &grant);
         drop(files);

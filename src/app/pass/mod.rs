@@ -23,10 +23,11 @@ use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp, Who};
 use crate::os::Handle;
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::fair::Ledger;
+use crate::policy::line::has_turn;
 use crate::policy::recovery::{Action, action, needs_supervisor};
 use crate::policy::schedule::{Candidate, LaneHead, Round};
 use crate::policy::staleness::judge;
-use crate::store::{Claim, Claimed, Event, Found, Head, LockIndex, Place, Request, StoreError, lock_state};
+use crate::store::{Claim, Claimed, Event, Found, Head, Judges, LockIndex, Place, Request, StoreError, lock_state};
 use crate::supervise::{recover, seen};
 use serde_json::json;
 use std::cell::RefCell;
@@ -383,7 +384,8 @@ impl App {
 
     fn claim(&self, head: &Head, seen: &RefCell<Seen>) -> Result<Claim, StoreError> {
         let admit = |task: &Task| self.admits(task, seen);
-        self.store.claim(head, &admit, &|task| self.request(task), judge)
+        let judges = Judges { lock: judge, turn: has_turn };
+        self.store.claim(head, &admit, &|task| self.request(task), judges)
     }
 
     /// Admission, for the head of a lane whose locks will be asked for next.

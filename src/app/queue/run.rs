@@ -1,6 +1,7 @@
 //! `run`: enqueue, dispatch if need be, stream the output, and end as the command ended.
 
 mod batch;
+mod standby;
 
 use crate::app::look::tail::{Piece, Stream, Tail};
 use crate::app::pass::daemon::is_passing;
@@ -10,10 +11,6 @@ use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
 use crate::store::{Changes, Duty, Presence};
 use std::time::Duration;
-
-/// For how long a `run` that stands by relies on the holder of the duty, in milliseconds. One that was stopped delays timers
-/// and recoveries that long.
-const LONGEST_TRUST_MS: u64 = 60_000;
 
 /// What the user of `run` wants next; asked between two steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -171,6 +168,9 @@ impl App {
                 return Ok(false);
             }
         }
+        if let (Some(duty), Some(_)) = (&mut seat.duty, wished) {
+            self.store.show_duty(duty, self.own_context().0.id());
+        }
         seat.changes.get_or_insert_with(|| self.store.watch());
         // A pass at once, and again whenever something may have changed.
         self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
@@ -211,33 +211,6 @@ impl App {
             Err(error) if is_busy(&error) => Ok(None),
             other => other,
         }
-    }
-
-    /// Waits while another `run` has the duty and the record of the task stays in its place. False when that took so long
-    /// that the holder of the duty may be stopped: then this `run` makes one pass without it.
-    fn stand_by(
-        &self,
-        task: &Task,
-        duty: &mut Option<Duty>,
-        stays: &mut dyn FnMut() -> bool,
-    ) -> Result<bool, AppError> {
-        let begin = self.store.boot_ms();
-        let mut record = self.store.watch_record(task)?;
-        if !self.store.is_in_its_lane(task)? {
-            return Ok(false);
-        }
-        // The record may have moved, and the duty may have become free, before the watch began.
-        while self.store.is_in_its_lane(task)? && stays() {
-            *duty = self.store.try_duty(self.own_context().0.id())?;
-            if duty.is_some() {
-                break;
-            }
-            if self.store.boot_ms().saturating_sub(begin) >= LONGEST_TRUST_MS {
-                return Ok(false);
-            }
-            self.store.stand_by(&mut record);
-        }
-        Ok(true)
     }
 
     /// `None`, and a word to the user, where another process keeps a file locked. The task was accepted, so this never ends

@@ -4,6 +4,7 @@ pub(crate) mod dir_root;
 pub(crate) mod fs_kind;
 pub(crate) mod handle;
 pub(crate) mod heed;
+pub(crate) mod pipe;
 pub(crate) mod places;
 pub(crate) mod published;
 pub(crate) mod temporary;
@@ -12,7 +13,7 @@ pub(crate) mod watch;
 use crate::model::Timestamp;
 use crate::os::real::files::dir_root::{Beneath, check, check_dir, fault, refused};
 use crate::os::real::files::handle::RealHandle;
-use crate::os::{Entry, FileKind, FileSystem, Handle, Meta, Open, Published, Vfs, Watch};
+use crate::os::{Entry, FileKind, FileSystem, Handle, Meta, Open, Pipe, Published, Vfs, Watch};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, Stat, chmodat, fchmod, fstat, fsync, ftruncate, mkdirat,
     renameat_with, statat, syncfs, unlinkat,
@@ -41,7 +42,7 @@ const LISTING: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 #[derive(Debug)]
 pub struct RealFiles {
     path: String,
-    beneath: Beneath,
+    beneath: Arc<Beneath>,
 }
 
 impl RealFiles {
@@ -76,12 +77,12 @@ impl RealFiles {
             .into_os_string()
             .into_string()
             .map_err(|_| refused(path, "lies in a directory whose name is not UTF-8"))?;
-        Ok(Some(Self { path, beneath: hold(root) }))
+        Ok(Some(Self { path, beneath: Arc::new(hold(root)) }))
     }
 
     #[cfg(test)]
     pub(super) fn by(path: &str, beneath: Beneath) -> Self {
-        let path = path.to_owned();
+        let (path, beneath) = (path.to_owned(), Arc::new(beneath));
         Self { path, beneath }
     }
 
@@ -348,6 +349,21 @@ impl Vfs for RealFiles {
     fn watch_file(&self, path: &str) -> io::Result<Option<Box<dyn Watch>>> {
         let file = self.open(path, Open::ReadOnly)?.and_then(|handle| handle.share());
         file.map_or(Ok(None), |file| watch::start_file(&file))
+    }
+
+    fn make_pipe(&self, path: &str) -> io::Result<Option<Box<dyn Pipe>>> {
+        check(path)?;
+        Ok(pipe::make(&self.beneath, path)?.map(|pipe| -> Box<dyn Pipe> { Box::new(pipe) }))
+    }
+
+    fn is_pipe_alive(&self, path: &str) -> io::Result<bool> {
+        check(path)?;
+        Ok(pipe::living_end(&self.beneath, path)?.is_some())
+    }
+
+    fn call_pipe(&self, path: &str) -> io::Result<bool> {
+        check(path)?;
+        pipe::call(&self.beneath, path)
     }
 
     fn file_system(&self) -> io::Result<FileSystem> {

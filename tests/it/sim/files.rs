@@ -3,9 +3,10 @@
 //! Every call is one atomic step, and before it others may move. Closing is a step when it gives up a kernel lock.
 
 use super::disk::{Body, ENOENT, Ino, ROOT, errno, exists};
+use super::pipes::{self, PretendPipe};
 use super::turn::Ctx;
 use super::world::{Wait, World};
-use luzia::os::{Entry, FileSystem, Handle, Meta, Open, Published, Vfs, Watch};
+use luzia::os::{Entry, FileSystem, Handle, Meta, Open, Pipe, Published, Vfs, Watch};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -180,6 +181,20 @@ impl Vfs for Files {
 
     fn watch_file(&self, path: &str) -> io::Result<Option<Box<dyn Watch>>> {
         self.watch(&[path]).map(Some)
+    }
+
+    fn make_pipe(&self, path: &str) -> io::Result<Option<Box<dyn Pipe>>> {
+        let file = self
+            .op("mkfifo", path, TO_CREATE, |world, slot| open(world, slot, self.base, path, Open::CreateNew(0o600)))?;
+        Ok(file.map(|file| -> Box<dyn Pipe> { Box::new(PretendPipe::new(&self.ctx, self.base, file)) }))
+    }
+
+    fn is_pipe_alive(&self, path: &str) -> io::Result<bool> {
+        self.op("look at pipe", path, TO_OPEN, |world, _| Ok(pipes::is_alive(world, self.base, path)?.is_some()))
+    }
+
+    fn call_pipe(&self, path: &str) -> io::Result<bool> {
+        self.op("call", path, TO_OPEN, |world, _| pipes::call(world, self.base, path))
     }
 
     fn file_system(&self) -> io::Result<FileSystem> {

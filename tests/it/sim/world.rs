@@ -70,6 +70,8 @@ pub struct Wait {
     pub death: Option<usize>,
     /// Any signal that it catches.
     pub signals: bool,
+    /// The end of everybody who has a file open.
+    pub end: Option<Ino>,
 }
 
 /// An open file description: what descriptors of several processes may share.
@@ -329,6 +331,7 @@ impl World {
             if wait.until_us <= self.boot_us
                 || wait.dirs.iter().any(changed)
                 || wait.death.is_some_and(dead)
+                || wait.end.is_some_and(|ino| !self.is_open(ino))
                 || signalled
             {
                 self.procs[slot].state = State::Ready;
@@ -386,6 +389,11 @@ impl World {
         if file.holders.is_empty() {
             file.lock = None;
         }
+    }
+
+    /// Whether somebody has a file open.
+    pub fn is_open(&self, ino: Ino) -> bool {
+        self.files.iter().any(|file| file.ino == ino && !file.holders.is_empty())
     }
 
     /// Whether an open file may have this kernel lock beside those of others.

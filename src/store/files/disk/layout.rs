@@ -60,6 +60,11 @@ pub(crate) fn duty(sandbox: &crate::model::SandboxId) -> String {
     format!("{DUTY}.{sandbox}")
 }
 
+/// The folder of the `run`s of a sandbox that stand by.
+pub(crate) fn standby(sandbox: &crate::model::SandboxId) -> String {
+    format!("{DUTY}.{sandbox}.line")
+}
+
 pub(crate) fn guard(bucket: u8) -> String {
     format!("{GUARDS}/{bucket:02x}")
 }
@@ -74,6 +79,16 @@ pub(crate) fn sidecar(lane_stem: &str, slot: u32) -> String {
 
 pub(crate) fn sidecar_tmp(lane_stem: &str, slot: u32) -> String {
     format!("{LOCKS}/.{}.json.tmp", slot_stem(lane_stem, slot))
+}
+
+/// The name of the folder of a lane's line, in `locks`.
+pub(crate) fn line_name(lane_stem: &str) -> String {
+    format!(".{lane_stem}.line")
+}
+
+/// The folder of a lane's line.
+pub(crate) fn line(lane_stem: &str) -> String {
+    format!("{LOCKS}/{}", line_name(lane_stem))
 }
 
 pub(crate) fn pending_tier(priority: Priority) -> String {

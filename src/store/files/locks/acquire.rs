@@ -9,7 +9,9 @@ use crate::os::{Entry, Handle, Open};
 use crate::store::Store;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
+use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
 use crate::store::files::locks::bucket::Guards;
+use crate::store::files::locks::line::InLine;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
 use crate::store::files::locks::sidecar;
 
@@ -78,6 +80,9 @@ pub enum Acquired {
     Refreshed(Grant),
     /// A lane is full. Nothing was changed.
     Held(Box<LockView>),
+    /// The lanes are free, but in one of them it is the turn of somebody who waits in its line, or of a task. Nothing was
+    /// changed.
+    Behind,
     /// A dead task holds a lane; it must be recovered first, because its command may still live. Nothing was changed.
     NeedsRecovery(TaskId),
 }
@@ -123,23 +128,49 @@ enum Chosen {
 }
 
 impl Store {
-    /// Takes all lanes of a request, or none.
+    /// Takes all lanes of a request, or none, whoever waits for them in a line.
     pub fn acquire(&self, request: &Request, judge: Judge) -> Result<Acquired> {
+        self.acquire_by(request, judge, None)
+    }
+
+    /// Takes all lanes of a request, or none, when it is their asker's turn. One that waits gets a place in the line of the
+    /// first lane that it cannot have, in the same hold of the guard, so it misses no call; with the grant it leaves that.
+    pub fn acquire_in_line(&self, request: &Request, judge: Judge, in_line: &mut InLine<'_>) -> Result<Acquired> {
+        self.acquire_by(request, judge, Some(in_line))
+    }
+
+    fn acquire_by(&self, request: &Request, judge: Judge, mut in_line: Option<&mut InLine<'_>>) -> Result<Acquired> {
         let lanes: Vec<&LaneName> = request.needs.iter().map(|need| &need.lane).collect();
-        let mut guards = self.enter_guards(&lanes)?;
+        let patience_ms = in_line.as_ref().map_or(FILE_WAIT_MS, |in_line| in_line.patience_ms());
+        let mut guards = self.enter_guards_within(&lanes, patience_ms)?;
         let locks = self.list(layout::LOCKS)?;
         let mut choices = Vec::with_capacity(request.needs.len());
         for need in &request.needs {
             match self.choose_slot(need, &locks, request, judge)? {
                 Chosen::Take(choice) => choices.push(choice),
-                Chosen::Held(view) => return Ok(Acquired::Held(view)),
+                Chosen::Held(view) => {
+                    in_line.into_iter().for_each(|line| self.stand(&need.lane.stem(), line, Some(&view)));
+                    return Ok(Acquired::Held(view));
+                }
                 Chosen::NeedsRecovery(task) => return Ok(Acquired::NeedsRecovery(task)),
                 Chosen::Refresh(slot, record) => {
                     return self.refresh_lease(need, slot, *record, request).map(Acquired::Refreshed);
                 }
             }
         }
-        self.take_all(request, choices, &mut guards, judge)
+        let Some(in_line) = in_line.as_mut() else { return self.take_all(request, choices, &mut guards, judge) };
+        for need in &request.needs {
+            let stem = need.lane.stem();
+            if !self.has_turn(&stem, &locks, in_line)? {
+                self.stand(&stem, in_line, None);
+                return Ok(Acquired::Behind);
+            }
+        }
+        let answer = self.take_all(request, choices, &mut guards, judge)?;
+        if matches!(answer, Acquired::Granted { .. }) {
+            self.leave_with_lane(in_line, request.needs.iter().map(|need| need.limit).max().unwrap_or(1));
+        }
+        Ok(answer)
     }
 
     fn take_all(&self, request: &Request, choices: Vec<Choice>, guards: &mut Guards, judge: Judge) -> Result<Acquired> {

@@ -33,7 +33,12 @@ pub(crate) fn bucket_of_stem(lane_stem: &str) -> u8 {
 impl Store {
     /// Enters the guards of all `lanes`: the first with patience, the further ones without waiting; all or none.
     pub(crate) fn enter_guards(&self, lanes: &[&LaneName]) -> Result<Guards<'_>> {
-        let mut back_off = BackOff::new(self, FILE_WAIT_MS, PAUSE_MOST_US);
+        self.enter_guards_within(lanes, FILE_WAIT_MS)
+    }
+
+    /// The same with a patience in milliseconds.
+    pub(crate) fn enter_guards_within(&self, lanes: &[&LaneName], patience_ms: u64) -> Result<Guards<'_>> {
+        let mut back_off = BackOff::new(self, patience_ms, PAUSE_MOST_US);
         loop {
             if let Some(guards) = self.try_guards(lanes)? {
                 return Ok(guards);

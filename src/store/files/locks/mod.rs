@@ -2,8 +2,10 @@
 
 pub(crate) mod acquire;
 pub(crate) mod bucket;
+pub(crate) mod line;
 pub(crate) mod list;
 pub(crate) mod refresh;
 pub(crate) mod release;
 pub(crate) mod session;
 pub(crate) mod sidecar;
+pub(crate) mod turns;

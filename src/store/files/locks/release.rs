@@ -12,6 +12,7 @@ use crate::store::files::disk::layout;
 use crate::store::files::locks::acquire::{Break, Release, Released, broken};
 use crate::store::files::locks::bucket::Guards;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
+use crate::store::files::locks::turns::FreedBy;
 
 /// What a clean-up did, or would do.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -93,7 +94,7 @@ impl Store {
                 if let Some(task) = self.task_to_recover(view.record()) {
                     return Ok(Released::NeedsRecovery(task));
                 }
-                self.remove_lock(&lane.stem(), view.slot)?;
+                self.free_lock(&lane.stem(), view.slot, FreedBy::Other)?;
                 Ok(Released::Removed(Break { why: None, ..broken(lane, &view) }))
             }
         }
@@ -104,7 +105,7 @@ impl Store {
     /// until that one ends.
     pub fn release_process(&self, grant: &Grant, file: Box<dyn Handle>) -> Result<GivenBack> {
         let stem = grant.lane.stem();
-        let _guards = self.enter_guards(&[&grant.lane])?;
+        let _guards = self.enter_patiently(&grant.lane)?;
         drop(file);
         let path = layout::lock_file(&stem, grant.slot);
         let is_ours = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
@@ -119,7 +120,7 @@ impl Store {
         if self.is_kernel_locked(&path)? {
             return Ok(GivenBack::Kept);
         }
-        self.remove_lock(&stem, grant.slot)?;
+        self.free_lock(&stem, grant.slot, FreedBy::Other)?;
         Ok(GivenBack::Free)
     }
 
@@ -131,7 +132,7 @@ impl Store {
         for lane in lanes.iter().rev() {
             let _guards = self.enter_patiently(lane)?;
             for Held { slot, lock_id, .. } in self.slots_of(task, lane, known, &mut locks)? {
-                self.remove_lock(&lane.stem(), slot)?;
+                self.free_lock(&lane.stem(), slot, FreedBy::Task)?;
                 let (lane, holder) = (lane.clone(), Some(task.to_string()));
                 released.push(Break { lane, slot, lock_id: Some(lock_id), holder, why: None, age_ms: 0 });
             }
@@ -149,7 +150,7 @@ impl Store {
             let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
             let _guards = self.enter_patiently(&lane)?;
             if self.held_in(task, &stem, slot)?.is_some() {
-                self.remove_lock(&stem, slot)?;
+                self.free_lock(&stem, slot, FreedBy::Task)?;
             }
         }
         Ok(())
@@ -189,7 +190,7 @@ impl Store {
         Ok(false)
     }
 
-    /// Enters the guard of a lane. A supervisor never gives up on one that is busy.
+    /// Enters the guard of a lane. Whoever has run a command, or supervises one, never gives up on one that is busy.
     pub(crate) fn enter_patiently(&self, lane: &LaneName) -> Result<Guards<'_>> {
         loop {
             match self.enter_guards(&[lane]) {
@@ -274,7 +275,7 @@ impl Store {
                 continue;
             }
             if !dry_run {
-                self.remove_lock(&stem, slot)?;
+                self.free_lock(&stem, slot, FreedBy::Other)?;
             }
             done.broken.push(broken(&lane, &view));
         }
@@ -293,6 +294,14 @@ impl Store {
     /// Removes sidecars and temporary files that have no lock, each under its guard.
     fn clean_debris(&self, dry_run: bool, done: &mut Cleanup) -> Result<()> {
         for entry in self.list(layout::LOCKS)? {
+            if let Some(stem) = entry.name.strip_prefix('.').and_then(|name| name.strip_suffix(".line")) {
+                let Some(lane) = self.lane_of_stem(stem, 0)? else { continue };
+                let Some(_guards) = self.guards_to_clean(&lane, dry_run)? else { continue };
+                if self.clean_line(stem, dry_run)? {
+                    done.debris.push(entry.name.into());
+                }
+                continue;
+            }
             let hidden = entry.name.strip_prefix('.').and_then(|name| name.strip_suffix(".json.tmp"));
             let Some(slot_stem) = hidden.or_else(|| entry.name.strip_suffix(".json")) else { continue };
             let Some((stem, slot)) = split_slot_stem(slot_stem) else { continue };

@@ -1,16 +1,17 @@
-//! The duty: of all `run`s whose tasks wait, one makes the passes. The others stand by: they sleep until their own record
-//! moves, so that n of them cost one pass for each change and not n.
+//! The duty: of all `run`s whose tasks wait, one makes the passes. The others stand by (`standby.rs`), so that n of them cost
+//! one pass for each change and not n. Where one finds no place to stand by, it asks for the duty from time to time.
 
 use crate::model::{SandboxId, Task};
 use crate::os::{Handle, Vfs};
 use crate::store::Store;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
+use crate::store::files::queue::standby::HolderPipe;
 use crate::store::outside::Changes;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a `run` that stands by sleeps before it asks for the duty again. A successor of a killed one comes that soon.
+/// How long a `run` that stands by without a place sleeps before it asks for the duty again.
 const STANDBY: Duration = Duration::from_secs(2);
 /// The same where the kernel gives no further watch.
 const STANDBY_UNWATCHED: Duration = Duration::from_millis(500);
@@ -20,13 +21,23 @@ pub struct Duty {
     handle: Box<dyn Handle>,
     vfs: Arc<dyn Vfs>,
     path: String,
+    /// What those who stand by watch; `None` before this process waits itself, and where there is no room for it.
+    shown: Option<HolderPipe>,
 }
 
 impl Drop for Duty {
     fn drop(&mut self) {
+        // Names go as long as nobody else can have made them anew.
+        if let Some(shown) = &self.shown {
+            shown.hide(self.vfs.as_ref());
+        }
         let _ = self.vfs.unlink(&self.path);
         // In words, because a process that was started meanwhile may have a copy of the descriptor for an instant.
         let _ = self.handle.unlock();
+        // The pipe ends after that, so whoever it wakes finds the duty free.
+        if let Some(shown) = self.shown.take() {
+            shown.end(self.vfs.as_ref());
+        }
     }
 }
 
@@ -42,8 +53,15 @@ impl Store {
             }
             // The last holder removes the file; a lock on a removed file excludes nobody.
             if handle.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
-                return Ok(Some(Duty { handle, vfs: Arc::clone(&self.vfs), path }));
+                return Ok(Some(Duty { handle, vfs: Arc::clone(&self.vfs), path, shown: None }));
             }
+        }
+    }
+
+    /// Shows those who stand by that this process has the duty, so that its end wakes one of them.
+    pub fn show_duty(&self, duty: &mut Duty, sandbox: &SandboxId) {
+        if duty.shown.is_none() {
+            duty.shown = self.show_holder(sandbox);
         }
     }
 

@@ -2,12 +2,14 @@
 //! and is finished by whoever comes next. All of them require the task's `supervisor.lock`.
 
 use crate::model::evidence::Judge;
+use crate::model::line::LineJudge;
 use crate::model::lock::Grant;
 use crate::model::{Status, Task, TaskId};
 use crate::os::Handle;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
 use crate::store::files::locks::acquire::{Acquired, Break, Request};
+use crate::store::files::locks::line::InLine;
 use crate::store::files::locks::list::LockView;
 use crate::store::files::queue::pending::Head;
 use crate::store::{Place, Store, decode_task, encode_task, run_dir};
@@ -22,6 +24,15 @@ pub struct Claimed {
     pub grants: Vec<Grant>,
     /// Stale locks that were broken on the way.
     pub broken: Vec<Break>,
+}
+
+/// What decides for a claim.
+#[derive(Clone, Copy)]
+pub struct Judges {
+    /// Who holds a lane still.
+    pub lock: Judge,
+    /// Whose turn it is in a lane that has a line.
+    pub turn: LineJudge,
 }
 
 /// The answer to a claim.
@@ -100,10 +111,10 @@ impl Store {
         head: &Head,
         admit: &dyn Fn(&Task) -> bool,
         request: &dyn Fn(&Task) -> Request,
-        judge: Judge,
+        judges: Judges,
     ) -> Result<Claim> {
         let Some(lock) = self.take_supervisor_lock(head.id)? else { return Ok(Claim::Lost) };
-        match self.claim_locked(head, lock, admit, request, judge)? {
+        match self.claim_locked(head, lock, admit, request, judges)? {
             (claim, None) => Ok(claim),
             (claim, Some(lock)) => {
                 // Nothing was claimed: the run folder goes again, so that an idle task leaves nothing behind.
@@ -120,7 +131,7 @@ impl Store {
         lock: Box<dyn Handle>,
         admit: &dyn Fn(&Task) -> bool,
         request: &dyn Fn(&Task) -> Request,
-        judge: Judge,
+        judges: Judges,
     ) -> Result<(Claim, Option<Box<dyn Handle>>)> {
         let id = head.id;
         let (path, read) = self.read_pending(head.priority, &head.queue, id);
@@ -140,9 +151,13 @@ impl Store {
         if !admit(&task) {
             return Ok((Claim::Refused(Box::new(task)), Some(lock)));
         }
-        let (grants, broken) = match self.acquire(&request(&task), judge)? {
+        let sandbox = || task.sandbox.as_ref().map(|sandbox| sandbox.id().clone());
+        let mut in_line = InLine::of_task(judges.turn, &sandbox);
+        let (grants, broken) = match self.acquire_in_line(&request(&task), judges.lock, &mut in_line)? {
             Acquired::Granted { grants, broken, .. } => (grants, broken),
             Acquired::Held(view) => return Ok((Claim::Held(Box::new(task), view), Some(lock))),
+            // The first of the line is called, or will be.
+            Acquired::Behind => return Ok((Claim::Refused(Box::new(task)), Some(lock))),
             Acquired::NeedsRecovery(dead) => return Ok((Claim::NeedsRecovery(dead), Some(lock))),
             Acquired::Refreshed(_) => return Ok((Claim::Lost, Some(lock))),
         };

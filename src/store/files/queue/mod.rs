@@ -12,4 +12,5 @@ pub(crate) mod markers;
 pub(crate) mod pending;
 pub(crate) mod presence;
 pub(crate) mod query;
+pub(crate) mod standby;
 pub(crate) mod users;

@@ -137,6 +137,7 @@ impl Store {
     fn clear(&self, task: &Task, for_good: bool) -> Result<()> {
         for Spot { path, folders } in Spot::of_pending(task) {
             if self.unlink(&path)? {
+                self.call_standby(task);
                 if for_good {
                     self.sync_lowest(&folders)?;
                 }
@@ -149,6 +150,7 @@ impl Store {
     /// Removes the folders that the record of a task left empty when it was moved from a path. One that a power cut brought
     /// back at its other place stays: whoever supervises the task meets it and leaves the task to it.
     pub(crate) fn sweep_moved(&self, task: &Task, path: &str) -> Result<()> {
+        self.call_standby(task);
         let spot = Spot::of_pending(task).into_iter().find(|spot| spot.path == path);
         spot.map_or(Ok(()), |spot| self.sweep(&spot.folders))
     }

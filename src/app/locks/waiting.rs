@@ -1,0 +1,186 @@
+//! Waiting for a lane: in its line, where the kernel wakes one waiter for each grant; without a place there, by looks.
+
+use crate::app::locks::acquire::Waited;
+use crate::app::locks::cleanup::{broken_event, stale_line};
+use crate::app::{App, AppError, Kind, shell_word};
+use crate::model::{LaneName, SandboxId, TaskId};
+use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
+use crate::policy::staleness::judge;
+use crate::store::{Acquired, Break, Changes, Event, InLine, LockView, Owed, Request, StoreError};
+use std::time::Duration;
+
+/// How long a waiter without a place in the line sleeps at most between two looks.
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+/// How often a dead holder is recovered before that is given up, or, without a limit, before each further try waits.
+const RECOVERIES: u32 = 10;
+
+/// One wait.
+struct Wait<'a> {
+    in_line: InLine<'a>,
+    begin_ms: u64,
+    limit_ms: Option<u64>,
+    /// What a waiter without a place watches.
+    changes: Option<Changes>,
+    recoveries: u32,
+    /// Whether it takes a place before it looks: others are in the guard, or were there.
+    joins: bool,
+    /// Whether it has been in the line long enough to ask whether those before it are stopped.
+    asks: bool,
+}
+
+impl App {
+    /// Tries to take the lanes until they are granted or the time is over (`None`: for ever).
+    pub(crate) fn acquire_waiting(
+        &self,
+        request: &Request,
+        wait_ms: Option<u64>,
+        log: &mut Vec<String>,
+    ) -> Result<Waited, AppError> {
+        let sandbox = || -> Option<SandboxId> { Some(self.own_context().0.id().clone()) };
+        let in_line = if wait_ms == Some(0) { InLine::once(has_turn) } else { InLine::waiting(has_turn, &sandbox) };
+        let begin_ms = self.store.boot_ms();
+        let mut wait =
+            Wait { in_line, begin_ms, limit_ms: wait_ms, changes: None, recoveries: 0, joins: false, asks: false };
+        let waited = self.wait_for_turn(request, &mut wait, log);
+        self.store.leave_line(&mut wait.in_line);
+        waited
+    }
+
+    fn wait_for_turn(&self, request: &Request, wait: &mut Wait, log: &mut Vec<String>) -> Result<Waited, AppError> {
+        loop {
+            if self.stands_behind(request, wait) {
+                continue;
+            }
+            let before = wait.in_line.position();
+            let answer = match self.store.acquire_in_line(request, judge, &mut wait.in_line) {
+                // A wait without a limit never ends because others hold the guard; a limited one ends with its limit.
+                Err(StoreError::GuardBusy { .. }) if !self.left(wait).is_zero() => {
+                    wait.joins = true;
+                    continue;
+                }
+                other => other?,
+            };
+            let held = match answer {
+                Acquired::Granted { grants, broken, files } => {
+                    self.note_granted(request, before, &broken, log);
+                    let grant = grants.into_iter().next().ok_or_else(|| no_lane(request))?;
+                    return Ok(Waited::Granted(grant, files));
+                }
+                Acquired::Refreshed(grant) => return Ok(Waited::Refreshed(grant)),
+                Acquired::Held(view) => Some(view),
+                Acquired::Behind => None,
+                Acquired::NeedsRecovery(task) => {
+                    self.recover_for(task, wait)?;
+                    continue;
+                }
+            };
+            // The session of the caller would wait for itself.
+            let is_own = held.as_deref().is_some_and(|view| self.is_own_session(view));
+            if self.left(wait).is_zero() || is_own {
+                return Ok(held.map_or(Waited::Behind, Waited::Held));
+            }
+            self.pause(request, held.as_deref(), wait);
+        }
+    }
+
+    /// Makes a pass when this process has given a lane back to a task that gave way to it: nobody else may come for it. An
+    /// error there is no error of the verb.
+    pub(crate) fn pass_if_owed(&self, lane: &LaneName) {
+        let Some(owed) = self.store.owes_pass() else { return };
+        let mut paid = self.pass().map(drop);
+        if owed == Owed::Perhaps {
+            paid = paid.and(self.store.end_tasks_turn(lane).map_err(AppError::from));
+        }
+        if let Err(error) = paid {
+            self.store.note(&Event::new("pass_failed").saying(error.to_string()));
+        }
+    }
+
+    /// How much of the time of a wait is left.
+    fn left(&self, wait: &Wait) -> Duration {
+        let passed = self.store.boot_ms().saturating_sub(wait.begin_ms);
+        wait.limit_ms.map_or(Duration::MAX, |limit| Duration::from_millis(limit.saturating_sub(passed)))
+    }
+
+    /// Takes or keeps a place in the line, and waits there when others stand before it. False when it is to look whether it
+    /// can have the lane: it is the first, has no place, or has waited long enough for those before it.
+    fn stands_behind(&self, request: &Request, wait: &mut Wait) -> bool {
+        let Some(need) = request.needs.first() else { return false };
+        let asks = std::mem::take(&mut wait.asks) || self.left(wait).is_zero();
+        // Of the first, the guard shows whether somebody came in between.
+        let may_be_behind = wait.in_line.position().map_or(wait.joins, |ahead| ahead > 0);
+        if asks || !may_be_behind {
+            return false;
+        }
+        self.store.join_line(&need.lane, &mut wait.in_line);
+        let is_behind = wait.in_line.position().is_some_and(|ahead| ahead > 0);
+        if is_behind {
+            self.pause(request, None, wait);
+        }
+        is_behind
+    }
+
+    fn recover_for(&self, task: TaskId, wait: &mut Wait) -> Result<(), AppError> {
+        wait.recoveries += 1;
+        if wait.recoveries <= RECOVERIES {
+            return self.recover_now(task);
+        }
+        if self.left(wait).is_zero() || wait.limit_ms == Some(0) {
+            return Err(AppError::new(
+                Kind::Busy,
+                "RECOVERY_PENDING",
+                format!("{task} is dead, but its processes do not end"),
+            )
+            .hint("a lane is not given again while a process of its former holder lives")
+            .next(format!("luzia explain {task}")));
+        }
+        self.store.sleep(self.left(wait).min(LIFE_LOOK));
+        self.recover_now(task)
+    }
+
+    /// Waits until a further try may come to something, or the time is over.
+    fn pause(&self, request: &Request, held: Option<&LockView>, wait: &mut Wait) {
+        let left = self.left(wait);
+        let longest = match wait.in_line.position() {
+            // Of several holders only one is looked at.
+            Some(0) if held.is_some() && wait.in_line.sees_life() && request.needs.iter().all(|n| n.limit == 1) => {
+                LONGEST_TRUST
+            }
+            Some(0) => NO_LOCK_LOOK,
+            Some(ahead) => patience(ahead),
+            None => LONGEST_PAUSE,
+        };
+        if let Some(is_woken) = self.store.wait_in_line(&mut wait.in_line, longest.min(left), LIFE_LOOK) {
+            wait.asks = !is_woken;
+            return;
+        }
+        // A watch that starts now may have missed a release: the caller looks once more before it is waited on.
+        match &mut wait.changes {
+            Some(changes) => changes.wait(longest.min(left)),
+            None => wait.changes = Some(self.store.watch_locks()),
+        }
+    }
+
+    fn note_granted(&self, request: &Request, before: Option<usize>, broken: &[Break], log: &mut Vec<String>) {
+        for stale in broken {
+            self.store.note(&broken_event(stale));
+            log.extend(stale_line(stale));
+        }
+        if let (Some(ahead @ 1..), Some(need)) = (before, request.needs.first()) {
+            let text =
+                format!("{} took the lane before {ahead} in its line that did not take their turn", request.holder);
+            self.store.note(&Event::new("line_passed").in_lane(&need.lane).saying(text));
+        }
+    }
+}
+
+fn no_lane(request: &Request) -> AppError {
+    AppError::new(Kind::Bug, "BUG", format!("a request of {} named no lane", request.holder))
+}
+
+/// A lane that nobody holds, and that others are about to take.
+pub(crate) fn behind_error(lane: &LaneName) -> AppError {
+    AppError::new(Kind::Busy, "LOCK_HELD", format!("lane \"{lane}\" is free, but others wait in its line and go first"))
+        .hint("wait in the line with -w, or try again")
+        .next(format!("luzia explain {}", shell_word(lane)))
+}

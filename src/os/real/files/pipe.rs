@@ -1,0 +1,199 @@
+//! Named pipes that show who lives (fifo(7)). The maker holds its pipe open for reading and writing, so it is the only lasting
+//! writer; when it dies, however, the kernel tells every reader that hangs on it (POLLHUP). A byte in it is a call.
+
+use crate::os::Pipe;
+use crate::os::real::files::dir_root::{Beneath, fault, refused};
+use crate::os::real::process::poll::{deadline, poll_until};
+use crate::os::real::process::signals;
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, mknodat, unlinkat};
+use rustix::io::{Errno, read, retry_on_intr, write};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const AT_ONCE: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+
+/// A pipe that this process made, and one of another process that it watches.
+#[derive(Debug)]
+pub(crate) struct RealPipe {
+    beneath: Arc<Beneath>,
+    own: OwnedFd,
+    other: Option<OwnedFd>,
+}
+
+/// Makes a pipe; `None` when the name exists.
+pub(crate) fn make(beneath: &Arc<Beneath>, path: &str) -> io::Result<Option<RealPipe>> {
+    let mode = Mode::RUSR.union(Mode::WUSR);
+    match beneath.on_name(path, |dir, name| mknodat(dir, name, FileType::Fifo, mode, 0)) {
+        Err(Errno::EXIST) => return Ok(None),
+        other => other.map_err(|error| fault(path, error))?,
+    }
+    match beneath.open(path, OFlags::RDWR | AT_ONCE, Mode::empty()) {
+        Ok(own) => Ok(Some(RealPipe { beneath: Arc::clone(beneath), own, other: None })),
+        Err(error) => {
+            // A umask without these bits, for example. It is ours, and whoever asked for it hears that there is none.
+            let _ = beneath.on_name(path, |dir, name| unlinkat(dir, name, rustix::fs::AtFlags::empty()));
+            Err(fault(path, error))
+        }
+    }
+}
+
+/// The reading end of a pipe whose maker lives; `None` of one whose maker is dead, and of anything else.
+pub(crate) fn living_end(beneath: &Beneath, path: &str) -> io::Result<Option<OwnedFd>> {
+    let open = |how: OFlags| match beneath.open(path, how | AT_ONCE, Mode::empty()) {
+        Ok(fd) => Ok(Some((fstat(&fd)?, fd))),
+        // A directory, a link or a socket is no pipe, and a pipe may go meanwhile.
+        Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => Ok(None),
+        Err(error) => Err(fault(path, error)),
+    };
+    let Some((stat, reader)) = open(OFlags::RDONLY)? else { return Ok(None) };
+    if !is_fifo(&stat) {
+        return Ok(None);
+    }
+    // A reader is told that there is no writer only when it has seen one come and go. This is one.
+    let Some((seen, writer)) = open(OFlags::WRONLY)? else { return Ok(None) };
+    if (seen.st_dev, seen.st_ino) != (stat.st_dev, stat.st_ino) {
+        // The name belongs to another pipe by now, so the first one is over.
+        return Ok(None);
+    }
+    drop(writer);
+    let is_over = poll_until(&mut [PollFd::new(&reader, PollFlags::empty())], Some(Instant::now()))?;
+    Ok((!is_over).then_some(reader))
+}
+
+/// Writes a call into a pipe; false when nobody has it open for reading.
+pub(crate) fn call(beneath: &Beneath, path: &str) -> io::Result<bool> {
+    let writer = match beneath.open(path, OFlags::WRONLY | AT_ONCE, Mode::empty()) {
+        Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Ok(false),
+        other => other.map_err(|error| fault(path, error))?,
+    };
+    if !is_fifo(&fstat(&writer)?) {
+        return Err(refused(path, "is no pipe"));
+    }
+    match retry_on_intr(|| write(&writer, b"!")) {
+        // A full pipe has calls enough.
+        Ok(_) | Err(Errno::AGAIN) => Ok(true),
+        Err(Errno::PIPE) => Ok(false),
+        Err(error) => Err(fault(path, error)),
+    }
+}
+
+fn is_fifo(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Fifo
+}
+
+impl Pipe for RealPipe {
+    fn watch(&mut self, path: &str) -> io::Result<bool> {
+        self.other = living_end(&self.beneath, path)?;
+        Ok(self.other.is_some())
+    }
+
+    fn watch_none(&mut self) {
+        self.other = None;
+    }
+
+    fn wait(&mut self, time: Duration) -> io::Result<bool> {
+        // Descriptors for which nothing is asked stand for those that are not there: of these only the end is told.
+        let woken = signals::wakeups().map_or_else(|| self.own.as_fd(), AsFd::as_fd);
+        let other = self.other.as_ref().map_or_else(|| self.own.as_fd(), AsFd::as_fd);
+        let mut fds = [
+            PollFd::new(&self.own, PollFlags::IN),
+            PollFd::from_borrowed_fd(woken, PollFlags::IN),
+            PollFd::from_borrowed_fd(other, PollFlags::empty()),
+        ];
+        if !poll_until(&mut fds, deadline(time))? {
+            return Ok(false);
+        }
+        if !fds[2].revents().is_empty() {
+            self.other = None;
+        }
+        signals::drain();
+        let mut buffer = [0_u8; 256];
+        loop {
+            match retry_on_intr(|| read(&self.own, &mut buffer)) {
+                Ok(0) | Err(Errno::AGAIN) => return Ok(true),
+                Ok(_) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::Vfs;
+    use crate::os::real::RealFiles;
+
+    const SOON: Duration = Duration::from_millis(20);
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn files() -> (tempfile::TempDir, Arc<RealFiles>) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let files =
+            RealFiles::open_at(dir.path().to_str().expect("UTF-8"), false).expect("a root").expect("it is there");
+        (dir, Arc::new(files))
+    }
+
+    #[test]
+    fn a_pipe_lives_as_long_as_its_maker_has_it_open() {
+        let (_dir, files) = files();
+        let first = files.make_pipe("1").expect("made").expect("new");
+        assert!(files.make_pipe("1").expect("an answer").is_none(), "the name exists");
+        assert!(files.is_pipe_alive("1").expect("an answer"));
+        drop(first);
+        assert!(!files.is_pipe_alive("1").expect("an answer"));
+        assert!(!files.is_pipe_alive("absent").expect("an answer"));
+        assert!(!files.call_pipe("1").expect("an answer"), "nobody hears it");
+    }
+
+    #[test]
+    fn the_end_of_a_watched_pipe_wakes_and_a_call_at_it_does_not() {
+        let (_dir, files) = files();
+        let first = files.make_pipe("1").expect("made").expect("new");
+        let mut second = files.make_pipe("2").expect("made").expect("new");
+        assert!(second.watch("1").expect("an answer"));
+        assert!(files.call_pipe("1").expect("an answer"));
+        assert!(!second.wait(SOON).expect("a wait"), "the call was for another");
+        drop(first);
+        assert!(second.wait(LONG).expect("a wait"));
+        assert!(!second.wait(SOON).expect("a wait"), "the end is told once");
+        assert!(!second.watch("1").expect("an answer"), "it is over");
+    }
+
+    #[test]
+    fn a_call_wakes_the_maker_also_when_it_came_before_the_wait() {
+        let (_dir, files) = files();
+        let mut own = files.make_pipe("1").expect("made").expect("new");
+        assert!(!own.wait(SOON).expect("a wait"));
+        assert!(files.call_pipe("1").expect("an answer") && files.call_pipe("1").expect("an answer"));
+        assert!(own.wait(LONG).expect("a wait"));
+        assert!(!own.wait(SOON).expect("a wait"), "calls are heard together");
+    }
+
+    #[test]
+    fn a_call_sets_the_time_of_the_last_change() {
+        let (_dir, files) = files();
+        let _own = files.make_pipe("1").expect("made").expect("new");
+        let time = |files: &RealFiles| files.meta("1").expect("a look").expect("it is there").modified;
+        let before = time(&files);
+        std::thread::sleep(Duration::from_millis(60));
+        assert!(files.call_pipe("1").expect("an answer"));
+        assert!(time(&files).ms_since(before) >= 30);
+    }
+
+    #[test]
+    fn what_is_no_pipe_is_neither_called_nor_alive() {
+        let (dir, files) = files();
+        std::fs::write(dir.path().join("file"), "text").expect("a file");
+        std::fs::create_dir(dir.path().join("folder")).expect("a folder");
+        std::os::unix::fs::symlink("file", dir.path().join("link")).expect("a link");
+        for name in ["file", "folder", "link"] {
+            assert!(!files.is_pipe_alive(name).expect("an answer"), "{name}");
+            assert!(!files.call_pipe(name).unwrap_or(false), "{name}");
+        }
+        assert_eq!(std::fs::read(dir.path().join("file")).expect("read"), b"text");
+    }
+}

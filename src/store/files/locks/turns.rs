@@ -1,0 +1,124 @@
+//! Calls and turns in the line of a lane: what happens when a lane is freed. Between the line and the tasks of the queue the
+//! turn alternates; files in the folder of the line say who is next.
+
+use crate::model::LaneName;
+use crate::os::Open;
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use crate::store::files::locks::line::Line;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Says in a line that a task of the queue wants the lane after the next one of the line.
+pub(crate) const TASKS_WAIT: &str = "tasks-wait";
+/// Says that a task has given the lane to the line: its supervisor looks for a next task meanwhile, in vain.
+pub(crate) const TASKS_NEXT: &str = "tasks-next";
+/// Says that it is the turn of the tasks, since its last change.
+pub(crate) const TASKS_TURN: &str = "tasks-turn";
+
+/// The two kinds of debt.
+const SURE: u8 = 1;
+const PERHAPS: u8 = 2;
+
+/// Whether this process has given a lane back to tasks that wait, or may wait, so that it owes a pass.
+pub(crate) type Debt = Arc<AtomicU8>;
+
+/// A pass that is owed to the tasks of the queue, whose turn it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owed {
+    /// A task waits for certain.
+    ForSure,
+    /// One may wait.
+    Perhaps,
+}
+
+/// Who has freed a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FreedBy {
+    /// A task of the queue: the line is next, and then a task if one waits.
+    Task,
+    /// One of the line, which leaves room: the line goes on.
+    Line,
+    /// Anybody else: a task is next, when one waits.
+    Other,
+}
+
+impl Store {
+    pub(crate) fn mark(&self, path: &str) -> Result<()> {
+        let mut file = self.vfs.open(path, Open::Truncate(0o600)).map_err(StoreError::io("create", path))?;
+        // The write sets the time of the last change also where the file was there and empty.
+        file.as_mut().map_or(Ok(()), |file| file.write_all(b"1\n")).map_err(StoreError::io("write", path))
+    }
+
+    pub(crate) fn unmark(&self, line: &Line, name: &str, is_there: bool) -> Result<()> {
+        if is_there {
+            self.unlink(&line.path(name))?;
+        }
+        Ok(())
+    }
+
+    /// Removes a lock and calls the line of its lane. The caller is in the guard and has judged the lock.
+    pub(crate) fn free_lock(&self, stem: &str, slot: u32, by: FreedBy) -> Result<()> {
+        self.remove_lock(stem, slot)?;
+        self.call_line(stem, by);
+        Ok(())
+    }
+
+    /// Tells the line of a lane, if it has one, that the lane is free. The caller is in the guard. An error is no reason to fail:
+    /// the lane is free, and the first of the line looks by itself.
+    pub(crate) fn call_line(&self, stem: &str, by: FreedBy) {
+        self.call_first(&layout::line(stem), by);
+    }
+
+    pub(crate) fn call_first(&self, folder: &str, by: FreedBy) {
+        let Ok(Some(entries)) = self.vfs.list(folder) else { return };
+        let line = Line::of(folder, &entries);
+        if by == FreedBy::Other && (line.has_waiting_tasks || line.may_have_tasks) {
+            self.owes_pass.store(if line.has_waiting_tasks { SURE } else { PERHAPS }, Ordering::Relaxed);
+            let _ = self.unmark(&line, TASKS_WAIT, line.has_waiting_tasks);
+            let _ = self.unmark(&line, TASKS_NEXT, line.may_have_tasks);
+            if !line.tickets.is_empty() {
+                let _ = self.mark(&line.path(TASKS_TURN));
+                return;
+            }
+        }
+        for ticket in &line.tickets {
+            let path = line.path(&ticket.name);
+            match self.vfs.call_pipe(&path) {
+                Ok(true) => {
+                    if by == FreedBy::Task && !line.may_have_tasks {
+                        let _ = self.mark(&line.path(TASKS_NEXT));
+                    }
+                    return;
+                }
+                Ok(false) => drop(self.vfs.unlink(&path)),
+                Err(_) => {}
+            }
+        }
+        let _ = self.unmark(&line, TASKS_TURN, line.is_tasks_turn);
+        let _ = self.unmark(&line, TASKS_NEXT, line.may_have_tasks);
+        let _ = self.vfs.remove_dir(folder);
+    }
+
+    /// The pass that this process owes since it has given a lane back; asked once.
+    pub fn owes_pass(&self) -> Option<Owed> {
+        match self.owes_pass.swap(0, Ordering::Relaxed) {
+            SURE => Some(Owed::ForSure),
+            PERHAPS => Some(Owed::Perhaps),
+            _ => None,
+        }
+    }
+
+    /// Ends the turn of the tasks in a lane, where none of them has taken it, and calls the line.
+    pub fn end_tasks_turn(&self, lane: &LaneName) -> Result<()> {
+        let _guards = self.enter_guards(&[lane])?;
+        let folder = layout::line(&lane.stem());
+        let line = self.read_line(&folder)?;
+        if line.is_tasks_turn {
+            self.unmark(&line, TASKS_TURN, true)?;
+            self.call_first(&folder, FreedBy::Other);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! `run`s that stand by while another one has the duty. Each holds a named pipe `spool/duty.<sandbox>.line/<task>` open: who
+//! takes its record out of the queue calls it. It watches the one with the next lower number, and the lowest one watches the
+//! pipe of the holder of the duty, so that each end, by a kill as well, wakes one. Nobody else makes a system call.
+
+use crate::model::{SandboxId, Task, TaskId};
+use crate::os::{Pipe, Vfs};
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::{file_name, layout};
+use std::io::ErrorKind;
+use std::time::Duration;
+
+/// The pipe of the holder of the duty.
+const HOLDER: &str = "holder";
+/// How often a place is tried to be taken in a folder that others remove.
+const JOINS: u32 = 100;
+/// How long a wait lasts that fails.
+const AFTER_ERROR: Duration = Duration::from_millis(50);
+
+/// A place among those that stand by.
+pub struct Standby {
+    pipe: Box<dyn Pipe>,
+    folder: String,
+    id: TaskId,
+}
+
+/// The pipe of the holder of the duty.
+pub(crate) struct HolderPipe {
+    pipe: Box<dyn Pipe>,
+    folder: String,
+}
+
+impl HolderPipe {
+    /// Removes its name. The caller still holds the kernel lock of the duty.
+    pub(crate) fn hide(&self, vfs: &dyn Vfs) {
+        let _ = vfs.unlink(&format!("{}/{HOLDER}", self.folder));
+    }
+
+    /// Ends it, which wakes the lowest of those who stand by.
+    pub(crate) fn end(self, vfs: &dyn Vfs) {
+        let Self { pipe, folder } = self;
+        drop(pipe);
+        let _ = vfs.remove_dir(&folder);
+    }
+}
+
+impl Store {
+    /// Takes a place among the `run`s of a sandbox that stand by. `None` where none can be had, as on a full disk, or for a
+    /// second `run` of one task.
+    pub fn join_standby(&self, sandbox: &SandboxId, id: TaskId) -> Option<Standby> {
+        let folder = layout::standby(sandbox);
+        let pipe = self.own_pipe(&folder, &id.0.to_string())?;
+        Some(Standby { pipe, folder, id })
+    }
+
+    /// Shows others who stand by that this process has the duty. The caller holds its kernel lock.
+    pub(crate) fn show_holder(&self, sandbox: &SandboxId) -> Option<HolderPipe> {
+        let folder = layout::standby(sandbox);
+        // What is there is of a dead one.
+        let _ = self.vfs.unlink(&format!("{folder}/{HOLDER}"));
+        let pipe = self.own_pipe(&folder, HOLDER)?;
+        Some(HolderPipe { pipe, folder })
+    }
+
+    fn own_pipe(&self, folder: &str, name: &str) -> Option<Box<dyn Pipe>> {
+        let path = format!("{folder}/{name}");
+        for _ in 0..JOINS {
+            self.make_dir(folder).ok()?;
+            match self.vfs.make_pipe(&path) {
+                Ok(Some(pipe)) => return Some(pipe),
+                // That of a `run` of the task that was killed.
+                Ok(None) if !self.vfs.is_pipe_alive(&path).ok()? => drop(self.vfs.unlink(&path).ok()?),
+                Ok(None) => return None,
+                // Whoever leaves removes an empty folder at any time.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(_) => {
+                    let _ = self.vfs.remove_dir(folder);
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// Watches the one before, or for the lowest the holder of the duty; the places of the dead between them are removed. Gives
+    /// how many stand before, `None` where there is nobody to watch, because the duty changes hands at this moment.
+    pub fn watch_before_standby(&self, standby: &mut Standby) -> Result<Option<usize>> {
+        let entries = self.list(&standby.folder)?;
+        let mut before: Vec<TaskId> = entries.iter().filter_map(|entry| file_name::task(&entry.name)).collect();
+        before.retain(|id| *id < standby.id);
+        before.sort_unstable();
+        while let Some(next) = before.last() {
+            let path = format!("{}/{}", standby.folder, next.0);
+            if standby.pipe.watch(&path).map_err(StoreError::io("watch", &path))? {
+                return Ok(Some(before.len()));
+            }
+            self.unlink(&path)?;
+            before.pop();
+        }
+        let path = format!("{}/{HOLDER}", standby.folder);
+        Ok(standby.pipe.watch(&path).map_err(StoreError::io("watch", &path))?.then_some(0))
+    }
+
+    /// Sleeps until the record has left the queue, whoever is before has gone, or a caught signal came; `longest` at most. False
+    /// when that has passed.
+    pub fn wait_on_standby(&self, standby: &mut Standby, longest: Duration) -> bool {
+        let woken = standby.pipe.wait(longest);
+        if woken.is_err() {
+            self.clock.sleep(longest.min(AFTER_ERROR));
+        }
+        woken.unwrap_or(true)
+    }
+
+    /// Gives a place up.
+    pub fn leave_standby(&self, standby: Standby) {
+        let _ = self.vfs.unlink(&format!("{}/{}", standby.folder, standby.id.0));
+        let _ = self.vfs.remove_dir(&standby.folder);
+    }
+
+    /// Tells the `run` of a task, if one stands by, that the record has left its place in the queue. Where that fails, the `run`
+    /// finds out by itself, later.
+    pub(crate) fn call_standby(&self, task: &Task) {
+        if let Some(sandbox) = &task.sandbox {
+            let _ = self.vfs.call_pipe(&format!("{}/{}", layout::standby(sandbox.id()), task.id.0));
+        }
+    }
+}

@@ -87,6 +87,8 @@ Notes:
   The command has this terminal, environment and working directory, and no record: only its lock is seen.
   As with flock(1), a process that it leaves in the background keeps the lane until that ends, too.
   Inside a task or a `luzia lock` that holds the lane already, the command runs at once.
+  Who waits stands in a line, in the order of arrival. One that is stopped is passed 3 s after its turn came.
+  Between the line and queued tasks of the lane the turn alternates.
 
 Examples:
   luzia lock -u alice -- git commit -am wip

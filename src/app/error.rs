@@ -153,8 +153,7 @@ impl From<StoreError> for AppError {
 }
 
 /// What would let a caller in. Another state directory would be another queue, without exclusion between the two (P10).
-pub(crate) const GRANT: &str =
-    "ask for write access to it; `lock`, `acquire`, `check` and `list-locks` need `locks` in it only";
+pub(crate) const GRANT: &str = "ask for write access to it; `lock`, `acquire`, `check` and `list-locks` need `locks` in it only, which `luzia agent setup` grants to the sandbox of an agent";
 
 fn of_io(action: &str, source: &io::Error, message: String) -> AppError {
     match source.kind() {

@@ -1,6 +1,6 @@
 //! `agent setup` on real files: settings as people have them, other people's hooks, links, and what cannot be read.
 
-use crate::support::{Place, Ran};
+use crate::support::{Place, Ran, skip};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -325,4 +325,30 @@ fn surroundings_that_setup_cannot_use_are_told() {
     let mut command = home.0.command(&["agent", "setup", "copilot"]);
     home.0.spawn(command.env("COPILOT_HOME", &folder)).end().coded(0);
     assert!(home.0.path("own/hooks/luzia.json").exists() && !home.0.path("home/.copilot").exists());
+}
+
+/// A sandbox in which only the folder of the locks can be written, as after setup.
+#[test]
+fn the_grant_is_enough_for_locks_and_leases() {
+    let home = Home(Place::new());
+    home.0.ok(&["enqueue", "-u", "a", "--", "true"]);
+    let script = "mount --bind $S $S && mount --bind $S/locks $S/locks && mount -o remount,ro,bind $S && exec \"$@\"";
+    let sandbox = |args: &[&str]| {
+        let mut command = home.0.shell("exec unshare -m sh -c \"$SCRIPT\" sh \"$@\"");
+        command.arg("sh").args(args).env("SCRIPT", script).env("S", home.0.state());
+        home.0.spawn(&mut command).end()
+    };
+    if sandbox(&["true"]).code != 0 {
+        return skip("the_grant_is_enough_for_locks_and_leases", "the right to make a mount namespace");
+    }
+    let luzia = crate::support::LUZIA;
+    assert_eq!(sandbox(&[luzia, "lock", "-l", "x", "--", "echo", "held"]).coded(0).out, "held\n");
+    sandbox(&[luzia, "acquire", "lane:y", "--task", "t"]).coded(0);
+    sandbox(&[luzia, "acquire", "lane:z", "--session=s"]).coded(0);
+    home.0.luzia(&["check", "lane:z"]).coded(75);
+    // A task cannot be queued, and the way on is no other directory.
+    let refused = sandbox(&[luzia, "enqueue", "-u", "a", "--", "true"]);
+    assert!(refused.code != 0 && refused.err.contains("luzia agent setup"), "{}", refused.err);
+    assert!(!refused.err.contains("--state-dir"), "{}", refused.err);
+    home.0.ok(&["release", "lane:z", "--session=s"]);
 }

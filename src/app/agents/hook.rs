@@ -56,7 +56,7 @@ impl Hook<'_> {
                 .to_owned(),
             "`luzia run -l build -- COMMAND` waits for the lane build, runs the command and exits with its code."
                 .to_owned(),
-            "`luzia status` shows the queue, `luzia explain LANE` says why a lane is busy.".to_owned(),
+            "`luzia status` shows the queue, `luzia explain lane:build` says why the lane build is busy.".to_owned(),
         ];
         if let Some(session) = &call.session {
             variables.push(("LUZIA_SESSION".to_owned(), session.clone()));
@@ -195,18 +195,18 @@ impl App {
     fn busy_text(&self, lane: &LaneName, holders: &[LockView]) -> String {
         let living: Vec<&LockView> = holders.iter().filter(|view| is_living(&view.verdict)).collect();
         let first = living.first().map(|view| self.holder_text(view)).unwrap_or_default();
-        format!("Lane {lane}: {} of {} slots busy, {first}", living.len(), self.config().limit(lane))
+        format!("Lane {}: {} of {} slots busy, {first}", whole(lane), living.len(), self.config().limit(lane))
     }
 
     /// Who holds a lane, since when, and how that is known.
     fn held_text(&self, lane: &LaneName, holders: &[LockView]) -> String {
         let Some(view) = holders.iter().find(|view| is_living(&view.verdict)) else {
-            return format!("Lane {lane} is free.");
+            return format!("Lane {} is free.", whole(lane));
         };
         let why = match &view.verdict {
             Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why } => Reason::text(*why),
         };
-        format!("Lane {lane} is held {}: {why}.", self.holder_text(view))
+        format!("Lane {} is held {}: {why}.", whole(lane), self.holder_text(view))
     }
 
     /// `by task_7 "cargo test" of codex since 3m12s`.
@@ -219,13 +219,18 @@ impl App {
     }
 }
 
+/// A lane with its kind: without it, `luzia explain` would take the name for a user.
+fn whole(lane: &LaneName) -> String {
+    format!("{}:{}", lane.kind(), lane.key())
+}
+
 /// The command that waits until a lane is free. It ends nobody's work (P10).
 fn way_on(lane: &LaneName, holders: &[LockView]) -> String {
     let living = holders.iter().find(|view| is_living(&view.verdict));
     let task = living.filter(|view| view.record().is_some_and(|record| record.kind == LockKind::Task));
     let command = match task.and_then(LockView::holder) {
         Some(task) => format!("luzia wait {task} --timeout {WAIT}"),
-        None => format!("luzia lock -l {} --wait {WAIT} -- true", shell_word(lane)),
+        None => format!("luzia lock -l {} --wait {WAIT} -- true", shell_word(whole(lane))),
     };
     format!("This command waits for it: {command}")
 }

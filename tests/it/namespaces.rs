@@ -377,3 +377,35 @@ fn a_state_directory_on_overlayfs_locks_and_runs() {
     );
     run_in(&place, mounts, &script).coded(0);
 }
+
+#[test]
+fn a_line_has_one_order_across_pid_namespaces_and_a_killed_namespace_wakes_the_next() {
+    if !may("a_line_has_one_order_across_pid_namespaces_and_a_killed_namespace_wakes_the_next", PIDS) {
+        return;
+    }
+    let place = trusting();
+    let gate = place.gate("gate");
+    let holder = place.start(&["lock", "-u", "alice", "--", "sh", "-c", &format!("echo x >held; cat {gate}")]);
+    place.until_file("work/held");
+    let line = place.lock(".user_alice.line");
+    let stands = |count: usize| {
+        until("it stands in the line", || (std::fs::read_dir(&line).map_or(0, Iterator::count) == count).then_some(()));
+    };
+    let mut waiters = Vec::new();
+    for at in 1..=6 {
+        let script = format!("luzia lock -u alice -- sh -c 'echo {at} >>numbers'");
+        waiters.push(start_in(&place, if at % 2 == 0 { &["--uts"] } else { PIDS }, &script));
+        stands(at);
+    }
+    // With its first process, the unshare(1) around it, the whole namespace ends.
+    waiters[0].kill();
+    waiters[2].kill();
+    place.open_gate("gate");
+    holder.end().coded(0);
+    for (at, waiter) in waiters.into_iter().enumerate() {
+        let code = waiter.end().code;
+        assert_eq!(code == 0, at != 0 && at != 2, "waiter {at} ended with {code}");
+    }
+    assert_eq!(std::fs::read_to_string(place.path("work/numbers")).unwrap(), "2\n4\n5\n6\n");
+    assert!(!line.exists());
+}

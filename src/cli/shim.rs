@@ -7,7 +7,7 @@ use super::context::{HOME, app_of, of_state_dir, state_dir, variable};
 use super::exit::Exit;
 use super::output::messages;
 use crate::app::names::shims::{self, Folder};
-use crate::app::{AppError, Kind};
+use crate::app::{AppError, Kind, Line};
 use crate::os::StartError;
 use crate::os::real::{self, RealShims, term};
 use crate::os::shims::Shims;
@@ -100,7 +100,12 @@ fn under_lock(
     if app.is_under(&lane)? {
         return Ok(None);
     }
-    let ran = app.lock_telling(&lane, None, &argv, &mut |_| {}, &|| has_started.set(true))?;
+    let mut tell = |line: Line| {
+        if let Line::Waits(text) = line {
+            say(text);
+        }
+    };
+    let ran = app.lock_telling(&lane, None, &argv, &mut tell, &|| has_started.set(true))?;
     Ok(Some(messages::end_code(ran.end)))
 }
 

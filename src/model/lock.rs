@@ -1,5 +1,7 @@
 //! A lock: one occupied slot of a lane, as its sidecar describes it.
 
+pub mod line;
+
 use super::lane::LaneName;
 use super::namespace::Origin;
 use super::time::Timestamp;

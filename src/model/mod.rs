@@ -5,7 +5,6 @@ pub mod context;
 pub mod evidence;
 pub mod hook;
 pub mod lane;
-pub mod line;
 pub mod lock;
 pub mod name;
 pub mod namespace;

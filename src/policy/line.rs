@@ -1,7 +1,7 @@
 //! Whose turn it is when a lane that has a line becomes free. The line goes first to first; between the line and the tasks of
 //! the queue the turn alternates, as long as both want it. Neither keeps a turn that it does not use.
 
-use crate::model::line::{Asker, LineFacts};
+use crate::model::lock::line::{Asker, LineFacts};
 use std::time::Duration;
 
 /// How long the one whose turn it is has to take the lane, in milliseconds. After that others pass a first of the line that

@@ -16,21 +16,22 @@ pub use error::StoreError;
 pub use files::disk::fsck::{Moded, Purpose};
 pub(crate) use files::disk::task_record::decode_named;
 pub use files::disk::task_record::{DEFAULT_GRACE_MS, decode_task, encode_task};
-pub use files::locks::acquire::{Acquired, Break, LaneNeed, Release, Released, Request, broken};
+pub use files::dispatchers::duty::Duty;
+pub use files::dispatchers::presence::Presence;
+pub use files::dispatchers::standby::Standby;
+pub use files::locks::acquire::broken;
 pub use files::locks::line::InLine;
+pub use files::locks::line::turns::Owed;
 pub use files::locks::list::{LockIndex, LockView, lock_state};
 pub use files::locks::refresh::Kept;
 pub use files::locks::release::{By, Cleanup, GivenBack};
+pub use files::locks::request::{Acquired, Break, LaneNeed, Release, Released, Request};
 pub use files::locks::session::{KeeperAnswer, SessionLock};
-pub use files::locks::turns::Owed;
 pub use files::queue::accept::Place;
-pub use files::queue::duty::Duty;
 pub use files::queue::lifecycle::{Claim, Claimed, Ending, Found, Judges, Next, Removed};
 pub use files::queue::markers::KeySlot;
 pub use files::queue::pending::Head;
-pub use files::queue::presence::Presence;
 pub use files::queue::query::{Counts, Problem, Survey};
-pub use files::queue::standby::Standby;
 pub use journal::{Event, EventReader, EventSink};
 pub use outside::Changes;
 pub use run_dir::log_notes::{LogNote, LogNotes};
@@ -54,10 +55,10 @@ pub struct Store {
     pub(crate) procs: Arc<dyn Processes>,
     pub(crate) me: Identity,
     pub(crate) uid: u32,
-    pub(crate) turn: files::queue::dispatch_lock::Turn,
+    pub(crate) turn: files::dispatchers::dispatch_lock::Turn,
     pub(crate) journal: journal::Journal,
     pub(crate) known: files::disk::known::Known,
-    pub(crate) owes_pass: files::locks::turns::Debt,
+    pub(crate) owes_pass: files::locks::line::turns::Debt,
     /// How many records the folder of a lane holds.
     pub(crate) lane_holds: usize,
 }
@@ -72,10 +73,10 @@ impl Store {
             procs,
             me,
             uid,
-            turn: files::queue::dispatch_lock::Turn::default(),
+            turn: files::dispatchers::dispatch_lock::Turn::default(),
             journal: journal::Journal::default(),
             known: files::disk::known::Known::default(),
-            owes_pass: files::locks::turns::Debt::default(),
+            owes_pass: files::locks::line::turns::Debt::default(),
             lane_holds: files::queue::pending::LANE_HOLDS,
         }
     }

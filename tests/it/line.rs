@@ -200,3 +200,29 @@ fn of_a_lane_for_two_both_places_go_to_the_line() {
     holders.into_iter().chain(waiters).for_each(|one| drop(one.end().coded(0)));
     assert_eq!(lines(&place.path("work/ran")).len(), 4);
 }
+
+#[test]
+fn waiters_say_for_whom_they_wait_and_at_which_position() {
+    let place = Place::new();
+    let holder = hold(&place, "alice", "gate");
+    let waiters = numbered(&place, "alice", 2);
+    let lease = place.start(&["acquire", "alice", "--task", "me", "--timeout", "1m"]);
+    let quiet = place.start(&["acquire", "alice", "--task", "you", "--timeout", "1m", "--json"]);
+    until("all stand in the line", || (places(&place, "alice") == 4).then_some(()));
+    std::thread::sleep(Duration::from_millis(700));
+    place.open_gate("gate");
+    for (at, waiter) in waiters.into_iter().enumerate() {
+        let err = waiter.end().coded(0).err;
+        assert!(err.starts_with("luzia: waits: lane \"user:alice\" is held by \"echo x\" (pid "), "{err}");
+        assert!(err.ends_with(&format!("(the lock file is held); position {}\n", at + 1)), "{err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+    }
+    // One of the two has the lane; the other waits for it.
+    let mut both = [lease, quiet];
+    until("one has the lane", || both.iter_mut().any(Running::is_over).then_some(()));
+    place.ok(&["release", "alice", "--force", "--yes"]);
+    let [lease, quiet] = both.map(|one| one.end().coded(0));
+    assert!(lease.err.contains("; position "), "{}", lease.err);
+    assert_eq!(quiet.err, "", "JSON asks for no words");
+    holder.end().coded(0);
+}

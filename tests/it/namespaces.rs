@@ -213,7 +213,7 @@ fn release_by_force_takes_the_word_of_whoever_knows_that_a_namespace_is_gone() {
     place.enqueue(&["-u", "alice", "--", "bash", "-c", HIDES, "up"]);
     let script = r#"while ! test -s "$PLACE/go"; do sleep 0.01; done
         "$LUZIA" release alice && exit 9 || test $? = 75; test -e "$PLACE/state/locks/user_alice.lock"
-        "$LUZIA" release alice --force; "$LUZIA" check alice"#;
+        "$LUZIA" release alice --force --yes; "$LUZIA" check alice"#;
     let sibling = start_in(&place, PIDS, script);
     std::thread::sleep(std::time::Duration::from_millis(200));
     run_in(&place, PIDS, r#""$LUZIA" dispatch; while ! test -s "$PLACE/up"; do sleep 0.01; done"#).coded(0);
@@ -393,7 +393,7 @@ fn a_line_has_one_order_across_pid_namespaces_and_a_killed_namespace_wakes_the_n
     };
     let mut waiters = Vec::new();
     for at in 1..=6 {
-        let script = format!("luzia lock -u alice -- sh -c 'echo {at} >>numbers'");
+        let script = format!("\"$LUZIA\" lock -u alice -- sh -c 'echo {at} >>numbers'");
         waiters.push(start_in(&place, if at % 2 == 0 { &["--uts"] } else { PIDS }, &script));
         stands(at);
     }

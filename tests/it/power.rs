@@ -162,7 +162,7 @@ fn judge(host: &Host, told: &Told) -> Vec<String> {
             problems.push(format!("the lane of {user} cannot be had: {answer:?}"));
         }
     }
-    let released = world.luzia(&["release", "deploy", "--force"]);
+    let released = world.luzia(&["release", "deploy", "--force", "--yes"]);
     if released.code() != Some(0) {
         problems.push(format!("the lease cannot be released: {released:?}"));
     }

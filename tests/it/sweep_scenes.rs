@@ -230,7 +230,7 @@ fn start_waiting(world: &World) {
 }
 
 fn lease_can_be_released(world: &World, _: &Answer) -> Vec<String> {
-    let released = world.luzia(&["release", "deploy", "--force"]);
+    let released = world.luzia(&["release", "deploy", "--force", "--yes"]);
     let left = world.luzia(&["check", "deploy"]);
     let is_free = released.code() == Some(0) && left.code() == Some(0);
     if is_free { Vec::new() } else { vec![format!("the lease cannot be released: {released:?} {left:?}")] }

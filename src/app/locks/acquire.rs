@@ -62,8 +62,8 @@ impl Checked {
 }
 
 impl App {
-    /// Takes a lease, waiting for the lane as long as was asked.
-    pub fn acquire(&self, lease: &Lease) -> Result<Leased, AppError> {
+    /// Takes a lease, waiting for the lane as long as was asked. `tell` takes the lines that say for whom it waits.
+    pub fn acquire(&self, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<Leased, AppError> {
         let holder = self.holder_name(&lease.holder)?;
         Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
         if lease.ttl_ms == Some(0) {
@@ -85,7 +85,7 @@ impl App {
             durable: lease.durable,
         };
         let mut log = Vec::new();
-        match self.acquire_waiting(&request, Some(lease.wait_ms), &mut log)? {
+        match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
             Waited::Granted(grant, _) => {
                 self.note_lock("lock_acquired", &grant, &holder, None);
                 Ok(Leased { grant, refreshed: false, log })

@@ -22,6 +22,15 @@ pub struct Ran {
     pub lane: Option<GivenBack>,
 }
 
+/// A line of a `lock` on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Line<'a> {
+    /// For `-v`: what was done.
+    Log(&'a str),
+    /// For whom it waits.
+    Waits(&'a str),
+}
+
 /// How a command ended, for the exit code of whoever ran it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
@@ -41,16 +50,16 @@ impl From<Exit> for End {
 }
 
 impl App {
-    /// Runs a command while holding a lane. `wait_ms`: `None` waits for ever. `log` gets the lines for `-v` as things
+    /// Runs a command while holding a lane. `wait_ms`: `None` waits for ever. `say` gets its lines as things
     /// happen.
     pub fn lock(
         &self,
         lane: &LaneName,
         wait_ms: Option<u64>,
         command: &[String],
-        log: &mut dyn FnMut(&str),
+        say: &mut dyn FnMut(Line),
     ) -> Result<Ran, AppError> {
-        self.lock_telling(lane, wait_ms, command, log, &|| {})
+        self.lock_telling(lane, wait_ms, command, say, &|| {})
     }
 
     /// As [`App::lock`]; `started` is called when the command has started.
@@ -59,7 +68,7 @@ impl App {
         lane: &LaneName,
         wait_ms: Option<u64>,
         command: &[String],
-        log: &mut dyn FnMut(&str),
+        say: &mut dyn FnMut(Line),
         started: &dyn Fn(),
     ) -> Result<Ran, AppError> {
         if self.reentrant(lane)?.is_some() {
@@ -83,17 +92,20 @@ impl App {
             durable: false,
         };
         let mut lines = Vec::new();
-        let (grant, files) = match self.acquire_waiting(&request, wait_ms, &mut lines)? {
-            Waited::Granted(grant, files) => (grant, files),
-            Waited::Held(view) if self.is_own_session(&view) => return Err(own_session(lane)),
-            Waited::Held(view) => {
-                lines.extend(locked_line(lane, view.holder(), &request.holder));
-                return Err(with_log(held_error(lane, &view, self.store.now()), lines));
-            }
-            Waited::Behind => return Err(with_log(behind_error(lane), lines)),
-            Waited::Refreshed(_) => return Err(AppError::new(Kind::Bug, "BUG", "a process has no lease to refresh")),
-        };
-        lines.iter().for_each(|line| log(line));
+        let (grant, files) =
+            match self.acquire_waiting(&request, wait_ms, &mut |text| say(Line::Waits(text)), &mut lines)? {
+                Waited::Granted(grant, files) => (grant, files),
+                Waited::Held(view) if self.is_own_session(&view) => return Err(own_session(lane)),
+                Waited::Held(view) => {
+                    lines.extend(locked_line(lane, view.holder(), &request.holder));
+                    return Err(with_log(held_error(lane, &view, self.store.now()), lines));
+                }
+                Waited::Behind => return Err(with_log(behind_error(lane), lines)),
+                Waited::Refreshed(_) => {
+                    return Err(AppError::new(Kind::Bug, "BUG", "a process has no lease to refresh"));
+                }
+            };
+        lines.iter().for_each(|line| say(Line::Log(line)));
         self.note_lock("lock_acquired", &grant, &request.holder, None);
         let Some(file) = files.into_iter().next() else {
             return Err(AppError::new(Kind::Bug, "BUG", "the lock file was not kept open"));
@@ -113,7 +125,7 @@ impl App {
         self.pass_if_owed(lane);
         if given_back == GivenBack::Free {
             let line = released_line(lane, &request.holder);
-            line.iter().for_each(|line| log(line));
+            line.iter().for_each(|line| say(Line::Log(line)));
             self.note_lock("lock_released", &grant, &request.holder, line);
         }
         Ok(Ran { end: ran?.into(), lane: Some(given_back) })

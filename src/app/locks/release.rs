@@ -164,15 +164,20 @@ pub(crate) fn execution(holder: &str) -> &str {
     holder.strip_prefix("task_").unwrap_or(holder)
 }
 
-/// Who holds a lane, since when, whether it lives and how that is known, and what would change it (P7).
-pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
+/// Who holds a lane, since when, whether the holder lives and how that is known (P7).
+pub fn held_text(lane: &LaneName, view: &LockView, now: Timestamp) -> String {
     let holder = view.shown().unwrap_or_else(|| "an unknown holder".to_owned());
     let since = view.record().and_then(|record| record.acquired_at);
     let age = since.map_or(view.age_ms, |at| u64::try_from(now.ms_since(at)).unwrap_or(0));
     let why = match &view.verdict {
         Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why } => why.text(),
     };
-    let message = format!("lane \"{lane}\" is held by {holder} for {}: {why}", format_duration(age));
+    format!("lane \"{lane}\" is held by {holder} for {}: {why}", format_duration(age))
+}
+
+/// The error of a lane that is held: [`held_text`] and what would change it (P7).
+pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError {
+    let message = held_text(lane, view, now);
     let expiry = match view.record().filter(|record| matches!(record.kind, LockKind::Lease | LockKind::Foreign)) {
         Some(record) => record.expires_at.map(|at| format!("; its lease runs out at {at}")).unwrap_or_default(),
         None => String::new(),

@@ -76,8 +76,13 @@ impl App {
         })
     }
 
-    /// Takes a lease that lasts as long as a session, waiting for the lane as long as was asked.
-    pub fn acquire_for_session(&self, lease: &Lease, session: &Session) -> Result<Leased, AppError> {
+    /// Takes a lease that lasts as long as a session, waiting as [`App::acquire`] does.
+    pub fn acquire_for_session(
+        &self,
+        lease: &Lease,
+        session: &Session,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Leased, AppError> {
         let holder = if lease.holder.is_empty() { holder_of(&session.key) } else { self.holder_name(&lease.holder)? };
         Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
         if lease.ttl_ms == Some(0) {
@@ -98,7 +103,7 @@ impl App {
             durable: lease.durable,
         };
         let mut log = Vec::new();
-        let (grant, files, refreshed) = match self.acquire_waiting(&request, Some(lease.wait_ms), &mut log)? {
+        let (grant, files, refreshed) = match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
             Waited::Granted(grant, files) => (grant, files, false),
             Waited::Refreshed(grant) => (grant, Vec::new(), true),
             Waited::Held(view) => {

@@ -2,6 +2,7 @@
 
 use crate::app::locks::acquire::Waited;
 use crate::app::locks::cleanup::{broken_event, stale_line};
+use crate::app::locks::release::held_text;
 use crate::app::{App, AppError, Kind, shell_word};
 use crate::model::{LaneName, SandboxId, TaskId};
 use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
@@ -11,6 +12,10 @@ use std::time::Duration;
 
 /// How long a waiter without a place in the line sleeps at most between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+/// How long a wait may last before the waiter says for whom it waits: most waits are over by then.
+const SILENT_MS: u64 = 300;
+/// How often a waiter says for whom it waits, at most.
+const TELL_MS: u64 = 60_000;
 /// How often a dead holder is recovered before that is given up, or, without a limit, before each further try waits.
 const RECOVERIES: u32 = 10;
 
@@ -26,21 +31,35 @@ struct Wait<'a> {
     joins: bool,
     /// Whether it has been in the line long enough to ask whether those before it are stopped.
     asks: bool,
+    /// Takes the line that says for whom it waits.
+    tell: &'a mut dyn FnMut(&str),
+    told: Option<(u64, String)>,
 }
 
 impl App {
-    /// Tries to take the lanes until they are granted or the time is over (`None`: for ever).
+    /// Tries to take the lanes until they are granted or the time is over (`None`: for ever). `tell` takes a line that says
+    /// for whom it waits, as soon as it waits for a while, and at most once a minute when that changes.
     pub(crate) fn acquire_waiting(
         &self,
         request: &Request,
         wait_ms: Option<u64>,
+        tell: &mut dyn FnMut(&str),
         log: &mut Vec<String>,
     ) -> Result<Waited, AppError> {
         let sandbox = || -> Option<SandboxId> { Some(self.own_context().0.id().clone()) };
         let in_line = if wait_ms == Some(0) { InLine::once(has_turn) } else { InLine::waiting(has_turn, &sandbox) };
         let begin_ms = self.store.boot_ms();
-        let mut wait =
-            Wait { in_line, begin_ms, limit_ms: wait_ms, changes: None, recoveries: 0, joins: false, asks: false };
+        let mut wait = Wait {
+            in_line,
+            begin_ms,
+            limit_ms: wait_ms,
+            changes: None,
+            recoveries: 0,
+            joins: false,
+            asks: false,
+            tell,
+            told: None,
+        };
         let waited = self.wait_for_turn(request, &mut wait, log);
         self.store.leave_line(&mut wait.in_line);
         waited
@@ -98,7 +117,7 @@ impl App {
 
     /// How much of the time of a wait is left.
     fn left(&self, wait: &Wait) -> Duration {
-        let passed = self.store.boot_ms().saturating_sub(wait.begin_ms);
+        let passed = self.waited_ms(wait);
         wait.limit_ms.map_or(Duration::MAX, |limit| Duration::from_millis(limit.saturating_sub(passed)))
     }
 
@@ -150,6 +169,13 @@ impl App {
             Some(ahead) => patience(ahead),
             None => LONGEST_PAUSE,
         };
+        let silent = Duration::from_millis(SILENT_MS.saturating_sub(self.waited_ms(wait)));
+        let says_first = wait.told.is_none() && silent < longest.min(left);
+        if says_first && self.store.wait_in_line(&mut wait.in_line, silent, LIFE_LOOK) == Some(true) {
+            return;
+        }
+        self.tell_wait(request, held, wait);
+        let left = self.left(wait);
         if let Some(is_woken) = self.store.wait_in_line(&mut wait.in_line, longest.min(left), LIFE_LOOK) {
             wait.asks = !is_woken;
             return;
@@ -159,6 +185,32 @@ impl App {
             Some(changes) => changes.wait(longest.min(left)),
             None => wait.changes = Some(self.store.watch_locks()),
         }
+    }
+
+    fn waited_ms(&self, wait: &Wait) -> u64 {
+        self.store.boot_ms().saturating_sub(wait.begin_ms)
+    }
+
+    /// Says for whom it waits, when it has waited for a while, and again when that has changed.
+    fn tell_wait(&self, request: &Request, held: Option<&LockView>, wait: &mut Wait) {
+        let waited = self.waited_ms(wait);
+        let is_soon = wait.told.as_ref().is_some_and(|(at, _)| waited.saturating_sub(*at) < TELL_MS);
+        let Some(need) = request.needs.first().filter(|_| waited >= SILENT_MS && !is_soon) else { return };
+        let seen = if held.is_none() { self.holders(&need.lane).unwrap_or_default() } else { Vec::new() };
+        let holder = held.or_else(|| seen.first());
+        let who = holder.and_then(LockView::lock_id).unwrap_or_default();
+        let ahead = wait.in_line.position();
+        let state = format!("{who} {ahead:?}");
+        if wait.told.as_ref().is_some_and(|(_, told)| *told == state) {
+            return;
+        }
+        let what = match holder {
+            Some(view) => held_text(&need.lane, view, self.store.now()),
+            None => format!("lane \"{}\" is free, but others wait in its line", need.lane),
+        };
+        let place = ahead.map_or_else(String::new, |ahead| format!("; position {}", ahead + 1));
+        (wait.tell)(&format!("luzia: waits: {what}{place}"));
+        wait.told = Some((waited, state));
     }
 
     fn note_granted(&self, request: &Request, before: Option<usize>, broken: &[Break], log: &mut Vec<String>) {

@@ -169,6 +169,13 @@ impl<'a> Console<'a> {
         }
     }
 
+    /// Says for whom a command waits on stderr, unless `-q` or JSON is asked for.
+    pub fn progress(&mut self, text: &str) {
+        if !self.is_json() {
+            self.say(text);
+        }
+    }
+
     /// Says a hint on stderr, unless `-q` or JSON is asked for.
     pub fn hint(&mut self, text: &str) {
         if !self.quiet && !self.is_json() {

@@ -1,6 +1,7 @@
 //! The state directory as plain files: locks, the queue, and how files are named and written.
 
 pub(crate) mod disk;
+pub(crate) mod dispatchers;
 pub(crate) mod gc;
 pub(crate) mod locks;
 pub(crate) mod prune;

@@ -200,7 +200,7 @@ fn retry(storm: &Storm, rng: &mut Rng) {
 fn force(storm: &Storm, rng: &mut Rng) {
     let Some(id) = storm.some_task(rng) else { return };
     let user = storm.user_of(id);
-    storm.call(&words(&format!("release {user} task_{id} --force")), &[0, 1]);
+    storm.call(&words(&format!("release {user} task_{id} --force --yes")), &[0, 1]);
 }
 
 /// Releases the locks of tasks whose outward record says that they are over.

@@ -91,9 +91,10 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
     };
     app.check_user_lane(&lease.lane)?;
     let session = args.session.as_ref().map(|_| app.session(key.as_deref(), args.pid)).transpose()?;
+    let mut tell = |line: &str| console.progress(line);
     let taken = match &session {
-        Some(session) => app.acquire_for_session(&lease, session),
-        None => app.acquire(&lease),
+        Some(session) => app.acquire_for_session(&lease, session, &mut tell),
+        None => app.acquire(&lease, &mut tell),
     };
     let Leased { grant, refreshed, log } = match taken {
         Err(error) if error.0.code == "LOCK_HELD" && console.is_json() => {

@@ -1,6 +1,6 @@
 //! `luzia lock`: holds a lane while a command runs.
 
-use crate::app::{App, AppError, GivenBack};
+use crate::app::{App, AppError, GivenBack, Line};
 use crate::cli::args::{Identity, number};
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
@@ -127,7 +127,10 @@ pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) 
     for note in strangers.notes() {
         console.say(&format!("note: {note}"));
     }
-    let ran = app.lock(&lane, wait_ms, &args.command, &mut |line| console.log(line));
+    let ran = app.lock(&lane, wait_ms, &args.command, &mut |line| match line {
+        Line::Log(text) => console.log(text),
+        Line::Waits(text) => console.progress(text),
+    });
     match ran {
         Ok(ran) => {
             app.remember(&strangers);

@@ -6,6 +6,6 @@ pub(crate) mod line;
 pub(crate) mod list;
 pub(crate) mod refresh;
 pub(crate) mod release;
+pub(crate) mod request;
 pub(crate) mod session;
 pub(crate) mod sidecar;
-pub(crate) mod turns;

@@ -9,10 +9,11 @@ use crate::os::{Entry, Handle};
 use crate::store::Store;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
-use crate::store::files::locks::acquire::{Break, Release, Released, broken};
+use crate::store::files::locks::acquire::broken;
 use crate::store::files::locks::bucket::Guards;
+use crate::store::files::locks::line::turns::FreedBy;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
-use crate::store::files::locks::turns::FreedBy;
+use crate::store::files::locks::request::{Break, Release, Released};
 
 /// What a clean-up did, or would do.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

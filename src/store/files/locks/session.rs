@@ -11,7 +11,7 @@ use crate::model::{Fence, Identity, LockId, LockKind, LockRecord, Timestamp};
 use crate::os::{FileKind, Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
-use crate::store::files::locks::acquire::Break;
+use crate::store::files::locks::request::Break;
 use crate::store::{Changes, Store};
 
 const SESSIONS: &str = "locks/.sessions";

@@ -2,15 +2,15 @@
 //! and is finished by whoever comes next. All of them require the task's `supervisor.lock`.
 
 use crate::model::evidence::Judge;
-use crate::model::line::LineJudge;
 use crate::model::lock::Grant;
+use crate::model::lock::line::LineJudge;
 use crate::model::{Status, Task, TaskId};
 use crate::os::Handle;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
-use crate::store::files::locks::acquire::{Acquired, Break, Request};
 use crate::store::files::locks::line::InLine;
 use crate::store::files::locks::list::LockView;
+use crate::store::files::locks::request::{Acquired, Break, Request};
 use crate::store::files::queue::pending::Head;
 use crate::store::{Place, Store, decode_task, encode_task, run_dir};
 

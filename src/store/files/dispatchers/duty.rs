@@ -6,7 +6,7 @@ use crate::os::{Handle, Vfs};
 use crate::store::Store;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
-use crate::store::files::queue::standby::HolderPipe;
+use crate::store::files::dispatchers::standby::HolderPipe;
 use crate::store::outside::Changes;
 use std::sync::Arc;
 use std::time::Duration;

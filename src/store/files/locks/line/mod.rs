@@ -8,15 +8,17 @@
 //! the lane held in the guard, where the lane is freed as well, so it misses no call. Names are never used again, so whoever
 //! has seen that a place is of the dead may remove it at any time. The folder goes with its last place.
 
-use crate::model::line::{Asker, LineFacts, LineJudge};
+pub(crate) mod turns;
+
+use crate::model::lock::line::{Asker, LineFacts, LineJudge};
 use crate::model::{LaneName, LockKind, SandboxId, TaskId};
 use crate::os::{Entry, FileKind, Handle, Open, Pipe};
 use crate::store::Store;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
+use crate::store::files::locks::line::turns::{FreedBy, TASKS_NEXT, TASKS_TURN, TASKS_WAIT};
 use crate::store::files::locks::list::LockView;
-use crate::store::files::locks::turns::{FreedBy, TASKS_NEXT, TASKS_TURN, TASKS_WAIT};
 use std::time::Duration;
 
 /// How long a newcomer tries to enter the guard before it takes a place in the line, in milliseconds.

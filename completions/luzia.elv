@@ -203,6 +203,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --no-check 'Queue the task although its directory or its command is not there now'
             cand --no-wait 'Do not wait: when the task cannot start at once, cancel it and exit with 75'
             cand --stdin 'Give the command the standard input of this process: a pipe or a file'
+            cand --pty 'Give the command a terminal of its own, e.g. for an editor or a shell'
             cand --wait 'Changes nothing: run always waits. For scripts that pass the options of `enqueue`'
             cand --group-output 'Print the output in one piece when the task has finished'
             cand -h 'Print help (see more with ''--help'')'

@@ -207,6 +207,7 @@ complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-input -d 'Never a
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-check -d 'Queue the task although its directory or its command is not there now'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l no-wait -d 'Do not wait: when the task cannot start at once, cancel it and exit with 75'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l stdin -d 'Give the command the standard input of this process: a pipe or a file'
+complete -c luzia -n "__fish_luzia_using_subcommand run" -l pty -d 'Give the command a terminal of its own, e.g. for an editor or a shell'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l wait -d 'Changes nothing: run always waits. For scripts that pass the options of `enqueue`'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -l group-output -d 'Print the output in one piece when the task has finished'
 complete -c luzia -n "__fish_luzia_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'

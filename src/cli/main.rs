@@ -17,8 +17,8 @@ use super::signals::{STOPS, daemon_ended, ended, interrupts};
 use crate::app::look::logs::Stream;
 use crate::app::{App, AppError, Kind, Settings};
 use crate::model::Config;
-use crate::os::Clock;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
+use crate::os::{Clock, StartError};
 use crate::store::Store;
 use crate::store::state_dir;
 use crate::store::state_dir::Found;
@@ -147,6 +147,7 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
     match &cli.command {
         Command::Completions(args) => operate::completions::run(args, console),
         Command::ExecTask(args) => Ok(exec_task(args, console)),
+        Command::ExecPty(args) => Ok(exec_pty(args, console)),
         Command::Config(args) => operate::config::run(args.verb, &config_of(&cli.globals)?, console),
         Command::Doctor(args) => {
             let around = surroundings(&cli.globals);
@@ -261,6 +262,7 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
         | Command::Shim(_)
         | Command::Agent(_)
         | Command::ExecTask(_)
+        | Command::ExecPty(_)
         | Command::Config(_)
         | Command::Doctor(_)
         | Command::Demo(_) => Err(AppError::new(Kind::Bug, "BUG", "this command needs no state directory").into()),
@@ -279,6 +281,7 @@ fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
     };
     let interrupts = &mut interrupts(&STOPS);
     let now_ms = &|| RealClock.boot_ms();
+    let mut raw: Option<real::RawInput> = None;
     act(&mut Terminal {
         interrupts,
         has_room: &has_room,
@@ -286,6 +289,10 @@ fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
         now_ms,
         caller,
         has_unread_input: &term::has_unread_input,
+        raw: &mut |is_raw| {
+            let old = raw.take();
+            raw = if is_raw { old.or_else(real::RawInput::begin) } else { None };
+        },
     })
 }
 
@@ -352,10 +359,28 @@ fn exec_task(args: &[String], console: &mut Console) -> u8 {
         return Exit::Usage.code();
     }
     // Whether a project may use this account was decided when the task was accepted.
-    let (code, error) = match real::exec_task(account, argv) {
-        crate::os::StartError::NotFound(error) => (Exit::NoSuchCommand, error),
-        crate::os::StartError::NotExecutable(error) => (Exit::NotExecutable, error),
-        crate::os::StartError::Short(error) | crate::os::StartError::Other(error) => (Exit::NotStarted, error),
+    not_started(real::exec_task(account, argv), console)
+}
+
+/// The hidden verb `exec-pty`: gives a command a terminal of its own.
+fn exec_pty(args: &[String], console: &mut Console) -> u8 {
+    let words: Vec<&str> = args.iter().take(4).map(String::as_str).collect();
+    match words[..] {
+        ["--inner", "--", _, ..] => not_started(real::become_on_terminal(&args[2..]), console),
+        ["--input-of", process, "--", _] => match real::run_on_terminal(process, &args[3..]) {
+            Ok(exit) => real::end_as(exit),
+            Err(error) => not_started(error, console),
+        },
+        _ => Exit::Usage.code(),
+    }
+}
+
+/// Says why a command was not started, and gives the exit code for that.
+fn not_started(error: StartError, console: &mut Console) -> u8 {
+    let (code, error) = match error {
+        StartError::NotFound(error) => (Exit::NoSuchCommand, error),
+        StartError::NotExecutable(error) => (Exit::NotExecutable, error),
+        StartError::Short(error) | StartError::Other(error) => (Exit::NotStarted, error),
     };
     console.say(&format!("luzia: {error}"));
     code.code()

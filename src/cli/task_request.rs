@@ -36,6 +36,7 @@ pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
         shell: options.shell.clone(),
         command: command.to_vec(),
         reads_stdin: false,
+        has_terminal: false,
         no_check: options.no_check,
         is_separated: options.is_separated,
         is_grouped: false,

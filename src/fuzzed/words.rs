@@ -102,7 +102,8 @@ pub fn argv(bytes: &[u8]) {
     let parsed = args::parse(argv.iter().map(OsString::from).collect());
     match parsed {
         Ok(cli) => {
-            let is_hidden = matches!(cli.command, Command::Supervise { .. } | Command::ExecTask(_));
+            let is_hidden =
+                matches!(cli.command, Command::Supervise { .. } | Command::ExecTask(_) | Command::ExecPty(_));
             assert!(is_hidden || args::read(&argv).is_ok(), "clap reads it too: {argv:?}");
             let command = match &cli.command {
                 Command::Enqueue(args) => &args.command[..],

@@ -199,6 +199,8 @@ pub struct Task {
     pub stdin: Option<String>,
     /// The process whose standard input the command reads (`run --stdin`).
     pub stdin_of: Option<Identity>,
+    /// Whether the command gets a terminal of its own (`run --pty`).
+    pub has_terminal: bool,
     /// A note for people.
     pub label: Option<String>,
     /// The agent that asked for it.

@@ -253,6 +253,10 @@ pub struct Command {
     pub run_as: Option<String>,
     /// The limits to set, where they are not those of this process.
     pub limits: Option<Limits>,
+    /// Whether it gets a terminal of its own (pty(7)), whose output goes to standard output.
+    pub has_terminal: bool,
+    /// The process whose standard input it reads. A terminal of its own reads nothing more when that has ended.
+    pub input_of: Option<Identity>,
 }
 
 /// How a command ended.

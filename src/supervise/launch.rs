@@ -160,6 +160,8 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant]) -> Resul
         umask: task.umask,
         run_as: task.run_as.clone(),
         limits: task.limits.clone().filter(|wanted| store.context().limits.differ_from(wanted)),
+        has_terminal: task.has_terminal,
+        input_of: task.stdin_of.clone(),
     };
     Ok(Made::Ready(Box::new(Ready { command, streams: Streams { stdin, stdout, stderr }, tree, result })))
 }

@@ -46,6 +46,7 @@ mod storm;
 mod support;
 mod sweep;
 mod sweep_scenes;
+mod terminal;
 mod threats;
 mod tidy;
 mod turnover;

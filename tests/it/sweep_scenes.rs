@@ -143,7 +143,7 @@ pub const SCENES: [Scene; 26] = [
     Scene { name: "cancel", args: &["cancel", "2"], prepare: queue_three, queued: 3, judge: cancelled_two, ..PLAIN },
     Scene {
         name: "cancel-running",
-        args: &["cancel", "1", "--grace", "50ms"],
+        args: &["cancel", "1", "--yes", "--grace", "50ms"],
         begin: Some(start_waiting),
         prepare: queue_none,
         queued: 1,

@@ -79,6 +79,8 @@ fn command(argv: &[&str]) -> Command {
         umask: 0o022,
         run_as: None,
         limits: None,
+        has_terminal: false,
+        input_of: None,
     }
 }
 

@@ -80,6 +80,8 @@ pub struct NewTask {
     pub command: Vec<String>,
     /// `--stdin`: the command reads the standard input of the process that asks.
     pub reads_stdin: bool,
+    /// `--pty`: the command gets a terminal of its own.
+    pub has_terminal: bool,
     /// `--no-check`: queued although its directory or program is not there.
     pub no_check: bool,
     /// Whether `--` stood before the command, so that no option behind it can be misplaced.
@@ -198,14 +200,10 @@ impl App {
     }
 
     pub(crate) fn task_of(&self, new: &NewTask, caller: &Caller) -> Result<Task, AppError> {
-        let project =
-            new.project.as_deref().or(self.inside_project(new)).map(|text| name("project", text)).transpose()?;
+        let project = self.project_of(new)?;
         let settings = project.as_ref().and_then(|project| self.config().project(project.as_str()));
         let settings = settings.as_ref();
         let conductor = settings.and_then(|settings| settings.conductor_dir.clone());
-        if let (Some(project), Some(_)) = (&project, &new.project) {
-            self.check_project_name(project)?;
-        }
         let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.accounts)?;
         if new.user.is_some() {
             self.check_user_lane(&LaneName::user(&user))?;
@@ -236,6 +234,7 @@ impl App {
             command,
             stdin,
             stdin_of: self.stdin_of(new)?,
+            has_terminal: new.has_terminal,
             label: new.label.clone(),
             asked_by: self.asked_by(caller.pid),
             agent: self.agent.clone(),
@@ -266,6 +265,15 @@ impl App {
         };
         self.check_command(new, &task)?;
         Ok(task)
+    }
+
+    fn project_of(&self, new: &NewTask) -> Result<Option<Name>, AppError> {
+        let given = new.project.as_deref().or(self.inside_project(new));
+        let project = given.map(|text| name("project", text)).transpose()?;
+        if let (Some(project), Some(_)) = (&project, &new.project) {
+            self.check_project_name(project)?;
+        }
+        Ok(project)
     }
 
     fn env_of(&self, new: &NewTask, caller: &Caller) -> Result<Environment, AppError> {

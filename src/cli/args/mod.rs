@@ -145,6 +145,9 @@ pub enum Command {
     /// Becomes the command of a task in another account. luzia starts this itself; clap does not know it.
     #[command(skip)]
     ExecTask(Vec<String>),
+    /// Gives a command a terminal of its own. luzia starts this itself; clap does not know it.
+    #[command(skip)]
+    ExecPty(Vec<String>),
 }
 
 impl Command {
@@ -182,6 +185,7 @@ impl Command {
             Self::Supervise { .. } => "supervise",
             Self::KeepSession { .. } => "keep-session",
             Self::ExecTask(_) => "exec-task",
+            Self::ExecPty(_) => "exec-pty",
         }
     }
 }
@@ -201,6 +205,9 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, ParseStop> {
         Some([only]) if only == "--version" || only == "-V" => return Err(ParseStop::answer(VERSION_LINE)),
         Some([first, rest @ ..]) if first == "exec-task" => {
             return Ok(Cli { globals: Globals::default(), command: Command::ExecTask(rest.to_vec()) });
+        }
+        Some([first, rest @ ..]) if first == "exec-pty" => {
+            return Ok(Cli { globals: Globals::default(), command: Command::ExecPty(rest.to_vec()) });
         }
         _ => {}
     }

@@ -227,6 +227,7 @@ mod tests {
             command: vec!["echo".into(), "a\u{202e}\u{9b}\n".into()],
             stdin: None,
             stdin_of: None,
+            has_terminal: false,
             asked_by: None,
             label: None,
             agent: None,

@@ -10,6 +10,7 @@ pub(crate) mod passwd;
 pub(crate) mod poll;
 pub(crate) mod procfs;
 pub(crate) mod program;
+pub(crate) mod pty;
 pub(crate) mod run_capture;
 pub(crate) mod signals;
 pub(crate) mod stdin_of;

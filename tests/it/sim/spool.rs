@@ -36,6 +36,7 @@ pub fn task(id: TaskId) -> Task {
         command: vec!["true".into()],
         stdin: None,
         stdin_of: None,
+        has_terminal: false,
         asked_by: None,
         label: None,
         agent: None,

@@ -184,7 +184,7 @@ fn clean(storm: &Storm, rng: &mut Rng) {
 
 fn cancel(storm: &Storm, rng: &mut Rng) {
     let Some(id) = storm.some_task(rng) else { return };
-    let args = words(&format!("cancel {id} --grace {}ms", 20 + rng.below(200)));
+    let args = words(&format!("cancel {id} --yes --grace {}ms", 20 + rng.below(200)));
     if storm.call(&args, &[0, 1]).code() == Some(0) {
         storm.change(id, |sent| sent.is_cancelled = true);
     }

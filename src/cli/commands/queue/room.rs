@@ -26,6 +26,8 @@ pub struct Terminal<'a> {
     pub caller: Around,
     /// Whether standard input is a pipe in which data waits that nobody has read.
     pub has_unread_input: &'a dyn Fn() -> bool,
+    /// Lets the keys of its user arrive as they are, or as before.
+    pub raw: &'a mut dyn FnMut(bool),
 }
 
 /// The terminal as the audience of a run.
@@ -41,6 +43,8 @@ pub struct Room<'a, 'b, 'c> {
     pub patience: Patience,
     /// Whether a task that waits is left in the queue at SIGTERM and SIGHUP.
     pub leaves_waiting: bool,
+    /// Whether the command has a terminal of its own, to which the keys of the user go.
+    pub passes_keys_on: bool,
     /// The failure by which the output could not be written.
     pub closed: Option<Stop>,
     /// What the reader has not taken yet.
@@ -86,6 +90,7 @@ impl<'a, 'b, 'c> Room<'a, 'b, 'c> {
             interrupted: Wish::Cancel,
             patience: Patience::default(),
             leaves_waiting: false,
+            passes_keys_on: false,
             closed: None,
             rest: VecDeque::new(),
             is_pending: true,
@@ -111,6 +116,14 @@ impl<'a, 'b, 'c> Room<'a, 'b, 'c> {
     pub fn saw(&mut self, task: &Task) {
         self.is_pending = task.status == Status::Pending;
         self.is_told = true;
+        if self.passes_keys_on {
+            (self.terminal.raw)(task.status == Status::Running);
+        }
+    }
+
+    /// Gives the user the keys of the terminal back.
+    pub fn take_keys_back(&mut self) {
+        (self.terminal.raw)(false);
     }
 
     /// The signals that have come.

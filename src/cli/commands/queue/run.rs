@@ -70,9 +70,17 @@ pub struct RunArgs {
     /// Give the command the standard input of this process: a pipe or a file
     ///
     /// Without this option it reads /dev/null. The input is read by the command itself, when it starts. If this process ends
-    /// before, the task fails with 125. A terminal cannot be shared in this way; use `luzia lock` for commands that need one.
+    /// before, the task fails with 125. For a command that needs a terminal, use --pty.
     #[arg(long, conflicts_with_all = ["prompt", "retries"])]
     pub stdin: bool,
+
+    /// Give the command a terminal of its own, e.g. for an editor or a shell
+    ///
+    /// All its output is logged as standard output. Where standard input is a terminal, the command gets the keys: from its start
+    /// on Ctrl-C goes to the command and no longer to `luzia run`. Otherwise it reads the end of its input, or with --stdin
+    /// what stands there. It is hung up when this task ends.
+    #[arg(long, conflicts_with_all = ["prompt", "retries", "group_output"])]
+    pub pty: bool,
 
     /// Write the document of --json to this file when the command returns, whatever it prints
     ///
@@ -89,7 +97,7 @@ pub struct RunArgs {
     /// They run side by side as their lanes and the slots let them. The output of each is printed when it has finished, in one
     /// piece, in the order of the lines. The exit code is that of the first line whose task did not complete. The first
     /// Ctrl-C cancels them all.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "no_wait", "yield_after", "result_file", "stdin", "command"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "no_wait", "yield_after", "result_file", "stdin", "pty", "command"])]
     pub from: Option<String>,
 
     /// Print the output in one piece when the task has finished
@@ -165,7 +173,8 @@ pub fn run(
     let new = NewTask {
         is_grouped: args.group_output,
         is_waited_for: true,
-        reads_stdin: args.stdin,
+        reads_stdin: args.stdin || args.pty && terminal.caller.has_terminal,
+        has_terminal: args.pty,
         ..task_request::new_task(&args.task, &args.command)
     };
     let result_file = ResultFile::prepare(args.result_file.as_deref())?;
@@ -194,7 +203,10 @@ pub fn run(
     let mut room = Room::new(console, terminal);
     room.patience = Patience { start_ms: start_ms.filter(|_| !args.no_wait), end_ms: None };
     room.leaves_waiting = around.is_agent;
-    let task = see_through(app, &accepted, args.group_output, &mut room)?;
+    room.passes_keys_on = args.pty && around.has_terminal && accepted.created;
+    let seen = see_through(app, &accepted, args.group_output, &mut room);
+    room.take_keys_back();
+    let task = seen?;
     let answer = tell_and_code(&task, app, &mut room);
     result_file.write(&json::single("run", json::task(&task)))?;
     answer

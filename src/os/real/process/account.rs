@@ -149,6 +149,14 @@ fn drop_privileges(account: &Credentials) -> io::Result<()> {
     Ok(rustix::thread::set_no_new_privs(true)?)
 }
 
+/// Becomes a command with the environment of this process. Returns only when it failed.
+pub(crate) fn become_with_own_environment(argv: &[String]) -> StartError {
+    match environment().map_err(StartError::Other).and_then(|env| become_command(argv, &env)) {
+        Ok(never) => match never {},
+        Err(error) => error,
+    }
+}
+
 fn become_command(argv: &[String], env: &[CString]) -> Result<Infallible, StartError> {
     let invalid = |error: std::ffi::NulError| StartError::Other(error.into());
     let args: Result<Vec<CString>, _> = argv.iter().map(|arg| CString::new(arg.as_str())).collect();

@@ -5,6 +5,7 @@ use crate::os::real::process::account::{Credentials, ENVIRONMENT_FD, LIMITS, OWN
 use crate::os::real::process::child::{Reach, RealChild};
 use crate::os::real::process::procfs;
 use crate::os::real::process::program::{check_cwd, find, lookup, start_error};
+use crate::os::real::process::pty;
 use crate::os::real::process::signals;
 use crate::os::real::process::signals::Caught;
 use crate::os::real::process::upgrade::{SELF, is_running, program_in_place};
@@ -167,6 +168,11 @@ pub(crate) fn own_program() -> PathBuf {
 fn directly(command: &Command, cwd: &Path) -> Result<StdCommand, StartError> {
     let (name, args) = split(&command.argv)?;
     let program = find(name, lookup(&command.env, "PATH").as_deref(), cwd)?;
+    let wrapped = if command.has_terminal { pty::wrapped(command) } else { Vec::new() };
+    let (program, name, args) = match wrapped.split_first() {
+        Some((own, args)) => (PathBuf::from(own), "luzia", args),
+        None => (program, name.as_str(), args),
+    };
     let mut direct = StdCommand::new(program);
     let pairs = command.env.iter();
     direct
@@ -192,7 +198,7 @@ fn through_trampoline(command: &Command, environment: &File, tree: Option<&File>
     through
         .arg0("luzia")
         .args(["exec-task", "--account", &account, "--"])
-        .args(&command.argv)
+        .args(if command.has_terminal { pty::wrapped(command) } else { command.argv.clone() })
         .env_clear()
         .env(ENVIRONMENT_FD, environment.as_raw_fd().to_string());
     if let Some(limits) = &command.limits {

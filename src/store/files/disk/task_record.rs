@@ -38,6 +38,8 @@ struct TaskFile<'a> {
     stdin: Option<String>,
     #[serde(default, deserialize_with = "json_object::member", skip_serializing_if = "Option::is_none")]
     stdin_of: Option<ProcessFile>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pty: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -174,6 +176,7 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         command: task.command.clone(),
         stdin: task.stdin.clone(),
         stdin_of: task.stdin_of.as_ref().map(ProcessFile::of),
+        pty: task.has_terminal,
         label: task.label.clone(),
         asked_by: task.asked_by.clone(),
         agent: task.agent.as_ref().map(|agent| agent.name.clone()),
@@ -268,6 +271,7 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         command: file.command,
         stdin: file.stdin,
         stdin_of: file.stdin_of.map(ProcessFile::process),
+        has_terminal: file.pty,
         label: file.label,
         asked_by: file.asked_by.as_deref().and_then(|key| clean(key, MOST_SESSION_BYTES)),
         agent: agent_of(file.agent, file.session),

@@ -17,6 +17,7 @@ pub(crate) fn task(id: u64) -> Task {
         command: vec!["true".into()],
         stdin: None,
         stdin_of: None,
+        has_terminal: false,
         asked_by: None,
         label: None,
         agent: None,

@@ -65,6 +65,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand name 'Print the lane of a repository, a work tree, a port, a database or a directory'
             cand shim 'Let heavy tools such as cargo and make take turns by links on PATH'
             cand agent 'Let coding agents take turns by themselves: their hooks, and the files that set them up'
+            cand mcp 'Serve the tools of luzia to an agent, by the Model Context Protocol'
             cand completions 'Print a completion script for a shell'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -992,6 +993,23 @@ set edit:completion:arg-completer[luzia] = {|@words|
         }
         &'luzia;agent;help;help'= {
         }
+        &'luzia;mcp'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'luzia;completions'= {
             cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
             cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
@@ -1037,6 +1055,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand name 'Print the lane of a repository, a work tree, a port, a database or a directory'
             cand shim 'Let heavy tools such as cargo and make take turns by links on PATH'
             cand agent 'Let coding agents take turns by themselves: their hooks, and the files that set them up'
+            cand mcp 'Serve the tools of luzia to an agent, by the Model Context Protocol'
             cand completions 'Print a completion script for a shell'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -1093,6 +1112,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
         &'luzia;help;shim'= {
         }
         &'luzia;help;agent'= {
+        }
+        &'luzia;help;mcp'= {
         }
         &'luzia;help;completions'= {
         }

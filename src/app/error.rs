@@ -1,5 +1,6 @@
 //! Why a use case did not do what was asked: a refusal with its code, a hint, and the command that would help.
 
+use crate::model::LaneName;
 use crate::store::StoreError;
 use std::io;
 
@@ -11,6 +12,12 @@ pub fn shell_word(name: impl ToString) -> String {
     let name = name.to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
     if !name.is_empty() && name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
+/// A lane as an argument of a command that takes a user or a lane: a bare word would be a user there.
+pub fn lane_word(lane: &LaneName) -> String {
+    let kind = if lane.is_bare(lane.key().as_str()) { "lane:" } else { "" };
+    shell_word(format!("{kind}{lane}"))
 }
 
 /// The classes of refusal; each has its exit code (contract, section 6).

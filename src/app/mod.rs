@@ -18,7 +18,7 @@ pub use crate::policy::agent;
 pub use crate::policy::context::Difference;
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, GivenBack, LockView, Started, lock_state};
 pub use config_reload::{Look, Round, Settings};
-pub use error::{AppError, Kind, Refusal, shell_word};
+pub use error::{AppError, Kind, Refusal, lane_word, shell_word};
 pub use locks::lock::Line;
 pub use locks::reentrancy::Inside;
 pub use locks::session::Session;

@@ -9,6 +9,7 @@ use super::configuration::{Loaded, config_of, followed};
 use super::context::{account, app_of, caller, inputs, of_state_dir, open_state, state_dir, variable};
 use super::exit::Exit;
 use super::input::{confirm, read_input};
+use super::mcp::Answered;
 use super::output::console::{Answer, Channel, Console, Stop, Streams, Wrote};
 use super::output::messages;
 use super::output::report::Report;
@@ -47,6 +48,33 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         Err(stop) => refuse(stop, &mut write),
     };
     ExitCode::from(code)
+}
+
+/// Carries a command line out for a server, with the answer as a document. Nobody can be asked there.
+fn captured(words: &[String], globals: &Globals) -> Answered {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut write = |channel: Channel, bytes: &[u8]| {
+        match channel {
+            Channel::Out => out.extend_from_slice(bytes),
+            Channel::Err => err.extend_from_slice(bytes),
+        }
+        Wrote::Done
+    };
+    let is_log = words.first().is_some_and(|verb| verb == "logs");
+    let format = if is_log { "table" } else { "json" };
+    let own = ["luzia", "--no-input", "-o", format].map(OsString::from);
+    let code = match args::parse(own.into_iter().chain(words.iter().map(OsString::from)).collect()) {
+        Ok(cli) => {
+            let given = globals.clone();
+            let globals = Globals { state_dir: given.state_dir, config: given.config, ..cli.globals };
+            let cli = Cli { globals, command: cli.command };
+            let mut console = Console::new(&cli.globals, Streams::PLAIN, RealClock.now(), &mut write);
+            let answer = run(&cli, &mut console);
+            conclude(answer, cli.command.name(), &mut console)
+        }
+        Err(stop) => refuse(stop, &mut write),
+    };
+    Answered { code, out, err }
 }
 
 fn stream_of(channel: Channel) -> term::Stream {
@@ -157,6 +185,7 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
         Command::Shim(args) => operate::shim::run(&args.verb, &super::shim::folder()?, console),
         Command::Agent(args) => super::agent_setup::agent(&args.verb, &cli.globals, console),
         Command::Demo(args) => demo(args, &cli.globals, console),
+        Command::Mcp(_) => Ok(super::mcp_server::serve(&cli.globals, &|words| captured(words, &cli.globals))),
         command => {
             let loaded = match config_of(&cli.globals) {
                 Err(error) if needs_rules(command) => return Err(error.into()),
@@ -261,6 +290,7 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
         | Command::Name(_)
         | Command::Shim(_)
         | Command::Agent(_)
+        | Command::Mcp(_)
         | Command::ExecTask(_)
         | Command::ExecPty(_)
         | Command::Config(_)

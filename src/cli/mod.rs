@@ -14,6 +14,8 @@ mod hook;
 pub(crate) mod identity;
 mod input;
 mod main;
+pub mod mcp;
+mod mcp_server;
 pub mod output;
 mod result_file;
 mod shim;

@@ -31,6 +31,10 @@ pub struct Config {
     pub contexts: Contexts,
     /// The users that may be named (`users.known`); empty where every name may.
     pub users_known: Vec<Name>,
+    /// The commands that `luzia mcp` runs (`mcp.allow`); by default none.
+    pub mcp_allow: Vec<String>,
+    /// The variables that a caller of `luzia mcp` may set (`mcp.env`); by default none.
+    pub mcp_env: Vec<String>,
     /// Whether a project may run its tasks as root.
     pub allow_root: bool,
     /// Whether `--env` may set variables that change how programs load.
@@ -104,6 +108,8 @@ impl Default for Config {
             poll_interval_ms: 1000,
             contexts: Contexts::Same,
             users_known: Vec::new(),
+            mcp_allow: Vec::new(),
+            mcp_env: Vec::new(),
             allow_root: false,
             allow_loader_env: false,
         }

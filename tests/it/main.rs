@@ -22,6 +22,7 @@ mod hints;
 mod kill;
 mod line;
 mod logs;
+mod mcp;
 mod mutants;
 mod names;
 mod namespaces;

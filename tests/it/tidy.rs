@@ -20,13 +20,14 @@ const TESTS_MAY_NAME: [(&str, &str); 3] =
     [("src/policy/admission.rs", "store"), ("src/policy/outcome.rs", "store"), ("src/cli/output/messages.rs", "store")];
 
 /// The files that connect the commands to the real operating system and the store.
-const WIRES: [&str; 9] = [
+const WIRES: [&str; 10] = [
     "src/cli/agent_setup.rs",
     "src/cli/main.rs",
     "src/cli/context.rs",
     "src/cli/configuration.rs",
     "src/cli/hook.rs",
     "src/cli/input.rs",
+    "src/cli/mcp_server.rs",
     "src/cli/result_file.rs",
     "src/cli/shim.rs",
     "src/cli/signals.rs",

@@ -4,7 +4,7 @@
 use crate::app::locks::lock::End;
 use crate::app::look::cycles::ring_text;
 use crate::app::queue::enqueue::{Caller, NewTask};
-use crate::app::{App, AppError, Kind, shell_word};
+use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::evidence::Verdict;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, LockId, LockKind, Status, Task, TaskId};
@@ -134,10 +134,10 @@ impl App {
             }
             Some(_) | None => "queue it without waiting for it, or run the command directly".to_owned(),
         };
-        let lane = LaneName::user(&task.user).to_string();
+        let lane = LaneName::user(&task.user);
         Err(deadlock(format!("{why}, and would wait for a task that needs it"))
             .hint(hint)
-            .next(format!("luzia explain {}", shell_word(&lane))))
+            .next(format!("luzia explain {}", lane_word(&lane))))
     }
 
     /// Refuses a task to be that would be waited for, when that closes a ring of tasks that wait for each other.

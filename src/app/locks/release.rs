@@ -1,7 +1,7 @@
 //! `release`: gives a lane back; with `--force`, ends a living holder first.
 
 use crate::app::queue::cancel::TASK_OVER;
-use crate::app::{App, AppError, Kind, shell_word};
+use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp};
@@ -84,7 +84,7 @@ impl App {
             }
         }
         Err(AppError::new(Kind::Busy, "HOLDER_LIVES", format!("the holder of lane \"{lane}\" does not end"))
-            .next(format!("luzia explain {}", shell_word(lane))))
+            .next(format!("luzia explain {}", lane_word(lane))))
     }
 
     fn released(&self, lock: Break) -> Given {
@@ -183,8 +183,8 @@ pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError 
         None => String::new(),
     };
     AppError::new(Kind::Busy, "LOCK_HELD", message)
-        .hint(format!("wait for it, or look closer with luzia explain {}{expiry}", shell_word(lane)))
-        .next(format!("luzia explain {}", shell_word(lane)))
+        .hint(format!("wait for it, or look closer with luzia explain {}{expiry}", lane_word(lane)))
+        .next(format!("luzia explain {}", lane_word(lane)))
         .next(next_command(view.holder(), &view.verdict))
 }
 
@@ -201,11 +201,10 @@ pub fn next_command(holder: Option<&str>, verdict: &Verdict) -> String {
     }
 }
 
-/// The command that takes a lane by force. There is none for a holder that lives and is within its time (P10).
+/// The command that takes a lane by force. There is none for a holder that lives and is within its time (P10). `lane` is an argument of a command.
 pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_stopped: bool) -> Option<String> {
     let is_late = matches!(verdict, Verdict::Live { overdue: true, .. });
     let is_session = matches!(verdict, Verdict::Live { why: Reason::SessionLives, .. });
-    let lane = shell_word(lane);
     (is_late || is_stopped).then(|| match holder.filter(|name| name.starts_with("task_") && !is_session) {
         Some(task) => format!("luzia cancel {task}"),
         None => format!("luzia release {lane} --force"),
@@ -223,6 +222,6 @@ fn living_error(lane: &LaneName, view: &LockView, now: Timestamp, is_stopped: bo
         true => "the holder itself releases it, by its name or with --lock-id".to_owned(),
         false => "the lane is free when the holder ends; nothing was changed".to_owned(),
     });
-    error.0.overriding.extend(forceful_command(&lane.to_string(), view.holder(), &view.verdict, is_stopped));
+    error.0.overriding.extend(forceful_command(&lane_word(lane), view.holder(), &view.verdict, is_stopped));
     error
 }

@@ -5,7 +5,7 @@ use crate::app::locks::acquire::{Lease, Leased, Waited};
 use crate::app::locks::release::{Given, held_error};
 use crate::app::locks::waiting::behind_error;
 use crate::app::queue::enqueue::{Caller, NewTask};
-use crate::app::{App, AppError, Kind, shell_word};
+use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::evidence::Verdict;
 use crate::model::lane::slot_stem;
 use crate::model::lock::Grant;
@@ -123,7 +123,7 @@ impl App {
                 grant.lock_id, error.0.message, failed.0.message
             );
             return Err(AppError::new(error.0.kind, error.0.code, message)
-                .hint(format!("luzia release {} --session gives it back", shell_word(&grant.lane))));
+                .hint(format!("luzia release {} --session gives it back", lane_word(&grant.lane))));
         }
         if !refreshed {
             self.note_lock("lock_acquired", &grant, &holder, None);
@@ -144,7 +144,7 @@ impl App {
                     let message = format!("lane \"{}\" was taken away before the session had it", grant.lane);
                     return Err(AppError::new(Kind::Busy, "LOCK_LOST", message)
                         .hint("acquire it again")
-                        .next(format!("luzia explain {}", shell_word(&grant.lane))));
+                        .next(format!("luzia explain {}", lane_word(&grant.lane))));
                 }
                 KeeperAnswer::Waiting => {}
             }
@@ -263,7 +263,7 @@ fn holder_of(key: &str) -> String {
 
 /// A lane that the caller's own session has leased: a wait for it would last as long as the session.
 pub(crate) fn own_session(lane: &LaneName) -> AppError {
-    let lane_word = shell_word(lane);
+    let lane_word = lane_word(lane);
     let message = format!("lane \"{lane}\" is held by the session in which this runs, and would wait for itself");
     AppError::new(Kind::No, "DEADLOCK", message)
         .hint(format!(

@@ -3,7 +3,7 @@
 use crate::app::locks::acquire::Waited;
 use crate::app::locks::cleanup::{broken_event, stale_line};
 use crate::app::locks::release::held_text;
-use crate::app::{App, AppError, Kind, shell_word};
+use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::{LaneName, SandboxId, TaskId};
 use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use crate::policy::staleness::judge;
@@ -234,5 +234,5 @@ fn no_lane(request: &Request) -> AppError {
 pub(crate) fn behind_error(lane: &LaneName) -> AppError {
     AppError::new(Kind::Busy, "LOCK_HELD", format!("lane \"{lane}\" is free, but others wait in its line and go first"))
         .hint("wait in the line with -w, or try again")
-        .next(format!("luzia explain {}", shell_word(lane)))
+        .next(format!("luzia explain {}", lane_word(lane)))
 }

@@ -29,7 +29,8 @@ use super::commands::locks::{
 use super::commands::look::{explain::ExplainArgs, list::ListArgs, logs::LogsArgs, show::ShowArgs, status::StatusArgs};
 use super::commands::operate::{
     agent::AgentArgs, cleanup_stale::CleanupStaleArgs, completions::CompletionsArgs, config::ConfigArgs,
-    daemon::DaemonArgs, demo::DemoArgs, dispatch::DispatchArgs, doctor::DoctorArgs, name::NameArgs, shim::ShimArgs,
+    daemon::DaemonArgs, demo::DemoArgs, dispatch::DispatchArgs, doctor::DoctorArgs, mcp::McpArgs, name::NameArgs,
+    shim::ShimArgs,
 };
 use super::commands::queue::{
     attach::AttachArgs, cancel::CancelArgs, enqueue::EnqueueArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
@@ -122,6 +123,8 @@ pub enum Command {
     Shim(Deferred<ShimArgs>),
     /// Let coding agents take turns by themselves: their hooks, and the files that set them up
     Agent(Deferred<AgentArgs>),
+    /// Serve the tools of luzia to an agent, by the Model Context Protocol
+    Mcp(Deferred<McpArgs>),
     /// Print a completion script for a shell
     Completions(Deferred<CompletionsArgs>),
     /// Supervises one task. luzia starts this itself; clap does not know it.
@@ -181,6 +184,7 @@ impl Command {
             Self::Name(_) => "name",
             Self::Shim(_) => "shim",
             Self::Agent(_) => "agent",
+            Self::Mcp(_) => "mcp",
             Self::Completions(_) => "completions",
             Self::Supervise { .. } => "supervise",
             Self::KeepSession { .. } => "keep-session",

@@ -60,6 +60,17 @@ pub struct Streams {
     pub width: Option<u16>,
 }
 
+impl Streams {
+    /// Streams that are no terminals.
+    pub const PLAIN: Self = Self {
+        out_style: Style::PLAIN,
+        err_style: Style::PLAIN,
+        is_out_terminal: false,
+        is_err_terminal: false,
+        width: None,
+    };
+}
+
 /// The two streams, and the form of answers.
 pub struct Console<'a> {
     write: &'a mut dyn FnMut(Channel, &[u8]) -> Wrote,

@@ -5,7 +5,7 @@ use crate::app::locks::lock::End;
 use crate::app::look::cycles::ring_text;
 use crate::app::look::explain::MOST_AHEAD;
 use crate::app::look::list::Stuck;
-use crate::app::{AppError, Difference, Holder, Kind, Obstacle, Room, shell_word};
+use crate::app::{AppError, Difference, Holder, Kind, Obstacle, Room, lane_word, shell_word};
 use crate::cli::exit::Exit;
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::task::Outcome;
@@ -218,18 +218,18 @@ pub fn next_command(holder: &Holder) -> String {
     crate::app::locks::release::next_command(name, &holder.verdict)
 }
 
-/// How the holder of a lease gives it back (S0.37). Not for those who wait.
+/// How the holder of a lease gives it back (S0.37). Not for those who wait. `lane` is an argument of a command.
 pub fn lease_note(lane: &str, holder: &Holder) -> Option<String> {
     let is_lease = matches!(&holder.verdict, Verdict::Live { why: Reason::LeaseRuns, .. });
     let id = holder.lock_id.as_deref().filter(|_| is_lease)?;
-    Some(format!("its holder gives it back with: luzia release {} --lock-id {}", shell_word(lane), shell_word(id)))
+    Some(format!("its holder gives it back with: luzia release {} --lock-id {}", lane, shell_word(id)))
 }
 
 /// The notes below an obstacle: how its holder frees the lane, and the way out by force where there is one.
 pub fn obstacle_notes(obstacle: &Obstacle, task: &Task) -> Vec<String> {
     let (lane, holder) = match obstacle {
-        Obstacle::UserLockHeld { holder } => (task.user.to_string(), holder),
-        Obstacle::LaneFull { lane, holder, .. } if !lane.is_global() => (lane.to_string(), holder),
+        Obstacle::UserLockHeld { holder } => (shell_word(&task.user), holder),
+        Obstacle::LaneFull { lane, holder, .. } if !lane.is_global() => (lane_word(lane), holder),
         _ => return Vec::new(),
     };
     let forceful = forceful_command(&lane, holder).map(|command| format!("to take it by force: {command}"));
@@ -299,8 +299,8 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
     let (message, next) = obstacle_text(obstacle, task, now);
     let next: Vec<String> = next.into_iter().collect();
     let forceful = match obstacle {
-        Obstacle::UserLockHeld { holder } => forceful_command(&task.user.to_string(), holder),
-        Obstacle::LaneFull { lane, holder, .. } => forceful_command(&lane.to_string(), holder),
+        Obstacle::UserLockHeld { holder } => forceful_command(&shell_word(&task.user), holder),
+        Obstacle::LaneFull { lane, holder, .. } => forceful_command(&lane_word(lane), holder),
         _ => None,
     };
     let mut value = json!({ "reason": obstacle.word(), "message": message, "next": next });

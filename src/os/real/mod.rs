@@ -9,6 +9,7 @@
 mod clock;
 mod files;
 mod hook_input;
+mod lines;
 mod process;
 mod shims;
 pub mod term;
@@ -20,6 +21,7 @@ pub use files::places::{RealPlaces, owner_of};
 pub use files::published::Published;
 pub use files::temporary::TemporaryDirectory;
 pub use hook_input::{end_after, end_with_success_after, read_document};
+pub use lines::{Job, Line, serve_lines};
 pub use process::RealProcesses;
 pub use process::account::exec_task;
 pub use process::launch::output;

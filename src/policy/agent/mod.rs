@@ -8,6 +8,7 @@
 //! - Cursor: `CURSOR_AGENT=1` (cursor.com/docs/agent/terminal), `CURSOR_TRACE_ID` in its terminal;
 //! - Copilot CLI: `COPILOT_CLI=1` and `COPILOT_AGENT_SESSION_ID` (changelog of github.com/github/copilot-cli).
 
+pub mod allow;
 pub mod ownership;
 
 use crate::model::Identity;

@@ -33,6 +33,8 @@ enum Kind {
     Name(&'static str),
     /// A list of names.
     Names,
+    /// A list of patterns of commands.
+    Patterns,
     /// An absolute path, in which `{project}` and `{user}` may stand for names.
     Directory,
     /// A program and its arguments.
@@ -92,6 +94,8 @@ pub(super) const FILE: &[Key<Config>] = &[
         |it| json!(it.contexts.word()),
     ),
     key("users.known", Kind::Names, |it, value| it.users_known = names(value), |it| known(&it.users_known)),
+    key("mcp.allow", Kind::Patterns, |it, value| it.mcp_allow = texts(value), |it| patterns(&it.mcp_allow)),
+    key("mcp.env", Kind::Patterns, |it, value| it.mcp_env = texts(value), |it| patterns(&it.mcp_env)),
     key("allow_root", Kind::Flag, |it, value| it.allow_root = flag(value), |it| json!(it.allow_root)),
     key("allow_loader_env", Kind::Flag, |it, value| it.allow_loader_env = flag(value), |it| json!(it.allow_loader_env)),
 ];
@@ -165,6 +169,7 @@ impl Kind {
             Self::Room => "a number of bytes from 1048576 (1 MiB) to 2^53, or 0 for no limit",
             Self::Text => "a string",
             Self::Names => "a list of names of users such as [\"alice\", \"bob\"]",
+            Self::Patterns => "a list of patterns such as [\"cargo *\", \"make\"]",
             Self::Directory => "the absolute path of a directory",
             Self::Command => "a list of strings such as [\"claude\", \"-p\", \"{prompt}\"]",
             Self::Objects => "an object",
@@ -184,6 +189,9 @@ impl Kind {
             (Self::Names, Value::Array(items)) => {
                 let names = || items.iter().map(|item| item.as_str().and_then(|name| Name::new(name).ok()));
                 !items.is_empty() && names().all(|name| name.is_some())
+            }
+            (Self::Patterns, Value::Array(items)) => {
+                !items.is_empty() && items.iter().all(|item| item.as_str().is_some_and(is_pattern))
             }
             (Self::Directory, Value::String(text)) => return check_directory(text),
             (Self::Command, _) if words(value).is_some() => return check_command(&words(value).unwrap_or_default()),
@@ -256,6 +264,18 @@ fn known(names: &[Name]) -> Value {
         [] => Value::Null,
         names => names.iter().map(Name::as_str).collect(),
     }
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    words(value).unwrap_or_default()
+}
+
+fn patterns(patterns: &[String]) -> Value {
+    if patterns.is_empty() { Value::Null } else { json!(patterns) }
+}
+
+fn is_pattern(text: &str) -> bool {
+    !text.trim().is_empty() && !text.chars().any(char::is_control)
 }
 
 fn time(value: &Value) -> u64 {

@@ -241,11 +241,13 @@ prop_compose! {
         poll_interval_ms in time(), contexts in prop_oneof![Just(Contexts::Same), Just(Contexts::Any)],
         allow_root: bool,
         allow_loader_env: bool,
+        mcp_allow in proptest::collection::vec("[a-z*] [a-z *]{0,9}", 0..3),
+        mcp_env in proptest::collection::vec("[A-Z_*]{1,9}", 0..3),
         users_known in proptest::collection::vec("[a-z ]{1,9}".prop_map(|name| Name::new(&name).expect("a name")), 0..3),
     ) -> Config {
         Config {
             serialize_users, lock_timeout_ms, slots_max, projects, lanes, tier_shares, retention_days, retention_tasks,
-            logs_max_bytes, poll_interval_ms, contexts, allow_root, allow_loader_env, users_known,
+            logs_max_bytes, poll_interval_ms, contexts, allow_root, allow_loader_env, users_known, mcp_allow, mcp_env,
         }
     }
 }

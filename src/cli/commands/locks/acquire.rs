@@ -1,7 +1,7 @@
 //! `luzia acquire`: takes or refreshes a lease.
 
 use crate::app::locks::acquire::{Lease, Leased};
-use crate::app::{App, AppError, Kind, shell_word};
+use crate::app::{App, AppError, Kind, lane_word, shell_word};
 use crate::cli::args::{Identity, Target, pid};
 use crate::cli::exit::Exit;
 use crate::cli::identity::session_key;
@@ -131,7 +131,7 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         // The lease stands, and nobody has been told its name.
         Err(Stop::Unwritten(error)) => {
             let message = format!("the answer could not be written: {error}; the lease \"{}\" is held", grant.lock_id);
-            let lane = shell_word(&grant.lane);
+            let lane = lane_word(&grant.lane);
             let hint = format!("luzia release {lane} --lock-id {} gives it back", shell_word(&grant.lock_id));
             Err(AppError::new(Kind::Io, "OUTPUT", message).hint(hint).into())
         }

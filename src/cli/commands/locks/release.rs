@@ -1,7 +1,7 @@
 //! `luzia release`: releases a lane.
 
 use crate::app::locks::consent::Asked;
-use crate::app::{App, AppError, shell_word};
+use crate::app::{App, AppError, lane_word};
 use crate::cli::args::{named, pid};
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
@@ -97,7 +97,7 @@ pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &
     if !asked.is_named || asked.force {
         // Where the account cannot be told, everybody counts as somebody else.
         let question = app.release_question(&lane, asked, &account().unwrap_or_default())?;
-        consent(ask, question, &format!("luzia explain {}", shell_word(&lane)))?;
+        consent(ask, question, &format!("luzia explain {}", lane_word(&lane)))?;
     }
     let given = match (&args.session, task) {
         (Some(_), None) => app.release_of_session(&lane, key.as_deref(), args.pid)?,

@@ -1,7 +1,7 @@
 //! `luzia explain`: why a task, a user or a lane waits.
 
-use crate::app::App;
 use crate::app::look::explain::{LaneWhy, Supervisor, TaskWhy, Why};
+use crate::app::{App, lane_word};
 use crate::cli::args::named;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
@@ -144,10 +144,10 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
             text += &format!("  expires_at {expires}, in {}\n", format_duration(left));
         }
         text += &format!("  try: {}\n", messages::next_command(holder));
-        if let Some(command) = messages::forceful_command(&lane.to_string(), holder) {
+        if let Some(command) = messages::forceful_command(&lane_word(lane), holder) {
             text += &format!("  to take it by force: {command}\n");
         }
-        if let Some(note) = messages::lease_note(&lane.to_string(), holder) {
+        if let Some(note) = messages::lease_note(&lane_word(lane), holder) {
             text += &format!("  {note}\n");
         }
     }

@@ -8,6 +8,7 @@ pub mod daemon;
 pub mod demo;
 pub mod dispatch;
 pub mod doctor;
+pub mod mcp;
 pub mod name;
 pub mod shim;
 mod talk;

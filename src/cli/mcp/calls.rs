@@ -1,0 +1,359 @@
+//! Carries calls of tools out, by the commands of luzia.
+
+use super::tools::{RUN_WAIT_S, Tool};
+use super::wire::{Request, progress};
+use super::words;
+use crate::app::agent::allow::{admits, admits_name};
+use crate::app::look::logs::Stream;
+use crate::app::queue::run::{Audience, Wish};
+use crate::app::{App, AppError, Kind, Obstacle};
+use crate::cli::output::messages;
+use crate::model::{Status, Task, TaskId, Timestamp};
+use serde_json::{Map, Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often a call that waits tells its progress, in milliseconds.
+const PROGRESS_MS: u64 = 5_000;
+/// How long a call waits between two looks whether it was cancelled, in milliseconds.
+const SLICE_MS: u64 = 500;
+/// How often a lane is looked at that is to become free.
+const LANE_LOOK: Duration = Duration::from_millis(200);
+/// How many lines of a log an answer holds, and how many bytes of them.
+const LOG_LINES: &str = "60";
+const LOG_BYTES: usize = 12_000;
+
+/// What a command of luzia answered.
+pub struct Answered {
+    /// Its exit code.
+    pub code: u8,
+    /// What it wrote to standard output.
+    pub out: Vec<u8>,
+    /// What it wrote to standard error.
+    pub err: Vec<u8>,
+}
+
+/// What work on a state directory gives.
+pub type Work<'a> = &'a mut dyn FnMut(&App) -> Result<(), AppError>;
+
+/// What the server has of this host.
+pub struct Host<'a> {
+    /// Carries a command line of luzia out.
+    pub call: &'a (dyn Fn(&[String]) -> Answered + Sync),
+    /// Opens the state directory for a piece of work.
+    pub with_app: &'a (dyn Fn(Work) -> Result<(), AppError> + Sync),
+    /// Writes a message.
+    pub write: &'a (dyn Fn(&Value) + Sync),
+    /// The time since the host was started, in milliseconds.
+    pub now_ms: &'a (dyn Fn() -> u64 + Sync),
+    /// The name under which it holds leases that end by time.
+    pub holder: String,
+    /// The time of day.
+    pub now: &'a (dyn Fn() -> Timestamp + Sync),
+}
+
+/// A call on its way.
+pub struct Call<'a> {
+    host: &'a Host<'a>,
+    is_cancelled: &'a AtomicBool,
+    token: Option<&'a Value>,
+    begin_ms: u64,
+    told_ms: u64,
+    step: u64,
+    message: String,
+}
+
+/// What a call came to.
+pub enum Outcome {
+    /// A document, and whether it tells of an error.
+    Document(Value, bool),
+    /// Tasks that are not over.
+    Unfinished(Vec<TaskId>, Value),
+}
+
+impl<'a> Call<'a> {
+    /// A call that begins now.
+    pub fn new(host: &'a Host<'a>, request: &'a Request, is_cancelled: &'a AtomicBool) -> Self {
+        let now = (host.now_ms)();
+        let token = request.params.get("_meta").and_then(|meta| meta.get("progressToken"));
+        Self { host, is_cancelled, token, begin_ms: now, told_ms: now, step: 0, message: "queued".to_owned() }
+    }
+
+    /// Carries a tool out.
+    pub fn carry_out(&mut self, tool: &Tool, arguments: &Map<String, Value>) -> Outcome {
+        if tool.starts
+            && let Some(refusal) = self.refusal(arguments)
+        {
+            return Outcome::Document(refusal, true);
+        }
+        match tool.name {
+            "run" | "enqueue" => {
+                let (accepted, is_error) = document((self.host.call)(&words::enqueue(arguments)));
+                let id = accepted.get("id").and_then(Value::as_str).and_then(TaskId::parse);
+                let Some(id) = id.filter(|_| !is_error) else { return Outcome::Document(accepted, is_error) };
+                let wait_ms = if tool.name == "run" { words::wait_ms(arguments, RUN_WAIT_S) } else { 0 };
+                if tool.name == "enqueue" {
+                    // It starts when it is its turn: that may be now.
+                    let _ = (self.host.with_app)(&mut |app| app.pass().map(drop));
+                    return Outcome::Document(self.report(id), false);
+                }
+                self.await_tasks(&[id], wait_ms)
+            }
+            "wait" => self.wait(arguments),
+            name => {
+                let line = words::direct(name, arguments, &self.host.holder).unwrap_or_default();
+                let (value, is_error) = document((self.host.call)(&line));
+                Outcome::Document(value, is_error)
+            }
+        }
+    }
+
+    /// Why a command is not run: the configuration admits none of its kind.
+    fn refusal(&self, arguments: &Map<String, Value>) -> Option<Value> {
+        let argv = words::argv(arguments);
+        let mut refusal = None;
+        let looked = (self.host.with_app)(&mut |app| {
+            let config = app.config();
+            let variable = words::variables(arguments).find(|name| !admits_name(&config.mcp_env, name));
+            refusal = match variable {
+                _ if !admits(&config.mcp_allow, &argv) => {
+                    let pattern = match argv.as_slice() {
+                        [only] => only.clone(),
+                        [first, ..] => format!("{first} *"),
+                        [] => String::new(),
+                    };
+                    Some(("mcp.allow", format!("no pattern of mcp.allow admits {argv:?}"), pattern))
+                }
+                Some(name) => {
+                    Some(("mcp.env", format!("no pattern of mcp.env admits the variable {name}"), name.clone()))
+                }
+                None => None,
+            };
+            Ok(())
+        });
+        if let Err(error) = looked {
+            return Some(error_document(&error));
+        }
+        let (key, message, pattern) = refusal?;
+        let (_, name) = key.split_once('.')?;
+        let hint = format!(
+            "a person may add it to the configuration: {}; `luzia config path` names the file. Or run it with your own shell: luzia run",
+            json!({ "mcp": { name: [pattern] } })
+        );
+        Some(json!({ "error": { "code": "NOT_ALLOWED", "message": message, "hint": hint } }))
+    }
+
+    fn wait(&mut self, arguments: &Map<String, Value>) -> Outcome {
+        let wait_ms = words::wait_ms(arguments, RUN_WAIT_S);
+        if let Some(lane) = words::lane(arguments) {
+            return self.await_lane(&lane, wait_ms);
+        }
+        let mut ids = Vec::new();
+        let found = (self.host.with_app)(&mut |app| {
+            for text in words::texts(arguments, "tasks") {
+                ids.push(app.task_id(&text)?);
+                app.existing(*ids.last().unwrap_or(&TaskId(0)))?;
+            }
+            Ok(())
+        });
+        match found {
+            Err(error) => Outcome::Document(error_document(&error), true),
+            Ok(()) if ids.is_empty() => {
+                Outcome::Document(json!({ "error": { "code": "USAGE", "message": "tasks is empty" } }), true)
+            }
+            Ok(()) => self.await_tasks(&ids, wait_ms),
+        }
+    }
+
+    fn await_lane(&mut self, lane: &str, wait_ms: u64) -> Outcome {
+        let mut is_free = false;
+        let looked = (self.host.with_app)(&mut |app| {
+            let lane = app.lane(lane)?;
+            loop {
+                let checked = app.check(&lane)?;
+                is_free = checked.is_free();
+                if is_free || self.is_over(wait_ms) {
+                    return Ok(());
+                }
+                if let Some(holder) = checked.living().next() {
+                    self.message = format!("lane \"{lane}\" is held by {}", holder.shown().unwrap_or_default());
+                }
+                app.store.sleep(LANE_LOOK);
+            }
+        });
+        if let Err(error) = looked {
+            return Outcome::Document(error_document(&error), true);
+        }
+        let line = ["check", "--", lane].map(str::to_owned);
+        let (mut value, _) = document((self.host.call)(&line));
+        if let Some(members) = value.as_object_mut().filter(|_| !is_free) {
+            members.insert("still_waiting".to_owned(), json!(true));
+        }
+        Outcome::Document(value, false)
+    }
+
+    /// Waits until tasks are over, and starts meanwhile what can be started.
+    fn await_tasks(&mut self, ids: &[TaskId], wait_ms: u64) -> Outcome {
+        let mut open: Vec<TaskId> = Vec::new();
+        let awaited = (self.host.with_app)(&mut |app| {
+            loop {
+                let tasks = ids.iter().map(|id| app.existing(*id)).collect::<Result<Vec<Task>, _>>()?;
+                let unfinished: Vec<&Task> = tasks.iter().filter(|task| !task.status.is_final()).collect();
+                open = unfinished.iter().map(|task| task.id).collect();
+                let Some(first) = unfinished.first() else { return Ok(()) };
+                if self.is_over(wait_ms) {
+                    return Ok(());
+                }
+                match unfinished.iter().find(|task| task.status == Status::Pending) {
+                    Some(pending) => drop(app.see_through(
+                        pending.id,
+                        true,
+                        &mut Watch { call: self, wait_ms, is_started: false },
+                    )?),
+                    None => {
+                        self.message = format!("{} is {}", first.id, first.status);
+                        let slice = SLICE_MS.min(self.left_ms(wait_ms)).max(1);
+                        match app.wait(&[first.id], false, Some(slice), &mut |_| {}) {
+                            Err(error) if error.0.code != "WAIT_TIMED_OUT" => return Err(error),
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        });
+        if let Err(error) = awaited {
+            return Outcome::Document(error_document(&error), true);
+        }
+        let value = match ids {
+            [only] => self.report(*only),
+            all => json!({ "tasks": all.iter().map(|id| self.report(*id)).collect::<Vec<_>>() }),
+        };
+        if open.is_empty() { Outcome::Document(value, false) } else { Outcome::Unfinished(open, value) }
+    }
+
+    /// All about a task: as `explain` says it, its place, the end of its log, and how to go on.
+    pub fn report(&self, id: TaskId) -> Value {
+        let (mut value, _) = document((self.host.call)(&["explain", "--", &id.to_string()].map(str::to_owned)));
+        let mut position = None;
+        let _ = (self.host.with_app)(&mut |app| {
+            let task = app.existing(id)?;
+            if task.status == Status::Pending {
+                position = Some(app.position(&task)?.saturating_add(1));
+            }
+            Ok(())
+        });
+        let log = self.log(id, &value);
+        let is_over = value.get("completed_at").is_some_and(|at| !at.is_null());
+        if let Some(members) = value.as_object_mut() {
+            members.insert("task".to_owned(), json!(id.to_string()));
+            members.insert("position".to_owned(), json!(position));
+            members.insert("log".to_owned(), log);
+            let next = if is_over {
+                json!([])
+            } else {
+                json!([{ "tool": "wait", "arguments": { "tasks": [id.to_string()] } }])
+            };
+            members.insert("next".to_owned(), next);
+        }
+        value
+    }
+
+    fn log(&self, id: TaskId, task: &Value) -> Value {
+        if task.get("starts").and_then(Value::as_u64).unwrap_or(0) == 0 {
+            return Value::Null;
+        }
+        let answered = (self.host.call)(&["logs", "-n", LOG_LINES, "--", &id.to_string()].map(str::to_owned));
+        let text = String::from_utf8_lossy(&answered.out);
+        let mut from = text.len().saturating_sub(LOG_BYTES);
+        while !text.is_char_boundary(from) {
+            from += 1;
+        }
+        let folder = if task.get("completed_at").is_some_and(Value::is_string) { "done" } else { "active" };
+        let conductor = task.get("conductor_dir").and_then(Value::as_str).unwrap_or_default();
+        json!({ "tail": &text[from..], "path": format!("{conductor}/{folder}/{id}"), "is_cut": from > 0 })
+    }
+
+    fn left_ms(&self, wait_ms: u64) -> u64 {
+        wait_ms.saturating_sub((self.host.now_ms)().saturating_sub(self.begin_ms))
+    }
+
+    /// Whether the wait is over; tells the progress of one that goes on.
+    fn is_over(&mut self, wait_ms: u64) -> bool {
+        if self.is_cancelled.load(Ordering::SeqCst) || self.left_ms(wait_ms) == 0 {
+            return true;
+        }
+        let now = (self.host.now_ms)();
+        if let Some(token) = self.token
+            && now.saturating_sub(self.told_ms) >= PROGRESS_MS
+        {
+            self.told_ms = now;
+            self.step += 1;
+            (self.host.write)(&progress(token, self.step, &self.message));
+        }
+        false
+    }
+}
+
+/// Watches a task until it has started.
+struct Watch<'a, 'b> {
+    call: &'a mut Call<'b>,
+    wait_ms: u64,
+    is_started: bool,
+}
+
+impl Audience for Watch<'_, '_> {
+    fn output(&mut self, _: Stream, _: &[u8]) -> bool {
+        true
+    }
+
+    fn dropped(&mut self, _: Stream, _: u64) {}
+
+    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, position: Option<u64>) {
+        self.is_started = task.status != Status::Pending;
+        let place = position.map_or_else(String::new, |position| format!("; position {position}"));
+        self.call.message = match obstacle {
+            Some(obstacle) => {
+                let now = (self.call.host.now)();
+                format!("{} waits: {}{place}", task.id, messages::obstacle_text(obstacle, task, now).0)
+            }
+            None => format!("{} is {}{place}", task.id, task.status),
+        };
+    }
+
+    fn failed(&mut self, error: &AppError) {
+        self.call.message.clone_from(&error.0.message);
+    }
+
+    fn wish(&mut self) -> Wish {
+        if self.is_started || self.call.is_over(self.wait_ms) { Wish::Leave } else { Wish::GoOn }
+    }
+}
+
+/// The document that a command wrote, with its error and its notes, and whether that is an error. A busy lane is an answer.
+fn document(answered: Answered) -> (Value, bool) {
+    let out = String::from_utf8_lossy(&answered.out);
+    let err = String::from_utf8_lossy(&answered.err);
+    let mut value = serde_json::from_str::<Value>(&out).unwrap_or_else(|_| json!({}));
+    let (notes, error) = match err.find("{") {
+        Some(at) if at == 0 || err[..at].ends_with('\n') => err.split_at(at),
+        _ => (&*err, ""),
+    };
+    let error = serde_json::from_str::<Value>(error).ok();
+    let notes: Vec<&str> = notes.lines().filter(|line| !line.is_empty()).collect();
+    if let Some(members) = value.as_object_mut() {
+        if let Some(error) = error {
+            members.insert("error".to_owned(), error);
+        }
+        if !notes.is_empty() {
+            members.insert("notes".to_owned(), json!(notes));
+        }
+    }
+    let is_busy = answered.code == messages::exit_of(Kind::Busy).code();
+    (value, answered.code != 0 && !is_busy)
+}
+
+/// An error of the program as commands write it.
+pub fn error_document(error: &AppError) -> Value {
+    let report = messages::report_of(error);
+    json!({ "error": { "code": report.code, "message": report.message, "hint": report.hint, "next": report.next } })
+}

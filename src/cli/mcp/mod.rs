@@ -1,0 +1,284 @@
+//! `luzia mcp`: the tools of luzia for agents, by the Model Context Protocol over standard input and output (`agents.md`, section 7).
+//!
+//! Each call runs on a thread of its own, so a call that waits keeps no other one. The end of standard input ends the server;
+//! tasks go on.
+
+mod calls;
+mod tools;
+mod wire;
+mod words;
+
+pub use calls::{Answered, Host, Work};
+pub use wire::{Message, read};
+
+use calls::{Call, Outcome, error_document};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tools::{INSTRUCTIONS, TOOLS, tool};
+use wire::{INVALID_PARAMS, LEGACY, METHOD_NOT_FOUND, Request, TASKS, error, missing_extension, result, versions};
+
+/// The longest line that is read, in bytes.
+pub const LONGEST_LINE: u64 = 1 << 20;
+/// The most bytes of a result: about 10,000 tokens.
+const MOST_BYTES: usize = 40_000;
+/// For how long a client may take a list of tools for true, in milliseconds: `mcp.allow` may change.
+const LIST_FRESH_MS: u64 = 60_000;
+/// How often a client is to ask for a task, in milliseconds.
+const POLL_MS: u64 = 2_000;
+
+/// A server.
+pub struct Server<'a> {
+    host: &'a Host<'a>,
+    /// The calls on their way, by the text of their ids.
+    calls: Mutex<BTreeMap<String, Arc<AtomicBool>>>,
+}
+
+/// Work that goes on beside the reader.
+type Job<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+impl<'a> Server<'a> {
+    /// A server of a host.
+    pub fn new(host: &'a Host<'a>) -> Self {
+        Self { host, calls: Mutex::default() }
+    }
+
+    /// Takes a line that was longer than [`LONGEST_LINE`].
+    pub fn take_long_line(&self) {
+        let text = format!("a message has at most {LONGEST_LINE} bytes");
+        (self.host.write)(&error(&Value::Null, wire::INVALID_REQUEST, &text, Value::Null));
+    }
+
+    /// Takes a line. Gives the work back that may take long.
+    pub fn take(&'a self, line: &[u8]) -> Option<Job<'a>> {
+        match read(line) {
+            Message::Nothing => None,
+            Message::Refused(answer) => {
+                (self.host.write)(&answer);
+                None
+            }
+            Message::Notification { method, params } => {
+                if method == "notifications/cancelled"
+                    && let Some(is_cancelled) =
+                        params.get("requestId").and_then(|id| self.calls().get(&id.to_string()).cloned())
+                {
+                    is_cancelled.store(true, Ordering::SeqCst);
+                }
+                None
+            }
+            Message::Request(request) if request.method == "tools/call" => {
+                let is_cancelled = Arc::new(AtomicBool::new(false));
+                self.calls().insert(request.id.to_string(), Arc::clone(&is_cancelled));
+                Some(Box::new(move || {
+                    let answer = self.call(&request, &is_cancelled);
+                    self.calls().remove(&request.id.to_string());
+                    // Nobody waits for the answer to a call that was cancelled.
+                    if !is_cancelled.load(Ordering::SeqCst) {
+                        (self.host.write)(&answer);
+                    }
+                }))
+            }
+            Message::Request(request) => {
+                (self.host.write)(&self.answer(&request));
+                None
+            }
+        }
+    }
+
+    /// Ends the waits of all calls; their tasks go on.
+    pub fn end(&self) {
+        self.calls().values().for_each(|is_cancelled| is_cancelled.store(true, Ordering::SeqCst));
+    }
+
+    fn calls(&self) -> MutexGuard<'_, BTreeMap<String, Arc<AtomicBool>>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, request: &Request) -> Value {
+        let (id, params) = (&request.id, &request.params);
+        match (request.method.as_str(), request.is_modern) {
+            ("initialize", false) => {
+                let asked = params.get("protocolVersion").and_then(Value::as_str);
+                let version = LEGACY.into_iter().find(|version| asked == Some(version)).unwrap_or(LEGACY[0]);
+                let value = json!({
+                    "protocolVersion": version,
+                    "capabilities": { "tools": {} },
+                    "serverInfo": server_info(),
+                    "instructions": INSTRUCTIONS,
+                });
+                result(request, value)
+            }
+            ("ping", false) => result(request, json!({})),
+            ("server/discover", true) => {
+                let value = json!({
+                    "supportedVersions": versions(),
+                    "capabilities": { "tools": {}, "extensions": { TASKS: {} } },
+                    "instructions": INSTRUCTIONS,
+                    "ttlMs": LIST_FRESH_MS,
+                    "cacheScope": "private",
+                    "_meta": { "io.modelcontextprotocol/serverInfo": server_info() },
+                });
+                result(request, value)
+            }
+            ("tools/list", _) => result(request, self.list(request.is_modern)),
+            ("tasks/get" | "tasks/update" | "tasks/cancel", true) if !request.takes_tasks => missing_extension(id),
+            ("tasks/get", true) => self.with_task(request, |id| self.task(id, request)),
+            ("tasks/cancel", true) => self.with_task(request, |id| {
+                (self.host.call)(&["cancel", "--", id].map(str::to_owned));
+                result(request, json!({}))
+            }),
+            ("tasks/update", true) => error(id, INVALID_PARAMS, "no task of luzia asks for input", Value::Null),
+            (method, _) => error(id, METHOD_NOT_FOUND, &format!("there is no method {method:?}"), Value::Null),
+        }
+    }
+
+    fn list(&self, is_modern: bool) -> Value {
+        let mut may_start = false;
+        let _ = (self.host.with_app)(&mut |app| {
+            may_start = !app.config().mcp_allow.is_empty();
+            Ok(())
+        });
+        let shown = TOOLS.iter().filter(|tool| may_start || !tool.starts);
+        let mut value = json!({ "tools": shown.map(tools::Tool::document).collect::<Vec<_>>() });
+        if let Some(members) = value.as_object_mut().filter(|_| is_modern) {
+            members.insert("ttlMs".to_owned(), json!(LIST_FRESH_MS));
+            members.insert("cacheScope".to_owned(), json!("private"));
+        }
+        value
+    }
+
+    fn call(&self, request: &Request, is_cancelled: &AtomicBool) -> Value {
+        let name = request.params.get("name").and_then(Value::as_str).unwrap_or_default();
+        let Some(tool) = tool(name) else {
+            return error(&request.id, INVALID_PARAMS, &format!("there is no tool {name:?}"), Value::Null);
+        };
+        let none = Map::new();
+        let arguments = match request.params.get("arguments") {
+            None | Some(Value::Null) => &none,
+            Some(Value::Object(arguments)) => arguments,
+            Some(_) => return error(&request.id, INVALID_PARAMS, "arguments are an object", Value::Null),
+        };
+        if let Err(message) = tool.check(arguments) {
+            // An error of the tool and not of the protocol: a model sees it and calls again.
+            let value = json!({ "error": { "code": "USAGE", "message": message } });
+            return result(request, tool_result(value, true));
+        }
+        match Call::new(self.host, request, is_cancelled).carry_out(tool, arguments) {
+            Outcome::Unfinished(ids, value) if request.takes_tasks && ids.len() == 1 => {
+                let id = ids.first().map(ToString::to_string).unwrap_or_default();
+                let mut task = task_state(&id, "working", &value);
+                if let Some(members) = task.as_object_mut() {
+                    members.insert("resultType".to_owned(), json!("task"));
+                }
+                result(request, task)
+            }
+            Outcome::Unfinished(_, mut value) => {
+                if let Some(members) = value.as_object_mut() {
+                    members.insert("still_waiting".to_owned(), json!(true));
+                }
+                result(request, tool_result(value, false))
+            }
+            Outcome::Document(value, is_error) => result(request, tool_result(value, is_error)),
+        }
+    }
+
+    /// Answers a request about a task that exists.
+    fn with_task(&self, request: &Request, answer: impl Fn(&str) -> Value) -> Value {
+        let id = request.params.get("taskId").and_then(Value::as_str).unwrap_or_default();
+        let found = (self.host.with_app)(&mut |app| app.existing(app.task_id(id)?).map(drop));
+        match found {
+            Ok(()) => answer(id),
+            Err(failed) => error(&request.id, INVALID_PARAMS, &failed.0.message, error_document(&failed)),
+        }
+    }
+
+    fn task(&self, id: &str, request: &Request) -> Value {
+        // Somebody has to start what waits.
+        let _ = (self.host.with_app)(&mut |app| app.pass().map(drop));
+        let is_cancelled = AtomicBool::new(false);
+        let Some(task_id) = crate::model::TaskId::parse(id) else {
+            return error(&request.id, INVALID_PARAMS, "no task id", Value::Null);
+        };
+        let value = Call::new(self.host, request, &is_cancelled).report(task_id);
+        let status = match value.get("status").and_then(Value::as_str) {
+            Some("pending" | "running" | "waiting") | None => "working",
+            Some("cancelled") => "cancelled",
+            Some(_) => "completed",
+        };
+        let mut state = task_state(id, status, &value);
+        if let Some(members) = state.as_object_mut().filter(|_| status == "completed") {
+            let mut end = tool_result(value, false);
+            if let Some(parts) = end.as_object_mut() {
+                parts.insert("resultType".to_owned(), json!("complete"));
+            }
+            members.insert("result".to_owned(), end);
+        }
+        result(request, state)
+    }
+}
+
+fn server_info() -> Value {
+    json!({ "name": "luzia", "title": "luzia", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// A task as the extension shows it.
+fn task_state(id: &str, status: &str, report: &Value) -> Value {
+    let created = report.get("created_at").cloned().unwrap_or_default();
+    let updated =
+        ["completed_at", "started_at"].into_iter().filter_map(|name| report.get(name)).find(|at| at.is_string());
+    let message = report["reasons"][0]["message"].as_str().or(report["resultSummary"].as_str());
+    json!({
+        "taskId": id,
+        "status": status,
+        "statusMessage": message.unwrap_or(status),
+        "createdAt": created,
+        "lastUpdatedAt": updated.unwrap_or(&created),
+        "ttlMs": null,
+        "pollIntervalMs": POLL_MS,
+    })
+}
+
+/// The result of a tool: a document, and the same as text.
+fn tool_result(mut value: Value, is_error: bool) -> Value {
+    shorten(&mut value);
+    json!({
+        "content": [{ "type": "text", "text": value.to_string() }],
+        "structuredContent": value,
+        "isError": is_error,
+    })
+}
+
+/// Leaves the last items of the longest list out until a document is short enough, and says how many.
+fn shorten(value: &mut Value) {
+    let mut left_out = 0;
+    while value.to_string().len() > MOST_BYTES {
+        let lists = value.as_object_mut().into_iter().flat_map(Map::values_mut).filter_map(Value::as_array_mut);
+        let Some(longest) = lists.max_by_key(|items| items.len()).filter(|items| items.len() > 1) else { break };
+        let keep = longest.len() / 2;
+        left_out += longest.len() - keep;
+        longest.truncate(keep);
+    }
+    if let Some(members) = value.as_object_mut().filter(|_| left_out > 0) {
+        members.insert("left_out".to_owned(), json!(left_out));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_and_results_stay_short() {
+        for tool in &TOOLS {
+            assert!(tool.document().to_string().len() <= 4096, "{}", tool.name);
+            assert!(tool.document()["description"].as_str().is_some_and(|text| text.len() <= 2048));
+        }
+        let mut long = json!({ "items": vec!["x".repeat(100); 1000], "other": [1] });
+        shorten(&mut long);
+        assert!(long.to_string().len() <= MOST_BYTES);
+        let kept = long["items"].as_array().map_or(0, Vec::len);
+        assert_eq!(long["left_out"], json!(1000 - kept));
+        assert_eq!(long["other"], json!([1]));
+    }
+}

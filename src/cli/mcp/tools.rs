@@ -1,0 +1,291 @@
+//! The tools of `luzia mcp`: their names, what they are for, what they take, and the command line that each call means. Pure.
+//! A call is carried out by the commands of luzia themselves, so each tool has their checks, documents and errors.
+
+use serde_json::{Map, Value, json};
+
+/// The longest wait of a call, in seconds: clients end calls after a minute.
+pub const LONGEST_WAIT_S: u64 = 50;
+/// The wait of `run` when nothing is said, in seconds.
+pub const RUN_WAIT_S: u64 = 20;
+
+/// A tool.
+pub struct Tool {
+    /// Its name.
+    pub name: &'static str,
+    about: &'static str,
+    takes: &'static [Argument],
+    /// Of which at least one must be given.
+    needs: &'static [&'static str],
+    /// Whether it starts commands, which `mcp.allow` must admit.
+    pub starts: bool,
+    is_read_only: bool,
+    is_destructive: bool,
+}
+
+/// An argument of a tool.
+struct Argument {
+    name: &'static str,
+    kind: Kind,
+    about: &'static str,
+}
+
+/// What an argument may be.
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    /// A text or a list of texts.
+    Texts,
+    /// A list of texts.
+    Words,
+    /// An object of texts.
+    Pairs,
+    /// A number of seconds from 0.
+    Seconds,
+    /// A whole number from 1.
+    Count,
+    /// A text, or true for the caller's own.
+    TextOrFlag,
+    Choice(&'static [&'static str]),
+}
+
+const fn argument(name: &'static str, kind: Kind, about: &'static str) -> Argument {
+    Argument { name, kind, about }
+}
+
+const ARGV: Argument = argument("argv", Kind::Words, "Program and arguments.");
+const SHELL: Argument = argument("shell", Kind::Text, "A command line for sh -c, instead of argv.");
+const CWD: Argument = argument("cwd", Kind::Text, "Absolute working directory; by default that of this server.");
+const USER: Argument = argument("user", Kind::Text, "The user whose lane is taken.");
+const LANE: Argument = argument("lane", Kind::Texts, "Lanes, e.g. build, @tree, @git-dir; all are taken, or none.");
+const KEY: Argument = argument("key", Kind::Text, "A key of the work: at most one unfinished task has it.");
+const CONFLICT: Argument = argument(
+    "on_conflict",
+    Kind::Choice(&["queue", "skip", "replace", "reject"]),
+    "What to do when an unfinished task has the key.",
+);
+const TIMEOUT: Argument = argument("timeout_s", Kind::Seconds, "End the command after so many seconds.");
+const ENV: Argument = argument("env", Kind::Pairs, "Further variables of the command.");
+const LABEL: Argument = argument("label", Kind::Text, "A note for people.");
+const WAIT: Argument = argument("wait_s", Kind::Seconds, "Wait so long for the answer, at most 50 seconds.");
+const TASK: Argument = argument("task", Kind::Text, "A task, e.g. task_12.");
+const LANE_NAME: Argument = argument("lane", Kind::Text, "A lane, e.g. build, thread:7, user:alice, @tree.");
+
+/// All tools.
+pub const TOOLS: [Tool; 9] = [
+    Tool {
+        name: "run",
+        about: "Run a command when it is its turn in its lanes, and wait for the answer. It is queued durably: when wait_s \
+                is over first, the answer says why it waits and the tool wait goes on. Never queue the same command again.",
+        takes: &[ARGV, SHELL, CWD, USER, LANE, KEY, CONFLICT, TIMEOUT, ENV, LABEL, WAIT],
+        needs: &["argv", "shell"],
+        starts: true,
+        is_read_only: false,
+        is_destructive: true,
+    },
+    Tool {
+        name: "enqueue",
+        about: "Queue a command durably and return at once with its task. It starts when it is its turn.",
+        takes: &[
+            ARGV,
+            SHELL,
+            CWD,
+            USER,
+            LANE,
+            KEY,
+            CONFLICT,
+            TIMEOUT,
+            ENV,
+            LABEL,
+            argument("after", Kind::Texts, "Tasks that must have completed before."),
+            argument("at", Kind::Text, "Not before this time, RFC 3339."),
+        ],
+        needs: &["argv", "shell"],
+        starts: true,
+        is_read_only: false,
+        is_destructive: true,
+    },
+    Tool {
+        name: "wait",
+        about: "Wait for the end of tasks, or until a lane is free. \"Still waiting\" is a normal answer: tasks keep their \
+                places, so call it again.",
+        takes: &[
+            argument("tasks", Kind::Texts, "Tasks, e.g. task_12."),
+            argument("lane", Kind::Text, "A lane, instead of tasks."),
+            argument("for", Kind::Choice(&["free"]), "What to wait for with a lane."),
+            WAIT,
+        ],
+        needs: &["tasks", "lane"],
+        starts: false,
+        is_read_only: true,
+        is_destructive: false,
+    },
+    Tool {
+        name: "explain",
+        about: "Why a task, a user or a lane waits: who holds it, since when, whether the holder lives, and how that is known.",
+        takes: &[TASK, argument("user", Kind::Text, "A user."), LANE_NAME],
+        needs: &["task", "user", "lane"],
+        starts: false,
+        is_read_only: true,
+        is_destructive: false,
+    },
+    Tool {
+        name: "list",
+        about: "List tasks: the unfinished ones, or those in certain states.",
+        takes: &[
+            argument("states", Kind::Texts, "pending, running, completed, failed, timeout or cancelled."),
+            argument("user", Kind::Text, "Only tasks of this user."),
+            argument("lane", Kind::Text, "Only tasks of this lane."),
+            argument("limit", Kind::Count, "At most so many; 50 by default."),
+        ],
+        needs: &[],
+        starts: false,
+        is_read_only: true,
+        is_destructive: false,
+    },
+    Tool {
+        name: "status",
+        about: "What is queued, what runs, and which locks are held.",
+        takes: &[],
+        needs: &[],
+        starts: false,
+        is_read_only: true,
+        is_destructive: false,
+    },
+    Tool {
+        name: "acquire",
+        about: "Hold a lane, e.g. while you edit files. Without ttl_s the lease lasts until release, or until your session ends.",
+        takes: &[
+            LANE_NAME,
+            argument("session", Kind::TextOrFlag, "The key of your session; true, the default, for your process."),
+            argument("ttl_s", Kind::Seconds, "End the lease after so many seconds, instead of with your session."),
+            argument("note", Kind::Text, "A note that others see with the lock."),
+            argument("wait_s", Kind::Seconds, "Wait so long for the lane, at most 50 seconds; by default not at all."),
+        ],
+        needs: &["lane"],
+        starts: false,
+        is_read_only: false,
+        is_destructive: false,
+    },
+    Tool {
+        name: "release",
+        about: "Give back a lane that you hold by acquire.",
+        takes: &[
+            LANE_NAME,
+            argument("lock_id", Kind::Text, "The lock_id that acquire gave."),
+            argument("session", Kind::TextOrFlag, "The key of your session, without a lock_id."),
+        ],
+        needs: &["lane"],
+        starts: false,
+        is_read_only: false,
+        is_destructive: false,
+    },
+    Tool {
+        name: "cancel",
+        about: "End a task, or keep it from starting. The running task of somebody else is not ended.",
+        takes: &[TASK, argument("grace_s", Kind::Seconds, "The time between SIGTERM and SIGKILL.")],
+        needs: &["task"],
+        starts: false,
+        is_read_only: false,
+        is_destructive: true,
+    },
+];
+
+/// The tool of a name.
+pub fn tool(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+impl Tool {
+    /// As `tools/list` shows it.
+    pub fn document(&self) -> Value {
+        let properties: Map<String, Value> =
+            self.takes.iter().map(|argument| (argument.name.to_owned(), argument.schema())).collect();
+        let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+        if let ([only], Some(members)) = (self.needs, schema.as_object_mut()) {
+            members.insert("required".to_owned(), json!([only]));
+        }
+        json!({
+            "name": self.name,
+            "description": self.about,
+            "inputSchema": schema,
+            "annotations": {
+                "readOnlyHint": self.is_read_only,
+                "destructiveHint": self.is_destructive,
+                "openWorldHint": false,
+            },
+        })
+    }
+
+    /// Checks the arguments of a call: their names, their types, and that one of those that are needed is there.
+    pub fn check(&self, given: &Map<String, Value>) -> Result<(), String> {
+        for (name, value) in given {
+            let known = self.takes.iter().find(|argument| argument.name == name);
+            let Some(argument) = known else {
+                let names: Vec<&str> = self.takes.iter().map(|argument| argument.name).collect();
+                return Err(format!("{} takes no argument {name:?}; it takes {}", self.name, names.join(", ")));
+            };
+            if !argument.fits(value) {
+                return Err(format!("{name} is {}, not {value}", argument.expected()));
+            }
+        }
+        match self.needs.iter().filter(|name| given.contains_key(**name)).count() {
+            0 if !self.needs.is_empty() => Err(format!("{} needs {}", self.name, self.needs.join(" or "))),
+            2.. => Err(format!("{} takes either {}", self.name, self.needs.join(" or "))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Argument {
+    fn schema(&self) -> Value {
+        let mut schema = match self.kind {
+            Kind::Text => json!({ "type": "string" }),
+            Kind::Texts => {
+                json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
+            }
+            Kind::Words => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
+            Kind::Pairs => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+            Kind::Seconds => json!({ "type": "number", "minimum": 0 }),
+            Kind::Count => json!({ "type": "integer", "minimum": 1 }),
+            Kind::TextOrFlag => json!({ "type": ["string", "boolean"] }),
+            Kind::Choice(words) => json!({ "type": "string", "enum": words }),
+        };
+        if let Some(members) = schema.as_object_mut() {
+            members.insert("description".to_owned(), json!(self.about));
+        }
+        schema
+    }
+
+    fn expected(&self) -> String {
+        match self.kind {
+            Kind::Text => "a string".to_owned(),
+            Kind::Texts => "a string or a list of strings".to_owned(),
+            Kind::Words => "a list of strings with at least one".to_owned(),
+            Kind::Pairs => "an object of strings".to_owned(),
+            Kind::Seconds => "a number of seconds from 0".to_owned(),
+            Kind::Count => "a whole number from 1".to_owned(),
+            Kind::TextOrFlag => "a string or true".to_owned(),
+            Kind::Choice(words) => format!("one of {}", words.join(", ")),
+        }
+    }
+
+    fn fits(&self, value: &Value) -> bool {
+        let is_list = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+        match self.kind {
+            Kind::Text => value.is_string(),
+            Kind::Texts => value.is_string() || is_list(value),
+            Kind::Words => is_list(value) && value.as_array().is_some_and(|items| !items.is_empty()),
+            Kind::Pairs => value.as_object().is_some_and(|pairs| pairs.values().all(Value::is_string)),
+            Kind::Seconds => value.as_f64().is_some_and(|seconds| (0.0..=3.2e9).contains(&seconds)),
+            Kind::Count => value.as_u64().is_some_and(|count| count > 0),
+            Kind::TextOrFlag => value.is_string() || *value == json!(true),
+            Kind::Choice(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+        }
+    }
+}
+
+/// What luzia tells a client about itself.
+pub const INSTRUCTIONS: &str = "\
+luzia lets agents and scripts on this host take turns. Commands in one lane (a repository, a build slot, a user) run one at a \
+time. Take a lane with acquire before you edit files that others may edit, and give it back with release. Answers say who \
+holds a lane and whether the holder lives. Waiting is normal: do not cancel, release or bypass what lives.";

@@ -1,0 +1,188 @@
+//! The command line that a call of a tool means. The arguments were checked before. Pure.
+
+use serde_json::{Map, Value};
+
+type Arguments = Map<String, Value>;
+
+/// The text of an argument.
+pub fn text<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
+    arguments.get(name).and_then(Value::as_str)
+}
+
+/// The texts of an argument that is one or a list of them.
+pub fn texts(arguments: &Arguments, name: &str) -> Vec<String> {
+    match arguments.get(name) {
+        Some(Value::String(text)) => vec![text.clone()],
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The lane of a call. A bare word would be a user, where a command takes users and lanes.
+pub fn lane(arguments: &Arguments) -> Option<String> {
+    let lane = text(arguments, "lane")?;
+    let kind = if lane.contains(':') || lane.starts_with('@') { "" } else { "lane:" };
+    Some(format!("{kind}{lane}"))
+}
+
+/// The command of a call of `run` or `enqueue`, as it will be run.
+pub fn argv(arguments: &Arguments) -> Vec<String> {
+    match text(arguments, "shell") {
+        Some(line) => ["sh", "-c", line].map(str::to_owned).to_vec(),
+        None => texts(arguments, "argv"),
+    }
+}
+
+/// The names of the variables that a call sets.
+pub fn variables(arguments: &Arguments) -> impl Iterator<Item = &String> {
+    arguments.get("env").and_then(Value::as_object).into_iter().flat_map(Map::keys)
+}
+
+/// `luzia enqueue`, for the tools `run` and `enqueue`.
+pub fn enqueue(arguments: &Arguments) -> Vec<String> {
+    let mut words = Words::of("enqueue");
+    for (name, option) in [
+        ("user", "--user"),
+        ("cwd", "--cwd"),
+        ("key", "--key"),
+        ("on_conflict", "--on-conflict"),
+        ("label", "--label"),
+        ("at", "--at"),
+    ] {
+        words.option(option, text(arguments, name));
+    }
+    words.option("--timeout", seconds(arguments, "timeout_s").as_deref());
+    texts(arguments, "lane").iter().for_each(|lane| words.option("--lane", Some(lane)));
+    texts(arguments, "after").iter().for_each(|task| words.option("--after", Some(task)));
+    for (name, value) in arguments.get("env").and_then(Value::as_object).into_iter().flatten() {
+        words.option("--env", Some(&format!("{name}={}", value.as_str().unwrap_or_default())));
+    }
+    words.0.push("--".to_owned());
+    words.0.extend(argv(arguments));
+    words.0
+}
+
+/// The command line of a tool that looks or that changes a lock; `None` for one that has a way of its own.
+/// `holder` is the name under which this server holds leases that end by time.
+pub fn direct(tool: &str, arguments: &Arguments, holder: &str) -> Option<Vec<String>> {
+    let mut words = match tool {
+        "explain" => {
+            let user = text(arguments, "user").map(|user| format!("user:{user}"));
+            let other = user.or(text(arguments, "task").map(str::to_owned)).or(lane(arguments));
+            Words::of("explain").argument(other.as_deref())
+        }
+        "status" => Words::of("status"),
+        "list" => Words::of("list"),
+        "acquire" => Words::of("acquire").argument(lane(arguments).as_deref()),
+        "release" => Words::of("release").argument(lane(arguments).as_deref()),
+        "cancel" => Words::of("cancel").argument(text(arguments, "task")),
+        _ => return None,
+    };
+    match tool {
+        "list" => {
+            let states = texts(arguments, "states").join(",");
+            words.option("--state", Some(states.as_str()).filter(|states| !states.is_empty()));
+            words.option("--user", text(arguments, "user"));
+            words.option("--lane", text(arguments, "lane"));
+            let limit = arguments.get("limit").and_then(Value::as_u64).unwrap_or(50);
+            words.option("--limit", Some(&limit.to_string()));
+        }
+        "acquire" => {
+            match seconds(arguments, "ttl_s") {
+                Some(ttl) => {
+                    words.option("--task", Some(holder));
+                    words.option("--ttl", Some(&ttl));
+                }
+                None => words.session(arguments),
+            }
+            words.option("--label", text(arguments, "note"));
+            words.option("--timeout", waited(arguments).as_deref());
+        }
+        "release" => match text(arguments, "lock_id") {
+            Some(lock_id) => words.option("--lock-id", Some(lock_id)),
+            None => words.session(arguments),
+        },
+        "cancel" => words.option("--grace", seconds(arguments, "grace_s").as_deref()),
+        _ => {}
+    }
+    Some(words.end())
+}
+
+/// How long a call waits, in milliseconds.
+pub fn wait_ms(arguments: &Arguments, default_s: u64) -> u64 {
+    let given = arguments.get("wait_s").and_then(Value::as_f64);
+    let most = super::tools::LONGEST_WAIT_S * 1000;
+    given.map_or(default_s * 1000, milliseconds).min(most)
+}
+
+fn waited(arguments: &Arguments) -> Option<String> {
+    arguments.get("wait_s").map(|_| format!("{}ms", wait_ms(arguments, 0)))
+}
+
+fn seconds(arguments: &Arguments, name: &str) -> Option<String> {
+    let seconds = arguments.get(name).and_then(Value::as_f64)?;
+    Some(format!("{}ms", milliseconds(seconds)))
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The arguments were checked: from 0 to 100 years.
+fn milliseconds(seconds: f64) -> u64 {
+    (seconds * 1000.0).round() as u64
+}
+
+/// A verb with its options, and the argument that stands behind all of them.
+struct Words(Vec<String>, Option<String>);
+
+impl Words {
+    fn of(verb: &str) -> Self {
+        Self(vec![verb.to_owned()], None)
+    }
+
+    fn argument(self, text: Option<&str>) -> Self {
+        Self(self.0, text.map(str::to_owned))
+    }
+
+    /// Behind `--` an argument is no option, whatever it looks like.
+    fn end(mut self) -> Vec<String> {
+        self.0.extend(self.1.into_iter().flat_map(|argument| ["--".to_owned(), argument]));
+        self.0
+    }
+
+    fn option(&mut self, name: &str, value: Option<&str>) {
+        self.0.extend(value.map(|value| format!("{name}={value}")));
+    }
+
+    fn session(&mut self, arguments: &Arguments) {
+        match text(arguments, "session") {
+            Some(key) => self.0.push(format!("--session={key}")),
+            None => self.0.push("--session".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn arguments(value: Value) -> Arguments {
+        value.as_object().cloned().expect("an object")
+    }
+
+    #[test]
+    fn a_call_means_a_command_line() {
+        let given =
+            json!({ "argv": ["make", "-j2"], "lane": "build", "timeout_s": 1.5, "env": { "A": "b c" }, "cwd": "/w" });
+        let words = "enqueue --cwd=/w --timeout=1500ms --lane=build";
+        let mut expected: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        expected.extend(["--env=A=b c", "--", "make", "-j2"].map(str::to_owned));
+        assert_eq!(enqueue(&arguments(given)), expected);
+        let shell = enqueue(&arguments(json!({ "shell": "a && b" })));
+        assert_eq!(shell, ["enqueue", "--", "sh", "-c", "a && b"]);
+        let list = direct("list", &arguments(json!({ "states": ["failed", "timeout"] })), "me");
+        assert_eq!(list.unwrap_or_default(), ["list", "--state=failed,timeout", "--limit=50"]);
+        let lease = direct("acquire", &arguments(json!({ "lane": "build", "wait_s": 90 })), "me");
+        assert_eq!(lease.unwrap_or_default(), ["acquire", "--session", "--timeout=50000ms", "--", "lane:build"]);
+        let odd = direct("release", &arguments(json!({ "lane": "--all" })), "me");
+        assert_eq!(odd.unwrap_or_default(), ["release", "--session", "--", "lane:--all"]);
+    }
+}

@@ -1,0 +1,83 @@
+//! Lines of standard input, and work on threads beside them, for a server that speaks over its standard streams.
+
+use std::io::{BufRead, Read};
+
+/// A line of standard input.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Line {
+    /// Without its line feed.
+    Whole(Vec<u8>),
+    /// One that is longer than a line may be; it was skipped.
+    TooLong,
+}
+
+/// Work that goes on beside the reader.
+pub type Job<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+/// Reads standard input to its end and gives each line to `take`. A job that it gives back runs on a thread of its own, or at
+/// once where there is none. After the last line `at_end` is called; the jobs are awaited then.
+pub fn serve_lines<'a>(most_bytes: u64, take: &mut dyn FnMut(Line) -> Option<Job<'a>>, at_end: &dyn Fn()) {
+    std::thread::scope(|scope| {
+        let mut input = std::io::stdin().lock();
+        while let Some(line) = next_line(&mut input, most_bytes) {
+            let Some(job) = take(line) else { continue };
+            // The job is behind a slot, so that it is not lost where no thread can be made.
+            let slot = std::sync::Arc::new(std::sync::Mutex::new(Some(job)));
+            let theirs = std::sync::Arc::clone(&slot);
+            let run = move || {
+                let job = theirs.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+                if let Some(job) = job {
+                    job();
+                }
+            };
+            if std::thread::Builder::new().spawn_scoped(scope, run).is_err() {
+                let job = slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+                if let Some(job) = job {
+                    job();
+                }
+            }
+        }
+        at_end();
+    });
+}
+
+/// The next line; `None` at the end, and when standard input cannot be read. A last line without a line feed counts.
+fn next_line(input: &mut impl BufRead, most_bytes: u64) -> Option<Line> {
+    let mut line = Vec::new();
+    input.by_ref().take(most_bytes + 1).read_until(b'\n', &mut line).ok()?;
+    if line.is_empty() {
+        return None;
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+        return Some(Line::Whole(line));
+    }
+    if line.len() as u64 <= most_bytes {
+        return Some(Line::Whole(line));
+    }
+    loop {
+        let buffer = input.fill_buf().ok()?;
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let (count, is_over) = (end.map_or(buffer.len(), |at| at + 1), end.is_some() || buffer.is_empty());
+        input.consume(count);
+        if is_over {
+            return Some(Line::TooLong);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_skipped_whole_and_the_last_one_counts() {
+        let mut input: &[u8] = b"one\n\n123456789\nlonger than that\ntwo";
+        let mut lines = Vec::new();
+        while let Some(line) = next_line(&mut input, 8) {
+            lines.push(line);
+        }
+        let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
+        assert_eq!(lines, [whole("one"), whole(""), Line::TooLong, Line::TooLong, whole("two")]);
+    }
+}

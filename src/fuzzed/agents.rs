@@ -4,8 +4,34 @@ use super::text;
 use crate::app::agents::plan::{Content, Folders, targets};
 use crate::app::agents::setup::Aim;
 use crate::cli::agent;
+use crate::cli::args::{self, Command};
+use crate::cli::mcp::{self, Message};
 use crate::model::{AgentKind, HookAnswer, HookEvent};
 use serde_json::Value;
+use std::ffi::OsString;
+
+/// Lines to the server of tools: any bytes are read or refused, and what a caller writes into the arguments of a tool makes no
+/// other command of it: no option that the tool does not have, and the command word for word.
+pub fn mcp(bytes: &[u8]) {
+    if let Message::Refused(answer) = mcp::read(bytes) {
+        assert!(answer["error"]["code"].is_i64() && answer["error"]["message"].is_string(), "{answer}");
+    }
+    let Some((tool, words)) = mcp::meant(bytes) else { return };
+    let line = ["luzia".to_owned()].into_iter().chain(words.iter().cloned());
+    let Ok(cli) = args::parse(line.map(OsString::from).collect()) else { return };
+    match (&cli.command, tool.as_str()) {
+        (Command::Enqueue(args), "run" | "enqueue") => {
+            assert!(words.ends_with(&args.command) && args.task.prompt.is_none() && args.task.shell.is_none());
+            assert!(args.from.is_none() && args.task.is_separated, "{words:?}");
+        }
+        (Command::Release(args), "release") => assert!(!args.all && !args.force && args.task.is_none(), "{words:?}"),
+        (Command::Cancel(args), "cancel") => assert_eq!(args.tasks.len(), 1, "{words:?}"),
+        (command, name) => assert_eq!(command.name(), name, "{words:?}"),
+    }
+    let globals = &cli.globals;
+    let changes = globals.yes || globals.state_dir.is_some() || globals.config.is_some() || globals.output.is_some();
+    assert!(!changes, "{words:?}");
+}
 
 /// Documents of hooks: any bytes are read or refused; what is read can stand in a variable, in a path and in a line; and every
 /// answer is nothing or one document.

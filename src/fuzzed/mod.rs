@@ -11,7 +11,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use agents::{hook, settings};
+pub use agents::{hook, mcp, settings};
 pub use names::{file_name, lane, name};
 pub use records::{cancel, counter, event, ledger, meta, sidecar, started, task};
 pub use words::{argv, batch, config, duration, moment};
@@ -20,7 +20,7 @@ pub use words::{argv, batch, config, duration, moment};
 pub type Body = fn(&[u8]);
 
 /// Every body with its name, which is also that of its target and of its seeds below `fuzz/`.
-pub const BODIES: [(&str, Body); 18] = [
+pub const BODIES: [(&str, Body); 19] = [
     ("argv", argv),
     ("batch", batch),
     ("cancel", cancel),
@@ -32,6 +32,7 @@ pub const BODIES: [(&str, Body); 18] = [
     ("hook", hook),
     ("lane", lane),
     ("ledger", ledger),
+    ("mcp", mcp),
     ("meta", meta),
     ("moment", moment),
     ("name", name),

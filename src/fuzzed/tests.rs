@@ -51,6 +51,14 @@ seeds! {
     "lane" / "task",
     "ledger" / "none",
     "ledger" / "two",
+    "mcp" / "acquire.json",
+    "mcp" / "cancel.json",
+    "mcp" / "enqueue.json",
+    "mcp" / "explain.json",
+    "mcp" / "list.json",
+    "mcp" / "modern.json",
+    "mcp" / "release.json",
+    "mcp" / "run.json",
     "meta" / "foreign.json",
     "meta" / "ours.json",
     "moment" / "edge",
@@ -255,6 +263,9 @@ fn what_is_meant_to_read_reads() {
     assert!(crate::policy::fair::Ledger::from_text(&text(seed("ledger", "two"))).is_some());
     assert!(crate::store::config::parse(seed("config", "contract.json")).is_ok());
     assert_eq!(crate::cli::task_request::task_lines(&text(seed("batch", "three.jsonl"))).expect("it reads").len(), 3);
+    for (_, file, seed) in SEEDS.iter().filter(|(body, ..)| *body == "mcp") {
+        assert!(crate::cli::mcp::meant(seed).is_some(), "{file}");
+    }
     assert!(BODIES.iter().all(|(body, _)| SEEDS.iter().any(|(name, ..)| name == body)));
 }
 

@@ -151,3 +151,17 @@ fn a_build_through_run_gives_its_code_and_its_log_and_its_program() {
     checker.promise(2, 0);
     checker.assert_quiet(&world);
 }
+
+#[test]
+fn three_agents_work_in_two_repositories_and_take_turns() {
+    let name = "three_agents_work_in_two_repositories_and_take_turns";
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/agents");
+    let ran = Command::new(script).arg(env!("CARGO_BIN_EXE_luzia")).output().unwrap();
+    if ran.status.code() == Some(3) {
+        crate::support::skip(name, "the right to `unshare -m -p -f --mount-proc`");
+        return;
+    }
+    let (told, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{told}{err}");
+    assert!(told.starts_with("60 commits of 3 agents in 2 repositories"), "{told}{err}");
+}

@@ -218,6 +218,16 @@ impl<'a> Server<'a> {
     }
 }
 
+/// The command line of luzia that a line means, where it is a call whose arguments fit.
+pub fn meant(line: &[u8]) -> Option<(String, Vec<String>)> {
+    let Message::Request(request) = read(line) else { return None };
+    let tool = tool(request.params.get("name")?.as_str()?)?;
+    let arguments = request.params.get("arguments")?.as_object()?;
+    tool.check(arguments).ok()?;
+    let words = if tool.starts { words::enqueue(arguments) } else { words::direct(tool.name, arguments, "mcp-1")? };
+    Some((tool.name.to_owned(), words))
+}
+
 fn server_info() -> Value {
     json!({ "name": "luzia", "title": "luzia", "version": env!("CARGO_PKG_VERSION") })
 }

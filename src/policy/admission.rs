@@ -30,6 +30,24 @@ pub struct Holder {
     pub is_short: bool,
 }
 
+impl Holder {
+    /// A holder of which nothing is known but its name and whether it lives.
+    pub fn unknown(name: Option<&str>, verdict: Verdict) -> Self {
+        Self {
+            name: name.map(str::to_owned),
+            shown: None,
+            who: Who::default(),
+            lock_id: None,
+            since: None,
+            expires_at: None,
+            age_ms: 0,
+            verdict,
+            stopped: None,
+            is_short: false,
+        }
+    }
+}
+
 /// One lane of a task, as it is now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaneNow {
@@ -212,18 +230,7 @@ mod tests {
     use crate::store::tests_support::task;
 
     fn holder(verdict: Verdict) -> Holder {
-        Holder {
-            name: None,
-            shown: None,
-            who: Who::default(),
-            lock_id: None,
-            since: None,
-            expires_at: None,
-            age_ms: 0,
-            verdict,
-            stopped: None,
-            is_short: false,
-        }
+        Holder::unknown(None, verdict)
     }
 
     fn free() -> Situation {

@@ -3,6 +3,7 @@
 use crate::support::{Place, lives, signal, until};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::path::Path;
 
 /// Whether a command neither ends, releases nor re-routes work. Continuing a stopped process is harmless.
 fn is_harmless(command: &str) -> bool {
@@ -244,4 +245,34 @@ fn a_caller_that_may_not_write_is_told_what_to_ask_for() {
     assert!(!ran.err.contains("--state-dir"), "{}", ran.err);
     assert!(mounted("CLAUDECODE").err.contains("sandbox.filesystem.allowWrite"));
     assert!(mounted("CODEX_THREAD_ID").err.contains("writable_roots"));
+}
+
+/// The texts of the first way on of each error and report in the sources of the program: what stands in quotes behind the
+/// first `.next(` of a chain of calls.
+fn first_ways_on(folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            first_ways_on(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            for chain in text.split("AppError::new(").chain(text.split("Report::new(")).skip(1) {
+                let Some((_, rest)) = chain.split_once(".next(") else { continue };
+                let quoted = rest.split('"').nth(1).unwrap_or_default();
+                if quoted.starts_with("luzia") {
+                    found.push((path.display().to_string(), quoted.to_owned()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_way_on_of_every_error_in_the_sources_is_harmless() {
+    let mut found = Vec::new();
+    first_ways_on(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+    assert!(found.len() >= 20, "the sources have more errors with a way on: {found:?}");
+    for (file, command) in found {
+        assert!(is_harmless(&command), "{file}: {command}");
+    }
 }

@@ -335,6 +335,7 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{LaneName, TaskId};
     use crate::store::tests_support::task;
 
     #[test]
@@ -343,5 +344,65 @@ mod tests {
         assert_eq!(said(1), "1 task of user \"alice\" comes first");
         assert_eq!(said(9999), "9999 tasks of user \"alice\" come first");
         assert_eq!(said(10_000), "10000 or more tasks of user \"alice\" come first");
+    }
+
+    /// Every obstacle, for every kind of holder. The match has no wildcard: a new obstacle has to be added here.
+    fn obstacles() -> Vec<Obstacle> {
+        use crate::model::evidence::Reason::{LeaseRuns, NotProvenDead, ProcessGone, SessionLives, SupervisorLives};
+        let lane = || LaneName::parse("build").expect("a lane");
+        let mut all = Vec::new();
+        for (name, is_short, stopped) in
+            [("task_2", false, None), ("task_2", true, None), ("task_2", false, Some(7)), ("me", false, None)]
+        {
+            for why in [LeaseRuns, SessionLives, SupervisorLives, NotProvenDead, ProcessGone] {
+                let verdicts = [
+                    Verdict::Live { why, overdue: false },
+                    Verdict::Live { why, overdue: true },
+                    Verdict::Stale { why, age_ms: 9 },
+                    Verdict::Refused { why },
+                ];
+                for verdict in verdicts {
+                    let holder = Holder { is_short, stopped, ..Holder::unknown(Some(name), verdict) };
+                    all.push(Obstacle::UserLockHeld { holder: holder.clone() });
+                    all.push(Obstacle::LaneFull { lane: lane(), used: 1, max: 1, holder: holder.clone() });
+                    all.push(Obstacle::LaneFull { lane: LaneName::global(), used: 4, max: 4, holder });
+                }
+            }
+        }
+        let (one, two) = (TaskId(1), TaskId(2));
+        all.push(Obstacle::Cycle { members: vec![one, two] });
+        all.push(Obstacle::Delayed { until: Timestamp(9) });
+        all.push(Obstacle::After { tasks: vec![two] });
+        all.push(Obstacle::OtherContext { differences: vec![Difference::Root] });
+        all.push(Obstacle::NewerRecord { first: two, record: "v 2".to_owned() });
+        all.push(Obstacle::Priority { ahead: 3 });
+        all.push(Obstacle::LaneOrder { lane: lane(), first: two });
+        all.push(Obstacle::StartWaits { rooms: Vec::new() });
+        all.push(Obstacle::ResultWaits { rooms: Vec::new() });
+        all.push(Obstacle::NoDispatcher);
+        for obstacle in &all {
+            match obstacle {
+                Obstacle::Cycle { .. } | Obstacle::Delayed { .. } | Obstacle::After { .. } => {}
+                Obstacle::OtherContext { .. } | Obstacle::NewerRecord { .. } | Obstacle::Priority { .. } => {}
+                Obstacle::LaneOrder { .. } | Obstacle::UserLockHeld { .. } | Obstacle::LaneFull { .. } => {}
+                Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } | Obstacle::NoDispatcher => {}
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn the_first_way_on_of_every_reason_ends_releases_and_re_routes_nothing() {
+        for obstacle in obstacles() {
+            let (text, next) = obstacle_text(&obstacle, &task(1), Timestamp(0));
+            let next = next.unwrap_or_default();
+            let bad = ["release", "cancel", "--force", "--state-dir", "--drain", "kill -9"];
+            assert!(!bad.iter().any(|word| next.contains(word)), "{next}: {text}");
+            let json = obstacle_json(&obstacle, &task(1), Timestamp(0));
+            assert_eq!(json["next"][0], next, "the document says what the text says");
+            // By force only where the holder is late or stopped (P10).
+            let is_late = text.contains("overdue") || json["lock"]["stopped"] == true;
+            assert!(json["override"].is_null() || is_late, "{json}");
+        }
     }
 }

@@ -29,7 +29,7 @@ use crate::model::{Agent, Config, LaneName, Target, Task, TaskId, Who};
 use crate::policy::staleness::judge;
 use crate::store::{LaneNeed, LockIndex, Store};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What every use case works with.
 pub struct App {
@@ -53,6 +53,8 @@ pub struct App {
     pub label: Option<String>,
     /// The places in which a lane such as `@tree` is looked up.
     pub surroundings: names::Surroundings,
+    /// The places whose lanes this process has named.
+    named: RefCell<BTreeMap<LaneName, String>>,
     /// Tasks for whose recovery this process has started a supervisor.
     recovering: RefCell<BTreeSet<TaskId>>,
     /// Which queues this process may start.
@@ -78,6 +80,7 @@ impl App {
             agent: None,
             label: None,
             surroundings: names::Surroundings::default(),
+            named: RefCell::default(),
             recovering: RefCell::default(),
             reach: RefCell::default(),
         }

@@ -186,3 +186,35 @@ fn two_repositories_of_one_account_run_side_by_side_and_one_takes_turns() {
     second.end().coded(0);
     assert_eq!(std::fs::read_to_string(place.path("log")).unwrap(), "other\nfirst\nsecond\n");
 }
+
+#[test]
+fn the_path_stands_beside_a_lane_that_was_named_by_one() {
+    let place = Place::new();
+    let repo = place.path("work/re po");
+    std::fs::create_dir(&repo).unwrap();
+    let path = repo.to_str().unwrap();
+    git(&repo, &["init", "-q"]);
+    let lane = place.ok(&["name", "git-dir", path]).line();
+    let gate = place.gate("gate");
+    let holder = place.start(&["lock", "--repo", path, "--", "sh", "-c", &format!("echo x >held; cat {gate}")]);
+    place.until_file("work/held");
+    assert!(place.json(&["list-locks"])["items"][0]["path"].as_str().unwrap().starts_with(path));
+    place.open_gate("gate");
+    holder.end().coded(0);
+    place.enqueue(&["--repo", path, "--", "sleep", "600"]);
+    place.ok(&["dispatch"]);
+    let listed = place.json(&["list-locks"]);
+    let lock = listed["items"].as_array().unwrap().iter().find(|lock| lock["lane"] == lane.as_str()).unwrap();
+    let told = lock["path"].as_str().unwrap();
+    assert!(told.starts_with(path), "{told}");
+    assert!(place.ok(&["list-locks"]).out.contains(&format!("{lane} ({told})")));
+    assert_eq!(place.json(&["explain", &lane])["path"], told);
+    assert!(place.ok(&["explain", &lane]).out.starts_with(&format!("lane \"{lane}\" is of '{told}'\n")));
+    // Once is enough, and a file that is damaged is no error.
+    place.enqueue(&["--repo", path, "--", "true"]);
+    let file = place.path("state/spool/places");
+    assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 1);
+    std::fs::write(&file, b"\xff\n\t\nx\t7\n").unwrap();
+    assert_eq!(place.json(&["list-locks"])["items"].as_array().unwrap().len(), 2);
+    place.ok(&["cancel", "task_1", "--yes"]);
+}

@@ -214,6 +214,7 @@ impl App {
     }
 
     fn note_granted(&self, request: &Request, before: Option<usize>, broken: &[Break], log: &mut Vec<String>) {
+        self.remember_places();
         for stale in broken {
             self.store.note(&broken_event(stale));
             log.extend(stale_line(stale));

@@ -10,6 +10,7 @@ use crate::model::{LaneName, ThingKind};
 use crate::os::StartError;
 use crate::os::places::{NoPlaces, Place, Places};
 use crate::policy::naming::{self, Database, Remote};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -254,7 +255,7 @@ impl App {
         }
         for (kind, dir) in [(ThingKind::GitDir, &new.repo), (ThingKind::Tree, &new.tree)] {
             if let Some(dir) = dir {
-                lanes.push(self.surroundings.name(kind, Some(dir), Some(cwd))?.lane);
+                lanes.push(self.lane_of_thing(kind, Some(dir), Some(cwd))?);
             }
         }
         for id in &new.threads {
@@ -272,6 +273,21 @@ impl App {
         }
     }
 
+    /// The lane of a thing, as [`Surroundings::name`] names it.
+    pub fn lane_of_thing(&self, kind: ThingKind, arg: Option<&str>, base: Option<&str>) -> Result<LaneName, AppError> {
+        let named = self.surroundings.name(kind, arg, base)?;
+        if let Some(path) = named.path {
+            self.named.borrow_mut().insert(named.lane.clone(), path);
+        }
+        Ok(named.lane)
+    }
+
+    /// Where the things of lanes are, by the text of the lanes, as far as luzia has seen them named.
+    pub fn places(&self) -> BTreeMap<String, String> {
+        // A hint that cannot be read is no error of the command.
+        self.store.known_places().unwrap_or_default()
+    }
+
     /// The lane that `@KIND` or `@KIND:ARG` means; `None` for every other text.
     pub(crate) fn at_lane(&self, text: &str, base: Option<&str>) -> Result<Option<LaneName>, AppError> {
         let Some(words) = text.strip_prefix('@') else { return Ok(None) };
@@ -281,7 +297,7 @@ impl App {
             AppError::usage(format!("\"{}\" is not a name of luzia", shown(text)))
                 .hint(format!("after `@` comes a kind of `luzia name`: {}", kinds.join(", ")))
         })?;
-        self.surroundings.name(kind, arg, base).map(|named| Some(named.lane))
+        self.lane_of_thing(kind, arg, base).map(Some)
     }
 }
 

@@ -157,10 +157,19 @@ impl App {
         NewUsers { new, known }
     }
 
-    /// Remembers users, so that they are not new the next time. What cannot be written is only a hint that is lost.
+    /// Remembers users, so that they are not new the next time, and the places whose lanes were named. What cannot be written is only a hint that is lost.
     pub fn remember(&self, users: &NewUsers) {
         if !users.new.is_empty() {
             let _ = self.store.remember_users(&users.new);
+        }
+        self.remember_places();
+    }
+
+    /// Remembers the places whose lanes were named.
+    pub(crate) fn remember_places(&self) {
+        let places = self.named.borrow();
+        if !places.is_empty() {
+            let _ = self.store.remember_places(&places);
         }
     }
 

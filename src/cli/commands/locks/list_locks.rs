@@ -10,6 +10,7 @@ use crate::cli::output::style::Tone;
 use crate::cli::output::table::{Column, Table};
 use crate::model::time::format_duration;
 use clap::Args;
+use serde_json::json;
 
 /// `luzia list-locks`.
 #[derive(Args, Clone, Debug)]
@@ -35,8 +36,16 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
     let wanted: Vec<&str> = args.states.iter().map(|state: &LockState| state.word()).collect();
     let is_wanted = |view: &LockView| wanted.is_empty() || wanted.contains(&lock_state(&view.verdict));
     let views: Vec<LockView> = app.locks()?.into_iter().filter(is_wanted).collect();
+    let places = app.places();
     if console.is_json() {
-        console.items("list-locks", views.iter().map(lock_json))?;
+        let items = views.iter().map(|view| {
+            let mut value = lock_json(view);
+            if let Some(members) = value.as_object_mut() {
+                members.insert("path".to_owned(), json!(places.get(&view.lane_name())));
+            }
+            value
+        });
+        console.items("list-locks", items)?;
         return Ok(Exit::Done.code());
     }
     let mut table = Table::new(&[
@@ -54,13 +63,13 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
         Column::new("EVIDENCE"),
     ]);
     for view in &views {
-        table.toned_row(lock_row(view));
+        table.toned_row(lock_row(view, places.get(&view.lane_name())));
     }
     console.table(&table)?;
     Ok(Exit::Done.code())
 }
 
-fn lock_row(view: &LockView) -> Vec<(String, Tone)> {
+fn lock_row(view: &LockView, path: Option<&String>) -> Vec<(String, Tone)> {
     let record = view.record();
     let state = lock_state(&view.verdict);
     let tone = match state {
@@ -70,7 +79,7 @@ fn lock_row(view: &LockView) -> Vec<(String, Tone)> {
     };
     let plain = |text: Option<String>| (text.unwrap_or_default(), Tone::Plain);
     vec![
-        plain(Some(view.lane_name())),
+        plain(Some(path.map_or_else(|| view.lane_name(), |path| format!("{} ({path})", view.lane_name())))),
         (state.to_owned(), tone),
         plain(view.shown()),
         plain(Some(format_duration(view.age_ms))),

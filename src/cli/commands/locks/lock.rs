@@ -109,10 +109,10 @@ fn lane_of(args: &LockArgs, app: &App, account: Account) -> Result<LaneName, App
         return app.lane_option(lane, None);
     }
     if let Some(dir) = &args.repo {
-        return Ok(app.surroundings.name(ThingKind::GitDir, Some(dir), None)?.lane);
+        return app.lane_of_thing(ThingKind::GitDir, Some(dir), None);
     }
     if let Some(dir) = &args.tree {
-        return Ok(app.surroundings.name(ThingKind::Tree, Some(dir), None)?.lane);
+        return app.lane_of_thing(ThingKind::Tree, Some(dir), None);
     }
     let user = args.user.clone().map_or_else(account, Ok)?;
     Ok(LaneName::user(&crate::app::queue::enqueue::name("user", &user)?))

@@ -1,7 +1,7 @@
 //! `luzia explain`: why a task, a user or a lane waits.
 
 use crate::app::look::explain::{LaneWhy, Supervisor, TaskWhy, Why};
-use crate::app::{App, lane_word};
+use crate::app::{App, lane_word, shell_word};
 use crate::cli::args::named;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
@@ -119,9 +119,11 @@ fn lane_json(lane: &crate::app::LaneNow) -> Value {
 fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let now = console.now;
     let first = why.first.map(|id| app.existing(id)).transpose()?;
+    let path = app.places().remove(&why.lane.lane.to_string());
     if console.is_json() {
         let mut value = lane_json(&why.lane);
         if let Value::Object(members) = &mut value {
+            members.insert("path".into(), json!(path));
             members.insert("pending".into(), why.pending.into());
             members.insert("first".into(), json!(why.first.map(|id| id.to_string())));
             let reasons: Vec<Value> = first
@@ -133,7 +135,7 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
         return Ok(console.document(&json::single("explain", value))?);
     }
     let lane = &why.lane.lane;
-    let mut text = String::new();
+    let mut text = path.map(|path| format!("lane \"{lane}\" is of {}\n", shell_word(path))).unwrap_or_default();
     if why.lane.holders.is_empty() {
         text += &format!("lane \"{lane}\" is free\n");
     }

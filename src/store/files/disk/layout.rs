@@ -28,6 +28,7 @@ pub(crate) const TURN: &str = "spool/turn";
 pub(crate) const DUTY: &str = "spool/duty";
 pub(crate) const PRUNED: &str = "spool/pruned";
 pub(crate) const USERS: &str = "spool/users";
+pub(crate) const PLACES: &str = "spool/places";
 pub(crate) const RUN: &str = "run";
 pub(crate) const EVENTS: &str = "events";
 pub(crate) const CONDUCTOR: &str = "conductor";

@@ -8,5 +8,6 @@ pub(crate) mod ledger;
 pub(crate) mod lifecycle;
 pub(crate) mod markers;
 pub(crate) mod pending;
+pub(crate) mod places;
 pub(crate) mod query;
 pub(crate) mod users;

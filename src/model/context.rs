@@ -38,10 +38,11 @@ impl SandboxId {
         let numbers = |map: &BTreeMap<String, u64>| {
             map.iter().map(|(name, number)| format!("{name}={number}")).collect::<Vec<_>>().join(",")
         };
-        let Sandbox { boot_id, namespaces, root, no_new_privs, seccomp, cap_bounding, cap_effective, hard_limits } =
-            sandbox;
+        let Sandbox { boot_id, namespaces, root, no_new_privs, seccomp, cap_bounding, cap_effective, .. } = sandbox;
+        let Sandbox { hard_limits, groups, memory_max, .. } = sandbox;
         let text = format!(
-            "{boot_id}\n{}\n{root:?}\n{no_new_privs}\n{seccomp}\n{cap_bounding:x}\n{cap_effective:x}\n{}\n",
+            "{boot_id}\n{}\n{root:?}\n{no_new_privs}\n{seccomp}\n{cap_bounding:x}\n{cap_effective:x}\n{}\n{groups:?}\n\
+             {memory_max:?}\n",
             numbers(namespaces),
             numbers(hard_limits)
         );
@@ -80,6 +81,10 @@ pub struct Sandbox {
     pub cap_effective: u64,
     /// The hard limits by name, in the units of getrlimit(2); an absent name is no limit.
     pub hard_limits: BTreeMap<String, u64>,
+    /// The supplementary groups, in order; `None` in a record that does not say them.
+    pub groups: Option<Vec<u32>>,
+    /// The least memory limit of its control groups, in bytes; `None` is no limit.
+    pub memory_max: Option<u64>,
 }
 
 /// A sandbox with its name. The name is part of the name of a queue, so a pass skips all tasks of a foreign sandbox without

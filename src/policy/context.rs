@@ -17,6 +17,10 @@ pub enum Difference {
     Capabilities,
     /// This process may not raise the hard limit of this name to the recorded one.
     HardLimit(String),
+    /// Other supplementary groups, which this process may not change.
+    Groups,
+    /// Another memory limit of its control groups.
+    MemoryMax,
     /// The host has rebooted since, and the sandbox of the task ended with that boot.
     Ended,
 }
@@ -31,6 +35,8 @@ impl Difference {
             Self::Seccomp => "seccomp mode".to_owned(),
             Self::Capabilities => "capabilities".to_owned(),
             Self::HardLimit(name) => format!("hard limit of {name}"),
+            Self::Groups => "supplementary groups".to_owned(),
+            Self::MemoryMax => "memory limit of its control group".to_owned(),
             Self::Ended => "its sandbox ended with a reboot".to_owned(),
         }
     }
@@ -38,6 +44,8 @@ impl Difference {
 
 /// CAP_SYS_RESOURCE: a process that has it may raise hard limits (capabilities(7)).
 const CAP_SYS_RESOURCE: u64 = 1 << 24;
+/// CAP_SETGID: a process that has it may take any group, so its groups keep it from nothing.
+const CAP_SETGID: u64 = 1 << 6;
 
 /// How the sandbox `theirs` of a task differs from `mine`, that of a process that would start it; empty when this process
 /// may start it.
@@ -64,6 +72,17 @@ pub fn differences(mine: &Sandbox, theirs: &Sandbox) -> Vec<Difference> {
     }
     if (mine.cap_bounding, mine.cap_effective) != (theirs.cap_bounding, theirs.cap_effective) {
         found.push(Difference::Capabilities);
+    }
+    let groups = (&mine.groups, &theirs.groups);
+    if mine.cap_effective & CAP_SETGID == 0
+        && let (Some(mine), Some(theirs)) = groups
+        && mine != theirs
+    {
+        found.push(Difference::Groups);
+    }
+    // A record without groups is of a luzia that did not look at this either.
+    if theirs.groups.is_some() && mine.memory_max != theirs.memory_max {
+        found.push(Difference::MemoryMax);
     }
     found.extend(limits_out_of_reach(mine, theirs));
     found
@@ -106,6 +125,7 @@ mod tests {
             boot_id: "this".into(),
             namespaces,
             root: [1, 2],
+            groups: Some(vec![5]),
             cap_bounding: 7,
             cap_effective: 7,
             ..Sandbox::default()
@@ -127,7 +147,9 @@ mod tests {
             assert_eq!(differences(&sandbox(), &theirs), [Difference::Namespace(kind.into())]);
         }
         type Change = fn(&mut Sandbox);
-        let cases: [(Change, Difference); 5] = [
+        let cases: [(Change, Difference); 7] = [
+            (|it| it.groups = Some(vec![5, 7]), Difference::Groups),
+            (|it| it.memory_max = Some(1 << 30), Difference::MemoryMax),
             (|it| it.root = [1, 3], Difference::Root),
             (|it| it.no_new_privs = true, Difference::NoNewPrivs),
             (|it| it.seccomp = 2, Difference::Seccomp),

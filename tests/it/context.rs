@@ -136,6 +136,52 @@ fn a_hard_limit_that_the_dispatcher_may_not_raise_keeps_the_task_waiting() {
 }
 
 #[test]
+fn other_groups_that_may_not_be_changed_keep_the_task_waiting() {
+    let name = "other_groups_that_may_not_be_changed_keep_the_task_waiting";
+    if !is_root() {
+        return skip(name, "root, whose place another account uses");
+    }
+    let place = Place::new();
+    place.open_to_others();
+    std::fs::create_dir(place.state()).unwrap();
+    std::os::unix::fs::chown(place.state(), Some(54_398), Some(54_398)).unwrap();
+    std::os::unix::fs::chown(place.path("work"), Some(54_398), Some(54_398)).unwrap();
+    let with = |groups: &str, verb: &str| {
+        let account = format!("setpriv --reuid 54398 --regid 54398 {groups}");
+        sh(&place, &format!("exec {account} env HOME=/ \"$PLACE/program\" {verb}"))
+    };
+    let id = with("--groups 54400,54399", "enqueue -u a -- true").coded(0).line();
+    with("--clear-groups", "dispatch").coded(0);
+    let why = with("--clear-groups", &format!("explain --json {id}")).coded(0).json();
+    assert_eq!(why["reasons"][0]["differences"], serde_json::json!(["supplementary groups"]), "{why}");
+    with("--groups 54399,54400", "dispatch --drain").coded(0);
+}
+
+#[test]
+fn another_memory_limit_of_the_control_group_keeps_the_task_waiting() {
+    if !can_unshare("another_memory_limit_of_the_control_group_keeps_the_task_waiting") {
+        return;
+    }
+    let place = Place::new();
+    // A place of its own for the files of control groups, of both versions.
+    let script = r#"mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/memory
+        limit() { echo "$1" | tee /sys/fs/cgroup/memory.max >/sys/fs/cgroup/memory/memory.limit_in_bytes; }
+        limit 5000000000
+        id=$("$LUZIA" enqueue -u a -- true)
+        for other in 4000000000 max; do
+            limit $other; "$LUZIA" dispatch; "$LUZIA" explain --json $id >"$PLACE/$other.json"
+        done
+        limit 5000000000; "$LUZIA" dispatch --drain && "$LUZIA" wait $id"#;
+    sh(&place, &format!("exec unshare --mount sh -c {}", shell_words(script))).coded(0);
+    for other in ["4000000000", "max"] {
+        let text = std::fs::read_to_string(place.path(&format!("{other}.json"))).unwrap();
+        let why: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let expected = serde_json::json!(["memory limit of its control group"]);
+        assert_eq!(why["reasons"][0]["differences"], expected, "{why}");
+    }
+}
+
+#[test]
 fn no_new_privs_and_another_root_are_other_contexts() {
     let name = "no_new_privs_and_another_root_are_other_contexts";
     if !is_root() {

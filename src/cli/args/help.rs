@@ -9,7 +9,10 @@ pub(super) const GROUPS: [(&str, &[&str]); 4] = [
     ("Queue", &["enqueue", "run", "attach", "wait", "cancel", "retry"]),
     ("Look", &["list", "show", "logs", "explain", "status"]),
     ("Locks", &["lock", "acquire", "renew", "release", "check", "list-locks", "check-project", "name"]),
-    ("Operate", &["dispatch", "daemon", "cleanup-stale", "config", "doctor", "demo", "shim", "agent", "completions"]),
+    (
+        "Operate",
+        &["dispatch", "daemon", "cleanup-stale", "config", "doctor", "demo", "shim", "agent", "mcp", "completions"],
+    ),
 ];
 
 /// The help that the command line asks for. `rendered` is the help as clap has written it.

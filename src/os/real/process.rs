@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod ancestors;
+pub(crate) mod cgroup;
 pub(crate) mod child;
 pub(crate) mod context;
 pub(crate) mod launch;

@@ -2,6 +2,7 @@
 
 use crate::model::context::{LIMITS, NAMESPACES};
 use crate::model::{Context, Limits, Sandbox};
+use crate::os::real::process::cgroup;
 use crate::os::real::process::procfs;
 use rustix::fs::stat;
 use rustix::process::{Resource, getpriority_process, getrlimit};
@@ -23,6 +24,8 @@ pub(crate) fn of_this_process(boot_id: String) -> Context {
         cap_bounding: bits("CapBnd"),
         cap_effective: bits("CapEff"),
         hard_limits: hard.clone(),
+        groups: Some(groups(field("Groups"))),
+        memory_max: cgroup::memory_max(),
     };
     let limits = Limits {
         soft,
@@ -32,6 +35,13 @@ pub(crate) fn of_this_process(boot_id: String) -> Context {
         oom_score_adj: read_number("/proc/self/oom_score_adj").unwrap_or(0),
     };
     Context { sandbox, limits }
+}
+
+fn groups(text: &str) -> Vec<u32> {
+    let mut groups: Vec<u32> = text.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    groups
 }
 
 fn namespaces() -> BTreeMap<String, u64> {

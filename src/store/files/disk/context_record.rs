@@ -16,6 +16,10 @@ pub(crate) struct SandboxFile {
     cap_bounding: u64,
     cap_effective: u64,
     hard_limits: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    groups: Option<Vec<u32>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memory_max: Option<u64>,
 }
 
 /// Limits of the submitter. A limit that is absent is none.
@@ -34,14 +38,25 @@ pub(crate) struct LimitsFile {
 }
 
 pub(crate) fn encode_sandbox(sandbox: &Sandbox) -> SandboxFile {
-    let Sandbox { boot_id, namespaces, root, no_new_privs, seccomp, cap_bounding, cap_effective, hard_limits } =
-        sandbox.clone();
-    SandboxFile { boot_id, namespaces, root, no_new_privs, seccomp, cap_bounding, cap_effective, hard_limits }
+    let Sandbox { boot_id, namespaces, root, no_new_privs, seccomp, cap_bounding, cap_effective, .. } = sandbox.clone();
+    let Sandbox { hard_limits, groups, memory_max, .. } = sandbox.clone();
+    SandboxFile {
+        boot_id,
+        namespaces,
+        root,
+        no_new_privs,
+        seccomp,
+        cap_bounding,
+        cap_effective,
+        hard_limits,
+        groups,
+        memory_max,
+    }
 }
 
 pub(crate) fn decode_sandbox(file: SandboxFile) -> Arc<NamedSandbox> {
-    let SandboxFile { boot_id, namespaces, root, no_new_privs, seccomp, cap_bounding, cap_effective, hard_limits } =
-        file;
+    let SandboxFile { boot_id, namespaces, root, no_new_privs, seccomp, cap_bounding, cap_effective, .. } = file;
+    let (hard_limits, groups, memory_max) = (file.hard_limits, file.groups, file.memory_max);
     Arc::new(NamedSandbox::from(Sandbox {
         boot_id,
         namespaces,
@@ -51,6 +66,8 @@ pub(crate) fn decode_sandbox(file: SandboxFile) -> Arc<NamedSandbox> {
         cap_bounding,
         cap_effective,
         hard_limits,
+        groups,
+        memory_max,
     }))
 }
 

@@ -289,7 +289,7 @@ fn a_retry_that_fails_after_its_commit_point_does_not_say_that_nothing_happened(
     fs::write(place.state().join("spool/pending/5"), "in the way").unwrap();
     let output = place.luzia(&["retry", "1"]);
     let told = output.coded(74).err;
-    assert!(told.contains("retried all the same") && !told.contains("intact"), "{told}");
+    assert!(told.contains("task_1 is queued again") && !told.contains("intact"), "{told}");
     fs::remove_file(place.state().join("spool/pending/5")).unwrap();
     place.ok(&["dispatch", "--drain"]);
     let shown = place.show("1");

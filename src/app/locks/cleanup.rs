@@ -24,6 +24,21 @@ pub struct Cleaned {
     pub failed: Vec<Failed>,
 }
 
+impl Cleaned {
+    /// An error in the middle, with what was done before it.
+    fn beside(&self, mut error: AppError) -> AppError {
+        let lanes = self.locks.broken.iter().map(|lock| format!("lane \"{}\" was freed", lock.lane));
+        let released = self.projects.iter().filter_map(|checked| checked.released.as_ref());
+        let released = released.map(|lock| format!("lane \"{}\" was released", lock.lane));
+        let recovered = self.recovered.iter().map(|id| format!("{id} was recovered"));
+        let done: Vec<String> = lanes.chain(released).chain(recovered).collect();
+        if !done.is_empty() {
+            error.0.message = format!("{}, but the rest was not cleaned up: {}", done.join(", "), error.0.message);
+        }
+        error
+    }
+}
+
 /// A conductor directory that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failed {
@@ -63,8 +78,15 @@ impl App {
     /// Removes stale locks and recovers dead tasks; with `dry_run`, only tells. Checks every configured project too.
     pub fn cleanup_stale(&self, max_age_ms: Option<u64>, dry_run: bool) -> Result<Cleaned, AppError> {
         let mut cleaned = Cleaned::default();
+        match self.clean(max_age_ms, dry_run, &mut cleaned) {
+            Err(error) if !dry_run => Err(cleaned.beside(error)),
+            other => other.map(|()| cleaned),
+        }
+    }
+
+    fn clean(&self, max_age_ms: Option<u64>, dry_run: bool, cleaned: &mut Cleaned) -> Result<(), AppError> {
         if !self.store.has_layout()? {
-            return Ok(cleaned);
+            return Ok(());
         }
         let mut pass = Pass::default();
         // Inside a task nothing is recovered.
@@ -79,13 +101,14 @@ impl App {
         }
         (cleaned.closed, cleaned.failed) = self.close_outward(dry_run)?;
         let timeout = |lane: &crate::model::LaneName| self.config().lock_timeout_ms(lane);
-        cleaned.locks = self.store.clean_locks(timeout, max_age_ms, dry_run, judge)?;
-        cleaned.locks.debris.extend(self.store.clean_spool(dry_run)?);
+        let locks = self.store.clean_locks_into(timeout, max_age_ms, dry_run, judge, &mut cleaned.locks);
         if !dry_run {
             for lock in &cleaned.locks.broken {
                 self.store.note(&broken_event(lock));
             }
         }
+        locks?;
+        cleaned.locks.debris.extend(self.store.clean_spool(dry_run)?);
         for project in self.config().projects.keys() {
             match self.check_project(project, dry_run) {
                 Ok(checked) => cleaned.projects.extend(checked),
@@ -97,7 +120,7 @@ impl App {
                 }
             }
         }
-        Ok(cleaned)
+        Ok(())
     }
 
     /// Waits until the supervisors that recover these tasks have ended, so that what they hold is free afterwards. A

@@ -2,6 +2,7 @@
 //! timers that fired and at dependencies that ended, never at all parked tasks.
 
 use crate::app::pass::Pass;
+use crate::app::queue::accepted::although;
 use crate::app::{App, AppError};
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::outcome::{Happened, conclude};
@@ -121,10 +122,9 @@ impl App {
             let _ = self.store.withdraw_ending(task.id, lock);
             return Err(error.into());
         }
-        let finished = finish(&self.store, &ending, lock).map_err(|error| {
-            AppError::from(error).hint("it is over all the same: the next pass brings it to its place")
-        })?;
-        self.wake_dependents(task.id, &finished.dependents)?;
+        let stands = format!("{} is {}", task.id, ending.task.status);
+        let finished = finish(&self.store, &ending, lock).map_err(|error| although(&stands, error.into()))?;
+        self.wake_dependents(task.id, &finished.dependents).map_err(|error| although(&stands, error))?;
         Ok(ending.task)
     }
 }

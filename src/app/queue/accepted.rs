@@ -73,3 +73,10 @@ pub fn are_queued(ids: &[TaskId]) -> String {
         _ => format!("{} are queued", names.join(", ")),
     }
 }
+
+/// An error that came after a change was made: what stands goes first. The change is not undone, so "try again" is no hint.
+pub(crate) fn although(stands: &str, mut error: AppError) -> AppError {
+    error.0.message = format!("{stands}, although: {}", error.0.message);
+    error.0.hint = Some("the next pass brings it to its place".to_owned());
+    error
+}

@@ -1,6 +1,7 @@
 //! `retry`: puts a finished task back in the queue, in its old place, as a further attempt of the same task. It waits again
 //! for the tasks it comes after, so a chain that is retried as a whole runs in its order.
 
+use crate::app::queue::accepted::although;
 use crate::app::queue::idempotency::take_again;
 use crate::app::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
@@ -60,9 +61,8 @@ impl App {
         // From here on it is retried, whoever brings it to its end.
         self.store.note(&Event::of("retried", &ending.task));
         self.show_outside(&ending.task);
-        self.store.settle(&ending, lock).map_err(|error| {
-            AppError::from(error).hint("it is retried all the same: the next pass brings it to its place")
-        })?;
+        let settled = self.store.settle(&ending, lock).map_err(AppError::from);
+        settled.map_err(|error| although(&format!("{id} is queued again"), error))?;
         Ok(ending.task)
     }
 

@@ -340,7 +340,8 @@ impl Store {
     /// Removes a lock and then its sidecar. The caller is in the guard and has judged it.
     pub(crate) fn remove_lock(&self, stem: &str, slot: u32) -> Result<()> {
         self.unlink(&layout::lock_file(stem, slot))?;
-        self.unlink(&layout::sidecar(stem, slot))?;
+        // The lane is free. A sidecar without its lock holds nothing, and the next acquirer or cleaner removes it.
+        let _ = self.unlink(&layout::sidecar(stem, slot));
         Ok(())
     }
 

@@ -255,8 +255,21 @@ impl Store {
         judge: Judge,
     ) -> Result<Cleanup> {
         let mut done = Cleanup::default();
+        self.clean_locks_into(timeout_ms, max_age_ms, dry_run, judge, &mut done)?;
+        Ok(done)
+    }
+
+    /// The same; what was done before an error stands in `done`.
+    pub fn clean_locks_into(
+        &self,
+        timeout_ms: impl Fn(&LaneName) -> u64,
+        max_age_ms: Option<u64>,
+        dry_run: bool,
+        judge: Judge,
+        done: &mut Cleanup,
+    ) -> Result<()> {
         if !self.has_layout()? {
-            return Ok(done);
+            return Ok(());
         }
         for (stem, slot) in self.lock_stems()? {
             let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
@@ -282,9 +295,8 @@ impl Store {
         }
         done.to_recover.sort_unstable();
         done.to_recover.dedup();
-        self.clean_debris(dry_run, &mut done)?;
-        self.clean_sessions(dry_run, &mut done.debris)?;
-        Ok(done)
+        self.clean_debris(dry_run, done)?;
+        self.clean_sessions(dry_run, &mut done.debris)
     }
 
     /// Enters the guard of a lane without waiting; who only tells makes none.

@@ -98,6 +98,7 @@ impl Stage {
         let may_tell = fault.is_some_and(|fault| fault != Fault::Kill) && !may_die && !answer.err.is_empty();
         if may_tell && answer.code() != Some(0) {
             problems.extend(self.untold(answer));
+            problems.extend(super::sweep_words::untold(self.scene.name, &self.world, answer));
         }
         std::fs::write(self.world.work.join("gate"), "").unwrap();
         settle(&self.world);

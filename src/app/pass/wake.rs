@@ -118,11 +118,12 @@ impl App {
     ) -> Result<Task, AppError> {
         let ending = Ending { task: conclude(task, happened, self.store.now(), None) };
         if let Err(error) = self.store.record_ending(&ending, None) {
-            let _ = self.store.withdraw_ending(task.id, lock);
-            return Err(error.into());
+            let withdrawn = self.store.withdraw_ending(task.id, lock);
+            return Err(self.not_recorded(task.id, error.into(), &withdrawn));
         }
         let finished = finish(&self.store, &ending, lock).map_err(|error| {
-            AppError::from(error).hint("it is over all the same: the next pass brings it to its place")
+            AppError::from(error)
+                .hint(format!("{} is over all the same: the next pass brings it to its place", task.id))
         })?;
         self.wake_dependents(task.id, &finished.dependents)?;
         Ok(ending.task)

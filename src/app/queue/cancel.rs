@@ -22,6 +22,16 @@ const LOOK: Duration = Duration::from_millis(100);
 impl App {
     /// Cancels a task and waits until it is over. A task that is over already is refused, and stays as it is (S1.11).
     pub fn cancel(&self, id: TaskId, by: &str, reason: Option<&str>, grace_ms: Option<u64>) -> Result<Task, AppError> {
+        self.cancel_and_wait(id, by, reason, grace_ms).map_err(|error| self.after_asking_to_end(id, error))
+    }
+
+    fn cancel_and_wait(
+        &self,
+        id: TaskId,
+        by: &str,
+        reason: Option<&str>,
+        grace_ms: Option<u64>,
+    ) -> Result<Task, AppError> {
         let task = self.existing(id)?;
         if lifecycle::next(task.status, Trigger::Cancel).is_none() {
             return Err(over(&task));

@@ -54,14 +54,14 @@ impl App {
         let ending = Ending { task: again };
         if let Err(error) = self.store.record_ending(&ending, None) {
             // Nothing may begin again after an answer that says it could not be asked for.
-            let _ = self.store.withdraw_ending(id, lock);
-            return Err(error.into());
+            let withdrawn = self.store.withdraw_ending(id, lock);
+            return Err(self.not_recorded(id, error.into(), &withdrawn));
         }
         // From here on it is retried, whoever brings it to its end.
         self.store.note(&Event::of("retried", &ending.task));
         self.show_outside(&ending.task);
         self.store.settle(&ending, lock).map_err(|error| {
-            AppError::from(error).hint("it is retried all the same: the next pass brings it to its place")
+            AppError::from(error).hint(format!("{id} is retried all the same: the next pass brings it to its place"))
         })?;
         Ok(ending.task)
     }

@@ -47,6 +47,7 @@ mod storm;
 mod support;
 mod sweep;
 mod sweep_scenes;
+mod sweep_words;
 mod terminal;
 mod threats;
 mod tidy;

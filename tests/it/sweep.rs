@@ -98,6 +98,7 @@ impl Stage {
         let may_tell = fault.is_some_and(|fault| fault != Fault::Kill) && !may_die && !answer.err.is_empty();
         if may_tell && answer.code() != Some(0) {
             problems.extend(self.untold(answer));
+            problems.extend(super::sweep_words::untold(self.scene.name, self.scene.queued, &self.world, answer));
         }
         std::fs::write(self.world.work.join("gate"), "").unwrap();
         settle(&self.world);
@@ -133,35 +134,7 @@ impl Stage {
         if is_new && !answer.err.contains("is held") {
             problems.push(format!("the lease is held, and the error does not say so: {answer:?}"));
         }
-        problems.extend(self.untold_change(is_locked, &told).map(|what| format!("{what}, untold: {answer:?}")));
         problems
-    }
-
-    /// What a verb that failed has done all the same, and does not say. `told` knows the words of its answer.
-    fn untold_change(&self, is_locked: bool, told: &dyn Fn(&str) -> bool) -> Option<String> {
-        let (state, scene) = (&self.world.state, self.scene.name);
-        let stands = |path: &str| state.join(path).exists();
-        let has_ended = |id: u64| self.world.status_of(id) == "cancelled";
-        let said = |words: &[&str]| words.iter().any(|word| told(word));
-        match scene {
-            "release" if !is_locked && !said(&["released"]) => Some("the lease is released".to_owned()),
-            "cleanup-lease" if !is_locked && !said(&["deploy"]) => Some("the lease is broken".to_owned()),
-            "cancel" if has_ended(2) && !(told("task_2") && said(&["cancelled"])) => {
-                Some("task_2 is cancelled".to_owned())
-            }
-            "cancel-running" if stands("run/1/cancel.json") && !(told("task_1") && said(&["cancel", "cancelled"])) => {
-                Some("the end of task_1 is asked for".to_owned())
-            }
-            "retry" if self.world.status_of(1) == "pending" && !told("task_1") => {
-                Some("task_1 is queued again".to_owned())
-            }
-            "dispatch" | "dispatch-deep" => {
-                let has_started = |id: &u64| stands(&format!("spool/running/{id}.started.json"));
-                let started = (1..=self.scene.queued).filter(has_started).find(|id| !told(&format!("task_{id}")));
-                started.map(|id| format!("task_{id} is started"))
-            }
-            _ => None,
-        }
     }
 
     /// The next fence of the lane is above every one that was ever seen.

@@ -119,8 +119,8 @@ impl App {
     ) -> Result<Task, AppError> {
         let ending = Ending { task: conclude(task, happened, self.store.now(), None) };
         if let Err(error) = self.store.record_ending(&ending, None) {
-            let _ = self.store.withdraw_ending(task.id, lock);
-            return Err(error.into());
+            let withdrawn = self.store.withdraw_ending(task.id, lock);
+            return Err(self.not_recorded(task.id, error.into(), &withdrawn));
         }
         let stands = format!("{} is {}", task.id, ending.task.status);
         let finished = finish(&self.store, &ending, lock).map_err(|error| although(&stands, error.into()))?;

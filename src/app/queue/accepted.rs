@@ -36,6 +36,36 @@ impl App {
         error
     }
 
+    /// The error of a cancel that fails: it says what stands of the request. An error that tells it already stays as it is.
+    pub(crate) fn after_asking_to_end(&self, id: TaskId, mut error: AppError) -> AppError {
+        let is_told = matches!(error.0.code, "CANCEL_PENDING" | "SUPERVISOR_STOPPED");
+        if is_told || matches!(error.0.kind, Kind::No | Kind::NotFound | Kind::Bug) {
+            return error;
+        }
+        let is_cancelled = self.find(id).map(|found| found.is_some_and(|(_, task)| task.status == Status::Cancelled));
+        let is_asked = self.store.cancel_request(id).map(|request| request.is_some());
+        let (stands, hint) = match (is_cancelled, is_asked) {
+            (Ok(true), _) => ("is cancelled", "the cancel stands; nothing is left to ask for"),
+            (_, Ok(true)) => ("was asked to end", "the request stands; its supervisor or the next pass carries it out"),
+            (Ok(false), Ok(false)) => return error,
+            _ => ("may have been asked to end", "look at the task before you go on"),
+        };
+        error.0.message = format!("{id} {stands}, but {}", error.0.message);
+        error.0.hint = Some(hint.to_owned());
+        error.0.next = vec![format!("luzia explain {id}")];
+        error
+    }
+
+    /// The error of a request that could not be recorded durably. `withdrawn` says whether what was written of it is gone.
+    pub(crate) fn not_recorded<T, E>(&self, id: TaskId, error: AppError, withdrawn: &Result<T, E>) -> AppError {
+        match withdrawn {
+            Ok(_) => error,
+            Err(_) => error
+                .hint(format!("the request for {id} could not be taken back and may be carried out all the same"))
+                .next(format!("luzia explain {id}")),
+        }
+    }
+
     /// The error of an acceptance that failed: what was published before the failure is queued and may run, so it is named.
     pub(crate) fn half_accepted(&self, tasks: &[Task], mut error: AppError) -> AppError {
         let (mut queued, mut unknown) = (Vec::new(), Vec::new());

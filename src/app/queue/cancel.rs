@@ -1,7 +1,6 @@
 //! `cancel`: ends tasks, or keeps them from starting. For a running task it is a durable request that its supervisor
 //! carries out.
 
-use crate::app::queue::accepted::although;
 use crate::app::{App, AppError, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::os::Signal;
@@ -15,10 +14,6 @@ use std::time::Duration;
 /// The word for a task that has come to its end before it could be cancelled.
 pub(crate) const TASK_OVER: &str = "TASK_OVER";
 
-/// The word for a task that does not end in time.
-const CANCEL_PENDING: &str = "CANCEL_PENDING";
-/// The word for a task whose supervisor is stopped.
-const STOPPED: &str = "SUPERVISOR_STOPPED";
 /// How long a cancel waits for the end beyond the grace, in milliseconds.
 const PATIENCE_MS: u64 = 10_000;
 /// How long a cancel waits for a change at most before it looks again: the death of a supervisor changes no file.
@@ -27,30 +22,23 @@ const LOOK: Duration = Duration::from_millis(100);
 impl App {
     /// Cancels a task and waits until it is over. A task that is over already is refused, and stays as it is (S1.11).
     pub fn cancel(&self, id: TaskId, by: &str, reason: Option<&str>, grace_ms: Option<u64>) -> Result<Task, AppError> {
+        self.cancel_and_wait(id, by, reason, grace_ms).map_err(|error| self.after_asking_to_end(id, error))
+    }
+
+    fn cancel_and_wait(
+        &self,
+        id: TaskId,
+        by: &str,
+        reason: Option<&str>,
+        grace_ms: Option<u64>,
+    ) -> Result<Task, AppError> {
         let task = self.existing(id)?;
         if lifecycle::next(task.status, Trigger::Cancel).is_none() {
             return Err(over(&task));
         }
-        let mut is_asked = false;
-        let ended = self.end(&task, by, reason, grace_ms, &mut is_asked);
-        ended.map_err(|error| match error.0.code {
-            TASK_OVER | CANCEL_PENDING | STOPPED => error,
-            _ if is_asked => although(&format!("the end of {id} is asked for: it will be cancelled"), error),
-            _ => error,
-        })
-    }
-
-    fn end(
-        &self,
-        task: &Task,
-        by: &str,
-        reason: Option<&str>,
-        grace_ms: Option<u64>,
-        is_asked: &mut bool,
-    ) -> Result<Task, AppError> {
-        let id = task.id;
         let grace = grace_ms.unwrap_or(task.grace_ms);
         let begin = self.store.boot_ms();
+        let mut is_asked = false;
         let mut changes = None;
         loop {
             match self.store.find(id)? {
@@ -68,11 +56,8 @@ impl App {
                     }
                 }
                 Some((Place::Running | Place::Waiting, task)) => {
-                    if !*is_asked {
-                        let asked = self.ask_to_end(&task, by, reason, grace_ms);
-                        // A request whose sync failed stands there, and is honoured unless a power cut takes it.
-                        *is_asked = asked.as_ref().map_or_else(|_| self.is_asked_to_end(id), |is_asked| *is_asked);
-                        asked?;
+                    if !is_asked {
+                        is_asked = self.ask_to_end(&task, by, reason, grace_ms)?;
                     }
                     self.wait_for_end(id, &mut changes)?;
                 }
@@ -80,7 +65,7 @@ impl App {
             if self.store.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
                 return Err(AppError::new(
                     Kind::Busy,
-                    CANCEL_PENDING,
+                    "CANCEL_PENDING",
                     format!("{id} does not end, although it was asked to"),
                 )
                 .hint("the request is durable; it ends as soon as its processes die")
@@ -128,10 +113,6 @@ impl App {
         }
     }
 
-    fn is_asked_to_end(&self, id: TaskId) -> bool {
-        matches!(self.store.cancel_request(id), Ok(Some(_)))
-    }
-
     fn ask_to_end(&self, task: &Task, by: &str, reason: Option<&str>, grace_ms: Option<u64>) -> Result<bool, AppError> {
         let request = CancelRequest { by: by.to_owned(), reason: reason.map(str::to_owned), grace_ms };
         if !self.store.request_cancel(task.id, &request)? {
@@ -166,7 +147,7 @@ impl App {
 
 fn stopped(id: TaskId, supervisor: u32) -> AppError {
     let message = format!("{id} was asked to end, but its supervisor, process {supervisor}, is stopped");
-    AppError::new(Kind::Busy, STOPPED, message)
+    AppError::new(Kind::Busy, "SUPERVISOR_STOPPED", message)
         .hint("the request is durable; it is carried out when the supervisor is continued")
         .next(format!("kill -CONT {supervisor}"))
 }

@@ -55,8 +55,8 @@ impl App {
         let ending = Ending { task: again };
         if let Err(error) = self.store.record_ending(&ending, None) {
             // Nothing may begin again after an answer that says it could not be asked for.
-            let _ = self.store.withdraw_ending(id, lock);
-            return Err(error.into());
+            let withdrawn = self.store.withdraw_ending(id, lock);
+            return Err(self.not_recorded(id, error.into(), &withdrawn));
         }
         // From here on it is retried, whoever brings it to its end.
         self.store.note(&Event::of("retried", &ending.task));

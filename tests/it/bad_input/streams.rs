@@ -47,6 +47,27 @@ fn a_task_whose_id_cannot_be_printed_is_queued_and_says_so() {
 }
 
 #[test]
+fn every_task_of_a_cancel_is_cancelled_although_the_answer_cannot_be_written() {
+    for format in ["name", "json"] {
+        let place = Place::new();
+        for user in ["a", "b", "c"] {
+            place.luzia(&["enqueue", "-u", user, "--", "true"]).coded(0);
+        }
+        let cancel = |ids: &[&str]| {
+            let full = File::options().write(true).open("/dev/full").unwrap();
+            let args: Vec<&str> = ["cancel", "-o", format].iter().chain(ids).copied().collect();
+            place.spawn_into(&mut place.command(&args), Some(full.into())).end()
+        };
+        cancel(&["1", "2"]).coded(74);
+        assert_eq!([place.status("1"), place.status("2")], ["cancelled", "cancelled"], "{format}");
+        // A refusal is not lost behind the answer that cannot be written.
+        let refused = cancel(&["1", "3"]).coded(1);
+        assert!(refused.err.contains("task_1 is over already"), "{refused:#?}");
+        assert_eq!(place.status("3"), "cancelled", "{format}");
+    }
+}
+
+#[test]
 fn a_run_whose_output_nobody_takes_goes_to_its_end() {
     let place = Place::new();
     let full = File::options().write(true).open("/dev/full").unwrap();

@@ -18,18 +18,23 @@ pub fn ids(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
     Ok(ids)
 }
 
-/// Does one thing to each task; the first refusal decides the exit code, and does not keep the others from their turn.
+/// Does one thing to each task. The first refusal decides the exit code, and does not keep the others from their turn; nor
+/// does an answer that cannot be written.
 pub fn each(
     ids: &[TaskId],
     schema: &str,
     console: &mut Console,
     mut act: impl FnMut(TaskId) -> Result<Task, AppError>,
 ) -> Answer {
-    let (mut items, mut refused) = (Vec::new(), None);
+    let (mut items, mut refused, mut unread) = (Vec::new(), None, None);
     for id in ids {
         match act(*id) {
             Ok(task) if console.is_json() => items.push(json::task(&task)),
-            Ok(task) if console.format == OutputFormat::Name => console.out(&format!("{}\n", task.id))?,
+            Ok(task) if console.format == OutputFormat::Name => {
+                if let (None, Err(stop)) = (&unread, console.out(&format!("{}\n", task.id))) {
+                    unread = Some(stop);
+                }
+            }
             Ok(task) => console.say(&format!("{} {}", task.id, task.status)),
             Err(error) if refused.is_none() => refused = Some(error),
             Err(error) => {
@@ -38,10 +43,11 @@ pub fn each(
         }
     }
     if console.is_json() && (refused.is_none() || !items.is_empty()) {
-        console.items(schema, items)?;
+        unread = console.items(schema, items).err();
     }
-    match refused {
-        Some(error) => Err(error.into()),
-        None => Ok(Exit::Done.code()),
+    match (refused, unread) {
+        (Some(error), _) => Err(error.into()),
+        (None, Some(stop)) => Err(stop.into()),
+        (None, None) => Ok(Exit::Done.code()),
     }
 }

@@ -118,6 +118,27 @@ and
 a sandbox needs to write to the folder
 .I locks
 of the state directory, which setup grants. Another state directory is another queue and excludes nobody.
+.SH TOOLS
+.BR luzia\-mcp (1)
+serves explain, list, status, wait, acquire, release and cancel to every client. It runs outside the sandbox and the rules
+of the agent, so run and enqueue are offered only where the configuration admits commands:
+.IP
+.EX
+{ "mcp": { "allow": ["cargo *", "make"], "env": ["CARGO_*"] } }
+.EE
+.PP
+A call waits for at most 50 seconds. Its task keeps its place, and the tool wait goes on. A lane that a client acquires is
+given back when the client ends.
+.SH WITHOUT SETUP
+.B LUZIA_AGENT
+or
+.B \-\-as
+names an agent that sets no variable of its own. Called by an agent,
+.B luzia run
+leaves a task that has not started in the queue after 90 seconds and says how to go on; see
+.BR luzia\-run (1).
+The running task or the lease of another agent is ended only with
+.BR \-\-yes .
 .SH FILES
 What
 .B luzia agent setup
@@ -143,6 +164,7 @@ The file to which the hook appends the variables of a session.
 .BR luzia\-agent (1),
 .BR luzia\-agent\-setup (1),
 .BR luzia\-agent\-hook (1),
+.BR luzia\-mcp (1),
 .BR luzia\-shim (1),
 .BR luzia\-exit\-codes (7)
 "#;

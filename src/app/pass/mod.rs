@@ -76,6 +76,18 @@ impl Pass {
         self.started.is_empty() && self.recovered.is_empty()
     }
 
+    /// An error in the middle, with the tasks that left the queue before it.
+    fn beside(&self, mut error: AppError) -> AppError {
+        let names: Vec<String> = self.started.iter().map(ToString::to_string).collect();
+        if !names.is_empty() {
+            let names = names.join(", ");
+            error.0.message =
+                format!("{names} left the queue to start, but the pass did not go on: {}", error.0.message);
+            error.0.hint = Some("what left the queue goes on; `luzia dispatch` makes the next pass".to_owned());
+        }
+        error
+    }
+
     pub(super) fn leave(&mut self, task: TaskId, what: String, blocked: u64) {
         if self.left.iter().all(|left| left.task != task) {
             self.left.push(Left { task, what, blocked });
@@ -140,28 +152,31 @@ impl App {
         let rules = self.follow_config();
         let has_rules = rules.is_ok();
         self.store.take_turn();
-        let pass = self.look_and_start(rules, hand);
+        let mut pass = Pass::default();
+        let looked = self.look_and_start(rules, hand, &mut pass);
         self.store.end_turn();
         if has_rules {
             self.prune_some();
         }
         self.store.reap();
-        pass
+        match looked {
+            Ok(()) => Ok(pass),
+            Err(error) => Err(pass.beside(error)),
+        }
     }
 
     /// Without `rules` what died is recovered, and nothing is started.
-    fn look_and_start(&self, rules: Result<(), AppError>, hand: &mut Hand) -> Result<Pass, AppError> {
-        let mut pass = Pass::default();
-        self.recover_dead(&mut pass)?;
+    fn look_and_start(&self, rules: Result<(), AppError>, hand: &mut Hand, pass: &mut Pass) -> Result<(), AppError> {
+        self.recover_dead(pass)?;
         rules?;
-        pass.next_due = self.wake_parked(&mut pass)?;
-        self.start_tasks(&mut pass, hand)?;
+        pass.next_due = self.wake_parked(pass)?;
+        self.start_tasks(pass, hand)?;
         // Whoever has supervisors for children cannot tell by having none that the tree of its own task is dead.
         let must_pass_on = |_: &mut Box<Claimed>| !pass.supervisors.is_empty() || !(hand.is_fit)();
         if let Some(claimed) = hand.claimed.take_if(must_pass_on) {
-            self.start_supervisor(&["supervise"], claimed.task.id, claimed.lock, &mut pass)?;
+            self.start_supervisor(&["supervise"], claimed.task.id, claimed.lock, pass)?;
         }
-        Ok(pass)
+        Ok(())
     }
 
     /// False when the task has none: it is over, and this process has only its environment.

@@ -110,6 +110,8 @@ fn the_first_way_on_harms_nobody_whatever_keeps_a_task() {
     check(&place, &lanes, &[&behind]);
     let why = place.json(&["explain", &behind]);
     assert_eq!(why["reasons"][0]["override"], serde_json::json!([format!("luzia cancel {running}")]), "{why}");
+    let told = place.ok(&["explain", &behind]).out;
+    assert!(told.contains(&format!("to take it by force, which ends the work of {running} ")), "{told}");
     signal(supervisor, Signal::CONT);
     assert!(lives(lock.pid()));
     assert_eq!(place.status(&running), "running");

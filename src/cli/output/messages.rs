@@ -232,8 +232,17 @@ pub fn obstacle_notes(obstacle: &Obstacle, task: &Task) -> Vec<String> {
         Obstacle::LaneFull { lane, holder, .. } if !lane.is_global() => (lane_word(lane), holder),
         _ => return Vec::new(),
     };
-    let forceful = forceful_command(&lane, holder).map(|command| format!("to take it by force: {command}"));
-    lease_note(&lane, holder).into_iter().chain(forceful).collect()
+    lease_note(&lane, holder).into_iter().chain(force_note(&lane, holder)).collect()
+}
+
+/// The way out by force where there is one, and whose work it ends. `lane` is an argument of a command.
+pub fn force_note(lane: &str, holder: &Holder) -> Option<String> {
+    let command = forceful_command(lane, holder)?;
+    Some(format!("to take it by force, which ends the work of {}: {command}", worker(holder)))
+}
+
+fn worker(holder: &Holder) -> &str {
+    holder.shown.as_deref().or(holder.name.as_deref()).unwrap_or("an unknown holder")
 }
 
 /// The command that takes a lane from a holder that is stopped or overdue, and whose work it ends.
@@ -299,13 +308,14 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
     let (message, next) = obstacle_text(obstacle, task, now);
     let next: Vec<String> = next.into_iter().collect();
     let forceful = match obstacle {
-        Obstacle::UserLockHeld { holder } => forceful_command(&shell_word(&task.user), holder),
-        Obstacle::LaneFull { lane, holder, .. } => forceful_command(&lane_word(lane), holder),
+        Obstacle::UserLockHeld { holder } => forceful_command(&shell_word(&task.user), holder).zip(Some(holder)),
+        Obstacle::LaneFull { lane, holder, .. } => forceful_command(&lane_word(lane), holder).zip(Some(holder)),
         _ => None,
     };
     let mut value = json!({ "reason": obstacle.word(), "message": message, "next": next });
-    if let (Value::Object(members), Some(command)) = (&mut value, forceful) {
+    if let (Value::Object(members), Some((command, holder))) = (&mut value, forceful) {
         members.insert("override".into(), json!([command]));
+        members.insert("override_ends".into(), json!(worker(holder)));
     }
     let evidence = match obstacle {
         Obstacle::Cycle { members } => {
@@ -403,6 +413,11 @@ mod tests {
             // By force only where the holder is late or stopped (P10).
             let is_late = text.contains("overdue") || json["lock"]["stopped"] == true;
             assert!(json["override"].is_null() || is_late, "{json}");
+            assert_eq!(
+                json["override"].is_null(),
+                json["override_ends"].is_null(),
+                "it says whose work that ends: {json}"
+            );
         }
     }
 }

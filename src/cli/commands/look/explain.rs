@@ -146,8 +146,8 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
             text += &format!("  expires_at {expires}, in {}\n", format_duration(left));
         }
         text += &format!("  try: {}\n", messages::next_command(holder));
-        if let Some(command) = messages::forceful_command(&lane_word(lane), holder) {
-            text += &format!("  to take it by force: {command}\n");
+        if let Some(note) = messages::force_note(&lane_word(lane), holder) {
+            text += &format!("  {note}\n");
         }
         if let Some(note) = messages::lease_note(&lane_word(lane), holder) {
             text += &format!("  {note}\n");

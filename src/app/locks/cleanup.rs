@@ -34,6 +34,7 @@ impl Cleaned {
         let done: Vec<String> = lanes.chain(released).chain(recovered).collect();
         if !done.is_empty() {
             error.0.message = format!("{}, but the rest was not cleaned up: {}", done.join(", "), error.0.message);
+            error.0.hint = Some("a further `luzia cleanup-stale` does the rest".to_owned());
         }
         error
     }

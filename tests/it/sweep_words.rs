@@ -17,8 +17,16 @@ pub fn untold(scene: &str, queued: u64, world: &World, answer: &Answer) -> Optio
         "cleanup-lease" => (!world.state.join("locks/user_deploy.lock").exists(), &["deploy"]),
         _ => return None,
     };
-    let claims =
-        ["is cancelled", "asked to end", "all the same", "is queued again", "released", "is free", "was freed"];
+    let claims = [
+        "is cancelled",
+        "asked to end",
+        "all the same",
+        "is queued again",
+        "released",
+        "is free",
+        "was freed",
+        "its lease has run out",
+    ];
     let is_told = words.iter().any(|word| answer.err.contains(word))
         && claims.iter().any(|claim| answer.err.contains(claim))
         && !answer.err.contains("the old state is intact");

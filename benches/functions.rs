@@ -34,7 +34,7 @@ fn locks(criterion: &mut Criterion) {
     let folder = tempfile::Builder::new().prefix("luzia-bench-").tempdir_in(base).unwrap();
     let store = store(&folder);
     let request = Request {
-        needs: vec![LaneNeed { lane: lane("user:alice"), limit: 1, timeout_ms: TIMEOUT_MS }],
+        needs: vec![LaneNeed::new(lane("user:alice"), 1, TIMEOUT_MS)],
         holder: "bench".to_owned(),
         kind: LockKind::Lease,
         ttl_ms: None,
@@ -42,6 +42,7 @@ fn locks(criterion: &mut Criterion) {
         pid_watched: false,
         who: luzia::model::Who::default(),
         durable: false,
+        lenders: Vec::new(),
     };
     criterion.bench_function("acquire and release a user's lock", |bencher| {
         bencher.iter(|| {

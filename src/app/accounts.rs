@@ -39,6 +39,13 @@ impl Accounts {
     }
 }
 
+impl Accounts {
+    /// The name of the account that calls.
+    pub(super) fn own(&self) -> Result<String, AppError> {
+        LazyCell::force(&self.caller).clone()
+    }
+}
+
 impl App {
     /// Whose turn the task takes: `--user`, the project's user, the task inside which it was asked for, the owner of the
     /// conductor directory, the account (X21).

@@ -2,6 +2,7 @@
 
 use crate::app::{App, AppError};
 use crate::model::Config;
+use crate::model::control::Control;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -24,7 +25,11 @@ pub type Look = Box<dyn Fn(Round) -> Result<Option<Config>, AppError>>;
 
 /// The configuration in force, and how a change of it is noticed.
 pub struct Settings {
+    /// As the files say.
+    written: RefCell<Config>,
+    /// With what was set at run time.
     now: RefCell<Rc<Config>>,
+    control: RefCell<Rc<Control>>,
     look: Look,
     /// Whether the last look has failed for good.
     is_broken: Cell<bool>,
@@ -38,7 +43,25 @@ impl Settings {
 
     /// A configuration that `look` follows.
     pub fn followed(config: Config, look: Look) -> Self {
-        Self { now: RefCell::new(Rc::new(config)), look, is_broken: Cell::new(false) }
+        Self {
+            written: RefCell::new(config.clone()),
+            now: RefCell::new(Rc::new(config)),
+            control: RefCell::default(),
+            look,
+            is_broken: Cell::new(false),
+        }
+    }
+}
+
+impl Settings {
+    fn combine(&self) {
+        let config = self.control.borrow().over(&self.written.borrow());
+        self.now.replace(Rc::new(config));
+    }
+
+    /// What the files say of lanes, without what was set at run time.
+    pub(super) fn written(&self) -> Config {
+        self.written.borrow().clone()
     }
 }
 
@@ -48,18 +71,35 @@ impl App {
         Rc::clone(&self.settings.now.borrow())
     }
 
+    /// What people have set at run time, as of the last look.
+    pub fn control(&self) -> Rc<Control> {
+        Rc::clone(&self.settings.control.borrow())
+    }
+
+    /// Looks at what was set at run time: rules of lanes and holds.
+    pub fn follow_control(&self) -> Result<(), AppError> {
+        let found = self.store.control()?;
+        if found != **self.settings.control.borrow() {
+            self.settings.control.replace(Rc::new(found));
+            self.settings.combine();
+        }
+        Ok(())
+    }
+
     /// Takes a changed configuration up. One that cannot be read leaves the old one in force and is an error: nothing is to
     /// be started by rules that nobody wants any more. A file that is just being saved is not whole for a moment, so it is
     /// looked at again before that is said the first time.
     pub(super) fn follow_config(&self) -> Result<(), AppError> {
-        let Settings { now, look, is_broken } = &self.settings;
+        self.follow_control()?;
+        let Settings { written, look, is_broken, .. } = &self.settings;
         let mut left = if is_broken.get() { 0 } else { MORE_LOOKS };
         loop {
             match look(if left == 0 { Round::Last } else { Round::Early }) {
                 Ok(changed) => {
                     is_broken.set(false);
                     if let Some(config) = changed {
-                        now.replace(Rc::new(config));
+                        written.replace(config);
+                        self.settings.combine();
                     }
                     return Ok(());
                 }

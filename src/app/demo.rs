@@ -5,6 +5,7 @@
 mod runs;
 
 pub use crate::os::{Exit as Ended, Output};
+pub(crate) use runs::runs as runs_of;
 pub use runs::{Closed, Run, Verdict, verdict};
 
 #[cfg(test)]

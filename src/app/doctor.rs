@@ -3,6 +3,7 @@
 
 mod checks_host;
 mod checks_queue;
+mod checks_schedules;
 mod confusables;
 mod mend;
 
@@ -112,8 +113,10 @@ pub fn look(around: &Around) -> Vec<Finding> {
     }
     checks_host::folders(app, &mut findings);
     checks_host::proc(app, &mut findings);
+    checks_host::groups(app, &mut findings);
     checks_host::modes(app, &mut findings);
     checks_queue::all(app, &mut findings);
+    checks_schedules::all(app, &mut findings);
     findings
 }
 

@@ -91,7 +91,7 @@ impl AppError {
         }))
     }
 
-    /// Something of an account that the host does not tell now. An absent account is none of these.
+    /// Something of an account that the host does not tell now. An absent account is another error.
     pub fn not_looked_up(what: &str, error: &dyn std::fmt::Display) -> Self {
         Self::new(Kind::Io, "ACCOUNT", format!("{what} cannot be looked up: {error}"))
     }
@@ -129,6 +129,11 @@ impl From<StoreError> for AppError {
                 .next("luzia doctor"),
             StoreError::Newer { .. } => {
                 Self::new(Kind::Corrupt, NEWER, message).hint("use the luzia that wrote it; nothing was rewritten")
+            }
+            StoreError::Unsure(inner) => {
+                let mut error = Self::from(*inner);
+                error.0.message = message;
+                error.hint("only a power cut can undo it; after a look whether it is still needed it can be done again")
             }
             StoreError::GuardBusy { holder, .. } => {
                 let hint = match holder {

@@ -3,20 +3,27 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod capacity;
 mod config_reload;
+pub mod cron;
 pub mod demo;
 pub mod doctor;
 mod error;
+pub mod foresee;
+pub mod hooks;
 pub mod locks;
 pub mod look;
 pub mod names;
 pub mod pass;
 pub mod queue;
+pub mod steps;
 
-pub use crate::policy::admission::{Holder, LaneNow, Obstacle, Room};
+pub use crate::policy::admission::{Holder, LaneNow, Obstacle, Room, Shut};
 pub use crate::policy::agent;
+pub use crate::policy::capacity::gate::Busy;
 pub use crate::policy::context::Difference;
-pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, GivenBack, LockView, Started, lock_state};
+pub use crate::policy::hold::Pause;
+pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, GivenBack, Loans, LockView, Started, lock_state};
 pub use config_reload::{Look, Round, Settings};
 pub use error::{AppError, Kind, Refusal, lane_word, shell_word};
 pub use locks::lock::Line;
@@ -47,10 +54,16 @@ pub struct App {
     pub inside: Option<Inside>,
     /// Whether the environment says that a task or a `luzia lock` is around this process. It is looked at closer then.
     pub has_holder: bool,
+    /// Whether this process runs for a hook: for what it does no further hooks are run.
+    pub is_for_hook: bool,
     /// The agent that calls, as far as it is known.
     pub agent: Option<Agent>,
     /// The note that the caller leaves on its locks.
     pub label: Option<String>,
+    /// Gives what a variable of the caller's environment says, for commands that run here.
+    pub inherited: fn(&str) -> Option<String>,
+    /// Gives the name of the time zone of this host, where it has one.
+    pub zone_name: fn() -> Option<String>,
     /// The places in which a lane such as `@tree` is looked up.
     pub surroundings: names::Surroundings,
     /// The places whose lanes this process has named.
@@ -59,11 +72,23 @@ pub struct App {
     recovering: RefCell<BTreeSet<TaskId>>,
     /// Which queues this process may start.
     reach: RefCell<pass::reach::Reach>,
+    /// What the gauges of the host showed at the last look.
+    readings: RefCell<capacity::gates::Read>,
 }
 
 /// The configuration as the JSON that reads back to it.
 pub fn config_json(config: &Config) -> serde_json::Value {
     crate::store::config::to_json(config)
+}
+
+/// The JSON Schema of the configuration file.
+pub fn config_schema() -> serde_json::Value {
+    crate::store::config::schema()
+}
+
+/// What is to be said of every key of the configuration.
+pub fn config_reference() -> Vec<crate::store::config::KeyPage> {
+    crate::store::config::reference()
 }
 
 impl App {
@@ -77,12 +102,16 @@ impl App {
             config_path: None,
             inside: None,
             has_holder: false,
+            is_for_hook: false,
             agent: None,
             label: None,
+            inherited: |_| None,
+            zone_name: || None,
             surroundings: names::Surroundings::default(),
             named: RefCell::default(),
             recovering: RefCell::default(),
             reach: RefCell::default(),
+            readings: RefCell::default(),
         }
     }
 
@@ -184,11 +213,26 @@ impl App {
 
     /// A lane with its limits.
     pub fn need(&self, lane: &LaneName) -> LaneNeed {
+        let config = self.config();
+        let rate = config.rate(lane);
+        let (values, shares_cpus) = (config.values(lane), config.cpu_rule(lane).is_some());
+        let is_shut = !self.shut(std::iter::once(lane), true).is_empty();
         LaneNeed {
-            lane: lane.clone(),
-            limit: self.config().limit(lane),
-            timeout_ms: self.config().lock_timeout_ms(lane),
+            rate,
+            values,
+            is_shut,
+            shares_cpus,
+            ..LaneNeed::new(lane.clone(), config.limit(lane), config.lock_timeout_ms(lane))
         }
+    }
+
+    /// Lanes that are asked for together, with their limits. A slot of `global` leaves those that are kept for other lanes.
+    pub fn needs(&self, lanes: &[LaneName]) -> Vec<LaneNeed> {
+        let mut needs: Vec<LaneNeed> = lanes.iter().map(|lane| self.need(lane)).collect();
+        if let Some(global) = needs.iter_mut().find(|need| need.lane.is_global()) {
+            global.kept = self.config().reserves().filter(|(lane, _)| !lanes.contains(lane)).collect();
+        }
+        needs
     }
 
     /// Every holder of a lane.

@@ -10,6 +10,10 @@ use crate::app::{AppError, Kind};
 use crate::model::{AgentKind, ThingKind};
 use crate::os::real::{self, RealShims, RealUserFiles, term};
 use crate::os::shims::Shims;
+use crate::os::user_files::UserFiles;
+
+/// The largest document that is replaced, in bytes.
+const LARGEST_DOCUMENT: u64 = 4 << 20;
 
 /// Runs `luzia agent`. A hook comes here only with options that clap reads in another way; it must not fail.
 pub(super) fn agent(verb: &AgentVerb, globals: &Globals, console: &mut Console) -> Answer {
@@ -48,6 +52,15 @@ fn folders(agent: AgentKind, args: &SetupArgs, globals: &Globals) -> Result<Fold
     let own = own.filter(|path| path.starts_with('/'));
     let locks = format!("{}/locks", state_dir(globals)?.path);
     Ok(Folders { root: home()?, own, is_project: false, locks: Some(locks) })
+}
+
+/// Writes a manual page or a completion script, where it is not there yet.
+pub(super) fn write_document(path: &str, text: &str) -> std::io::Result<()> {
+    let was = RealUserFiles.read(path, LARGEST_DOCUMENT)?;
+    if was.as_deref() == Some(text.as_bytes()) {
+        return Ok(());
+    }
+    RealUserFiles.replace(path, was.as_deref(), text.as_bytes())
 }
 
 /// The home of the account, as an absolute path.

@@ -1,6 +1,7 @@
 //! The surroundings of a call: environment variables, the state directory, and the use cases in it.
 
 use super::args::{Command, Globals};
+use super::commands::queue::cron::CronVerb;
 use super::configuration::named_config;
 use super::identity::caller_of;
 use crate::app::accounts::Accounts;
@@ -8,6 +9,7 @@ use crate::app::names::Surroundings;
 use crate::app::queue::enqueue::Caller;
 use crate::app::{App, AppError, Inside, Kind, Settings};
 use crate::model::TaskId;
+use crate::model::control::hooks::HOOK_VARIABLE;
 use crate::os::real::{self, RealClock, RealFiles, RealPlaces, RealProcesses, term};
 use crate::os::{Processes, Vfs};
 use crate::store::state_dir;
@@ -86,10 +88,19 @@ pub(super) fn state_dir(globals: &Globals) -> Result<Found, AppError> {
 
 /// The use cases in the state directory that was found. It is made by the verbs that keep something in it.
 pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, command: &Command) -> Result<App, AppError> {
-    let creates = matches!(
-        command,
-        Command::Enqueue(_) | Command::Run(_) | Command::Lock(_) | Command::Acquire(_) | Command::Daemon(_)
-    );
+    let adds_schedule = matches!(command, Command::Cron(cron) if matches!(cron.verb, Some(CronVerb::Add(_))));
+    let creates = adds_schedule
+        || matches!(
+            command,
+            Command::Enqueue(_)
+                | Command::Run(_)
+                | Command::Lock(_)
+                | Command::Acquire(_)
+                | Command::Daemon(_)
+                | Command::Pause(_)
+                | Command::Lanes(_)
+                | Command::Hook(_)
+        );
     let files = open_state(found, creates)?;
     let processes: Arc<dyn Processes> = Arc::new(RealProcesses);
     let store = Store::new(files, Arc::new(RealClock), processes);
@@ -112,11 +123,24 @@ pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, comma
     }
     app.is_absent = is_absent;
     app.surroundings = surroundings();
+    app.zone_name = zone_name;
+    app.inherited = |name| variable(name).ok().flatten();
     let text = |name: &str| term::env(name).and_then(|value| value.into_string().ok());
     (app.agent, app.label) = caller_of(command, &text)?;
     app.inside = inside(app.store_path())?;
+    app.is_for_hook = variable(HOOK_VARIABLE)?.is_some();
     app.has_holder = app.inside.is_some() || variable("LUZIA_LOCK_ID")?.is_some();
     Ok(app)
+}
+
+/// The name of the time zone of this process: that of TZ, else that of the host.
+fn zone_name() -> Option<String> {
+    let text = term::env("TZ").and_then(|value| value.into_string().ok());
+    let Some(text) = text else { return real::zone_name() };
+    // ":name" and a path into the database mean a name, too (tzset(3)). An empty one is UTC.
+    let name = text.strip_prefix(':').unwrap_or(&text);
+    let name = name.split_once("/zoneinfo/").map_or(name, |(_, name)| name);
+    Some(if name.is_empty() { "UTC" } else { name }.to_owned())
 }
 
 /// The name of the agent that the environment tells of.

@@ -133,7 +133,7 @@ impl From<Exit> for u8 {
 
 /// The manual page `luzia-exit-codes(7)`, as roff.
 pub fn manual_page() -> String {
-    let mut page = String::from(MANUAL_HEAD);
+    let mut page = super::docs::title("luzia-exit-codes", 7) + MANUAL_HEAD;
     for exit in Exit::ALL {
         if exit == Exit::NotStarted {
             page.push_str(MANUAL_COMMANDS);
@@ -149,19 +149,14 @@ fn roff(text: &str) -> String {
     text.replace('\\', "\\e").replace('-', "\\-")
 }
 
-const MANUAL_HEAD: &str = concat!(
-    ".TH luzia\\-exit\\-codes 7 \"\" \"luzia ",
-    env!("CARGO_PKG_VERSION"),
-    "\" \"\"\n",
-    r#".SH NAME
+const MANUAL_HEAD: &str = r#".SH NAME
 luzia\-exit\-codes \- what the exit codes of luzia(1) mean
 .SH DESCRIPTION
 Every way luzia can end has one of these codes. A failure comes with one error on standard error; with
 \fB\-\-json\fR it is a JSON document of schema \fIluzia.error/v1\fR, whose member \fIexit\fR repeats the code.
 .PP
 Codes from 65 to 78 are those of \fIsysexits.h\fR. A pipe that the reader closed is not an error: luzia ends with 0.
-"#
-);
+"#;
 
 const MANUAL_COMMANDS: &str = "\
 .SH VERBS THAT RUN A COMMAND
@@ -174,6 +169,12 @@ pass the command's own code through. Beside it they know:
 const MANUAL_TAIL: &str = r#".TP
 \fB128+\fIN\fR
 Signal \fIN\fR ended the command.
+.SH FILES
+.TP
+.I /usr/include/sysexits.h
+The codes from 64 to 78 of the C library.
+.SH ENVIRONMENT
+No variable changes a code.
 .SH SEE ALSO
 .BR luzia (1),
 .BR luzia\-spool (5)

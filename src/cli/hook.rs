@@ -61,7 +61,7 @@ fn run(call: &Call) -> u8 {
     Exit::Done.code()
 }
 
-/// Reads `luzia [GLOBAL OPTIONS] agent hook AGENT [--gate]`. A request for help is none of these.
+/// Reads `luzia [GLOBAL OPTIONS] agent hook AGENT [--gate]`. A request for help is left to clap.
 fn read_arguments(args: &[OsString]) -> Option<Call> {
     let mut call = Call::default();
     let mut verbs = Vec::new();

@@ -7,6 +7,14 @@ use crate::os::real::term;
 /// Asks a person; false for a no. Where nobody can be asked it is an error, unless `--yes` answers.
 pub type Ask<'a> = &'a dyn Fn(&str) -> Result<bool, AppError>;
 
+/// How a person agrees.
+pub struct Consent<'a> {
+    /// Asks.
+    pub ask: Ask<'a>,
+    /// Whether `--yes` has answered everything.
+    pub yes: bool,
+}
+
 /// Goes on only where a person agrees that work of somebody else is ended or taken. `next` is what harms nobody (P10).
 pub(super) fn consent(ask: Ask, question: Option<String>, next: &str) -> Result<(), AppError> {
     let Some(question) = question else { return Ok(()) };

@@ -4,11 +4,11 @@ use super::args::{self, Cli, Command, Deferred, Globals, ParseStop};
 use super::commands::operate::demo::DemoArgs;
 use super::commands::operate::doctor::{DoctorArgs, Surroundings};
 use super::commands::queue::room::{Around, Terminal};
-use super::commands::{locks, look, operate, queue};
+use super::commands::{locks, look, operate, queue, steps};
 use super::configuration::{Loaded, config_of, followed};
 use super::context::{account, app_of, caller, inputs, of_state_dir, open_state, state_dir, variable};
 use super::exit::Exit;
-use super::input::{confirm, read_input};
+use super::input::{Consent, confirm, read_input};
 use super::mcp::Answered;
 use super::output::console::{Answer, Channel, Console, Stop, Streams, Wrote};
 use super::output::messages;
@@ -29,7 +29,9 @@ use std::sync::Arc;
 
 /// Runs luzia with the process's arguments.
 pub fn main(args: Vec<OsString>) -> ExitCode {
-    if let Some(code) = super::shim::called(&args).or_else(|| super::hook::called(&args)) {
+    if let Some(code) =
+        super::shim::called(&args).or_else(|| super::hook::called(&args)).or_else(|| super::mcp_server::called(&args))
+    {
         return ExitCode::from(code);
     }
     let mut write = |channel: Channel, bytes: &[u8]| match term::write_all(stream_of(channel), bytes) {
@@ -174,9 +176,16 @@ fn report_of_end(error: &anyhow::Error, console: &mut Console) -> Option<Report>
 fn run(cli: &Cli, console: &mut Console) -> Answer {
     match &cli.command {
         Command::Completions(args) => operate::completions::run(args, console),
+        Command::Complete(args) => {
+            operate::complete::run(args, &|places| super::completion::app(&cli.globals, places, &cli.command), console)
+        }
+        Command::Schema(args) => operate::schema::run(args, console),
+        Command::InstallDocs(args) => {
+            operate::install_docs::run(args, &super::shim::share, &super::agent_setup::write_document, console)
+        }
         Command::ExecTask(args) => Ok(exec_task(args, console)),
         Command::ExecPty(args) => Ok(exec_pty(args, console)),
-        Command::Config(args) => operate::config::run(args.verb, &config_of(&cli.globals)?, console),
+        Command::Config(args) => operate::config::run(args.verb, &|| config_of(&cli.globals), console),
         Command::Doctor(args) => {
             let around = surroundings(&cli.globals);
             operate::doctor::run(args, &around, &mut |question| confirm(&cli.globals, question), console)
@@ -185,7 +194,10 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
         Command::Shim(args) => operate::shim::run(&args.verb, &super::shim::folder()?, console),
         Command::Agent(args) => super::agent_setup::agent(&args.verb, &cli.globals, console),
         Command::Demo(args) => demo(args, &cli.globals, console),
-        Command::Mcp(_) => Ok(super::mcp_server::serve(&cli.globals, &|words| captured(words, &cli.globals))),
+        Command::Mcp(args) => {
+            let holder = args.0.holder.clone();
+            Ok(super::mcp_server::serve(&cli.globals, holder, &|words| captured(words, &cli.globals))?)
+        }
         command => {
             let loaded = match config_of(&cli.globals) {
                 Err(error) if needs_rules(command) => return Err(error.into()),
@@ -207,7 +219,12 @@ fn run(cli: &Cli, console: &mut Console) -> Answer {
                     found.rule.text()
                 ));
             }
-            run_in(cli, &app, console, &found)
+            if needs_rules(command) && !follows_control(command) {
+                app.follow_control()?;
+            }
+            let answer = run_in(cli, &app, console, &found);
+            app.run_hooks(&mut |text| console.say(text));
+            answer
         }
     }
 }
@@ -222,8 +239,22 @@ fn needs_rules(command: &Command) -> bool {
             | Command::Cancel(_)
             | Command::Wait(_)
             | Command::Logs(_)
+            | Command::Step(_)
+            | Command::Set(_)
+            | Command::Get(_)
+            | Command::Beat(_)
+            | Command::Finish(_)
+            | Command::Await(_)
+            | Command::Emit(_)
+            | Command::Events(_)
     );
     !is_about_a_task && !matches!(command, Command::Renew(_) | Command::Release(_))
+}
+
+/// Whether a command needs no rules that were set at run time, or looks at them itself: each pass does.
+fn follows_control(command: &Command) -> bool {
+    let passes = matches!(command, Command::Run(_) | Command::Dispatch(_) | Command::Daemon(_));
+    passes || matches!(command, Command::Enqueue(_) | Command::Retry(_) | Command::Attach(_))
 }
 
 /// Whether a command is about tasks and makes no pass of its own, which lets timers fire (S1.51).
@@ -236,6 +267,7 @@ fn fires_timers(command: &Command) -> bool {
             | Command::Explain(_)
             | Command::Status(_)
             | Command::ListLocks(_)
+            | Command::Cron(_)
     );
     let acts = matches!(command, Command::Enqueue(_) | Command::Cancel(_) | Command::Retry(_) | Command::Wait(_));
     looks || acts || matches!(command, Command::CleanupStale(_) | Command::CheckProject(_))
@@ -244,15 +276,16 @@ fn fires_timers(command: &Command) -> bool {
 /// Runs a command in a state directory.
 fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer {
     let (command, ask) = (&cli.command, |question: &str| confirm(&cli.globals, question));
+    let agree = Consent { ask: &ask, yes: cli.globals.yes };
     if fires_timers(command) {
         for what in app.fire_timers() {
             console.say(&format!("warning: {what}; it was set aside"));
         }
     }
     match command {
-        Command::Enqueue(args) => queue::enqueue::run(args, app, &caller(), &read_input, console),
+        Command::Enqueue(args) => queue::enqueue::run(args, app, &caller(), &read_input, &agree, console),
         Command::Run(args) => {
-            with_terminal(|terminal| queue::run::run(args, app, &caller(), &read_input, terminal, console))
+            with_terminal(|terminal| queue::run::run(args, app, &caller(), &read_input, &agree, terminal, console))
         }
         Command::Attach(args) => with_terminal(|terminal| queue::attach::run(args, app, terminal, console)),
         Command::Wait(args) if args.stream => {
@@ -260,13 +293,30 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
         }
         Command::Wait(args) => queue::wait::run(args, app, console),
         Command::Cancel(args) => queue::cancel::run(args, app, account, &ask, console),
-        Command::Retry(args) => queue::retry::run(args, app, console),
+        Command::Pause(args) => queue::pause::pause(args, app, account, &ask, console),
+        Command::Resume(args) => queue::pause::resume(args, app, &ask, console),
+        Command::Edit(args) => queue::edit::run(args, app, &ask, console),
+        Command::Move(args) => queue::move_task::run(args, app, console),
+        Command::Cron(args) => queue::cron::run(args, app, &caller, &read_input, console),
+        Command::Lanes(args) => locks::lanes::run(args, app, console),
+        Command::Retry(args) => queue::retry::run(args, app, &ask, console),
         Command::List(args) => look::list::run(args, app, console),
         Command::Show(args) => look::show::run(args, app, console),
+        Command::Tree(args) => look::tree::run(args, app, console),
         Command::Logs(args) => look::logs::run(args, app, console),
         Command::Explain(args) => look::explain::run(args, app, console),
         Command::Status(args) => look::status::run(args, app, found.rule.text(), console),
+        Command::Events(args) => look::events::run(args, app, account, console),
+        Command::Hook(args) => operate::hook::run(&args.verb, app, &caller(), account, console),
+        Command::Stats(args) => look::stats::run(args, app, console),
+        Command::Simulate(args) => look::simulate::run(args, app, &read_input, console),
+        Command::Timeline(args) => look::timeline::run(args, app, console),
+        Command::Metrics(args) => look::metrics::run(args, app, console),
         Command::Lock(args) => locks::lock::run(args, app, account, console),
+        Command::Guard(args) => {
+            let environment = [variable("LUZIA_LOCK_ID")?, variable("LUZIA_FENCE")?];
+            locks::guard::run(args, app, environment, console)
+        }
         Command::Acquire(args) => locks::acquire::run(args, app, console),
         Command::Renew(args) => locks::renew::run(args, app, console),
         Command::Release(args) => locks::release::run(args, app, account, &ask, console),
@@ -286,16 +336,7 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
             app.keep_session(key, *pid, *start, &mut is_told_to_end)?;
             Ok(Exit::Done.code())
         }
-        Command::Completions(_)
-        | Command::Name(_)
-        | Command::Shim(_)
-        | Command::Agent(_)
-        | Command::Mcp(_)
-        | Command::ExecTask(_)
-        | Command::ExecPty(_)
-        | Command::Config(_)
-        | Command::Doctor(_)
-        | Command::Demo(_) => Err(AppError::new(Kind::Bug, "BUG", "this command needs no state directory").into()),
+        other => steps::run(other, app, variable("LUZIA_STEP_NAME")?.as_deref(), console),
     }
 }
 

@@ -5,40 +5,95 @@ use super::commands::operate::mcp::McpArgs;
 use super::configuration::{config_of, followed};
 use super::context::{app_of, state_dir};
 use super::exit::Exit;
-use super::mcp::{Answered, Host, LONGEST_LINE, Server, Work};
-use crate::app::AppError;
-use crate::os::real::{self, Line, RealClock, RealProcesses, term};
+use super::mcp::{Answered, Helper, Host, LONGEST_LINE, Relay, Server, Work};
+use crate::app::{AppError, Kind};
+use crate::os::real::{self, Line, OneRequest, RealClock, RealProcesses, term};
 use crate::os::{Clock, Processes};
 use serde_json::Value;
+use std::ffi::OsString;
+use std::io;
 use std::sync::Mutex;
 
-/// Serves until standard input ends. `call` carries a command line of luzia out.
-pub(super) fn serve(globals: &Globals, call: &(dyn Fn(&[String]) -> Answered + Sync)) -> u8 {
+/// The first word of the process that stays.
+const RELAY: &str = "__mcp";
+/// The option with which a process answers by itself.
+const HOLDER: &str = "--holder";
+
+/// Stays as the relay of a server, where this process was started as one; its exit code.
+pub(super) fn called(args: &[OsString]) -> Option<u8> {
+    let (name, rest) = args.split_first()?;
+    let (first, rest) = rest.split_first()?;
+    if first != RELAY {
+        return None;
+    }
+    let holder = format!("mcp-{}", RealProcesses.me().pid);
+    let words: Vec<OsString> = rest.iter().cloned().chain([HOLDER.into(), holder.into()]).collect();
+    let start = || -> io::Result<Box<dyn Helper>> { Ok(Box::new(Process(OneRequest::start(name, &words)?))) };
     let output = Mutex::new(());
-    let write = |message: &Value| {
-        // One message a line, whole. Where nobody reads, standard input ends as well.
-        let _alone = output.lock();
-        let _ = term::write_all(term::Stream::Out, format!("{message}\n").as_bytes());
+    let write = |line: &[u8]| write_alone(&output, line);
+    let relay = Relay::new(&start, &write);
+    let mut take = |line: Line| match line {
+        Line::Whole(bytes) => relay.take(&bytes),
+        Line::TooLong => {
+            relay.take_long_line();
+            None
+        }
     };
+    real::serve_lines(LONGEST_LINE, &mut take, &|| relay.end());
+    Some(Exit::Done.code())
+}
+
+struct Process(OneRequest);
+
+impl Helper for Process {
+    fn tell(&self, line: &[u8]) {
+        self.0.tell(line);
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+
+    fn next_line(&self) -> Option<Vec<u8>> {
+        self.0.next_line()
+    }
+}
+
+/// Writes one message a line, whole. Where nobody reads, standard input ends as well.
+fn write_alone(output: &Mutex<()>, line: &[u8]) {
+    let _alone = output.lock();
+    let _ = term::write_all(term::Stream::Out, line);
+}
+
+/// Becomes the relay of a server, or answers the requests of standard input where a relay has started this process. `call`
+/// carries a command line of luzia out.
+pub(super) fn serve(
+    globals: &Globals,
+    holder: Option<String>,
+    call: &(dyn Fn(&[String]) -> Answered + Sync),
+) -> Result<u8, AppError> {
+    let Some(holder) = holder else {
+        let failed = real::begin_anew(RELAY);
+        return Err(AppError::new(Kind::Unavailable, "SERVER", format!("the server cannot be started: {failed}")));
+    };
+    let output = Mutex::new(());
+    let write = |message: &Value| write_alone(&output, format!("{message}\n").as_bytes());
     let with_app = |work: Work| with_app(globals, work);
     let (now_ms, now) = (|| RealClock.boot_ms(), || RealClock.now());
-    let holder = format!("mcp-{}", RealProcesses.me().pid);
     let host = Host { call, with_app: &with_app, write: &write, now_ms: &now_ms, now: &now, holder };
     let server = Server::new(&host);
     let mut take = |line: Line| match line {
         Line::Whole(bytes) => server.take(&bytes),
-        Line::TooLong => {
-            server.take_long_line();
-            None
-        }
+        // A relay passes no long line on.
+        Line::TooLong => None,
     };
     real::serve_lines(LONGEST_LINE, &mut take, &|| server.end());
-    Exit::Done.code()
+    Ok(Exit::Done.code())
 }
 
 /// Opens the state directory anew, with the configuration as it is now.
 fn with_app(globals: &Globals, work: Work) -> Result<(), AppError> {
     let found = state_dir(globals)?;
-    let command = Command::Mcp(Deferred(McpArgs {}));
+    let command = Command::Mcp(Deferred(McpArgs { holder: None }));
     work(&app_of(globals, followed(config_of(globals), globals), &found, &command)?)
 }

@@ -1,4 +1,4 @@
-//! `--result-file`: the document of a command in a file.
+//! Files that a caller names for an answer: `--result-file` and the like.
 
 use crate::app::{AppError, Kind};
 use crate::cli::output::json;
@@ -30,4 +30,17 @@ impl ResultFile {
             AppError::new(Kind::Io, "RESULT_FILE", message).hint("the task is over, and its record has the result")
         })
     }
+}
+
+/// Writes a text to the file that an option names, readable by all, in the place of an older one.
+pub fn write_text(option: &str, path: &str, text: &str) -> Result<(), AppError> {
+    if path.is_empty() {
+        return Err(AppError::usage(format!("--{option} must name a file")));
+    }
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot write \"{}\": {error}", path.escape_debug());
+        AppError::new(Kind::CannotCreate, "OUTPUT_FILE", message).hint("its folder must be there, and be writable")
+    };
+    let file = Published::prepare(path).map_err(failed)?;
+    file.readable_by_all().and_then(|file| file.publish(text)).map_err(failed)
 }

@@ -28,6 +28,16 @@ pub(super) fn folder() -> Result<Folder, AppError> {
     Ok(Folder::new(Box::new(RealShims), dir))
 }
 
+/// The folder of data of this account, below which documents are installed.
+pub(super) fn share() -> Result<String, AppError> {
+    let dir = home_shims(HOME).map_err(of_state_dir)?;
+    let share = dir.as_deref().and_then(|dir| dir.strip_suffix(FOLDER)).map(|dir| dir.trim_end_matches('/').to_owned());
+    share.ok_or_else(|| {
+        AppError::new(Kind::Config, "NO_HOME", "this account has no home, so there is no place for documents")
+            .hint("HOME or XDG_DATA_HOME in the environment says where, or --prefix")
+    })
+}
+
 /// Plays the shim, where this process was called by the name of one; its exit code.
 pub(super) fn called(args: &[OsString]) -> Option<u8> {
     let (own, rest) = args.split_first()?;

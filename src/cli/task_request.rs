@@ -1,9 +1,10 @@
 //! From options and `--from` lines to the request of a new task. Checks the form only.
 
-use super::args::{OnConflict as Word, TaskOptions};
+use super::args::{OnConflict as Word, ParentDeath, TaskOptions};
 use crate::app::AppError;
 use crate::app::OnConflict;
 use crate::app::queue::enqueue::{NewTask, line_error};
+use crate::model::task::OnInterrupt;
 use crate::model::time::parse_duration;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -22,6 +23,7 @@ pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
         priority: options.priority,
         delay: options.in_time.clone(),
         at: options.at.clone(),
+        hold: options.hold,
         after: options.after.clone(),
         timeout: options.timeout.clone(),
         start_within: options.start_within.clone(),
@@ -41,6 +43,11 @@ pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
         is_separated: options.is_separated,
         is_grouped: false,
         is_waited_for: false,
+        parent: options.parent.clone(),
+        no_inherit: options.no_inherit,
+        ends_with_parent: options.on_parent_death == Some(ParentDeath::Cancel),
+        terms: options.terms.terms(),
+        ..NewTask::default()
     }
 }
 
@@ -50,12 +57,13 @@ fn on_conflict(word: Word) -> OnConflict {
         Word::Skip => OnConflict::Skip,
         Word::Replace => OnConflict::Replace,
         Word::Reject => OnConflict::Reject,
+        Word::Join => OnConflict::Join,
     }
 }
 
 /// Reads a duration option, in milliseconds.
 pub fn duration(option: &str, text: Option<&str>) -> Result<Option<u64>, AppError> {
-    crate::app::queue::enqueue::duration(option, text)
+    crate::app::queue::moments::duration(option, text)
 }
 
 /// Reads a number of seconds or a duration given as a bare argument, in milliseconds.
@@ -108,8 +116,28 @@ fn task_line(line: &str) -> Result<NewTask, String> {
             "cwd" => task.cwd = Some(text(&key, value)?),
             "prompt" => task.prompt = Some(text(&key, value)?),
             "shell" => task.shell = Some(text(&key, value)?),
+            "hold" => task.hold = value.as_bool().ok_or("\"hold\" must be true or false")?,
+            "parent" => task.parent = Some(text(&key, value)?),
+            "no_inherit" => task.no_inherit = value.as_bool().ok_or("\"no_inherit\" must be true or false")?,
+            "on_parent_death" => task.ends_with_parent = ends_with_parent(&text(&key, value)?)?,
+            "goal" => task.goal = Some(text(&key, value)?),
+            "stepwise" => task.is_stepwise = value.as_bool().ok_or("\"stepwise\" must be true or false")?,
+            "steps" => task.steps = Some(value.to_string()),
+            "steps_per_run" => task.steps_per_run = Some(number(&key, &value)?),
+            "max_steps" => task.max_steps = Some(number(&key, &value)?),
             "no_check" => task.no_check = value.as_bool().ok_or("\"no_check\" must be true or false")?,
             "command" => task.command = texts(&key, value)?,
+            "after_any" => task.terms.after_any = texts(&key, value)?,
+            "after_failed" => task.terms.after_failed = texts(&key, value)?,
+            "fresh" => task.terms.fresh = Some(amount(&key, value)?),
+            "stable" => task.terms.is_stable = value.as_bool().ok_or("\"stable\" must be true or false")?,
+            "group" => task.terms.group = Some(text(&key, value)?),
+            "backoff" => task.terms.backoff = Some(amount(&key, value)?),
+            "max_backoff" => task.terms.most_backoff = Some(amount(&key, value)?),
+            "on_interrupt" => task.terms.on_interrupt = Some(interruption(&text(&key, value)?)?),
+            "on_finish" => task.terms.on_finish = Some(text(&key, value)?),
+            "log_sample" => task.terms.log_sample = Some(amount(&key, value)?),
+            "reuse" => task.terms.reuse = Some(text(&key, value)?),
             other => return Err(format!("\"{other}\" is no option of a task")),
         }
     }
@@ -123,7 +151,17 @@ fn option_of(key: &str) -> &str {
         "thread" => "threads",
         "start-within" => "start_within",
         "no-check" => "no_check",
+        "no-inherit" => "no_inherit",
+        "on-parent-death" => "on_parent_death",
         "on-conflict" => "on_conflict",
+        "steps-per-run" => "steps_per_run",
+        "max-steps" => "max_steps",
+        "after-any" => "after_any",
+        "after-failed" => "after_failed",
+        "max-backoff" => "max_backoff",
+        "on-interrupt" => "on_interrupt",
+        "on-finish" => "on_finish",
+        "log-sample" => "log_sample",
         other => other,
     }
 }
@@ -212,14 +250,21 @@ fn env(value: Value) -> Result<Vec<String>, String> {
     }
 }
 
-fn conflict_word(word: &str) -> Result<OnConflict, String> {
+fn ends_with_parent(word: &str) -> Result<bool, String> {
     match word {
-        "queue" => Ok(OnConflict::Queue),
-        "skip" => Ok(OnConflict::Skip),
-        "replace" => Ok(OnConflict::Replace),
-        "reject" => Ok(OnConflict::Reject),
-        _ => Err("\"on_conflict\" must be queue, skip, replace or reject".to_owned()),
+        "adopt" => Ok(false),
+        "cancel" => Ok(true),
+        _ => Err("\"on_parent_death\" must be adopt or cancel".to_owned()),
     }
+}
+
+fn interruption(word: &str) -> Result<OnInterrupt, String> {
+    OnInterrupt::parse(word).ok_or_else(|| "\"on_interrupt\" must be retry or fail".to_owned())
+}
+
+fn conflict_word(word: &str) -> Result<OnConflict, String> {
+    let found = OnConflict::ALL.into_iter().find(|policy| policy.word() == word);
+    found.ok_or_else(|| "\"on_conflict\" must be queue, skip, replace, reject or join".to_owned())
 }
 
 #[cfg(test)]

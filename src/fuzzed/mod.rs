@@ -4,7 +4,11 @@
 //! Only in tests and with the feature `fuzzing`; no program has it. It stands above every room and may name them all.
 
 mod agents;
+mod calendar;
+mod capacity;
+mod memory;
 mod names;
+mod numbers;
 mod records;
 mod words;
 
@@ -12,34 +16,52 @@ mod words;
 mod tests;
 
 pub use agents::{hook, mcp, settings};
+pub use calendar::{cron, said, schedule};
+pub use capacity::{gate, slots};
+pub use memory::{mail, step, vars};
 pub use names::{file_name, lane, name};
-pub use records::{cancel, counter, event, ledger, meta, sidecar, started, task};
+pub use numbers::{hooks, load, rate, tally};
+pub use records::{cancel, control, counter, event, ledger, meta, pause, sidecar, started, task};
 pub use words::{argv, batch, config, duration, moment};
 
 /// What holds for every input; panics where it does not.
 pub type Body = fn(&[u8]);
 
 /// Every body with its name, which is also that of its target and of its seeds below `fuzz/`.
-pub const BODIES: [(&str, Body); 19] = [
+pub const BODIES: &[(&str, Body)] = &[
     ("argv", argv),
     ("batch", batch),
     ("cancel", cancel),
     ("config", config),
+    ("control", control),
     ("counter", counter),
+    ("cron", cron),
     ("duration", duration),
     ("event", event),
     ("file_name", file_name),
+    ("gate", gate),
     ("hook", hook),
+    ("hooks", hooks),
     ("lane", lane),
     ("ledger", ledger),
+    ("load", load),
+    ("mail", mail),
     ("mcp", mcp),
     ("meta", meta),
     ("moment", moment),
     ("name", name),
+    ("pause", pause),
+    ("rate", rate),
+    ("said", said),
+    ("schedule", schedule),
     ("settings", settings),
     ("sidecar", sidecar),
+    ("slots", slots),
     ("started", started),
+    ("step", step),
+    ("tally", tally),
     ("task", task),
+    ("vars", vars),
 ];
 
 /// The input as text, for parsers that are given text; bytes that are none are replaced.

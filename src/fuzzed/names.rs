@@ -23,7 +23,7 @@ pub fn name(bytes: &[u8]) {
         let back = (!name::is_hashed(&encoded)).then_some(&*input);
         assert_eq!(Name::decoded(&encoded).as_ref().map(Name::as_str), back, "{encoded}");
     }
-    // The same bytes as an encoded form: only what `encode` makes is read.
+    // Read as an encoded form: only what `encode` makes is read.
     if let Some(decoded) = Name::decoded(&input) {
         assert_eq!(decoded.encoded(), input);
         assert!(Name::new(decoded.as_str()).is_ok() && !name::is_hashed(&input));

@@ -4,6 +4,8 @@ use super::text;
 use crate::model::evidence::Sidecar;
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, LockKind, Name, Task, TaskId, Timestamp};
+use crate::policy::analytics::otlp::Tracer;
+use crate::policy::analytics::record::Record;
 use crate::policy::fair::Ledger;
 use crate::store;
 use crate::store::files::disk::counter::CounterLine;
@@ -12,12 +14,12 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Whether the bytes are a JSON object whose every value can be held.
-fn is_object(bytes: &[u8]) -> bool {
+pub(super) fn is_object(bytes: &[u8]) -> bool {
     serde_json::from_slice::<Map<String, Value>>(bytes).is_ok()
 }
 
 /// Whether the bytes are a JSON object by the grammar: a number that nobody wants may be too large for any machine.
-fn is_object_by_form(bytes: &[u8]) -> bool {
+pub(super) fn is_object_by_form(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes)
         .is_ok_and(|text| serde_json::from_str::<BTreeMap<String, serde::de::IgnoredAny>>(text).is_ok())
 }
@@ -123,11 +125,15 @@ fn with_sum(body: &[u8]) -> Vec<u8> {
 pub fn event(bytes: &[u8]) {
     if let Some(read) = journal::decode(bytes) {
         assert_eq!(Timestamp::parse(read.line["at"].as_str().expect("a time")), Some(read.at));
-        assert_eq!(journal::decode(read.line.to_string().as_bytes()), Some(read));
+        assert_eq!(journal::decode(read.line.to_string().as_bytes()).as_ref(), Some(&read));
+        if let Some(record) = Record::of(read.at, &read.line) {
+            assert_eq!(record.json()["kind"], read.line["event"]);
+            drop(Tracer::new("host").take(&record));
+        }
     }
     let said = text(bytes);
     let at = Timestamp(i64::try_from(bytes.len()).expect("a length").saturating_mul(997_003)).min(Timestamp::LAST);
-    let event = Event { task: Some(TaskId(7)), user: Some(said.clone()), ..Event::new("test") };
+    let event = Event { task: Some(TaskId(7)), user: Some(said.clone()), ..Event::new("pruned") };
     let line = journal::encode(&event.saying(said.clone()).with(said.clone().into()), at, 5, 6);
     assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "one line");
     let read = journal::decode(line.trim_end().as_bytes()).expect("it reads");
@@ -152,6 +158,15 @@ pub fn cancel(bytes: &[u8]) {
     assert_eq!(run_dir::decode_cancel(&written), request);
 }
 
+/// `pause.json`: whatever stands there is a pause, and one that reads is written as it was read.
+pub fn pause(bytes: &[u8]) {
+    use crate::store::run_dir::pause::{decode_pause, encode_pause};
+    let read = decode_pause(bytes);
+    assert!(is_object_by_form(bytes) || read.until.is_none(), "{}", text(bytes));
+    let written = encode_pause(&read).expect("JSON");
+    assert_eq!(decode_pause(&written), read);
+}
+
 /// The ledger of fair share: a torn one is refused, a whole one is written as it was read.
 pub fn ledger(bytes: &[u8]) {
     let Some(ledger) = Ledger::from_text(&text(bytes)) else { return };
@@ -159,4 +174,13 @@ pub fn ledger(bytes: &[u8]) {
     assert_eq!(Ledger::from_text(&written).as_ref(), Some(&ledger));
     let cut = written.len() - 1;
     assert_eq!(Ledger::from_text(&written[..cut]), None, "its last byte is missing");
+}
+
+/// What was set at run time.
+pub fn control(bytes: &[u8]) {
+    use crate::store::files::disk::hold_record::{decode_control, encode_control};
+    let Ok((read, extra)) = decode_control("x", bytes) else { return };
+    assert!(is_object(bytes), "{}", text(bytes));
+    let written = encode_control(&read, Some(extra.clone())).expect("what reads can be written");
+    assert_eq!(decode_control("x", &written).ok(), Some((read, extra)), "{}", text(&written));
 }

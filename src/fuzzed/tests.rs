@@ -16,6 +16,12 @@ macro_rules! seeds {
 }
 
 seeds! {
+    "load" / "example.json",
+    "mail" / "whole.json",
+    "step" / "whole.json",
+    "vars" / "whole.json",
+    "hooks" / "two.json",
+    "tally" / "whole.json",
     "argv" / "acquire",
     "argv" / "enqueue",
     "argv" / "help",
@@ -28,9 +34,19 @@ seeds! {
     "cancel" / "whole.json",
     "config" / "contract.json",
     "config" / "unknown.json",
+    "control" / "both",
+    "control" / "none",
     "counter" / "announced",
     "counter" / "body",
     "counter" / "settled",
+    "cron" / "daily",
+    "cron" / "fields",
+    "rate" / "two",
+    "said" / "date",
+    "said" / "hours",
+    "said" / "tomorrow",
+    "schedule" / "least.json",
+    "schedule" / "whole.json",
     "duration" / "all",
     "duration" / "seconds",
     "duration" / "units",
@@ -39,6 +55,8 @@ seeds! {
     "file_name" / "number",
     "file_name" / "order",
     "file_name" / "timer",
+    "gate" / "all",
+    "gate" / "wrong",
     "hook" / "claude.json",
     "hook" / "codex.json",
     "hook" / "copilot.json",
@@ -69,6 +87,9 @@ seeds! {
     "name" / "hash",
     "name" / "long",
     "name" / "word",
+    "pause" / "bytes",
+    "pause" / "least.json",
+    "pause" / "whole.json",
     "settings" / "claude.json",
     "settings" / "codex.toml",
     "settings" / "text.md",
@@ -77,6 +98,9 @@ seeds! {
     "sidecar" / "old.json",
     "sidecar" / "ours.json",
     "sidecar" / "session.json",
+    "slots" / "make",
+    "slots" / "range",
+    "slots" / "values",
     "started" / "huge.json",
     "started" / "whole.json",
     "task" / "agent.json",
@@ -259,8 +283,14 @@ fn what_is_meant_to_read_reads() {
     }
     assert!(crate::store::run_dir::decode_started(seed("started", "whole.json")).is_some());
     assert_eq!(crate::store::run_dir::decode_cancel(seed("cancel", "whole.json")).by, "bob");
+    assert!(crate::store::run_dir::pause::decode_pause(seed("pause", "whole.json")).until.is_some());
     assert!(crate::store::journal::decode(seed("event", "whole.jsonl")).is_some());
     assert!(crate::policy::fair::Ledger::from_text(&text(seed("ledger", "two"))).is_some());
+    let read = |file| crate::store::files::schedules::record::decode_schedule("x", seed("schedule", file));
+    assert!(read("whole.json").is_ok_and(|schedule| schedule.last.is_some() && schedule.extra.is_some()));
+    assert!(read("least.json").is_ok_and(|schedule| schedule.next.is_none()));
+    let control = crate::store::files::disk::hold_record::decode_control("x", seed("control", "both"));
+    assert!(control.is_ok_and(|(read, extra)| read.holds.len() == 2 && read.lanes.len() == 2 && extra.len() == 1));
     assert!(crate::store::config::parse(seed("config", "contract.json")).is_ok());
     assert_eq!(crate::cli::task_request::task_lines(&text(seed("batch", "three.jsonl"))).expect("it reads").len(), 3);
     for (_, file, seed) in SEEDS.iter().filter(|(body, ..)| *body == "mcp") {

@@ -1,8 +1,15 @@
 //! The configuration as values, with built-in defaults (contract, section 3).
 
+use super::group::Cgroups;
 use super::lane::LaneName;
 use super::name::Name;
+use super::task::OnInterrupt;
+use super::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
 use std::collections::BTreeMap;
+
+mod rule;
+
+pub use rule::{Keeps, LONGEST_WINDOW_MS, LaneRule, MOST_GRANTS, OnOverdue, Rate, WARN_AFTER_MS};
 
 /// Everything an administrator can set.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,6 +32,8 @@ pub struct Config {
     pub retention_tasks: u32,
     /// How many bytes the logs of one task may take, both streams together; 0 for no limit.
     pub logs_max_bytes: u64,
+    /// Whether tasks get control groups (`supervisor.cgroups`).
+    pub cgroups: Cgroups,
     /// How often a daemon looks where it cannot be told, in milliseconds.
     pub poll_interval_ms: u64,
     /// Whether tasks that were queued in another sandbox are started (`dispatch.contexts`).
@@ -35,6 +44,12 @@ pub struct Config {
     pub mcp_allow: Vec<String>,
     /// The variables that a caller of `luzia mcp` may set (`mcp.env`); by default none.
     pub mcp_env: Vec<String>,
+    /// The first pause between two attempts, in milliseconds (`retries.backoff_seconds`).
+    pub backoff_ms: u64,
+    /// The longest pause between two attempts, in milliseconds (`retries.max_backoff_seconds`).
+    pub most_backoff_ms: u64,
+    /// What an interruption of a task means (`retries.on_interrupt`).
+    pub on_interrupt: OnInterrupt,
     /// Whether a project may run its tasks as root.
     pub allow_root: bool,
     /// Whether `--env` may set variables that change how programs load.
@@ -74,17 +89,6 @@ pub struct Project {
     pub run_as: Option<String>,
 }
 
-/// What is configured for a lane or a pattern of lanes; absent members fall to the next pattern, then to the default.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct LaneRule {
-    /// How many may hold the lane at once.
-    pub max: Option<u32>,
-    /// The user's weight in fair share, for user lanes.
-    pub weight: Option<u32>,
-    /// After how long a lease of this lane is stale, in milliseconds.
-    pub lock_timeout_ms: Option<u64>,
-}
-
 /// The name under which the configuration has the defaults of all projects.
 pub const EVERY_PROJECT: &str = "*";
 
@@ -105,11 +109,15 @@ impl Default for Config {
             retention_days: 7,
             retention_tasks: 10_000,
             logs_max_bytes: 256 * 1024 * 1024,
+            cgroups: Cgroups::Auto,
             poll_interval_ms: 1000,
             contexts: Contexts::Same,
             users_known: Vec::new(),
             mcp_allow: Vec::new(),
             mcp_env: Vec::new(),
+            backoff_ms: FIRST_BACKOFF_MS,
+            most_backoff_ms: LONGEST_BACKOFF_MS,
+            on_interrupt: OnInterrupt::Retry,
             allow_root: false,
             allow_loader_env: false,
         }
@@ -125,6 +133,9 @@ impl Config {
         if lane.is_user() && !self.serialize_users {
             return u32::MAX;
         }
+        if let Some(values) = self.limit_of_values(lane) {
+            return values;
+        }
         self.rule(lane, |rule| rule.max).unwrap_or(if lane.is_bare("subagent") { 8 } else { 1 })
     }
 
@@ -138,7 +149,12 @@ impl Config {
 
     /// The weight of a user in fair share, 1 unless configured.
     pub fn weight(&self, user: &Name) -> u32 {
-        self.rule(&LaneName::user(user), |rule| rule.weight).unwrap_or(1)
+        self.lane_weight(&LaneName::user(user))
+    }
+
+    /// The weight of a lane beside others, 1 unless configured.
+    pub fn lane_weight(&self, lane: &LaneName) -> u32 {
+        self.rule(lane, |rule| rule.weight).unwrap_or(1)
     }
 
     /// What is configured for a project: its own members, and for those that it leaves out the ones of project `*`.
@@ -159,7 +175,7 @@ impl Config {
     }
 
     /// The first value set for a lane: its own name first, then patterns ending in `*`, longest first.
-    fn rule<T>(&self, lane: &LaneName, member: impl Fn(&LaneRule) -> Option<T>) -> Option<T> {
+    pub(super) fn rule<T>(&self, lane: &LaneName, member: impl Fn(&LaneRule) -> Option<T>) -> Option<T> {
         let name = lane.to_string();
         let exact = self.lanes.get(&name).and_then(&member);
         exact.or_else(|| {
@@ -176,46 +192,4 @@ impl Config {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lane(text: &str) -> LaneName {
-        LaneName::parse(text).expect("a lane")
-    }
-
-    #[test]
-    fn the_longest_pattern_that_says_something_wins() {
-        let mut config = Config::default();
-        let rule = |max, timeout| LaneRule { max, lock_timeout_ms: timeout, weight: None };
-        config.lanes.insert("session:*".into(), rule(Some(2), Some(5)));
-        config.lanes.insert("session:telegram:*".into(), rule(Some(3), None));
-        config.lanes.insert("session:telegram:root".into(), rule(None, Some(9)));
-        let of = |name: &str| (config.limit(&lane(name)), config.lock_timeout_ms(&lane(name)));
-        assert_eq!(of("session:a"), (2, 5));
-        assert_eq!(of("session:telegram:a"), (3, 5));
-        assert_eq!(of("session:telegram:root"), (3, 9));
-        assert_eq!(of("thread:1"), (1, THREAD_LOCK_TIMEOUT_MS));
-        assert_eq!(of("user:a"), (1, USER_LOCK_TIMEOUT_MS));
-        assert_eq!(of("global").0, 4);
-    }
-
-    #[test]
-    fn a_project_has_what_it_does_not_say_from_the_one_for_all() {
-        let mut config = Config::default();
-        let dir = |path: &str| Some(path.to_owned());
-        let all = Project { conductor_dir: dir("/all/{project}"), agent: Some(vec!["a".into()]), ..Project::default() };
-        config.projects.insert("own".into(), Project { conductor_dir: dir("/own"), ..Project::default() });
-        assert_eq!((config.project("other"), config.project("own").and_then(|own| own.agent)), (None, None));
-        config.projects.insert(EVERY_PROJECT.into(), all.clone());
-        assert_eq!(config.project("other"), Some(all.clone()));
-        assert_eq!(config.project("own"), Some(Project { conductor_dir: dir("/own"), ..all }));
-    }
-
-    #[test]
-    fn switching_serialisation_off_lifts_the_user_limit_only() {
-        let config = Config { serialize_users: false, ..Config::default() };
-        assert_eq!(config.limit(&lane("user:a")), u32::MAX);
-        assert_eq!(config.limit(&lane("thread:a")), 1);
-        assert_eq!(config.limit(&lane("global")), 4);
-    }
-}
+mod tests;

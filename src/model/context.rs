@@ -1,5 +1,5 @@
 //! The context of a process: the sandbox in which it lives, and the limits that its children inherit. A task runs in the
-//! context in which it was queued (contract P9, `agents.md` section 1).
+//! context in which it was queued (contract P9).
 
 use super::queue::digest;
 use std::collections::BTreeMap;

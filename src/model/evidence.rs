@@ -8,7 +8,7 @@ use crate::model::time::Timestamp;
 /// The sidecar beside a lock file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sidecar {
-    /// There is none.
+    /// No lock exists.
     Missing,
     /// It is not a whole record; other programs do not write atomically.
     Corrupt,
@@ -61,7 +61,7 @@ pub struct Evidence {
     /// A look at the recorded pid, when the lock rests on that process and it was recorded in this boot, and in this pid
     /// namespace or one below it.
     pub process: Option<Probe>,
-    /// The same of the command that `luzia lock` runs.
+    /// The command that `luzia lock` runs is alive.
     pub command: Option<Probe>,
     /// What can be seen from here of the place of its holder, when the lock rests on a process.
     pub outlook: Option<Outlook>,
@@ -110,8 +110,10 @@ pub enum Reason {
     ForeignOwner,
     /// j1: the record was written by a newer version.
     NewerVersion,
-    /// j2: a parked task.
+    /// j2: its task waits for an event, and keeps the lane.
     TaskWaits,
+    /// j2: its task waits no more, and nobody supervises it.
+    WaitOver,
     /// j3: its supervisor holds `supervisor.lock`.
     SupervisorLives,
     /// j3: its command holds `tree.lock`.
@@ -165,7 +167,8 @@ impl Reason {
             Self::NotAFile => "the lock is not a regular file",
             Self::ForeignOwner => "the lock belongs to another account",
             Self::NewerVersion => "the lock was written by a newer luzia",
-            Self::TaskWaits => "its task is parked",
+            Self::TaskWaits => "its task waits for an event and keeps the lane",
+            Self::WaitOver => "its task does not wait any more, and nobody supervises it",
             Self::SupervisorLives => "its supervisor is alive (supervisor.lock is held)",
             Self::CommandLives => "its command is alive without a supervisor (tree.lock is held)",
             Self::LockHeld => "its command is alive (the lock file is held)",

@@ -1,6 +1,10 @@
 //! A lock: one occupied slot of a lane, as its sidecar describes it.
 
+mod grant;
 pub mod line;
+pub mod loan;
+
+pub use grant::Grant;
 
 use super::lane::LaneName;
 use super::namespace::Origin;
@@ -110,11 +114,15 @@ pub struct LockRecord {
     pub command: Option<(u32, u64)>,
     /// Whether a lease ends when its process does (`acquire --pid`).
     pub pid_watched: bool,
-    /// Whether a supervisor took the lock of a task over from whoever claimed it.
+    /// Whether a supervisor took the lock of a task over from the dispatcher that claimed it.
     pub is_supervised: bool,
+    /// What its slot stands for, in a lane whose slots have names.
+    pub value: Option<String>,
+    /// How many processors the holder has now, in a lane with a CPU budget.
+    pub cpus: Option<u32>,
     /// The kind of holder.
     pub kind: LockKind,
-    /// What it says of whoever asked for it.
+    /// What it says of the requester.
     pub who: Who,
     /// Members that this version does not know, kept as JSON text.
     pub extra: Option<String>,
@@ -144,7 +152,7 @@ impl LockRecord {
         self.user_namespace = origin.user_namespace;
     }
 
-    /// Whether the life of its process says anything about it. A lease outlives whoever acquired it, unless it was asked to
+    /// Whether the life of its process says anything about it. A lease outlives the process that acquired it, unless it was asked to
     /// end with a process.
     pub fn rests_on_process(&self) -> bool {
         match self.kind {
@@ -161,19 +169,6 @@ pub fn canonical_holder(name: &str) -> String {
         Some(id) => id.to_string(),
         None => name.to_owned(),
     }
-}
-
-/// A lock that was granted.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Grant {
-    /// The lane.
-    pub lane: LaneName,
-    /// Which of its slots, from 0.
-    pub slot: u32,
-    /// The name of the grant.
-    pub lock_id: LockId,
-    /// Its token.
-    pub fence: Fence,
 }
 
 #[cfg(test)]
@@ -217,6 +212,8 @@ mod tests {
             command: None,
             pid_watched: false,
             is_supervised: false,
+            value: None,
+            cpus: None,
             kind: LockKind::Foreign,
             who: Who::default(),
             extra: None,

@@ -1,8 +1,12 @@
 //! WHAT: the words of luzia as types. Nothing here does I/O, asks the time or knows JSON.
 
+pub mod calendar;
+pub mod capacity;
 pub mod config;
 pub mod context;
+pub mod control;
 pub mod evidence;
+pub mod group;
 pub mod hook;
 pub mod lane;
 pub mod lock;
@@ -17,13 +21,14 @@ pub mod who;
 
 pub use config::Config;
 pub use context::{Context, Limits, NamedSandbox, Sandbox, SandboxId};
+pub use group::{Cgroups, Group, GroupSight};
 pub use hook::{AgentKind, HookAnswer, HookCall, HookEvent};
 pub use lane::{LaneName, Target};
 pub use lock::{Fence, LockId, LockKind, LockRecord};
 pub use name::Name;
 pub use namespace::Origin;
 pub use process::Identity;
-pub use queue::QueueName;
+pub use queue::{QueueName, Turn};
 pub use task::{Priority, Status, Task, TaskId, Tier};
 pub use thing::ThingKind;
 pub use time::Timestamp;

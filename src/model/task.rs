@@ -1,13 +1,26 @@
 //! A task: one command with a state machine, and how it ended.
 
+pub mod priority;
+pub mod stepwise;
+pub mod terms;
+pub mod wait;
+
 use super::Identity;
+use super::calendar::SlotOf;
 use super::context::{Limits, NamedSandbox};
+use super::control::TaskHold;
 use super::lane::LaneName;
 use super::name::Name;
 use super::time::Timestamp;
 use super::who::Agent;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+
+pub use priority::{Priority, Tier};
+pub use stepwise::{Finish, LastRun, Stepwise};
+pub use terms::{Group, OnInterrupt, Terms, Wanted};
+pub use wait::TaskWait;
 
 /// The number of a task, written `task_<n>`; also its sequence, which orders the queue. Never given twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -29,7 +42,7 @@ impl fmt::Display for TaskId {
 }
 
 /// The environment variables that tell a command of its task. Supervisors and hooks are started without them.
-pub const TASK_VARIABLES: [&str; 8] = [
+pub const TASK_VARIABLES: [&str; 9] = [
     "LUZIA_TASK_ID",
     "LUZIA_USER",
     "LUZIA_PROJECT",
@@ -38,6 +51,7 @@ pub const TASK_VARIABLES: [&str; 8] = [
     "LUZIA_FENCE",
     "LUZIA_ATTEMPT",
     "LUZIA_CONDUCTOR_DIR",
+    "LUZIA_RESULT_FILE",
 ];
 
 /// The seven states (S1.1). "Stale", "orphan", "overdue" and "stuck" are derived when asked, never stored.
@@ -94,78 +108,6 @@ impl Status {
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
-    }
-}
-
-/// 0 (first) to 9 (last).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Priority(u8);
-
-impl Priority {
-    /// The priority of a task that names none.
-    pub const DEFAULT: Self = Self(5);
-
-    /// A priority from 0 to 9.
-    pub fn new(number: u8) -> Option<Self> {
-        (number <= 9).then_some(Self(number))
-    }
-
-    /// 0 to 9.
-    pub fn number(self) -> u8 {
-        self.0
-    }
-
-    /// 0–3 high, 4–6 normal, 7–9 low.
-    pub fn tier(self) -> Tier {
-        match self.0 {
-            0..=3 => Tier::High,
-            4..=6 => Tier::Normal,
-            _ => Tier::Low,
-        }
-    }
-}
-
-/// A class of priorities that gets a share of the grants (`tier_shares`).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Tier {
-    /// Priorities 0 to 3.
-    High,
-    /// Priorities 4 to 6.
-    Normal,
-    /// Priorities 7 to 9.
-    Low,
-}
-
-impl Tier {
-    /// Its place in arrays, high to low.
-    pub fn index(self) -> usize {
-        match self {
-            Self::High => 0,
-            Self::Normal => 1,
-            Self::Low => 2,
-        }
-    }
-
-    /// The tiers from first to last.
-    pub const ALL: [Self; 3] = [Self::High, Self::Normal, Self::Low];
-
-    /// The word used in configuration and JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::High => "high",
-            Self::Normal => "normal",
-            Self::Low => "low",
-        }
-    }
-
-    /// The priorities of this tier, first to last.
-    pub fn priorities(self) -> impl Iterator<Item = Priority> {
-        let range = match self {
-            Self::High => 0..=3,
-            Self::Normal => 4..=6,
-            Self::Low => 7..=9,
-        };
-        range.map(Priority)
     }
 }
 
@@ -227,8 +169,27 @@ pub struct Task {
     pub created_by_pid: u32,
     /// The task inside which it was asked for.
     pub parent: Option<TaskId>,
-    /// Whether the process that asked for it, in the tree of `parent`, waits for its end.
+    /// Whether the process that asked for it, in the tree of `parent` or in its name, waits for its end.
     pub waited_for: bool,
+    /// Whether it does not borrow the lanes of `parent` (`--no-inherit`).
+    pub no_inherit: bool,
+    /// Whether it is cancelled when `parent` is over (`--on-parent-death cancel`).
+    pub ends_with_parent: bool,
+    /// What it is for, in words; the command finds it as LUZIA_GOAL.
+    pub goal: Option<String>,
+    /// The part of the user's share that it belongs to ([`Task::own_share`]), as it was when it was accepted; `None` in
+    /// records of older versions, which stand in queues without one.
+    pub share: Option<String>,
+    /// Its steps, where its command is started once per step.
+    pub stepwise: Option<Stepwise>,
+    /// Its wait, while it has no process and its record stands in `waiting`.
+    pub wait: Option<TaskWait>,
+    /// The schedule that made it, and for which of its moments.
+    pub schedule: Option<SlotOf>,
+    /// Not while it is paused by itself (`pause TASK`, `enqueue --hold`).
+    pub hold: Option<TaskHold>,
+    /// Where its record stood before a change of its queue: `<priority>/<queue>`.
+    pub was_in: Option<String>,
     /// Not before this moment.
     pub due_at: Option<Timestamp>,
     /// Not before these have completed.
@@ -253,6 +214,8 @@ pub struct Task {
     pub last_start: Option<Start>,
     /// How it ended, once it is over.
     pub outcome: Option<Outcome>,
+    /// What few tasks ask for.
+    pub terms: Terms,
     /// Members of the record that this version does not know, kept as JSON text.
     pub extra: Option<String>,
 }
@@ -287,6 +250,8 @@ pub struct Start {
     pub lock_id: String,
     /// The fence of the task's user lane at that start.
     pub fence: u64,
+    /// What its slots stand for, by the names of their lanes.
+    pub slots: BTreeMap<String, String>,
 }
 
 /// How a task ended (S1.35–S1.38).
@@ -302,6 +267,8 @@ pub struct Outcome {
     pub signal: Option<i32>,
     /// One sentence for people.
     pub summary: String,
+    /// What the task hands on (`finish --data`), as JSON text.
+    pub data: Option<String>,
     /// What went wrong, for `failed`.
     pub error: Option<String>,
     /// Who cancelled it.
@@ -325,24 +292,4 @@ impl Outcome {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn task_ids_have_one_spelling() {
-        assert_eq!(TaskId::parse("task_12"), Some(TaskId(12)));
-        assert_eq!(TaskId::parse("12"), Some(TaskId(12)));
-        for wrong in ["task_012", "012", "0", "task_0", "+1", "-1", "task_", "", "task_1x", "99999999999999999999999"] {
-            assert_eq!(TaskId::parse(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn priorities_fall_into_tiers() {
-        for tier in Tier::ALL {
-            assert!(tier.priorities().all(|priority| priority.tier() == tier));
-        }
-        assert_eq!(Tier::ALL.into_iter().flat_map(Tier::priorities).count(), 10);
-        assert_eq!(Priority::new(10), None);
-    }
-}
+mod tests;

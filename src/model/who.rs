@@ -28,7 +28,7 @@ pub fn agent_variables(agent: Option<&Agent>) -> impl Iterator<Item = (&'static 
     name.into_iter().chain(session)
 }
 
-/// What a lock or a task says of whoever asked for it. Nothing here proves anything: each word is a claim for people.
+/// What a lock or a task says of the requester. Nothing here proves anything: each word is a claim for people.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Who {
     /// The name of the agent.

@@ -13,6 +13,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+mod gauges;
+mod groups;
 pub mod nowhere;
 mod pipe;
 pub mod places;
@@ -20,6 +22,8 @@ pub mod real;
 pub mod shims;
 pub mod user_files;
 
+pub use gauges::{Gauges, NoGauges, Port};
+pub use groups::Groups;
 pub use pipe::Pipe;
 
 /// The time: wall clock, boot clock, and which boot this is.
@@ -219,6 +223,10 @@ pub enum Signal {
     Term,
     /// SIGKILL.
     Kill,
+    /// SIGSTOP.
+    Stop,
+    /// SIGCONT.
+    Continue,
     /// SIGUSR1: asks a supervisor to look for a request to cancel its task, or else to make one scheduling pass.
     Wake,
 }
@@ -232,9 +240,9 @@ pub struct TreeMark {
     pub task_id: String,
     /// Device and inode of `tree.lock`, which its processes may have open; `None` when nobody can have it.
     pub tree_lock: Option<(u64, u64)>,
-    /// The start time of the first process of the tree, in clock ticks since boot; whoever started before it is none.
+    /// The start time of the first process of the tree, in clock ticks since boot; processes that started earlier do not belong to the tree.
     pub since: Option<u64>,
-    /// Whether this very process began the tree, so that whoever is in it descends from this process.
+    /// Whether this very process began the tree, so that its processes descend from this one.
     pub is_own: bool,
 }
 
@@ -311,6 +319,8 @@ pub enum Woken {
     Pass,
     /// One of the files that it heeds may have grown.
     Wrote,
+    /// A token is in the job server that it heeds, or was.
+    Token,
     /// The time is over.
     TimeUp,
 }
@@ -324,6 +334,8 @@ pub trait Child {
     /// Heeds the files to which the child writes: from now on [`Child::wait`] gives [`Woken::Wrote`] when one of them may
     /// have grown, at most twice in 10 ms.
     fn heed(&mut self, files: Vec<File>);
+    /// Heeds the pipe of a job server, or none: from now on [`Child::wait`] gives [`Woken::Token`] when a token is there.
+    fn heed_tokens(&mut self, _: Option<File>) {}
     /// Signals its process group; of a command that runs in place, the child alone.
     fn signal(&mut self, signal: Signal) -> io::Result<()>;
 }
@@ -350,6 +362,22 @@ pub struct InPlace<'a> {
     pub has_input: bool,
     /// A file that it inherits.
     pub held: Option<File>,
+    /// Its standard output, where it is not this process's.
+    pub output: Option<File>,
+}
+
+/// A short program that is run for its effect, with no variable of a task in its environment.
+pub struct Called<'a> {
+    /// Program and arguments.
+    pub argv: &'a [String],
+    /// What its environment has beside this process's.
+    pub env: &'a [(String, String)],
+    /// Its working directory.
+    pub cwd: &'a str,
+    /// What it reads.
+    pub input: &'a [u8],
+    /// How long it may take.
+    pub time: Duration,
 }
 
 /// Processes.
@@ -364,6 +392,8 @@ pub trait Processes: Send + Sync {
     fn account_id(&self, name: &str) -> io::Result<Option<u32>>;
     /// The name of this host.
     fn host(&self) -> String;
+    /// How busy the host is, which ports are in use, and which processors there are.
+    fn gauges(&self) -> &dyn Gauges;
     /// The context of this process; the same as long as nobody changes its limits from outside.
     fn context(&self) -> Context;
     /// The boot and the namespaces of this process. An inode that `/proc` does not show is 0.
@@ -379,6 +409,8 @@ pub trait Processes: Send + Sync {
     /// Another descriptor of what that very process has as its standard input, at the same place; `None` when it is dead. A
     /// socket cannot be opened again (ENXIO).
     fn open_stdin_of(&self, who: &Identity) -> io::Result<Option<File>>;
+    /// Whether the process of that number runs the very program that this one runs.
+    fn runs_this_program(&self, pid: u32) -> bool;
     /// Whether that very process is stopped (SIGSTOP, or a debugger), so that it does nothing until it is continued.
     fn is_stopped(&self, who: &Identity) -> bool;
     /// Signals a process, only if it is still that very process; false when it is dead.
@@ -399,6 +431,9 @@ pub trait Processes: Send + Sync {
     fn start(&self, command: &Command, streams: &Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError>;
     /// Starts a command in place. SIGINT and SIGQUIT reach it from the terminal, SIGTERM is passed on by the caller.
     fn start_here(&self, command: InPlace) -> Result<Box<dyn Child>, StartError>;
+    /// Runs a short program to its end, and gives how it ended and what it said on standard error. One that takes too long
+    /// is ended, and the error is `TimedOut`.
+    fn call(&self, called: &Called) -> io::Result<(Exit, Vec<u8>)>;
     /// The living processes of a task's tree: children that a subreaper inherited, and those found by their environment
     /// or an open `tree.lock`; without `spared` and this process itself.
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>;
@@ -417,6 +452,8 @@ pub trait Processes: Send + Sync {
     fn reap(&self);
     /// The pid of a process that holds a kernel lock on a file, as far as `/proc/locks` tells.
     fn lock_holder(&self, file: (u64, u64)) -> Option<u32>;
+    /// The control groups of this host; `None` where this process may not make any.
+    fn groups(&self) -> Option<&dyn Groups>;
     /// Keeps stop signals (SIGTSTP, SIGTTIN, SIGTTOU) from this process, or lets them through again.
     fn hold_stop_signals(&self, hold: bool);
 }

@@ -1,6 +1,7 @@
 //! A named pipe whose maker others can see live and can call. Its life needs no lock and no pid: the kernel tells who polls
 //! it when the last writer is gone, in every pid namespace.
 
+use std::fs::File;
 use std::io;
 use std::time::Duration;
 
@@ -13,4 +14,16 @@ pub trait Pipe: Send {
     /// Waits until somebody called at this pipe, the maker of the watched one is gone, or a caught signal came; false when the
     /// time is over before. Calls since the last wait count.
     fn wait(&mut self, time: Duration) -> io::Result<bool>;
+    /// Puts bytes into it, each of them a token of a job server; an error where it is full.
+    fn put(&mut self, _tokens: u32) -> io::Result<()> {
+        Ok(())
+    }
+    /// Takes at most so many bytes out that are there now, and gives how many.
+    fn take(&mut self, _most: u32) -> io::Result<u32> {
+        Ok(0)
+    }
+    /// A further descriptor of it, which becomes readable when a byte is there; `None` where files are simulated.
+    fn share(&self) -> Option<File> {
+        None
+    }
 }

@@ -18,8 +18,12 @@ pub trait Places: Send + Sync {
     fn look(&self, path: &str) -> io::Result<Option<Place>>;
     /// The path without symbolic links, `.` and `..`.
     fn canonical(&self, path: &str) -> io::Result<String>;
-    /// The text of a regular file of at most 1 MiB; `None` when there is none.
+    /// The text of a regular file of at most 1 MiB; `None` if it does not exist.
     fn read(&self, path: &str) -> io::Result<Option<String>>;
+    /// A digest of what a git work tree holds, in hex digits: the tree of `HEAD`, what differs from it, and the files that git
+    /// neither knows nor ignores. Runs git(1), which changes nothing. Errors: `NotFound` without git, `InvalidData` with the
+    /// reason where git cannot tell, `TimedOut` after a minute.
+    fn tree_digest(&self, top: &str) -> io::Result<String>;
     /// Whether a working directory can be entered, and a program be started in it with an environment, as far as a look
     /// tells; nothing is started.
     fn check_program(&self, program: &str, env: &[(Vec<u8>, Vec<u8>)], cwd: &str) -> Result<(), StartError>;
@@ -39,6 +43,10 @@ impl Places for NoPlaces {
 
     fn read(&self, _: &str) -> io::Result<Option<String>> {
         Ok(None)
+    }
+
+    fn tree_digest(&self, _: &str) -> io::Result<String> {
+        Err(io::ErrorKind::NotFound.into())
     }
 
     fn check_program(&self, _: &str, _: &[(Vec<u8>, Vec<u8>)], _: &str) -> Result<(), StartError> {

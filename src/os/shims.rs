@@ -25,7 +25,7 @@ pub trait Shims {
     fn link(&self, dir: &str, name: &str) -> io::Result<()>;
     /// Removes a link.
     fn unlink(&self, dir: &str, name: &str) -> io::Result<()>;
-    /// The text of a file of a folder; `None` when there is none.
+    /// The text of a file of a folder; `None` if it does not exist.
     fn read(&self, dir: &str, name: &str) -> io::Result<Option<String>>;
     /// Replaces a file of a folder in one step.
     fn write(&self, dir: &str, name: &str, text: &str) -> io::Result<()>;

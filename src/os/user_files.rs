@@ -5,7 +5,7 @@ use std::io;
 
 /// The files of the user, by absolute paths.
 pub trait UserFiles {
-    /// The bytes of a regular file; `None` where there is none. A file longer than `cap` is an error of kind `FileTooLarge`,
+    /// The bytes of a regular file; `None` if it does not exist. A file longer than `cap` is an error of kind `FileTooLarge`,
     /// anything but a regular file one of kind `InvalidInput`.
     fn read(&self, path: &str, cap: u64) -> io::Result<Option<Vec<u8>>>;
     /// Replaces a file in one step, or makes it and its folders. Its permissions stay. `was` is what was read before; where

@@ -1,18 +1,29 @@
 //! May this task start now, and if not, why not? Dispatch asks for the first obstacle, `explain` for all of them; it is
 //! the same code. Pure.
 
+mod obstacle;
+
+pub use obstacle::{Obstacle, Room};
+
+use crate::model::capacity::Occupied;
+use crate::model::config::Rate;
 use crate::model::evidence::Verdict;
+use crate::model::lock::loan::{self, Lent};
 use crate::model::{LaneName, Task, TaskId, Timestamp, Who};
+use crate::policy::capacity::gate::Busy;
 use crate::policy::context::Difference;
+use crate::policy::hold::Pause;
 
 /// What is known of one holder of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holder {
+    /// Its slot. Slots of one family are one holder (`model::lock::loan`).
+    pub slot: u32,
     /// `task_<n>` or the name given to `acquire`.
     pub name: Option<String>,
     /// The holder in words for people.
     pub shown: Option<String>,
-    /// What its lock says of whoever asked for it.
+    /// What its lock says of the requester.
     pub who: Who,
     /// The name of the grant.
     pub lock_id: Option<String>,
@@ -34,6 +45,7 @@ impl Holder {
     /// A holder of which nothing is known but its name and whether it lives.
     pub fn unknown(name: Option<&str>, verdict: Verdict) -> Self {
         Self {
+            slot: 0,
             name: name.map(str::to_owned),
             shown: None,
             who: Who::default(),
@@ -57,6 +69,30 @@ pub struct LaneNow {
     pub limit: u32,
     /// Who holds it.
     pub holders: Vec<Holder>,
+    /// Whether a waiting parent lends it to the task.
+    pub lent: Lent,
+    /// Its rate, and the moment from which that allows a grant, when it does not now.
+    pub limited: Option<(Rate, Timestamp)>,
+    /// Of `global`: how many slots are kept for other lanes than those of the task.
+    pub kept: u32,
+    /// Where strangers use all that its holders have not.
+    pub occupied: Option<Occupied>,
+}
+
+/// A lane whose gate is shut.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shut {
+    /// The lane.
+    pub lane: LaneName,
+    /// Why.
+    pub busy: Busy,
+}
+
+impl LaneNow {
+    /// A lane with holders and without any other rule than its limit.
+    pub fn new(lane: LaneName, limit: u32, holders: Vec<Holder>) -> Self {
+        Self { lane, limit, holders, lent: Lent::No, limited: None, kept: 0, occupied: None }
+    }
 }
 
 /// Everything that admission looks at, beside the task itself.
@@ -64,6 +100,8 @@ pub struct LaneNow {
 pub struct Situation {
     /// The wall clock.
     pub now: Timestamp,
+    /// Why it is paused, when it is.
+    pub paused: Option<Pause>,
     /// Tasks it comes after that are not over.
     pub unfinished: Vec<TaskId>,
     /// How its sandbox differs from that of the process that looks; empty when that process may start it.
@@ -74,115 +112,12 @@ pub struct Situation {
     pub ahead: u64,
     /// For each further key lane in which another task is first: that task.
     pub first_in_lane: Vec<(LaneName, TaskId)>,
+    /// Those of its lanes whose gate is shut, and which nobody lends to it.
+    pub shut: Vec<Shut>,
     /// Its lanes, in the order in which they are taken.
     pub lanes: Vec<LaneNow>,
     /// Whether anything would start it: a daemon, a `run`, or a running task whose supervisor makes a pass at its end.
     pub has_dispatcher: bool,
-}
-
-/// One reason why a task does not start.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Obstacle {
-    /// Tasks wait for each other for ever, and it waits for one of them or is one of them.
-    Cycle {
-        /// Those tasks, each followed by one it waits for.
-        members: Vec<TaskId>,
-    },
-    /// It is not due.
-    Delayed {
-        /// When it is.
-        until: Timestamp,
-    },
-    /// It comes after tasks that are not over.
-    After {
-        /// Those tasks.
-        tasks: Vec<TaskId>,
-    },
-    /// It was queued in another sandbox, and waits for a pass there.
-    OtherContext {
-        /// In what the sandboxes differ.
-        differences: Vec<Difference>,
-    },
-    /// A record that this version cannot read is first in the lane of its user.
-    NewerRecord {
-        /// The task of that record.
-        first: TaskId,
-        /// The record and its version.
-        record: String,
-    },
-    /// Other tasks of its user come first.
-    Priority {
-        /// How many.
-        ahead: u64,
-    },
-    /// Another task is first in one of its key lanes.
-    LaneOrder {
-        /// The lane.
-        lane: LaneName,
-        /// The first task.
-        first: TaskId,
-    },
-    /// Its user's lock is held.
-    UserLockHeld {
-        /// By whom.
-        holder: Holder,
-    },
-    /// Another lane is full.
-    LaneFull {
-        /// The lane.
-        lane: LaneName,
-        /// How many hold it.
-        used: u32,
-        /// How many may.
-        max: u32,
-        /// The first of them.
-        holder: Holder,
-    },
-    /// It was claimed, and its start waits for space, a process or memory.
-    StartWaits {
-        /// The file systems that it writes to.
-        rooms: Vec<Room>,
-    },
-    /// Its command is over, and its result waits for space.
-    ResultWaits {
-        /// The file systems that it writes to.
-        rooms: Vec<Room>,
-    },
-    /// Nothing runs that would start it.
-    NoDispatcher,
-}
-
-/// What is left of a file system.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Room {
-    /// The directory on it that is written to.
-    pub path: String,
-    /// Its kind, as `ext4`.
-    pub name: String,
-    /// Free bytes for an ordinary account.
-    pub free_bytes: u64,
-    /// Free inodes.
-    pub free_inodes: u64,
-}
-
-impl Obstacle {
-    /// The word in the REASON column and in JSON.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Cycle { .. } => "Cycle",
-            Self::Delayed { .. } => "Delayed",
-            Self::After { .. } => "After",
-            Self::OtherContext { .. } => "OtherContext",
-            Self::NewerRecord { .. } => "NewerRecord",
-            Self::Priority { .. } => "Priority",
-            Self::LaneOrder { .. } => "LaneOrder",
-            Self::UserLockHeld { .. } => "UserLockHeld",
-            Self::LaneFull { .. } => "LaneFull",
-            Self::StartWaits { .. } => "StartWaits",
-            Self::ResultWaits { .. } => "ResultWaits",
-            Self::NoDispatcher => "NoDispatcher",
-        }
-    }
 }
 
 /// Every obstacle, in the order in which dispatch meets them.
@@ -196,13 +131,16 @@ pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item =
         now.first_in_lane.iter().map(|(lane, first)| Obstacle::LaneOrder { lane: lane.clone(), first: *first });
     // A pass of this process would not start it, so a dispatcher is missing elsewhere: the reason above says so.
     let nobody = (!now.has_dispatcher && now.context.is_empty()).then_some(Obstacle::NoDispatcher);
-    delayed
+    let paused = now.paused.clone().map(|pause| Obstacle::Paused { pause });
+    paused
         .into_iter()
+        .chain(delayed)
         .chain(after)
         .chain(elsewhere)
         .chain(newer)
         .chain(order)
         .chain(lane_order)
+        .chain(now.shut.iter().map(|shut| Obstacle::HostBusy { shut: shut.clone() }))
         .chain(now.lanes.iter().filter_map(full))
         .chain(nobody)
 }
@@ -213,9 +151,25 @@ pub fn first_obstacle(task: &Task, now: &Situation) -> Option<Obstacle> {
 }
 
 fn full(lane: &LaneNow) -> Option<Obstacle> {
+    match lane.lent {
+        Lent::No => {}
+        Lent::By(_) => return None,
+        Lent::Taken(slot) => {
+            let holder = lane.holders.iter().find(|holder| holder.slot == slot)?.clone();
+            return Some(Obstacle::Loan { lane: lane.lane.clone(), holder });
+        }
+    }
     let mut living = lane.holders.iter().filter(|holder| !matches!(holder.verdict, Verdict::Stale { .. }));
-    let used = u32::try_from(living.clone().count()).unwrap_or(u32::MAX);
-    let holder = living.next().filter(|_| used >= lane.limit)?.clone();
+    let used = loan::holders(living.clone().map(|holder| holder.slot));
+    let Some(holder) = living.next().filter(|_| used >= lane.limit).cloned() else {
+        let is_kept = lane.kept > 0 && used.saturating_add(1).saturating_add(lane.kept) > lane.limit;
+        let reserved = is_kept.then_some(Obstacle::Reserved { used, max: lane.limit, kept: lane.kept });
+        let limited =
+            || lane.limited.map(|(rate, until)| Obstacle::RateLimited { lane: lane.lane.clone(), rate, until });
+        let occupied =
+            || lane.occupied.clone().map(|occupied| Obstacle::SlotOccupied { lane: lane.lane.clone(), occupied });
+        return reserved.or_else(limited).or_else(occupied);
+    };
     Some(if lane.lane.is_user() {
         Obstacle::UserLockHeld { holder }
     } else {
@@ -236,11 +190,13 @@ mod tests {
     fn free() -> Situation {
         Situation {
             now: Timestamp(1000),
+            paused: None,
             unfinished: vec![],
             context: vec![],
             newer: None,
             ahead: 0,
             first_in_lane: vec![],
+            shut: vec![],
             lanes: vec![],
             has_dispatcher: true,
         }
@@ -258,32 +214,48 @@ mod tests {
     #[test]
     fn obstacles_come_in_the_order_in_which_dispatch_meets_them() {
         let live = Verdict::Live { why: Reason::SupervisorLives, overdue: false };
-        let lane = |name: &str| LaneNow {
-            lane: LaneName::parse(name).expect("a lane"),
-            limit: 1,
-            holders: vec![holder(live.clone())],
+        let lane = |name: &str| LaneNow::new(LaneName::parse(name).expect("a lane"), 1, vec![holder(live.clone())]);
+        let limited = LaneNow {
+            limited: Some((Rate { grants: 1, window_ms: 9 }, Timestamp(1009))),
+            ..LaneNow::new(LaneName::parse("api").expect("a lane"), 1, vec![])
         };
+        let kept = LaneNow { kept: 1, limit: 2, ..lane("global") };
         let mut delayed = task(1);
         delayed.due_at = Some(Timestamp(2000));
+        let pause = Pause { what: "*".to_owned(), since: Timestamp(0), until: None, reason: None, by: None };
         let now = Situation {
+            paused: Some(pause),
             unfinished: vec![TaskId(9)],
             context: vec![Difference::Root],
             newer: Some((TaskId(2), String::new())),
             ahead: 3,
             first_in_lane: vec![(LaneName::parse("thread:7").expect("a lane"), TaskId(4))],
-            lanes: vec![lane("user:alice"), lane("global")],
+            shut: vec![Shut { lane: LaneName::global(), busy: Busy { conditions: vec![], readings: vec![] } }],
+            lanes: vec![lane("user:alice"), limited, kept, lane("global")],
             has_dispatcher: false,
             ..free()
         };
-        let expected =
-            ["Delayed", "After", "OtherContext", "NewerRecord", "Priority", "LaneOrder", "UserLockHeld", "LaneFull"];
+        let expected = [
+            "Paused",
+            "Delayed",
+            "After",
+            "OtherContext",
+            "NewerRecord",
+            "Priority",
+            "LaneOrder",
+            "HostBusy",
+            "UserLockHeld",
+            "RateLimited",
+            "Reserved",
+            "LaneFull",
+        ];
         assert_eq!(words(&delayed, &now), expected);
     }
 
     #[test]
     fn a_stale_lock_and_a_missing_dispatcher_do_not_keep_dispatch_from_starting() {
         let stale = Verdict::Stale { why: Reason::ProcessGone, age_ms: 1 };
-        let lanes = vec![LaneNow { lane: LaneName::global(), limit: 1, holders: vec![holder(stale)] }];
+        let lanes = vec![LaneNow::new(LaneName::global(), 1, vec![holder(stale)])];
         let now = Situation { lanes, has_dispatcher: false, ..free() };
         assert_eq!(first_obstacle(&task(1), &now), None);
     }
@@ -298,19 +270,45 @@ mod tests {
     }
 
     #[test]
+    fn a_lane_with_room_whose_values_strangers_use_is_occupied() {
+        let held = || vec![holder(Verdict::Live { why: Reason::SupervisorLives, overdue: false })];
+        let lane = |limit| LaneNow {
+            occupied: Some(Occupied { value: "4000".to_owned(), pid: Some(7), count: 1 }),
+            ..LaneNow::new(LaneName::parse("port").expect("a lane"), limit, held())
+        };
+        assert_eq!(words(&task(1), &Situation { lanes: vec![lane(2)], ..free() }), ["SlotOccupied"]);
+        assert_eq!(words(&task(1), &Situation { lanes: vec![lane(1)], ..free() }), ["LaneFull"]);
+        let lent = vec![LaneNow { lent: Lent::By(0), ..lane(2) }];
+        assert_eq!(first_obstacle(&task(1), &Situation { lanes: lent, ..free() }), None);
+    }
+
+    #[test]
     fn a_lane_is_full_with_as_many_living_holders_as_its_limit() {
         let live = || holder(Verdict::Live { why: Reason::SupervisorLives, overdue: false });
         for (living, is_full) in [(0, false), (1, false), (2, true), (3, true)] {
-            let holders: Vec<Holder> = (0..living).map(|_| live()).collect();
-            let lanes = vec![LaneNow { lane: LaneName::global(), limit: 2, holders }];
+            let holders: Vec<Holder> = (0..living).map(|slot| Holder { slot, ..live() }).collect();
+            let lanes = vec![LaneNow::new(LaneName::global(), 2, holders)];
             let found = first_obstacle(&task(1), &Situation { lanes, ..free() });
-            let wanted = Obstacle::LaneFull {
-                lane: LaneName::global(),
-                used: u32::try_from(living).expect("few"),
-                max: 2,
-                holder: live(),
-            };
+            let wanted = Obstacle::LaneFull { lane: LaneName::global(), used: living, max: 2, holder: live() };
             assert_eq!(found, is_full.then_some(wanted), "{living}");
+        }
+    }
+
+    #[test]
+    fn slots_that_are_kept_are_full_for_others_only() {
+        let live = || holder(Verdict::Live { why: Reason::SupervisorLives, overdue: false });
+        for (living, kept, word) in [
+            (0, 0, None),
+            (2, 1, None),
+            (3, 1, Some("Reserved")),
+            (3, 0, None),
+            (0, 4, Some("Reserved")),
+            (4, 1, Some("LaneFull")),
+        ] {
+            let holders = (0..living).map(|slot| Holder { slot, ..live() }).collect();
+            let lanes = vec![LaneNow { kept, ..LaneNow::new(LaneName::global(), 4, holders) }];
+            let found = first_obstacle(&task(1), &Situation { lanes, ..free() });
+            assert_eq!(found.map(|obstacle| obstacle.word()), word, "{living} {kept}");
         }
     }
 }

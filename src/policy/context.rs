@@ -1,4 +1,4 @@
-//! May a process start a task that was queued in a given sandbox? (contract P9, `agents.md` section 1). Pure.
+//! May a process start a task that was queued in a given sandbox? (contract P9, decision 001). Pure.
 
 use crate::model::context::{INITIAL, Sandbox};
 

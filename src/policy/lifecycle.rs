@@ -1,6 +1,7 @@
-//! The state machine of a task (S1.1–S1.12): which trigger leads from which state to which. Everything else is refused.
+//! The state machine of a task (S1.1–S1.12): which trigger leads from which state to which, and what is to be done then.
+//! Everything else is refused.
 
-use crate::model::Status;
+use crate::model::{Status, Timestamp};
 
 /// What happens to a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +56,47 @@ pub fn next(status: Status, trigger: Trigger) -> Option<Status> {
         }
         _ => None,
     }
+}
+
+/// What is to be done when a task comes to a state, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Its start is recorded, then its command is launched.
+    Launch,
+    /// The lanes whose rule says so become locks of its wait; the others are given back.
+    KeepLanes,
+    /// A timer is set for the end of its time.
+    SetTimer,
+    /// Its lanes are given back.
+    FreeLanes,
+    /// Its parent is told of its end.
+    TellParent,
+    /// Tasks that come after it are looked at.
+    WakeDependents,
+}
+
+/// What is to be done with a task that comes to a state.
+pub fn effects(to: Status) -> &'static [Effect] {
+    match to {
+        Status::Pending => &[Effect::FreeLanes],
+        Status::Running => &[Effect::Launch],
+        Status::Waiting => &[Effect::KeepLanes, Effect::SetTimer],
+        Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => {
+            &[Effect::FreeLanes, Effect::TellParent, Effect::WakeDependents]
+        }
+    }
+}
+
+/// The whole table: the state after a trigger and what is to be done, at a moment. `until` is the end of the time of a task that
+/// waits: before it, the task does not time out. `None` when the trigger is refused, and then nothing changes.
+pub fn decide(
+    status: Status,
+    trigger: Trigger,
+    now: Timestamp,
+    until: Option<Timestamp>,
+) -> Option<(Status, &'static [Effect])> {
+    let is_early = status == Status::Waiting && trigger == Trigger::TimeOut && until.is_some_and(|until| now < until);
+    next(status, trigger).filter(|_| !is_early).map(|to| (to, effects(to)))
 }
 
 #[cfg(test)]
@@ -127,7 +169,45 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_task_that_waits_times_out_at_the_end_of_its_time_and_not_before() {
+        let at = |now: i64| decide(Status::Waiting, Trigger::TimeOut, Timestamp(now), Some(Timestamp(100)));
+        assert_eq!(at(99), None);
+        assert_eq!(at(100).map(|(to, _)| to), Some(Status::Timeout));
+        assert_eq!(
+            decide(Status::Running, Trigger::TimeOut, Timestamp(0), Some(Timestamp(100))).map(|(to, _)| to),
+            Some(Status::Timeout)
+        );
+    }
+
     proptest! {
+        #[test]
+        fn lanes_are_held_between_a_start_and_a_state_that_frees_them(
+            steps in proptest::collection::vec((0..Trigger::ALL.len(), 0..200_i64), 0..60),
+        ) {
+            let (mut status, mut is_held, mut told) = (Status::Pending, false, 0);
+            for (step, now) in steps {
+                let trigger = Trigger::ALL[step];
+                let Some((after, done)) = decide(status, trigger, Timestamp(now), Some(Timestamp(100))) else {
+                    prop_assert!(next(status, trigger).is_none() || (status == Status::Waiting && now < 100));
+                    continue;
+                };
+                for effect in done {
+                    match effect {
+                        Effect::Launch => is_held = true,
+                        Effect::KeepLanes => prop_assert!(is_held, "a wait keeps what it never had"),
+                        Effect::FreeLanes => is_held = false,
+                        Effect::TellParent => told += 1,
+                        Effect::SetTimer | Effect::WakeDependents => {}
+                    }
+                }
+                prop_assert_eq!(is_held, matches!(after, Status::Running | Status::Waiting));
+                told = if trigger == Trigger::Retry { 0 } else { told };
+                prop_assert_eq!(told, i32::from(after.is_final()), "a parent is told of each end once");
+                status = after;
+            }
+        }
+
         #[test]
         fn any_sequence_of_triggers_stays_in_the_diagram(steps in proptest::collection::vec(0..Trigger::ALL.len(), 0..40)) {
             let mut status = Status::Pending;

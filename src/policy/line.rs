@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_that_can_wait_goes_behind_whoever_lives_in_the_line() {
+    fn a_newcomer_that_can_wait_goes_behind_those_that_live_in_the_line() {
         assert!(!has_turn(&facts(Asker::Newcomer, Some(TURN_MS * 100), None)));
         assert!(has_turn(&facts(Asker::Newcomer, None, None)));
     }

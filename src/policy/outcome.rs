@@ -1,15 +1,15 @@
 //! What a run's end means for its task: over, or queued again (P3). Pure.
 
-use crate::model::task::Outcome;
+use crate::model::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
+use crate::model::task::{Finish, OnInterrupt, Outcome, TaskWait, Wanted};
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::lifecycle;
 use crate::policy::lifecycle::Trigger;
+use crate::policy::steps::course::at_next_step;
 
 /// How many times a task may be taken over and not launched before it is given up. To be claimed and not taken over does
 /// not count: where no supervisor comes up (a damaged program, a full table of processes) it is not the task's doing.
 pub const MOST_CLAIMS: u32 = 5;
-/// The longest pause between two attempts, in seconds (X19).
-pub const LONGEST_BACKOFF_S: u64 = 3600;
 
 /// What ended a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,54 +38,86 @@ pub enum Happened {
     /// It was claimed, but no supervisor came to take it over, or one was told to end while it waited for the host. That
     /// says nothing about the task.
     GivenBack,
-    /// A task it had to come after did not complete.
-    DependencyFailed(String),
+    /// A step of its command is done, and another one follows.
+    StepDone,
+    /// It took as many steps as it may, and has not said that it is over.
+    TooManySteps(u32),
+    /// It has said how it ends.
+    Finished(Finish),
+    /// It makes room for another task, and is queued again. That is no failure of the task.
+    Preempted,
+    /// A provider takes no more of it before this moment. That is no failure of the task.
+    Limited(Timestamp),
+    /// The time of its wait ran out, while it had no process.
+    WaitedTooLong,
+    /// It waits for an event without a process.
+    Waits(TaskWait),
+    /// A task it had to come after ended in another way than was wanted.
+    DependencyFailed(TaskId),
 }
 
 /// The task after a run: with an outcome when it is over, without one when it is to be queued again.
 /// `ran_ms` is how long the command ran; `None` when it was never launched.
 pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option<u64>) -> Task {
-    let mut after = task.clone();
+    let mut after = Task { wait: None, ..task.clone() };
     let trigger = trigger_of(task, happened);
     match trigger {
+        Trigger::Await => {
+            after =
+                Task { claims: 0, due_at: None, after: Vec::new(), outcome: None, status: Status::Waiting, ..after };
+            after.wait = if let Happened::Waits(wait) = happened { Some(wait.clone()) } else { None };
+        }
         Trigger::Requeue => {
             match happened {
                 Happened::GivenBack => {}
+                // Retries count for each step.
+                Happened::StepDone => after = Task { claims: 0, failures: 0, due_at: None, ..at_next_step(task) },
+                Happened::Preempted => after.claims = 0,
+                Happened::Limited(until) => (after.claims, after.due_at) = (0, Some(*until)),
                 Happened::NeverLaunched => after.claims = after.claims.saturating_add(1),
                 _ => {
                     after.failures = after.failures.saturating_add(1);
                     after.claims = 0;
-                    after.due_at = Some(now.plus_ms(backoff_ms(task.id, after.failures)));
+                    after.due_at = Some(now.plus_ms(backoff_ms(&after)));
                 }
             }
             after.status = Status::Pending;
             after.outcome = None;
             after.after = Vec::new();
+            if matches!(happened, Happened::GivenBack | Happened::NeverLaunched) && task.wait.is_some() {
+                // It was resumed, and has not been started: it waits still.
+                (after.status, after.wait) = (Status::Waiting, task.wait.clone());
+            }
         }
         _ => {
             let is_failure = matches!(trigger, Trigger::Fail);
             after.failures = after.failures.saturating_add(u32::from(is_failure));
             after.status = lifecycle::next(Status::Running, trigger).unwrap_or(Status::Failed);
-            after.outcome = Some(outcome(after.status, happened, now, ran_ms));
+            if let Happened::DependencyFailed(before) = happened {
+                after.terms.failed_dependency = Some(*before);
+            }
+            after.outcome = Some(outcome(task, after.status, happened, now, ran_ms));
         }
     }
     after
 }
 
-/// The pause before the next attempt after `failures` failed ones, in milliseconds: 2, 4, 8 … seconds, at most an hour
-/// (S2.20), each longer or shorter by up to a tenth (X19). The task and its attempt decide by how much, so that tasks that
-/// failed together do not come back together, and whoever asks twice gets one answer.
-pub fn backoff_ms(task: TaskId, failures: u32) -> i64 {
-    let longest = LONGEST_BACKOFF_S * 1000;
-    let pause = 1000_u64.checked_shl(failures).filter(|ms| ms >> failures == 1000).unwrap_or(longest).min(longest);
+/// The pause before the next attempt of a task that has failed `failures` times, in milliseconds: 2, 4, 8 … seconds, at most
+/// an hour, or as the task asks (S2.20), each longer or shorter by up to a tenth (X19). The task and its attempt decide by how
+/// much, so that tasks that failed together do not come back together, and the same question twice gets one answer.
+pub fn backoff_ms(task: &Task) -> i64 {
+    let longest = task.terms.most_backoff_ms.unwrap_or(LONGEST_BACKOFF_MS);
+    let first = task.terms.backoff_ms.unwrap_or(FIRST_BACKOFF_MS);
+    let doublings = task.failures.saturating_sub(1);
+    let pause = first.checked_shl(doublings).filter(|ms| ms >> doublings == first).unwrap_or(longest).min(longest);
     let most = pause / 10;
-    let jittered = pause - most + mixed(task.0, failures) % (2 * most + 1);
-    // No pause is longer than an hour: what is beyond it is taken off instead.
+    let jittered = pause - most + mixed(task.id.0, task.failures) % (2 * most + 1);
+    // No pause is longer than the longest: what is beyond it is taken off instead.
     i64::try_from(if jittered > longest { 2 * longest - jittered } else { jittered }).unwrap_or(i64::MAX)
 }
 
 /// A number that differs in every bit for tasks and attempts that differ in one (splitmix64).
-fn mixed(task: u64, attempt: u32) -> u64 {
+pub(crate) fn mixed(task: u64, attempt: u32) -> u64 {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut mixed = (task ^ (u64::from(attempt) << 48)).wrapping_add(GOLDEN);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -95,29 +127,37 @@ fn mixed(task: u64, attempt: u32) -> u64 {
 
 fn trigger_of(task: &Task, happened: &Happened) -> Trigger {
     let again = task.failures < task.retries;
+    let is_last = matches!(happened, Happened::Interrupted(_)) && task.terms.on_interrupt == OnInterrupt::Fail;
     match happened {
         Happened::Exited(0) => Trigger::Succeed,
+        Happened::Interrupted(_) if is_last => Trigger::Fail,
         Happened::Exited(_) | Happened::Killed(_) | Happened::Interrupted(_) | Happened::NotStarted(..) if again => {
             Trigger::Requeue
         }
-        Happened::GivenBack => Trigger::Requeue,
+        Happened::GivenBack | Happened::StepDone | Happened::Limited(_) | Happened::Preempted => Trigger::Requeue,
+        Happened::Waits(_) => Trigger::Await,
+        Happened::Finished(finish) if finish.status == Status::Completed => Trigger::Succeed,
         Happened::NeverLaunched if task.claims.saturating_add(1) < MOST_CLAIMS => Trigger::Requeue,
         Happened::Exited(_)
         | Happened::Killed(_)
         | Happened::Interrupted(_)
         | Happened::NotStarted(..)
+        | Happened::TooManySteps(_)
+        | Happened::Finished(_)
         | Happened::NeverLaunched => Trigger::Fail,
-        Happened::TimedOut | Happened::StartedTooLate => Trigger::TimeOut,
+        Happened::TimedOut | Happened::StartedTooLate | Happened::WaitedTooLong => Trigger::TimeOut,
         Happened::Cancelled { .. } | Happened::DependencyFailed(_) => Trigger::Cancel,
     }
 }
 
-fn outcome(status: Status, happened: &Happened, now: Timestamp, ran_ms: Option<u64>) -> Outcome {
+fn outcome(task: &Task, status: Status, happened: &Happened, now: Timestamp, ran_ms: Option<u64>) -> Outcome {
     let (summary, exit_code, signal) = match happened {
         Happened::Exited(0) => ("the command completed".to_owned(), Some(0), None),
         Happened::Exited(code) => (format!("the command exited with {code}"), Some(*code), None),
         Happened::Killed(signal) => (format!("the command was killed by signal {signal}"), None, Some(*signal)),
         Happened::TimedOut => ("its time limit ran out".to_owned(), None, None),
+        Happened::WaitedTooLong => ("the time of its wait ran out".to_owned(), None, None),
+        Happened::Waits(wait) => (format!("it waits until {}", wait.until), None, None),
         Happened::StartedTooLate => ("it could not be started in time".to_owned(), None, None),
         Happened::Cancelled { by, reason: None } => (format!("cancelled by {by}"), None, None),
         Happened::Cancelled { by, reason: Some(reason) } => (format!("cancelled by {by}: {reason}"), None, None),
@@ -125,7 +165,15 @@ fn outcome(status: Status, happened: &Happened, now: Timestamp, ran_ms: Option<u
         Happened::NotStarted(code, why) => (format!("the command could not be started: {why}"), Some(*code), None),
         Happened::GivenBack => ("claimed without a supervisor".to_owned(), None, None),
         Happened::NeverLaunched => (format!("claimed {MOST_CLAIMS} times without a launch"), None, None),
-        Happened::DependencyFailed(task) => (format!("{task}, which it comes after, did not complete"), None, None),
+        Happened::Preempted => ("it made room for another task".to_owned(), None, None),
+        Happened::StepDone => ("a step is done".to_owned(), Some(0), None),
+        Happened::TooManySteps(most) => (format!("it took {most} steps and called no `luzia finish`"), None, None),
+        Happened::Finished(finish) => {
+            let exit_code = if finish.status == Status::Completed { Some(0) } else { None };
+            (said(finish), exit_code, None)
+        }
+        Happened::Limited(until) => (format!("a usage limit keeps it until {until}"), None, None),
+        Happened::DependencyFailed(before) => (unmet(task, *before), None, None),
     };
     let (cancelled_by, cancel_reason) = match happened {
         Happened::Cancelled { by, reason } => (Some(by.clone()), reason.clone()),
@@ -133,7 +181,23 @@ fn outcome(status: Status, happened: &Happened, now: Timestamp, ran_ms: Option<u
         _ => (None, None),
     };
     let error = (status == Status::Failed).then(|| summary.clone());
-    Outcome { status, completed_at: now, exit_code, signal, summary, error, cancelled_by, cancel_reason, ran_ms }
+    let data = match happened {
+        Happened::Finished(finish) => finish.data.clone(),
+        _ => None,
+    };
+    Outcome { status, completed_at: now, exit_code, signal, summary, data, error, cancelled_by, cancel_reason, ran_ms }
+}
+
+/// Why a task can never start.
+fn unmet(task: &Task, before: TaskId) -> String {
+    match task.wanted(before) {
+        Wanted::Completed | Wanted::Any => format!("{before}, which it comes after, did not complete"),
+        Wanted::Failed => format!("{before}, which it comes after, did not fail"),
+    }
+}
+
+fn said(finish: &Finish) -> String {
+    finish.summary.clone().unwrap_or_else(|| format!("the task said that it {}", finish.status))
 }
 
 #[cfg(test)]
@@ -163,6 +227,8 @@ mod tests {
         check(&with(0, 0, 0), &Happened::TimedOut, Status::Timeout, 0);
         check(&with(2, 0, 0), &Happened::Killed(9), Status::Pending, 1);
         check(&with(2, 2, 0), &Happened::Killed(9), Status::Failed, 3);
+        let preempted = check(&with(0, 0, 3), &Happened::Preempted, Status::Pending, 0);
+        assert_eq!((preempted.claims, preempted.due_at), (0, None), "it keeps its place");
     }
 
     #[test]
@@ -188,9 +254,10 @@ mod tests {
 
     #[test]
     fn pauses_are_spread_by_a_tenth_and_never_exceed_an_hour() {
+        let pause = |id, failures| backoff_ms(&Task { id: TaskId(id), failures, ..task(3) });
         for failures in [1, 2, 3, 11, 12, 13, 40, 63, 64, 500, u32::MAX] {
             let base = 2_f64.powf(f64::from(failures)).min(3600.0) * 1000.0;
-            let pauses: Vec<i64> = (1..=1000).map(|id| backoff_ms(TaskId(id), failures)).collect();
+            let pauses: Vec<i64> = (1..=1000).map(|id| pause(id, failures)).collect();
             let (least, most) = (pauses.iter().min().expect("some"), pauses.iter().max().expect("some"));
             #[expect(clippy::cast_possible_truncation, reason = "below an hour and a tenth, in milliseconds")]
             let (from, to) = ((base * 0.9).floor() as i64, ((base * 1.1).ceil() as i64).min(3_600_000));
@@ -199,7 +266,7 @@ mod tests {
             let part = |pause: &i64| ((pause - from) * 10 / (to - from + 1)).clamp(0, 9);
             let parts: std::collections::BTreeSet<i64> = pauses.iter().map(part).collect();
             assert!(parts.len() >= if base < 3_600_000.0 { 9 } else { 5 }, "{failures}: {parts:?}");
-            assert_eq!(pauses, (1..=1000).map(|id| backoff_ms(TaskId(id), failures)).collect::<Vec<_>>());
+            assert_eq!(pauses, (1..=1000).map(|id| pause(id, failures)).collect::<Vec<_>>());
         }
     }
 
@@ -213,10 +280,35 @@ mod tests {
 
     #[test]
     fn a_failed_dependency_cancels_in_the_name_of_luzia_and_is_named() {
-        let happened = Happened::DependencyFailed("task_7".into());
+        let happened = Happened::DependencyFailed(TaskId(7));
         let outcome = conclude(&with(5, 0, 0), &happened, NOW, None).outcome.expect("it is over");
         assert_eq!((outcome.status, outcome.cancelled_by.as_deref()), (Status::Cancelled, Some("luzia")));
         assert!(outcome.cancel_reason.is_some_and(|reason| reason.contains("task_7")));
+        assert_eq!(conclude(&with(5, 0, 0), &happened, NOW, None).terms.failed_dependency, Some(TaskId(7)));
+        let mut after_failed = with(0, 0, 0);
+        after_failed.terms.after_failed = vec![TaskId(7)];
+        let outcome = conclude(&after_failed, &happened, NOW, None).outcome.expect("it is over");
+        assert!(outcome.summary.ends_with("did not fail"), "{}", outcome.summary);
+    }
+
+    #[test]
+    fn an_interruption_is_the_end_of_a_task_that_says_so() {
+        let mut task = with(5, 0, 0);
+        check(&task, &Happened::Interrupted("power".into()), Status::Pending, 1);
+        task.terms.on_interrupt = OnInterrupt::Fail;
+        check(&task, &Happened::Interrupted("power".into()), Status::Failed, 1);
+        check(&task, &Happened::Exited(1), Status::Pending, 1);
+    }
+
+    #[test]
+    fn a_task_chooses_the_first_and_the_longest_pause() {
+        let mut task = with(9, 0, 0);
+        (task.terms.backoff_ms, task.terms.most_backoff_ms) = (Some(100), Some(250));
+        for expected in [100, 200, 250, 250] {
+            task = conclude(&task, &Happened::Exited(1), NOW, Some(1));
+            let pause = task.due_at.map_or(0, |at| at.ms_since(NOW));
+            assert!((expected * 9 / 10..=expected.min(227) * 11 / 10).contains(&pause), "{pause} for {expected}");
+        }
     }
 
     #[test]
@@ -231,7 +323,7 @@ mod tests {
             (Happened::TimedOut, Status::Timeout),
             (Happened::StartedTooLate, Status::Timeout),
             (cancelled, Status::Cancelled),
-            (Happened::DependencyFailed("task_7".into()), Status::Cancelled),
+            (Happened::DependencyFailed(TaskId(7)), Status::Cancelled),
         ] {
             let after = check(&with(0, 0, 0), &happened, status, u32::from(status == Status::Failed));
             let outcome = after.outcome.expect("it is over");

@@ -28,7 +28,7 @@ pub struct Seen {
     pub is_tree_locked: bool,
 }
 
-/// What is to be done. Every action but `StayWaiting` ends with the removal of the run folder.
+/// What is to be done. Every action ends with the removal of the run folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Kill what is left of its tree, then do the rest of the recorded end.
@@ -39,7 +39,7 @@ pub enum Action {
     Unclaim,
     /// Sweep if it was ever launched, give its lanes back and remove what the crash left; its record stays where it is.
     Discard,
-    /// Kill leftovers; it stays waiting with its locks.
+    /// Kill leftovers, give back the lanes of a claim that came to nothing; it stays waiting with the lanes that it keeps.
     StayWaiting,
 }
 
@@ -59,9 +59,9 @@ pub fn action(seen: Seen) -> Action {
 /// Whether an action may have to kill or to wait, so that a supervisor of its own must do it and not a pass.
 pub fn needs_supervisor(seen: Seen) -> bool {
     match action(seen) {
-        Action::FinishEnd | Action::Interrupt | Action::StayWaiting => true,
+        Action::FinishEnd | Action::Interrupt => true,
         Action::Unclaim => false,
-        Action::Discard => seen.is_started || seen.is_tree_locked,
+        Action::Discard | Action::StayWaiting => seen.is_started || seen.is_tree_locked,
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
             (Standing::Nowhere, (Action::Discard, false), (Action::Discard, true)),
             (Standing::Queued, (Action::Discard, false), (Action::Discard, true)),
             (Standing::Running, (Action::Unclaim, false), (Action::Interrupt, true)),
-            (Standing::Waiting, (Action::StayWaiting, true), (Action::StayWaiting, true)),
+            (Standing::Waiting, (Action::StayWaiting, false), (Action::StayWaiting, true)),
             (Standing::Over, (Action::Discard, false), (Action::Discard, true)),
         ] {
             for seen in all().filter(|seen| seen.standing == standing) {

@@ -97,7 +97,9 @@ fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
         LockKind::Session => stale(Reason::KeeperGone, age),
         LockKind::Lease => judge_lease(seen, record, age),
         LockKind::Foreign => judge_foreign(seen, record, age),
-        LockKind::Task | LockKind::Wait => live_unless_overdue(seen, Reason::NotProvenDead),
+        LockKind::Task => live_unless_overdue(seen, Reason::NotProvenDead),
+        // Under the guard a wait keeps its lock until its record or its supervisor has taken over.
+        LockKind::Wait => stale(Reason::WaitOver, age),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who may say that the processes of a task are dead: only a process that would see them if they lived. Pure.
 
+use crate::model::GroupSight;
 use crate::model::evidence::Reason;
 use crate::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Outlook, Sight, is_other_boot};
 
@@ -14,6 +15,8 @@ pub enum Witness {
     Gone,
     /// The host has rebooted since.
     OtherBoot,
+    /// It sees the control group in which they were born, and can end what lives there.
+    Group,
     /// It cannot see them.
     Blind(Blind),
 }
@@ -30,12 +33,20 @@ pub enum Blind {
 }
 
 impl Witness {
+    /// What a process can say that also looked at the control group of the task, which tells of its processes without `/proc`.
+    pub fn with_group(self, sight: Option<GroupSight>) -> Self {
+        match (self, sight) {
+            (Self::Blind(_), Some(GroupSight::Lives | GroupSight::Empty | GroupSight::Gone)) => Self::Group,
+            (witness, _) => witness,
+        }
+    }
+
     /// Why a sweep made here would not find every process that was started there; `None` where it would, or where none
     /// can be left, so that the task may be recovered.
     pub fn blindness(self) -> Option<Blind> {
         match self {
             Self::Blind(why) => Some(why),
-            Self::Here | Self::Above | Self::Gone | Self::OtherBoot => None,
+            Self::Here | Self::Above | Self::Gone | Self::OtherBoot | Self::Group => None,
         }
     }
 }
@@ -158,6 +169,19 @@ mod tests {
         assert_eq!(witness(&blind), Witness::OtherBoot);
         blind.own.boot_id = Some("unknown".into());
         assert_eq!(witness(&blind), Witness::Blind(Blind::ForeignProc));
+    }
+
+    #[test]
+    fn a_control_group_is_a_witness_where_all_of_it_is_seen_and_can_be_ended() {
+        let blind = Witness::Blind(Blind::OtherPids);
+        for sight in [GroupSight::Lives, GroupSight::Empty, GroupSight::Gone] {
+            assert_eq!(blind.with_group(Some(sight)), Witness::Group, "{sight:?}");
+            assert_eq!(Witness::Here.with_group(Some(sight)), Witness::Here);
+        }
+        for sight in [None, Some(GroupSight::OutOfReach), Some(GroupSight::Unseen)] {
+            assert_eq!(blind.with_group(sight), blind, "{sight:?}");
+        }
+        assert_eq!(Witness::Group.blindness(), None);
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl Conductor {
         self.files.open(&path, Open::Append(0o640)).map_err(self.io("open", &path))?.ok_or_else(missing)
     }
 
-    /// Opens a log for reading, where the task stands now; `None` when there is none.
+    /// Opens a log for reading, where the task is now; `None` if it does not exist.
     pub fn read_log(&self, id: TaskId, name: &str) -> Result<Option<Box<dyn Handle>>> {
         for place in ["active", "done", "active"] {
             let path = format!("{}/{name}", dir(place, id));
@@ -191,7 +191,7 @@ impl Conductor {
     }
 
     /// Notes in `meta.json` that the task's lanes are released. `place` is where its directory stands, when that is known.
-    /// The file is read again: whoever saw the end in it may have written its own members there.
+    /// The file is read again: a program that saw the end in it may have written its own members there.
     pub fn mark_released(&self, task: &Task, place: Option<&'static str>) -> Result<()> {
         let found = match place {
             Some(place) => Some((place, self.members_in(place, task.id)?)),
@@ -205,6 +205,12 @@ impl Conductor {
         let entries = self.files.list("active").map_err(self.io("list", "active"))?.unwrap_or_default();
         let id = |name: &str| TaskId::parse(name).filter(|id| id.to_string() == name);
         Ok(entries.iter().filter(|entry| entry.kind == FileKind::Dir).filter_map(|entry| id(&entry.name)).collect())
+    }
+
+    /// The path of a task's directory, where it stands now.
+    pub fn folder_of(&self, id: TaskId) -> Result<Option<String>> {
+        let place = self.find(id)?.map(|(place, _)| place);
+        Ok(place.map(|place| format!("{}/{}", self.files.root(), dir(place, id))))
     }
 
     /// Where the directory of a task stands, and what its `meta.json` says, if it reads.
@@ -283,7 +289,7 @@ impl Conductor {
     }
 
     /// What the `meta.json` of one task below `done/` claims, for a lock that names the task: another program may have
-    /// moved the directory itself. `None` when there is none that reads.
+    /// moved the directory itself. `None` if none of them reads.
     pub fn claim_in_done(&self, id: &str) -> Result<Option<ClaimedMeta>> {
         if crate::model::Name::new(id).is_err() || id.contains('/') || id.starts_with('.') {
             return Ok(None);
@@ -371,7 +377,7 @@ pub(crate) fn meta_of(task: &Task, lock_id: Option<&str>, fence: Option<u64>, re
     }
     if outcome.status == Status::Failed {
         members.insert("errorMessage".into(), json!(outcome.error));
-        members.insert("failedActionId".into(), json!(0));
+        members.insert("failedActionId".into(), json!(task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step)));
     }
     if outcome.status == Status::Cancelled {
         members.insert("cancelledBy".into(), json!(outcome.cancelled_by));

@@ -5,11 +5,19 @@
 
 use crate::model::config::{Config, LaneRule, Project};
 use crate::model::{LaneName, Name};
-use keys::{FILE, Key, PROJECT, RULE, unexpected};
+use key::Key;
+use keys::{FILE, PROJECT, RULE};
+use kind::unexpected;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
+mod key;
 mod keys;
+mod kind;
+mod reference;
 mod text;
+
+pub use reference::{KeyPage, reference, schema};
 
 /// How many keys without effect are named.
 const MOST_WARNINGS: usize = 100;
@@ -62,7 +70,38 @@ pub fn parse(text: &[u8]) -> Result<Parsed, ConfigError> {
 
 /// A configuration as JSON, for `config show`: every value in effect, and [`parse`] reads it back.
 pub fn to_json(config: &Config) -> Value {
-    keys::to_json(FILE, config)
+    key::to_json(FILE, config)
+}
+
+/// The rules of lanes as the configuration writes them under `lanes`.
+pub(crate) fn rules_to_json(rules: &BTreeMap<String, LaneRule>) -> Value {
+    key::objects(rules, RULE)
+}
+
+/// One rule as the configuration writes it.
+pub(crate) fn rule_json(rule: &LaneRule) -> Value {
+    key::to_json(RULE, rule)
+}
+
+/// Reads what [`rules_to_json`] writes; null stands for none.
+pub(crate) fn rules_from_json(rules: &Value) -> Result<BTreeMap<String, LaneRule>, String> {
+    if rules.is_null() {
+        return Ok(BTreeMap::new());
+    }
+    let members = rules.as_object().ok_or_else(|| unexpected(rules, "an object"))?;
+    let read = |(name, rule): (&String, &Value)| {
+        let mut read = LaneRule::default();
+        Reader::default().object(rule, RULE, "", &mut read)?;
+        Ok((lane_or_pattern(name)?, read))
+    };
+    members.iter().map(read).collect()
+}
+
+/// Reads the options of `lanes set`: pairs of a key of a rule and a text (`("max", "3")`, `("lock_timeout_seconds", "10m")`).
+pub(crate) fn rule_from_options(options: &[(&str, &str)]) -> Result<LaneRule, String> {
+    let mut rule = LaneRule::default();
+    key::read_options(RULE, options, &mut rule)?;
+    Ok(rule)
 }
 
 /// Reads objects by their keys. An error leaves `path` at the value that is wrong.
@@ -94,7 +133,14 @@ impl Reader {
             }
             let mut read = LaneRule::default();
             self.object(rule, RULE, "", &mut read)?;
+            if let Some(wrong) = read.wrong_for(&lane) {
+                return Err(wrong);
+            }
             config.lanes.insert(lane, read);
+        }
+        self.path = vec!["lanes".to_owned()];
+        if let Some(wrong) = config.wrong_reserves().or_else(|| config.wrong_ranges()) {
+            return Err(wrong);
         }
         Ok(config)
     }
@@ -136,7 +182,7 @@ impl From<serde_json::Error> for ConfigError {
 }
 
 /// The one spelling of a lane's name, or of a pattern that ends in `*`.
-fn lane_or_pattern(given: &str) -> Result<String, String> {
+pub(crate) fn lane_or_pattern(given: &str) -> Result<String, String> {
     let wrong = |why: String| format!("{given:?} is not a lane: {why}");
     let Some(prefix) = given.strip_suffix('*') else {
         if given.contains('*') {

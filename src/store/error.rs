@@ -48,6 +48,9 @@ pub enum StoreError {
         /// The process that holds the lock, when it can be told.
         holder: Option<u32>,
     },
+    /// A change stands under its name, and was not made durable for sure.
+    #[error("the change stands, although: {0}")]
+    Unsure(Box<StoreError>),
     /// The state directory is not one that luzia may use.
     #[error("the state directory \"{path}\" {why}")]
     Unsafe {

@@ -13,28 +13,39 @@ pub mod state_dir;
 pub use conductor::{ClaimedMeta, Conductor};
 pub use conductor::{STDERR_LOG, STDOUT_LOG};
 pub use error::StoreError;
+pub use files::capacity::cpus::Shares;
 pub use files::disk::fsck::{Moded, Purpose};
 pub(crate) use files::disk::task_record::decode_named;
 pub use files::disk::task_record::{DEFAULT_GRACE_MS, decode_task, encode_task};
 pub use files::dispatchers::duty::Duty;
+pub use files::dispatchers::lending::Lending;
 pub use files::dispatchers::presence::Presence;
 pub use files::dispatchers::standby::Standby;
 pub use files::locks::acquire::broken;
 pub use files::locks::line::InLine;
 pub use files::locks::line::turns::Owed;
 pub use files::locks::list::{LockIndex, LockView, lock_state};
+pub use files::locks::loans::Loans;
 pub use files::locks::refresh::Kept;
 pub use files::locks::release::{By, Cleanup, GivenBack};
-pub use files::locks::request::{Acquired, Break, LaneNeed, Release, Released, Request};
+pub use files::locks::request::{Acquired, Break, LaneNeed, NotNow, Release, Released, Request};
 pub use files::locks::session::{KeeperAnswer, SessionLock};
 pub use files::queue::accept::Place;
-pub use files::queue::lifecycle::{Claim, Claimed, Ending, Found, Judges, Next, Removed};
-pub use files::queue::markers::KeySlot;
+pub use files::queue::claim::{Claim, Claimed, Judges};
+pub use files::queue::lifecycle::{Ending, Found, Next, Removed};
+pub use files::queue::markers::{KeySlot, Timers};
 pub use files::queue::pending::Head;
 pub use files::queue::query::{Counts, Problem, Survey};
-pub use journal::{Event, EventReader, EventSink};
+pub use files::schedules::{ScheduleBook, stem_of};
+pub use files::steps::beat::Beat;
+pub use files::steps::done::StepRecord;
+pub use files::steps::mail::Mail;
+pub use files::steps::vars::{Vars, VarsRead, var_text};
+pub use files::steps::waits::{DoneWait, OpenWait, Waiter, Waits};
+pub use journal::{Add, Event, EventReader, EventSink, KINDS, SEGMENT_BYTES, Segment, is_kind};
 pub use outside::Changes;
 pub use run_dir::log_notes::{LogNote, LogNotes};
+pub use run_dir::pause::RunPause;
 pub use run_dir::shortage::Short;
 pub use run_dir::{CancelRequest, Started};
 
@@ -57,6 +68,7 @@ pub struct Store {
     pub(crate) uid: u32,
     pub(crate) turn: files::dispatchers::dispatch_lock::Turn,
     pub(crate) journal: journal::Journal,
+    pub(crate) told: journal::hooks::Told,
     pub(crate) known: files::disk::known::Known,
     pub(crate) owes_pass: files::locks::line::turns::Debt,
     /// How many records the folder of a lane holds.
@@ -75,6 +87,7 @@ impl Store {
             uid,
             turn: files::dispatchers::dispatch_lock::Turn::default(),
             journal: journal::Journal::default(),
+            told: journal::hooks::Told::default(),
             known: files::disk::known::Known::default(),
             owes_pass: files::locks::line::turns::Debt::default(),
             lane_holds: files::queue::pending::LANE_HOLDS,

@@ -92,6 +92,11 @@ impl Store {
         self.procs.context()
     }
 
+    /// The name of this host.
+    pub fn host(&self) -> String {
+        self.procs.host()
+    }
+
     /// Milliseconds since boot.
     pub fn boot_ms(&self) -> u64 {
         self.clock.boot_ms()
@@ -154,6 +159,11 @@ impl Store {
     /// Whether a process is stopped, and does nothing until it is continued.
     pub fn is_stopped(&self, who: &Identity) -> bool {
         self.procs.is_stopped(who)
+    }
+
+    /// Whether a process runs the very program that this one runs.
+    pub fn runs_this_program(&self, pid: u32) -> bool {
+        self.procs.runs_this_program(pid)
     }
 
     /// The pid of the supervisor of a task, when that is stopped and still has the task.
@@ -219,6 +229,13 @@ impl Store {
     /// Writes the text for a command's standard input and opens it for reading.
     pub fn stdin_file(&self, id: TaskId, text: &str) -> Result<Option<File>> {
         let path = layout::run_file(id, "stdin");
+        self.write_whole(&path, Open::Truncate(0o600), text.as_bytes())?;
+        Ok(self.open(&path, Open::ReadOnly)?.and_then(crate::os::Handle::into_file))
+    }
+
+    /// Writes the text for the standard input of a hook of a task and opens it for reading.
+    pub fn hook_input(&self, id: TaskId, text: &str) -> Result<Option<File>> {
+        let path = layout::run_file(id, "hook");
         self.write_whole(&path, Open::Truncate(0o600), text.as_bytes())?;
         Ok(self.open(&path, Open::ReadOnly)?.and_then(crate::os::Handle::into_file))
     }

@@ -64,7 +64,7 @@ pub enum Rule {
     VarLib,
     /// Below the home of the caller.
     Home,
-    /// The same, beside a `/var/lib/luzia` that belongs to another account.
+    /// The state directory of the account, beside a `/var/lib/luzia` that belongs to another account.
     HomeBesideVarLib,
 }
 

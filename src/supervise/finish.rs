@@ -1,19 +1,24 @@
 //! The end of a run, in the order of `supervision.md`: result, `meta.json`, lanes (the user's last), record. Each step
-//! is idempotent; whoever comes next after a crash does the rest. The tree is dead before any of it begins.
+//! is idempotent; the next process after a crash does the rest. The tree is dead before any of it begins.
 
+use super::family::tell_parent;
 use crate::model::lock::Grant;
-use crate::model::{LaneName, Name, Task, TaskId};
+use crate::model::{Status, Task, TaskId};
 use crate::os::Handle;
+use crate::policy::analytics::goal::goal_of;
+use crate::policy::analytics::trace::span_of;
+use crate::policy::lifecycle::{Effect, effects};
+use crate::policy::outcome::Happened;
 use crate::store::{Conductor, Ending, Event, Next, Store, StoreError};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What a finished end leaves to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finished {
     /// The task.
     pub id: TaskId,
-    /// Whose task it was.
-    pub user: Name,
+    /// The task as it ended, or is queued again.
+    pub task: Task,
     /// Tasks that waited for this one to be over.
     pub dependents: Vec<TaskId>,
     /// Whether it is over or queued again.
@@ -28,6 +33,9 @@ pub struct Closed {
 
 /// Brings a recorded end to its end: outward record, lanes, place. The lock goes last.
 pub fn finish(store: &Store, ending: &Ending, lock: Box<dyn Handle>) -> Result<Finished, StoreError> {
+    if let Some(told) = completed_event(&ending.task) {
+        store.note(&told);
+    }
     let closed = close_outside(store, &ending.task);
     give_back(store, ending, closed.as_ref(), &[], lock)
 }
@@ -52,7 +60,16 @@ pub fn give_back(
     lock: Box<dyn Handle>,
 ) -> Result<Finished, StoreError> {
     let task = &ending.task;
-    let released = store.release_task(task.id, &task.all_lanes(), known)?;
+    let to = match (ending.next(), &task.outcome) {
+        (Next::Waiting, _) => Status::Waiting,
+        (_, None) => Status::Pending,
+        (_, Some(outcome)) => outcome.status,
+    };
+    let effects = effects(to);
+    let released = match task.wait.as_ref().filter(|_| effects.contains(&Effect::KeepLanes)) {
+        Some(wait) => store.keep_for_wait(task, wait)?,
+        None => store.release_task(task.id, &task.all_lanes(), known)?,
+    };
     let threads = released.iter().filter(|lock| lock.lane.kind() == "thread").count();
     let lanes: Vec<String> = released.iter().map(|lock| lock.lane.to_string()).collect();
     let mut event = Event::of("released", task).with(json!({ "lanes": lanes, "threads": threads }));
@@ -60,15 +77,99 @@ pub fn give_back(
         event = event.saying(format!("[AgentGraph] Released locks on {threads} thread(s) for execution {}", task.id.0));
     }
     store.note(&event);
-    if let Some(Closed { conductor, place }) = closed {
+    let keeps_none = task.wait.as_ref().is_none_or(|wait| wait.kept.is_empty());
+    if let Some(Closed { conductor, place }) = closed.filter(|_| keeps_none) {
         let _ = conductor.mark_released(task, *place);
     }
+    if effects.contains(&Effect::TellParent) {
+        tell_parent(store, task)?;
+    }
     let dependents = store.settle(ending, lock)?;
-    let name = match &task.outcome {
-        Some(_) => "finished",
-        None => "requeued",
+    store.note_all(over_events(task).into_iter());
+    Ok(Finished { id: task.id, task: task.clone(), dependents, next: ending.next() })
+}
+
+/// What is told when the command of a task has ended, and nothing of it lives: in the words and the order of S1.48.
+pub fn ended_events(happened: &Happened, task: &Task, ran_ms: Option<u64>) -> Vec<Event> {
+    let (exit_code, signal) = match happened {
+        Happened::Exited(code) => (Some(*code), None),
+        Happened::Killed(signal) => (None, Some(*signal)),
+        _ => (None, None),
     };
+    let mut data = json!({ "status": task.status.word(), "ran_ms": ran_ms });
+    for (name, value) in [("exit_code", exit_code), ("signal", signal)] {
+        if let Some(value) = value {
+            data[name] = value.into();
+        }
+    }
+    let ended = Event::of("ended", task).in_lane_of(task).with(data);
+    let Some(outcome) = &task.outcome else { return vec![ended] };
+    let result = outcome.result_type();
+    let ended = ended.saying(format!("Execution {} completed with result: {result}", task.id.0));
+    std::iter::once(ended).chain(completed_event(task)).collect()
+}
+
+/// The end of a task that another one asked for.
+fn completed_event(task: &Task) -> Option<Event> {
+    let (outcome, parent) = (task.outcome.as_ref()?, task.parent?);
+    let data = json!({ "parent": parent.to_string(), "result": outcome.result_type() });
+    Some(Event::of("agent_completed", task).saying("Emitting AGENT_COMPLETED event").with(data))
+}
+
+/// What is told when the lanes of a task are free and its record has its place.
+fn over_events(task: &Task) -> Vec<Event> {
     let status = task.status.word();
-    store.note(&Event::of(name, task).in_lane(&LaneName::user(&task.user)).with(json!({ "status": status })));
-    Ok(Finished { id: task.id, user: task.user.clone(), dependents, next: ending.next() })
+    let of = |name, data| Event::of(name, task).in_lane_of(task).with(data);
+    if let (None, Some(wait)) = (&task.outcome, &task.wait) {
+        let kept: Vec<String> = wait.kept.iter().map(|(lane, _)| lane.to_string()).collect();
+        return vec![of("parked", json!({ "until": wait.until.to_string(), "kept": kept }))];
+    }
+    let Some(outcome) = &task.outcome else {
+        let data = json!({ "status": status, "failures": task.failures });
+        return alert(task).into_iter().chain([of("requeued", data)]).collect();
+    };
+    let mut data = json!({
+        "status": status,
+        "created_at": task.created_at.to_string(),
+        "attempts": task.failures.saturating_add(u32::from(outcome.status == Status::Completed)),
+        "starts": task.starts,
+        "work": task.work(),
+        "traceparent": span_of(task).traceparent(),
+    });
+    let goal = Some(goal_of(task)).filter(|goal| !goal.is_empty());
+    let members = [
+        ("ran_ms", outcome.ran_ms.map(Value::from)),
+        ("exit_code", outcome.exit_code.map(Value::from)),
+        ("signal", outcome.signal.map(Value::from)),
+        ("goal", goal.map(Value::from)),
+        ("parent", task.parent.map(|parent| parent.to_string().into())),
+        ("parent_span", span_of(task).parent.map(Value::from)),
+        ("tracestate", variable(task, b"TRACESTATE").map(Value::from)),
+        ("subject_changed", task.terms.subject_changed.map(Value::from)),
+        ("reason", task.terms.failed_dependency.map(|_| "DependencyFailed".into())),
+        ("on_finish", task.terms.on_finish.as_ref().map(|_| true.into())),
+    ];
+    for (name, value) in members {
+        if let Some(value) = value {
+            data[name] = value;
+        }
+    }
+    alert(task).into_iter().chain([of("finished", data)]).collect()
+}
+
+/// The text of a variable that was captured with the task.
+fn variable<'a>(task: &'a Task, name: &[u8]) -> Option<&'a str> {
+    let (_, value) = task.env.iter().find(|(key, _)| key == name)?;
+    std::str::from_utf8(value).ok().filter(|value| !value.is_empty())
+}
+
+/// From this many failed attempts on, each one alerts (S2.18).
+const ALERT_FROM: u32 = 3;
+
+fn alert(task: &Task) -> Option<Event> {
+    let failed = !matches!(task.status, Status::Completed | Status::Cancelled);
+    (failed && task.failures >= ALERT_FROM).then(|| {
+        let said = format!("{} has failed {} times", task.id, task.failures);
+        Event::of("alert", task).saying(said).with(json!({ "failures": task.failures }))
+    })
 }

@@ -1,7 +1,7 @@
 //! Ends every process of a task's tree: those a subreaper inherited, those that hold `tree.lock`, and those that carry
 //! the task in their environment. Never gives up: a lane is not released while one of them lives (P1).
 
-use crate::model::{Identity, TaskId};
+use crate::model::{Group, GroupSight, Identity, TaskId};
 use crate::os::{Signal, TreeMark};
 use crate::store::{Store, StoreError};
 use std::time::Duration;
@@ -15,11 +15,13 @@ pub struct Root<'a> {
     pub began_by: Option<&'a Identity>,
     /// The state directory by the path that its processes have in their environment: a bind mount gives it several.
     pub state_dir: &'a str,
+    /// The control group in which it began, where there is one. This process is not in it.
+    pub group: Option<&'a Group>,
 }
 
-/// What marks the processes of a task. Whoever has `tree.lock` open holds its kernel lock, so the descriptors of all
+/// What marks the processes of a task. A process that has `tree.lock` open holds its kernel lock, so the descriptors of all
 /// processes are looked through only while it is held.
-fn mark_of(store: &Store, id: TaskId, root: &Root) -> Result<TreeMark, StoreError> {
+pub(super) fn mark_of(store: &Store, id: TaskId, root: &Root) -> Result<TreeMark, StoreError> {
     let me = store.identity();
     let this_boot = root.began_by.filter(|supervisor| supervisor.boot_id == me.boot_id);
     Ok(TreeMark {
@@ -48,11 +50,16 @@ pub fn end_tree(
     loop {
         store.reap();
         let mark = mark_of(store, id, root)?;
-        let tree = store.tree(&mark, spared)?;
+        let mut tree = store.tree(&mark, spared)?;
+        let group = root.group.filter(|group| is_populated(store, group));
+        if let Some(group) = group {
+            let more = store.group_members(group);
+            tree.extend(more.into_iter().filter(|process| !tree.contains(process)).collect::<Vec<_>>());
+        }
         // Where /proc shows strangers, a subreaper still knows whether it has a child: all that is left of its own tree is
         // below one. Those it cannot signal; the lane stays held until they end.
         let hides_some = mark.is_own && !store.is_proc_own() && store.has_child();
-        if tree.is_empty() && mark.tree_lock.is_none() && !hides_some {
+        if tree.is_empty() && group.is_none() && mark.tree_lock.is_none() && !hides_some {
             return Ok(asked.unwrap_or(0));
         }
         let grace_ms = shorter_grace(store, id, grace_ms)?;
@@ -61,9 +68,19 @@ pub fn end_tree(
             // A process that cannot be signalled (EPERM) is alive all the same: it is waited for.
             match signal {
                 Some(signal) => drop(store.signal(process, signal)),
-                None if asked.is_none() => drop(store.signal(process, Signal::Term)),
+                // One that is stopped takes a signal only when it goes on.
+                None if asked.is_none() => {
+                    store.signal(process, Signal::Term);
+                    store.signal(process, Signal::Continue);
+                }
                 None => {}
             }
+        }
+        match group {
+            // All at once, and whatever they start meanwhile.
+            Some(group) if signal.is_some() => store.kill_group(group),
+            Some(group) if asked.is_none() => drop(store.freeze_group(group, false)),
+            Some(_) | None => {}
         }
         asked.get_or_insert(tree.len());
         store.sleep(Duration::from_millis(pause_ms));
@@ -76,4 +93,12 @@ pub fn end_tree(
 pub fn shorter_grace(store: &Store, id: TaskId, grace_ms: u64) -> Result<u64, StoreError> {
     let asked = store.cancel_request(id)?.and_then(|request| request.grace_ms);
     Ok(asked.map_or(grace_ms, |asked| asked.min(grace_ms)))
+}
+
+/// Whether a process is in a control group. One that cannot be seen tells nothing, and the other marks decide.
+fn is_populated(store: &Store, group: &Group) -> bool {
+    match store.look_at_group(group) {
+        GroupSight::Lives | GroupSight::OutOfReach => true,
+        GroupSight::Empty | GroupSight::Gone | GroupSight::Unseen => false,
+    }
 }

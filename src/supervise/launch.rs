@@ -2,16 +2,19 @@
 //! something (space, processes, memory) is waited for: that is no fault of the task, and must not cost it an attempt.
 
 use super::Surroundings;
-use super::environment::{Place, environment};
+use super::cpus::{CpuShare, Cpus};
+use super::environment::{Place, argv, environment};
+use super::hooks;
 use super::keep::Keeper;
 use super::run::{TOLD_TO_END, cancelled};
 use crate::model::lock::Grant;
 use crate::model::task::Start;
-use crate::model::{LaneName, Task};
+use crate::model::{Group, Task};
 use crate::os::{Child, Command, Handle, StartError, Streams};
 use crate::policy::outcome::Happened;
-use crate::store::{Event, LogNote, STDERR_LOG, STDOUT_LOG, Short, Started, Store, StoreError};
+use crate::store::{Event, LogNote, STDERR_LOG, STDOUT_LOG, Short, Started, Store, StoreError, Vars};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
@@ -27,10 +30,16 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 const INPUT_GONE: &str = "the `luzia run` whose standard input it was to read is gone";
 
 /// A command that was launched.
-pub(super) struct Launched {
+pub(super) struct Launched<'a> {
     pub child: Box<dyn Child>,
+    /// Its share of processors, in a lane that has a budget.
+    pub share: Option<CpuShare<'a>>,
     /// The file for its result.
     pub result: Box<dyn Handle>,
+    /// What the hooks for its end need.
+    pub hooks: Option<hooks::Place>,
+    /// Its control group, where it has one.
+    pub group: Option<Group>,
 }
 
 /// A start that is recorded.
@@ -39,6 +48,8 @@ struct Ready {
     streams: Streams,
     tree: Box<dyn Handle>,
     result: Box<dyn Handle>,
+    /// The control group that this process has entered, so that the command is born in it.
+    group: Option<Group>,
 }
 
 /// How far all that comes before a launch has come.
@@ -85,22 +96,27 @@ impl Patience {
 }
 
 /// Launches the command of a task whose lanes are held, unless it is cancelled.
-pub(super) fn launch(
-    around: &mut Surroundings,
+pub(super) fn launch<'a>(
+    around: &mut Surroundings<'a>,
     task: &mut Task,
     grants: &[Grant],
     keeper: &mut Keeper,
-) -> Result<Result<Launched, Happened>, StoreError> {
+) -> Result<Result<Launched<'a>, Happened>, StoreError> {
     let store = around.store;
+    let mut sharing = grants.iter().filter(|grant| grant.has_share);
+    let plan = sharing.find_map(|grant| Some((grant, (around.cpu_plan)(&grant.lane)?)));
+    let share = plan.as_ref().map(|(grant, plan)| CpuShare::begin(store, grant, plan.budget, task.run_as.is_none()));
+    let cpus = Cpus { share: share.as_ref(), plan: plan.as_ref().map(|(grant, plan)| (&grant.lane, plan)) };
     let (mut for_all, mut for_logs) = (Patience::default(), Patience::default());
     loop {
         if let Some(request) = store.cancel_request(task.id)? {
             return Ok(Err(cancelled(request)));
         }
-        let (error, patience) = match make_ready(around, task, grants)? {
+        let (error, patience) = match make_ready(around, task, grants, &cpus)? {
             Made::Ready(ready) => {
                 for_all.end(store, task, &for_logs);
-                return begin(around, task, *ready, keeper);
+                let begun = begin_in_group(around, task, *ready, keeper)?;
+                return Ok(begun.map(|launched| Launched { share, ..launched }));
             }
             Made::Ended(happened) => return Ok(Err(happened)),
             Made::NoSpaceForLogs(error) if for_logs.is_over(store) && store.has_space(task.id) => {
@@ -121,13 +137,19 @@ pub(super) fn launch(
 }
 
 /// All that comes before the launch itself. After a shortage it can be tried again.
-fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant]) -> Result<Made, StoreError> {
+fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &Cpus) -> Result<Made, StoreError> {
     let store = around.store;
     // The user's lane, or the first of the named ones.
     let user_grant = grants.iter().find(|grant| grant.lane.is_user()).or(grants.first());
     let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
     let (start, at) = (task.starts.saturating_add(1), store.now());
-    let begun = Task { starts: start, last_start: Some(Start { at, lock_id: lock_id.clone(), fence }), ..task.clone() };
+    let named = grants.iter().filter_map(|grant| Some((grant.lane.to_string(), grant.value.clone()?)));
+    let slots: BTreeMap<String, String> = named.collect();
+    let begun = Task {
+        starts: start,
+        last_start: Some(Start { at, lock_id: lock_id.clone(), fence, slots: slots.clone() }),
+        ..task.clone()
+    };
     let is_elsewhere = !Path::new(&task.conductor_dir).starts_with(store.state_dir());
     let (task_dir, stdout, stderr) = match make_logs(store, &begun) {
         Ok(made) => made,
@@ -144,26 +166,58 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant]) -> Resul
             return Ok(Made::Ended(Happened::NotStarted(125, why)));
         }
     };
-    let (origin, state_dir) = (store.own_origin(), Some(store.state_dir().to_owned()));
-    let started = Started { start, at, supervisor: store.identity(), origin, state_dir, lock_id, fence };
-    let (stdin, tree, result) = match record(store, &begun, &started) {
+    let mut begun = begun;
+    let told = match super::course::variables(store, &mut begun) {
         Err(error) if error.is_shortage() => return Ok(Made::Short(error)),
-        recorded => recorded?,
+        told => told?,
+    };
+    let vars = match vars_of(store, task) {
+        Ok(vars) => vars,
+        Err(made) => return Ok(made),
+    };
+    let (origin, state_dir) = (store.own_origin(), Some(store.state_dir().to_owned()));
+    // Before its start is recorded, so that a group on record has had a process in it since.
+    let group = store.enter_cgroup(task.id, start, around.cgroups);
+    let supervisor = store.identity();
+    let started = Started { start, at, supervisor, origin, state_dir, group: group.clone(), lock_id, fence, slots };
+    let (stdin, tree, result) = match record(store, &begun, &started) {
+        Ok(recorded) => recorded,
+        Err(error) => {
+            leave(store, group.as_ref());
+            return if error.is_shortage() { Ok(Made::Short(error)) } else { Err(error) };
+        }
     };
     let stdin = given.or(stdin);
     *task = begun;
-    let place = Place { state_dir: store.state_dir(), config: around.config, task_dir: &task_dir };
+    let place =
+        Place { state_dir: store.state_dir(), config: around.config, task_dir: &task_dir, vars: &vars, told: &told };
+    let mut env = environment(task, &place, grants);
+    cpus.add_to(&mut env);
     let command = Command {
-        argv: task.command.clone(),
-        env: environment(task, &place, grants),
+        argv: argv(task, &vars),
+        env,
         cwd: task.cwd.clone(),
         umask: task.umask,
         run_as: task.run_as.clone(),
-        limits: task.limits.clone().filter(|wanted| store.context().limits.differ_from(wanted)),
+        limits: cpus.limits(store, task),
         has_terminal: task.has_terminal,
         input_of: task.stdin_of.clone(),
     };
-    Ok(Made::Ready(Box::new(Ready { command, streams: Streams { stdin, stdout, stderr }, tree, result })))
+    Ok(Made::Ready(Box::new(Ready { command, streams: Streams { stdin, stdout, stderr }, tree, result, group })))
+}
+
+/// The variables of a task. Those before the last change where the newest do not read; without either it cannot start.
+fn vars_of(store: &Store, task: &Task) -> Result<Vars, Made> {
+    match store.vars(task.id) {
+        Ok(read) => {
+            if let Some(why) = read.damage {
+                store.note(&Event::of("vars_damaged", task).saying(why));
+            }
+            Ok(read.vars)
+        }
+        Err(error) if error.is_shortage() => Err(Made::Short(error)),
+        Err(error) => Err(Made::Ended(Happened::NotStarted(125, format!("its variables cannot be used: {error}")))),
+    }
 }
 
 /// Makes the outward directory of a task, and gives its path and the logs in it.
@@ -196,17 +250,51 @@ fn record(store: &Store, task: &Task, started: &Started) -> Result<Recorded, Sto
     Ok((stdin, tree, result))
 }
 
+/// Leaves the control group of a task that is not launched after all, and removes it.
+fn leave(store: &Store, group: Option<&Group>) {
+    if let Some(group) = group.filter(|_| store.leave_group()) {
+        store.remove_group(group);
+    }
+}
+
+/// The launch, after which this process is in the control group of its task no more.
+fn begin_in_group<'a>(
+    around: &mut Surroundings<'a>,
+    task: &Task,
+    mut ready: Ready,
+    keeper: &mut Keeper,
+) -> Result<Result<Launched<'a>, Happened>, StoreError> {
+    let (store, group) = (around.store, ready.group.take());
+    let begun = begin(around, task, ready, keeper);
+    match begun {
+        // A group that this process cannot leave is never ended: that would end this process, too.
+        Ok(Ok(launched)) => Ok(Ok(Launched { group: group.filter(|_| store.leave_group()), ..launched })),
+        not_launched => {
+            leave(store, group.as_ref());
+            not_launched
+        }
+    }
+}
+
 /// The launch. No attempt of a command is made before its start is recorded, and none is recorded twice.
-fn begin(
-    around: &mut Surroundings,
+fn begin<'a>(
+    around: &mut Surroundings<'a>,
     task: &Task,
     ready: Ready,
     keeper: &mut Keeper,
-) -> Result<Result<Launched, Happened>, StoreError> {
+) -> Result<Result<Launched<'a>, Happened>, StoreError> {
     let store = around.store;
-    let Ready { command, streams, tree, result } = ready;
-    let lane = LaneName::user(&task.user);
-    store.note(&Event::of("dispatched", task).in_lane(&lane));
+    let Ready { command, streams, tree, result, .. } = ready;
+    let hooks = match hooks::before(around, task, (&command, &streams), tree.as_ref(), keeper)? {
+        Ok(hooks) => hooks,
+        Err(happened) => {
+            drop(tree);
+            hooks::end_rest(store, task, keeper)?;
+            return Ok(Err(happened));
+        }
+    };
+    let said = format!("Starting execution {}", task.id.0);
+    store.note(&Event::of("dispatched", task).in_lane_of(task).saying(said));
     let mut patience = Patience::default();
     let begun = loop {
         let begun = store.start(&command, &streams, tree.share());
@@ -230,8 +318,9 @@ fn begin(
         Ok(mut child) => {
             child.heed(vec![streams.stdout, streams.stderr]);
             let data = json!({ "command_pid": child.pid(), "start": task.starts, "attempt": task.attempt() });
-            store.note(&Event::of("started", task).in_lane(&lane).with(data));
-            Ok(Launched { child, result })
+            let started = Event::of("started", task).in_lane_of(task).with(data);
+            store.note(&started.saying("Loading agent configuration..."));
+            Ok(Launched { child, share: None, result, hooks, group: None })
         }
         Err(StartError::NotFound(error)) => Err(Happened::NotStarted(127, error.to_string())),
         Err(StartError::NotExecutable(error)) => Err(Happened::NotStarted(126, error.to_string())),

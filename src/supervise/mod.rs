@@ -1,21 +1,32 @@
 //! CHILD: the supervisor of one task. Starts its command, watches it, kills what must die, records how it ended, and
 //! gives its lanes back. Never chooses what runs next: it tells its caller that a pass is due.
 
+mod beside;
+mod course;
+mod cpus;
 mod environment;
+mod family;
 mod finish;
+mod hooks;
 mod keep;
 mod kill;
 mod launch;
+mod limits;
 mod logs;
+mod pause;
 mod recover;
 mod run;
+mod subject;
+mod wait;
 
+pub use beside::run_beside;
+pub use cpus::{CpuPlan, CpuShare};
 pub use finish::{Finished, finish};
 pub use keep::Keeper;
 pub use recover::{recover, seen};
 pub use run::{run, run_claimed};
 
-use crate::model::{LaneName, Timestamp};
+use crate::model::{Cgroups, LaneName, Timestamp};
 use crate::store::Store;
 use std::time::Duration;
 
@@ -32,8 +43,14 @@ pub struct Surroundings<'a> {
     pub config: Option<&'a str>,
     /// The lock timeout of a lane, in milliseconds.
     pub timeout_ms: &'a dyn Fn(&LaneName) -> u64,
+    /// How the processors of a lane are shared, where it has a budget.
+    pub cpu_plan: &'a dyn Fn(&LaneName) -> Option<CpuPlan>,
+    /// The digest of the work tree around a directory, or why it has no digest.
+    pub subject: &'a dyn Fn(&str) -> Result<String, String>,
     /// How many bytes the logs of a task may take, both streams together; 0 for no limit.
     pub logs_max_bytes: u64,
+    /// Whether tasks get control groups.
+    pub cgroups: Cgroups,
     /// Called when somebody inside the task asked for a scheduling pass; gives the pids of the supervisors it started,
     /// which are this process's children and none of the task's.
     pub pass: &'a mut dyn FnMut() -> Vec<u32>,

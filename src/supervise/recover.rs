@@ -2,9 +2,11 @@
 
 use super::finish::{Finished, finish};
 use super::kill::{Root, end_tree};
+use super::wait::or_wait;
 use crate::model::{Task, TaskId};
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Seen, Standing, action};
+use crate::policy::steps::course::verdict;
 use crate::store::{Ending, Event, Found, Place, Store, StoreError};
 use serde_json::json;
 
@@ -13,7 +15,7 @@ pub fn seen(found: &Found) -> Seen {
     let standing = match found.place {
         None => Standing::Nowhere,
         Some(Place::Pending | Place::Parked) => Standing::Queued,
-        Some(Place::Running) if found.task.is_none() => Standing::Nowhere,
+        Some(Place::Running | Place::Waiting) if found.task.is_none() => Standing::Nowhere,
         Some(Place::Running) => Standing::Running,
         Some(Place::Waiting) => Standing::Waiting,
         Some(Place::Done) => Standing::Over,
@@ -26,22 +28,29 @@ pub fn seen(found: &Found) -> Seen {
     }
 }
 
+/// Ends what lives of a task, by the marks that its start recorded.
+fn end_leftovers(store: &Store, id: TaskId, grace_ms: u64, spared: &[u32]) -> Result<(), StoreError> {
+    let started = store.started(id)?.flatten();
+    let path = started.as_ref().and_then(|started| started.state_dir.as_deref());
+    let began_by = started.as_ref().map(|started| &started.supervisor);
+    let group = started.as_ref().and_then(|started| started.group.as_ref());
+    let root = Root { began_by, state_dir: path.unwrap_or(store.state_dir()), group };
+    end_tree(store, id, &root, grace_ms, spared, &mut || {})?;
+    if let Some(group) = group {
+        store.remove_group(group);
+    }
+    Ok(())
+}
+
 /// Recovers one task. `spared` are supervisors of other tasks that this process started.
 pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Result<Option<Finished>, StoreError> {
     let seen = seen(&found);
     let action = action(seen);
     let request = store.cancel_request(id)?;
-    let grace_ms = request
-        .as_ref()
-        .and_then(|request| request.grace_ms)
-        .or(found.task.as_ref().map(|task| task.grace_ms))
-        .unwrap_or(crate::store::DEFAULT_GRACE_MS);
     if seen.is_started || seen.is_tree_locked || seen.has_result {
-        let started = store.started(id)?.flatten();
-        let path = started.as_ref().and_then(|started| started.state_dir.as_deref());
-        let began_by = started.as_ref().map(|started| &started.supervisor);
-        let root = Root { began_by, state_dir: path.unwrap_or(store.state_dir()) };
-        end_tree(store, id, &root, grace_ms, spared, &mut || {})?;
+        let asked_ms = request.as_ref().and_then(|request| request.grace_ms);
+        let own_ms = found.task.as_ref().map(|task| task.grace_ms);
+        end_leftovers(store, id, asked_ms.or(own_ms).unwrap_or(crate::store::DEFAULT_GRACE_MS), spared)?;
     }
     if let Some(task) = &found.task {
         let what = json!({ "action": format!("{action:?}"), "was_alive": seen.is_tree_locked });
@@ -53,12 +62,17 @@ pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Resul
     {
         store.note(&Event::of("retried", &ending.task));
     }
-    let cancelled = request.map(|request| Happened::Cancelled { by: request.by, reason: request.reason });
+    let cancelled = request.map(super::run::cancelled);
     let ending = match (action, found.ending, found.task) {
         (Action::FinishEnd, Some(ending), _) => ending,
         (Action::Interrupt, _, Some(task)) => {
             let why = if seen.is_tree_locked { "its supervisor was killed" } else { "its supervisor died" };
-            let happened = cancelled.unwrap_or_else(|| Happened::Interrupted(why.to_owned()));
+            let finish = store.finish_said(id, task.starts)?;
+            let interrupted = || verdict(&task, Happened::Interrupted(why.to_owned()), finish);
+            let happened = match cancelled {
+                Some(cancelled) => cancelled,
+                None => or_wait(store, &task, interrupted())?,
+            };
             record(store, &task, &happened)?
         }
         (Action::Unclaim, _, Some(task)) => {
@@ -69,7 +83,16 @@ pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Resul
             };
             record(store, &task, &happened)?
         }
-        (Action::StayWaiting, ..) => return Ok(None),
+        (Action::StayWaiting, _, Some(task)) => match cancelled {
+            Some(cancelled) => record(store, &task, &cancelled)?,
+            None => {
+                if let Some(wait) = &task.wait {
+                    store.keep_for_wait(&task, wait)?;
+                }
+                store.stay_waiting(id, found.lock)?;
+                return Ok(None);
+            }
+        },
         (_, _, task) => {
             match &task {
                 Some(task) => drop(store.release_task(id, &task.all_lanes(), &[])?),

@@ -1,14 +1,21 @@
 //! One run of a task: verify the claim, launch, watch, kill, record the result, end.
 
-use super::finish::{Finished, close_outside, give_back};
+use super::course::{judge, output_before};
+use super::cpus::CpuShare;
+use super::finish::{Finished, close_outside, ended_events, give_back};
+use super::hooks;
 use super::keep::Keeper;
 use super::kill::{Root, end_tree, shorter_grace};
 use super::launch::{Launched, launch};
+use super::limits::lift;
 use super::logs::LogKeeper;
+use super::pause::Pausing;
 use super::recover::{recover, seen};
+use super::subject::{compare, log_prompt, log_response};
+use super::wait::{asks_to_end, or_wait};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
 use crate::model::lock::Grant;
-use crate::model::{LaneName, LockKind, Task, TaskId};
+use crate::model::{Group, LockKind, Status, Task, TaskId};
 use crate::os::{Child, Exit, Handle, Signal, Woken};
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
@@ -19,12 +26,20 @@ use std::time::Duration;
 /// Why a run was interrupted by SIGTERM to its supervisor.
 pub(super) const TOLD_TO_END: &str = "its supervisor was told to end";
 
+/// Why a run ends whose command asked to be started again.
+const WAITS: &str = "it waits for an event";
+
+/// The exit code of an `await` whose time ran out.
+const WAIT_TIMED_OUT: i32 = 124;
+
 /// Why a watched run stopped.
 enum Stop {
     Exited(Exit),
     TimedOut,
     Cancelled(CancelRequest),
     Interrupted,
+    /// The command waits for an event, and is to be started again when it has come.
+    Waits,
 }
 
 /// What came of an attempt.
@@ -34,11 +49,13 @@ struct Attempted {
     ran_ms: Option<u64>,
     /// The file for the result, of a command that was launched.
     result: Option<Box<dyn Handle>>,
+    /// What the hooks for its end need.
+    hooks: Option<hooks::Place>,
 }
 
 impl Attempted {
     fn not_launched(happened: Happened) -> Self {
-        Self { happened, ran_ms: None, result: None }
+        Self { happened, ran_ms: None, result: None, hooks: None }
     }
 }
 
@@ -49,7 +66,7 @@ pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Resu
     run_found(around, id, found, None)
 }
 
-/// The same for a task that this very process has claimed.
+/// Like `run`, for a task that this very process has claimed.
 pub fn run_claimed(around: &mut Surroundings, claimed: Claimed) -> Result<Option<Finished>, StoreError> {
     let Claimed { task, lock, grants, .. } = claimed;
     let id = task.id;
@@ -64,7 +81,7 @@ fn run_found(
     grants: Option<Vec<Grant>>,
 ) -> Result<Option<Finished>, StoreError> {
     let store = around.store;
-    // Whoever claimed it: a queued copy of a task that is over may have been claimed.
+    // Also of its own claim: a queued copy of a task that is over may have been claimed.
     let claim = seen(&found);
     if claim.standing != Standing::Running || action(claim) != Action::Unclaim {
         return recover(store, id, found, &[]);
@@ -78,11 +95,35 @@ fn run_found(
     let has_all = lanes.iter().all(|lane| grants.iter().any(|grant| grant.lane == *lane));
     let mut keeper = Keeper::new(store, LockKind::Task, id.to_string(), &grants, around.timeout_ms);
     let attempted = if has_all {
-        attempt(around, &mut task, &grants, &mut keeper)?
+        attempts(around, &mut task, &grants, &mut keeper)?
     } else {
         Attempted::not_launched(Happened::NeverLaunched)
     };
     end(&task, attempted, &grants, found.lock, (store, &mut keeper)).map(Some)
+}
+
+/// Runs the command of a task, and of a stepwise one as many steps as one claim may take (`--steps-per-run`).
+fn attempts(
+    around: &mut Surroundings,
+    task: &mut Task,
+    grants: &[Grant],
+    keeper: &mut Keeper,
+) -> Result<Attempted, StoreError> {
+    let per_run = task.stepwise.as_ref().map_or(1, |stepwise| stepwise.per_run);
+    let mut taken = 1;
+    loop {
+        let attempted = attempt(around, task, grants, keeper)?;
+        let has_ended = attempted.happened != Happened::StepDone || taken >= per_run || around.is_told_to_end;
+        if has_ended || around.store.cancel_request(task.id)?.is_some() {
+            return Ok(attempted);
+        }
+        match super::course::go_on(around.store, task) {
+            // The end of the run waits for a host that is short of something; the next step would not.
+            Err(error) if error.is_shortage() => return Ok(attempted),
+            went => went?,
+        }
+        taken += 1;
+    }
 }
 
 /// Runs the command of a task whose lanes are held, unless it is cancelled.
@@ -93,21 +134,42 @@ fn attempt(
     keeper: &mut Keeper,
 ) -> Result<Attempted, StoreError> {
     let store = around.store;
-    let Launched { mut child, result } = match launch(around, task, grants, keeper)? {
+    let from = output_before(store, task);
+    let Launched { mut child, mut share, result, hooks, group } = match launch(around, task, grants, keeper)? {
         Ok(launched) => launched,
         Err(happened) => return Ok(Attempted::not_launched(happened)),
     };
+    log_prompt(store, task);
     let mut spared = Vec::new();
     let mut logs = LogKeeper::new(store, task, around.logs_max_bytes);
-    let stop = watch(around, task, child.as_mut(), &mut logs, &mut spared, keeper)?;
+    let mut pausing = Pausing::of(group.clone());
+    let mut care = Care { keeper, share: share.as_mut(), pausing: &mut pausing };
+    let stop = watch(around, task, child.as_mut(), &mut logs, &mut spared, &mut care)?;
     let now = store.now();
-    let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now));
-    let happened = stop_tree((store, keeper), task, child, stop, &mut logs, &spared)?;
+    // What stood still did not run.
+    let paused_ms = pausing.paused_ms(store);
+    let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now).saturating_sub(paused_ms));
+    if pausing.is_paused() {
+        // A pause ends with the command that it stopped.
+        let _ = store.end_pause(task.id);
+    }
+    let happened = stop_tree((store, keeper, &mut pausing), task, (child, group.as_ref()), stop, &mut logs, &spared)?;
+    if let Some(group) = &group {
+        store.remove_group(group);
+    }
     logs.finish();
-    Ok(Attempted { happened, ran_ms, result: Some(result) })
+    let happened = judge((store, keeper), task, happened, from);
+    let happened = or_wait(store, task, happened)?;
+    log_response(store, task, from);
+    compare(around, task, keeper);
+    Ok(Attempted { happened, ran_ms, result: Some(result), hooks })
 }
 
+/// What comes of a request to end: a task that makes room for another one is queued again.
 pub(super) fn cancelled(request: CancelRequest) -> Happened {
+    if request.requeue {
+        return Happened::Preempted;
+    }
     Happened::Cancelled { by: request.by, reason: request.reason }
 }
 
@@ -120,13 +182,13 @@ fn end(
     lock: Box<dyn Handle>,
     (store, keeper): (&Store, &mut Keeper),
 ) -> Result<Finished, StoreError> {
-    let Attempted { happened, ran_ms, mut result } = attempted;
+    let Attempted { happened, ran_ms, mut result, hooks } = attempted;
     let ending = Ending { task: conclude(task, &happened, store.now(), ran_ms) };
     let mut pause = Duration::from_millis(50);
     while let Err(error) = store.record_ending(&ending, result.take()) {
         if !store.is_still_there().unwrap_or(true) || happened == Happened::GivenBack {
             // The state directory was removed, and there is nothing left in which the result could be written; or there is
-            // none, and whoever comes next takes the claim back.
+            // none, and the next pass takes the claim back.
             return Err(error);
         }
         store.show_shortage(task.id, Some(Short::Result));
@@ -135,16 +197,43 @@ fn end(
         keeper.keep();
         pause = (pause * 2).min(Duration::from_secs(5));
     }
-    let status = ending.task.status.word();
-    store.note(
-        &Event::of("ended", task)
-            .in_lane(&LaneName::user(&task.user))
-            .with(json!({ "status": status, "ran_ms": ran_ms })),
-    );
+    store.note_all(ended_events(&happened, &ending.task, ran_ms).into_iter());
+    if let Some(place) = hooks {
+        hooks::after(store, &ending.task, &place, keeper)?;
+    }
+    if ending.task.status == Status::Completed {
+        lift(store, &ending.task);
+    }
     let closed = close_outside(store, &ending.task);
     // The pass that our caller makes then gives it up.
     store.take_turn();
     give_back(store, &ending, closed.as_ref(), grants, lock)
+}
+
+/// What is kept while a command runs: its locks, and its share of processors.
+struct Care<'a, 'k, 's> {
+    keeper: &'a mut Keeper<'k>,
+    share: Option<&'a mut CpuShare<'s>>,
+    pausing: &'a mut Pausing,
+}
+
+impl Care<'_, '_, '_> {
+    fn keep(&mut self, child: &mut dyn Child) {
+        self.keeper.keep();
+        if let Some(share) = &mut self.share {
+            share.keep(child);
+        }
+    }
+
+    /// For how long the supervisor may wait before it looks again; `None` where the time limit of the task has passed, which
+    /// does not count while the task is paused.
+    fn time_left(&self, store: &Store, task: &Task, begin: u64) -> Option<Duration> {
+        let share = self.share.as_ref().map_or(Duration::MAX, |share| share.time_left());
+        let time = HEARTBEAT.min(self.keeper.time_left()).min(share).min(self.pausing.time_left(store));
+        let Some(limit) = task.timeout_ms.filter(|_| !self.pausing.is_paused()) else { return Some(time) };
+        let passed = store.boot_ms().saturating_sub(begin).saturating_sub(self.pausing.paused_ms(store));
+        (passed < limit).then(|| time.min(Duration::from_millis(limit - passed)))
+    }
 }
 
 /// Watches the command until it ends, its time is over, or somebody wants it to end.
@@ -154,21 +243,17 @@ fn watch(
     child: &mut dyn Child,
     logs: &mut LogKeeper<'_>,
     spared: &mut Vec<u32>,
-    keeper: &mut Keeper,
+    care: &mut Care,
 ) -> Result<Stop, StoreError> {
     let store = around.store;
     let begin = store.boot_ms();
+    let mut beat_ms = begin;
     loop {
-        keeper.keep();
+        care.keep(child);
         if let Some(request) = store.cancel_request(task.id)? {
             return Ok(Stop::Cancelled(request));
         }
-        let passed = store.boot_ms().saturating_sub(begin);
-        let left = task.timeout_ms.map(|limit| limit.saturating_sub(passed));
-        if left == Some(0) {
-            return Ok(Stop::TimedOut);
-        }
-        let time = left.map_or(HEARTBEAT, |left| HEARTBEAT.min(Duration::from_millis(left))).min(keeper.time_left());
+        let Some(time) = care.time_left(store, task, begin) else { return Ok(Stop::TimedOut) };
         let woken = logs.wait(child, time).map_err(|source| StoreError::Io {
             action: "wait for the command of",
             path: task.id.to_string(),
@@ -180,28 +265,47 @@ fn watch(
                 around.is_told_to_end = true;
                 return Ok(Stop::Interrupted);
             }
-            // A wake-up announces a request to cancel, or asks for a pass.
-            Woken::Pass if store.cancel_request(task.id)?.is_none() => spared.extend((around.pass)()),
-            Woken::TimeUp => store.beat(task.id),
+            // A wake-up announces a request to cancel, to pause or to go on, or asks for a pass.
+            Woken::Pass if store.cancel_request(task.id)?.is_none() => {
+                if asks_to_end(store, task.id, task.starts) {
+                    return Ok(Stop::Waits);
+                }
+                care.pausing.heed(store, task, spared);
+                spared.extend((around.pass)());
+            }
+            // A share of processors is looked after more often.
+            Woken::TimeUp if care.share.is_some() && !care.pausing.is_paused() && !is_beat_due(store, beat_ms) => {}
+            Woken::TimeUp if asks_to_end(store, task.id, task.starts) => return Ok(Stop::Waits),
+            Woken::TimeUp => {
+                beat_ms = store.boot_ms();
+                store.beat(task.id);
+                care.pausing.heed(store, task, spared);
+            }
+            Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child)),
             Woken::Pass | Woken::Terminate | Woken::Interrupt | Woken::Wrote => {}
         }
     }
 }
 
+fn is_beat_due(store: &Store, last_ms: u64) -> bool {
+    u128::from(store.boot_ms().saturating_sub(last_ms)) >= HEARTBEAT.as_millis()
+}
+
 /// Ends the tree in the order of `supervision.md` and says what happened. The command is let go of when its group will not
 /// be signalled any more: then a supervisor without a child knows that the tree is dead.
 fn stop_tree(
-    (store, keeper): (&Store, &mut Keeper),
+    (store, keeper, pausing): (&Store, &mut Keeper, &mut Pausing),
     task: &Task,
-    mut child: Box<dyn Child>,
+    (mut child, group): (Box<dyn Child>, Option<&Group>),
     stop: Stop,
     logs: &mut LogKeeper<'_>,
     spared: &[u32],
 ) -> Result<Happened, StoreError> {
     let me = store.identity();
-    let root = Root { began_by: Some(&me), state_dir: store.state_dir() };
+    let root = Root { began_by: Some(&me), state_dir: store.state_dir(), group };
     let happened = match stop {
         Stop::Exited(exit) => {
+            pausing.wake(store);
             drop(child);
             let left = end_tree(store, task.id, &root, STRAGGLER_GRACE_MS, spared, &mut || keeper.keep())?;
             if left > 0 {
@@ -209,6 +313,8 @@ fn stop_tree(
                 store.note(&Event::of("background_ended", task).saying(told).with(json!({ "processes": left })));
             }
             return Ok(match exit {
+                // Its script has passed on that the time of a wait ran out (S1.32).
+                Exit::Code(WAIT_TIMED_OUT) if store.has_wait_failed(task.id, task.starts) => Happened::TimedOut,
                 Exit::Code(code) => Happened::Exited(code),
                 Exit::Signal(signal) => Happened::Killed(signal),
             });
@@ -219,9 +325,12 @@ fn stop_tree(
             (cancelled(request), grace_ms)
         }
         Stop::Interrupted => (Happened::Interrupted(TOLD_TO_END.to_owned()), task.grace_ms),
+        Stop::Waits => (Happened::Interrupted(WAITS.to_owned()), task.grace_ms),
     };
     let (happened, mut grace_ms) = happened;
     let _ = child.signal(Signal::Term);
+    // What stands still takes the signal when it goes on.
+    pausing.wake(store);
     let begin = store.boot_ms();
     loop {
         let left = grace_ms.saturating_sub(store.boot_ms().saturating_sub(begin));

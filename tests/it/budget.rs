@@ -156,6 +156,19 @@ fn a_task_waits_for_the_disk_three_times_from_its_claim_to_its_end() {
 }
 
 #[test]
+fn a_start_and_an_end_ask_once_each_for_what_a_task_remembers() {
+    if !has_strace("a_start_and_an_end_ask_once_each_for_what_a_task_remembers") {
+        return;
+    }
+    let place = Place::new();
+    place.ok(&["run", "-u", "alice", "--", "true"]);
+    place.ok(&ENQUEUE);
+    let trace = traced(&place, &["-f", "-y"], "%file", &["dispatch", "--drain"]);
+    let asked = trace.lines().filter(|line| line.contains("spool/steps")).count();
+    assert_eq!(asked, 2, "{trace}");
+}
+
+#[test]
 fn no_hot_verb_costs_more_with_a_deep_queue() {
     if !has_strace("no_hot_verb_costs_more_with_a_deep_queue") {
         return;
@@ -166,6 +179,47 @@ fn no_hot_verb_costs_more_with_a_deep_queue() {
         let lock = cost(&place, &["lock", "-u", "bob", "--", "sleep", "0.2"]);
         let enqueue = cost(&place, &ENQUEUE);
         (dispatch, lock, enqueue)
+    });
+    assert_eq!(costs[0], costs[1]);
+}
+
+#[test]
+fn paused_tasks_cost_the_others_nothing_however_many_they_are() {
+    if !has_strace("paused_tasks_cost_the_others_nothing_however_many_they_are") {
+        return;
+    }
+    let costs = [(1, 1), (3_000, 60)].map(|(of_user, by_themselves)| {
+        let place = Place::new();
+        place.ok(&["lock", "-u", "bob", "--", "sleep", "0.2"]);
+        place.ok(&["pause", "-u", "u0"]);
+        fill(&place, of_user, 1);
+        let held = "{\"user\":\"u1\",\"hold\":true,\"command\":[\"true\"]}\n".repeat(by_themselves);
+        std::fs::write(place.path("held.jsonl"), held).unwrap();
+        place.ok(&["enqueue", "--from", &place.text("held.jsonl")]);
+        place.ok(&ENQUEUE);
+        place.drain();
+        until("the supervisors have made their last pass", || processes_in(&place.state()).is_empty().then_some(()));
+        let dispatch = cost(&place, &["dispatch", "--once"]);
+        let enqueue = cost(&place, &ENQUEUE);
+        (dispatch, enqueue, cost(&place, &["lock", "-u", "bob", "--", "sleep", "0.2"]))
+    });
+    assert_eq!(costs[0], costs[1]);
+}
+
+#[test]
+fn a_pass_costs_the_same_with_one_schedule_and_with_many() {
+    if !has_strace("a_pass_costs_the_same_with_one_schedule_and_with_many") {
+        return;
+    }
+    let costs = [1, 40].map(|count| {
+        let place = Place::new();
+        place.ok(&["lock", "-u", "bob", "--", "sleep", "0.2"]);
+        for number in 0..count {
+            let line = format!("{} {} 1 1 *", number, number % 24);
+            place.ok(&["cron", "add", &format!("s{number}"), &line, "--tz", "UTC", "-u", "a", "--", "true"]);
+        }
+        place.ok(&["dispatch", "--once"]);
+        cost(&place, &["dispatch", "--once"])
     });
     assert_eq!(costs[0], costs[1]);
 }

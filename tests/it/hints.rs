@@ -118,7 +118,7 @@ fn the_first_way_on_harms_nobody_whatever_keeps_a_task() {
     place.ok(&["cancel", &running]);
 }
 
-/// Follows the first way on of every answer, as a language model does, until there is none or it comes again.
+/// Follows the first way on of every answer, as a language model does, until the answer has none or it comes again.
 fn follow(place: &Place, args: &[&str]) {
     let mut seen = Vec::new();
     let mut ran = place.luzia(args);

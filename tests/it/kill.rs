@@ -92,7 +92,7 @@ fn a_killed_recoverer_is_recovered() {
         until("it is dead", || (!is_alive(&world, recoverer.pid)).then_some(()));
         assert_eq!(world.luzia(&["check", "alice"]).code(), Some(75));
     }
-    // The grace is long; a cancel with a short one is honoured by whoever recovers.
+    // The grace is long; a cancel with a short one is honoured by the recovery.
     world.luzia(&["cancel", &first.to_string(), "--grace", "50ms"]).ok();
     settle(&world);
     assert_end(&world, &[(first, "cancelled", 0), (second, "completed", 0)]);

@@ -1,4 +1,4 @@
-//! The line of a lane: order by arrival, what happens to whoever is killed or stopped in it, what waiting costs, and the
+//! The line of a lane: order by arrival, what happens to a process that is killed or stopped in it, what waiting costs, and the
 //! turns of the line and of the queue.
 
 use super::support::*;
@@ -53,7 +53,7 @@ fn locks_come_in_the_order_of_their_arrival_and_leave_no_line() {
 }
 
 #[test]
-fn whoever_is_killed_in_the_line_keeps_nobody_and_a_killed_holder_is_noticed() {
+fn a_process_killed_in_the_line_keeps_nobody_and_a_killed_holder_is_noticed() {
     let place = Place::new();
     let mut holder = place.start(&["lock", "-u", "alice", "--", "sh", "-c", "echo $$ >command; exec sleep 600"]);
     let command: u32 = place.until_file("work/command").trim().parse().unwrap();
@@ -142,7 +142,7 @@ fn a_lock_in_the_line_and_the_tasks_of_a_queue_take_turns() {
 }
 
 #[test]
-fn of_fifty_waiters_no_two_run_at_once_whoever_is_killed() {
+fn of_fifty_waiters_no_two_run_at_once_under_kills() {
     let place = Place::new();
     let holder = hold(&place, "alice", "gate");
     let script = "mkdir inside || echo two >>overlaps; echo x >>ran; sleep 0.01; rmdir inside";

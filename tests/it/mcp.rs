@@ -347,3 +347,34 @@ fn lanes_are_held_by_the_session_of_the_client_and_nobody_elses_task_is_ended() 
     assert_eq!(client.end(), 0);
     place.ok(&["cancel", "task_1", "--yes"]);
 }
+
+#[test]
+fn the_process_that_stays_is_small_and_outlives_the_one_of_a_request() {
+    let place = Place::new();
+    let mut client = Client::new(&place);
+    client.ask("tools/list", json!({}));
+    client.document("status", json!({}));
+    // Descriptors, threads and children of the requests are gone.
+    let own = client.child.id();
+    let children = || std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap();
+    until("no process of a request is left", || children().is_empty().then_some(()));
+    let dirty = private_kib(own);
+    // A debug build; a release build has a fifth of it.
+    assert!(dirty < 1536, "{dirty} KiB of its own");
+    // A request whose process is killed is answered all the same.
+    place.enqueue(&["--hold", "-u", "a", "--", "true"]);
+    let id = client.send("tools/call", json!({ "name": "wait", "arguments": { "tasks": ["task_1"], "wait_s": 40 } }));
+    let helper = until("the wait has a process", || Some(children()).filter(|pids| !pids.is_empty()));
+    std::process::Command::new("kill").args(["-KILL", helper.trim()]).status().unwrap();
+    let answer = client.answer(id);
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    client.document("status", json!({}));
+    assert_eq!(client.end(), 0);
+}
+
+/// The memory that a process shares with no other and that no file backs.
+fn private_kib(pid: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
+    let line = text.lines().find(|line| line.starts_with("Private_Dirty:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}

@@ -83,7 +83,7 @@ fn assert_left(place: &Place, command: u32) {
     assert!(!place.path("second").exists(), "the lane has two holders");
 }
 
-/// Whoever sees the processes recovers the task, and then the next one starts.
+/// A pass that sees the processes recovers the task, and then the next one starts.
 #[track_caller]
 fn assert_recovered_here(place: &Place, command: u32) {
     place.drain();
@@ -204,8 +204,8 @@ fn a_task_whose_pid_namespace_is_gone_is_recovered_from_the_initial_one() {
 }
 
 #[test]
-fn release_by_force_takes_the_word_of_whoever_knows_that_a_namespace_is_gone() {
-    let test = "release_by_force_takes_the_word_of_whoever_knows_that_a_namespace_is_gone";
+fn release_by_force_takes_the_word_of_a_person_that_a_namespace_is_gone() {
+    let test = "release_by_force_takes_the_word_of_a_person_that_a_namespace_is_gone";
     if !may(test, PIDS) {
         return;
     }

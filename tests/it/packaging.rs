@@ -34,13 +34,16 @@ fn example_configurations_read_without_a_warning_and_mean_what_their_names_say()
         ("config/development.json", true, 300),
         ("config/production.json", true, 3600),
         ("config/debugging.json", false, 3600),
+        ("config/build.json", true, 3600),
     ] {
         let users = &config(name)["per_user_serialization"];
         assert_eq!(users["enabled"], enabled, "{name}");
         assert_eq!(users["lock_timeout_seconds"], seconds, "{name}");
     }
+    let build = &config("config/build.json")["lanes"]["build"];
+    assert_eq!((&build["cpu_budget"], &build["max"]), (&serde_json::json!("auto"), &serde_json::json!(3)));
     let found = std::fs::read_dir(packaged("config")).unwrap().count();
-    assert_eq!(found, 3, "every packaged configuration is tested");
+    assert_eq!(found, 4, "every packaged configuration is tested");
 }
 
 #[test]

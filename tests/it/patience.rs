@@ -78,7 +78,7 @@ fn a_signal_to_a_run_of_an_agent_leaves_a_waiting_task_in_the_queue() {
         run.end().coded(code);
         assert_eq!(place.status(id), "cancelled");
     }
-    // A task that runs is ended, whoever called.
+    // A task that runs is ended, also when an agent called.
     place.open_gate("go");
     place.ok(&["wait", "task_3", "--stream"]);
     let run = start("CLAUDECODE", &["run", "-u", "b", "--shell", "echo b > $PLACE/b; exec sleep 100"]);

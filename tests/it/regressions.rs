@@ -79,7 +79,7 @@ fn names_that_luzia_did_not_make_are_left_alone_wherever_they_lie() {
         1,
         "the running record that is a folder"
     );
-    assert_eq!(place.events_named("set_aside").len(), 1, "whoever recovers says so too");
+    assert_eq!(place.events_named("set_aside").len(), 1, "the recovery says so too");
 }
 
 #[test]

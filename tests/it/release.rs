@@ -16,7 +16,7 @@ fn lanes() -> Vec<LaneName> {
 }
 
 fn take(store: &Store, lanes: Vec<LaneName>, holder: &str) -> Vec<Grant> {
-    let needs = lanes.into_iter().map(|lane| LaneNeed { lane, limit: 4, timeout_ms: 60_000 }).collect();
+    let needs = lanes.into_iter().map(|lane| LaneNeed::new(lane, 4, 60_000)).collect();
     let request = Request {
         needs,
         holder: holder.to_owned(),
@@ -26,6 +26,7 @@ fn take(store: &Store, lanes: Vec<LaneName>, holder: &str) -> Vec<Grant> {
         pid_watched: false,
         who: luzia::model::Who::default(),
         durable: false,
+        lenders: Vec::new(),
     };
     match store.acquire(&request, judge).unwrap() {
         Acquired::Granted { grants, .. } => grants,
@@ -128,7 +129,14 @@ fn a_lane_in_which_the_known_grant_is_not_found_is_looked_through() {
     // A grant of another lane tells nothing of this one.
     let found = released(|_, known| {
         let lane = known[0].lane.clone();
-        *known = vec![Grant { lane, slot: 1, lock_id: LockId("task_7_1".into()), fence: Fence(1) }];
+        *known = vec![Grant {
+            lane,
+            slot: 1,
+            lock_id: LockId("task_7_1".into()),
+            fence: Fence(1),
+            value: None,
+            has_share: false,
+        }];
     });
     assert_eq!(found, (BOTH.map(str::to_owned).to_vec(), vec![OTHER.to_owned()]));
 }

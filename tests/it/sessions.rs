@@ -261,7 +261,7 @@ fn a_lease_of_another_session_is_somebody_elses_though_the_account_is_one() {
     place.luzia(&["check", "build:1"]).coded(75);
     call("one", &["release", "build:1", "--force"]).coded(0);
     call("two", &["release", "build:2", "--force", "--yes"]).coded(0);
-    // The same of tasks that run.
+    // So it is with tasks that run.
     call("one", &["enqueue", "--", "sh", "-c", "echo up > $PLACE/up; exec sleep 600"]).coded(0);
     place.ok(&["dispatch"]);
     place.until_file("up");

@@ -1,4 +1,4 @@
-//! The state table of `src/ARCHITECTURE.md`, walked: every combination of files that can lie on disk for one task is
+//! The state table of `docs/states.md`, walked: every combination of files that can lie on disk for one task is
 //! built on the pretend machine and recovered by the real code, and what was done and what is left is compared with the
 //! one row of the page that applies. So the page and the code cannot drift apart.
 
@@ -57,7 +57,7 @@ fn machine(combination: Combination) -> Sim {
     sim
 }
 
-/// Does with the combination what whoever takes its `supervisor.lock` does, and looks.
+/// Does with the combination what a process does that takes its `supervisor.lock`, and looks.
 fn walk(combination: Combination) -> Walked {
     let walked = Arc::new(Mutex::new(Walked::default()));
     let ours = walked.clone();
@@ -117,7 +117,7 @@ fn recovery_does_what_the_state_table_says() {
     }
     let count = wrong.len();
     wrong.truncate(12);
-    assert!(wrong.is_empty(), "{count} combinations differ from src/ARCHITECTURE.md:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{count} combinations differ from docs/states.md:\n{}", wrong.join("\n"));
 }
 
 /// Passes until nothing is left to do: where the record is then, and whether the command ran.

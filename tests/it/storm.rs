@@ -240,7 +240,7 @@ fn nothing_that_is_promised_breaks_in_a_storm_of_kills() {
     );
 }
 
-/// Takes a lock away from whoever holds it, outside its guard and without a look at its holder.
+/// Takes a lock away from its holder, outside its guard and without a look at its holder.
 const ROGUE: Actor = Actor {
     name: "rogue",
     hands: 1,

@@ -7,7 +7,7 @@ use super::harness::oracle;
 use super::harness::procs::{KILL, of_world};
 use super::harness::rng::Rng;
 use super::harness::strace::{self, Fault, Point};
-use super::harness::{Answer, World, run, until};
+use super::harness::{Answer, PATIENCE, World, run, until};
 use super::sweep_scenes::{SCENES, Scene};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -60,7 +60,7 @@ impl Stage {
         if let Some(id) = self.scene.claim {
             command.stdin(super::sweep_scenes::supervisor_lock(&self.world, id));
         }
-        run(command, DISTURBED)
+        run(command, if point.is_some() { DISTURBED } else { PATIENCE })
     }
 
     fn points(&self) -> Vec<Point> {
@@ -150,7 +150,7 @@ impl Stage {
     /// Strikes, lets somebody recover who is struck as well after a kill, and judges.
     fn strike(&self, point: &Point, rng: &mut Rng) -> Vec<String> {
         let answer = self.play(Some(point)).unwrap_or_else(|| {
-            // Whoever was disturbed goes on without strace; what cannot go on is killed.
+            // A disturbed process goes on without strace; what cannot go on is killed.
             let end = Instant::now() + Duration::from_secs(10);
             while !of_world(&self.world).is_empty() && Instant::now() < end {
                 std::thread::sleep(Duration::from_millis(5));
@@ -192,7 +192,7 @@ impl Stage {
         oracle::journal(&self.world).iter().filter(|line| line.what == 'B' && line.task == Some(id)).count()
     }
 
-    /// Whoever recovers may be killed and meet errors like everybody else.
+    /// A recovery may be killed and meet errors like everybody else.
     fn recover_disturbed(&self, point: &Point) {
         std::fs::write(self.world.work.join("gate"), "").unwrap();
         let log = self.template.join("trace-of-recovery");

@@ -35,7 +35,7 @@ const HOME: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// Runs a test in a process of its own, since masks, sessions, umasks and descriptors belong to a whole process.
 /// The first call starts this test again by its name; `through` is a shell text that leads to it with `exec "$@"`. The
-/// signals that whoever runs the tests ignores, as nohup(1) and a shell's background do, are not ignored there.
+/// signals that the caller of the tests ignores, as nohup(1) and a shell's background do, are not ignored there.
 fn alone(module: &str, name: &str, through: &str, body: impl FnOnce()) {
     if std::env::var(ALONE).is_ok_and(|running| running == name) {
         body();

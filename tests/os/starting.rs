@@ -7,7 +7,7 @@ use luzia::os::real::term::{own_program, umask};
 use std::os::unix::fs::PermissionsExt;
 
 fn in_place<'a>(argv: &'a [String], env: &'a [(String, String)], held: Option<std::fs::File>) -> InPlace<'a> {
-    InPlace { argv, env, cwd: None, has_input: true, held }
+    InPlace { argv, env, cwd: None, has_input: true, held, output: None }
 }
 
 /// Starts the test from a copy of its program, which it may remove.

@@ -19,7 +19,7 @@ fn a_command_starts_with_clean_signals_whatever_the_supervisor_inherited() {
         RealProcesses.become_supervisor().unwrap();
         assert_eq!(signals(&status("thread-self"), "SigBlk"), 0, "and blocks none itself");
         let clean = run(&look).1;
-        // Whoever started the tests may have left the two signals of the C library ignored; nothing can undo that.
+        // The caller of the tests may have left the two signals of the C library ignored; nothing can undo that.
         let internal = signals(&status("thread-self"), "SigIgn") & 0b11 << 31;
         for (name, left) in [("SigBlk", 0), ("SigIgn", internal), ("SigCgt", 0)] {
             assert_eq!(signals(&clean, name), left, "{name}\n{clean}");
@@ -63,7 +63,7 @@ fn session(pid: u32) -> u32 {
 #[test]
 fn a_supervisor_has_its_own_session_and_inherits_orphans() {
     let name = "a_supervisor_has_its_own_session_and_inherits_orphans";
-    // With job control the shell would make it a leader; without, it is none and can have a session.
+    // With job control the shell would make it a leader; without, it is no leader and can have a session.
     alone(module_path!(), name, r#""$@""#, || {
         let own = || session(std::process::id()) == std::process::id();
         assert!(!own());

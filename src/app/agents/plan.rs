@@ -64,7 +64,7 @@ const HOOK: &str = "luzia agent hook ";
 
 /// How long a hook may take, in seconds.
 const SECONDS: u32 = 10;
-/// The same at the end of a session.
+/// The command of the hook at the end of a session.
 const END_SECONDS: u32 = 2;
 
 /// The files of an agent.

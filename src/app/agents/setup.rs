@@ -27,7 +27,7 @@ pub enum Aim {
 pub struct Change {
     /// Its path.
     pub path: String,
-    /// What it holds; `None` where there is none.
+    /// What it holds; `None` if it does not exist.
     pub before: Option<String>,
     /// What it will hold; `None` where it will be gone.
     pub after: Option<String>,

@@ -80,7 +80,7 @@ impl Verdict {
 }
 
 /// The runs that events tell of, in the order in which they began.
-pub(super) fn runs<'a>(events: impl Iterator<Item = &'a Value>) -> Vec<Run> {
+pub(crate) fn runs<'a>(events: impl Iterator<Item = &'a Value>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (at, event) in events.enumerate() {
         let text = |name: &str| event.get(name).and_then(Value::as_str);

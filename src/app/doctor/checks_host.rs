@@ -1,6 +1,6 @@
 //! The place: state directory, configuration, file system, format and modes.
 
-use crate::app::doctor::{Around, Finding, Level, add};
+use crate::app::doctor::{Around, Finding, Level, MOST_TOLD, add};
 use crate::app::{App, AppError};
 use crate::store::{FORMAT_VERSION, Moded, Purpose};
 
@@ -44,7 +44,7 @@ pub(super) fn state_dir(around: &Around, findings: &mut Vec<Finding>) {
 pub(super) fn second(around: &Around, findings: &mut Vec<Finding>) {
     let tell = |(path, rule): &(String, &str)| {
         let message = format!(
-            "\"{path}\" ({rule}) exists as well: whoever uses it has a queue of their own, and no exclusion with this one"
+            "\"{path}\" ({rule}) exists as well: its users have another queue, without exclusion with this one"
         );
         Finding::warn("second-state-dir", message, "let every caller use the same one, and remove the other when empty")
     };
@@ -141,6 +141,20 @@ pub(super) fn proc(app: &App, findings: &mut Vec<Finding>) {
                        task here, so it recovers no task whose supervisor was killed";
         Finding::problem("proc", message, "mount -t proc proc /proc, or start the namespace with unshare --mount-proc")
     });
+}
+
+/// Control groups of tasks that are not in flight, below that of this process. Nothing is said where no such group exists.
+pub(super) fn groups(app: &App, findings: &mut Vec<Finding>) {
+    match app.store.left_groups() {
+        Ok(left) if left.is_empty() => {}
+        Ok(left) => {
+            let names: Vec<&str> = left.iter().take(MOST_TOLD).map(|(name, _)| name.as_str()).collect();
+            let (noun, verb) = if left.len() == 1 { ("group", "is") } else { ("groups", "are") };
+            let message = format!("{} empty control {noun} {verb} left: {}", left.len(), names.join(", "));
+            findings.push(Finding::warn("cgroups", message, "`luzia doctor --fix` removes them"));
+        }
+        Err(error) => findings.push(Finding::error("cgroups", &error.into())),
+    }
 }
 
 /// Whether all folders are there. Who tidies up, or copies, may leave out the empty ones.

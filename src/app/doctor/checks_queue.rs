@@ -280,9 +280,10 @@ pub(super) enum Waker {
 /// is needed only where nothing else would wake the task.
 pub(super) fn wakers(task: &Task, now: Timestamp) -> Vec<Waker> {
     let mut wakers: Vec<Waker> = task.after.iter().copied().map(Waker::After).collect();
-    let due = task.due_at.filter(|at| *at > now || wakers.is_empty());
+    let due = task.wakes_at().filter(|at| *at > now || wakers.is_empty());
     wakers.extend(due.map(Waker::Timer));
-    if wakers.is_empty() {
+    // One that is paused until somebody resumes it needs none.
+    if wakers.is_empty() && !task.is_held(now) {
         wakers.push(Waker::Timer(now));
     }
     wakers.extend(task.start_by.filter(|at| *at > now).map(Waker::Timer));

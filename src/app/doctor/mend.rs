@@ -3,7 +3,9 @@
 
 use crate::app::doctor::checks_host::wrong_modes;
 use crate::app::doctor::checks_queue::{Waker, unwoken};
+use crate::app::doctor::checks_schedules::untimed;
 use crate::app::{App, AppError};
+use crate::store::stem_of;
 
 /// What a repair did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -44,6 +46,13 @@ impl App {
         self.mend_locks(&mut mended);
         let result = self.mend_parked(&mut mended);
         mended.keep(result);
+        let result = self.mend_schedules(&mut mended);
+        mended.keep(result);
+        let left = mended.keep(self.store.left_groups().map_err(AppError::from)).unwrap_or_default();
+        for (name, group) in left {
+            self.store.remove_group(&group);
+            mended.done.push(format!("the control group \"{name}\" was removed"));
+        }
         mended
     }
 
@@ -83,6 +92,16 @@ impl App {
             mended.done.push(format!("{id} will wake again"));
         }
         self.store.ring();
+        Ok(())
+    }
+}
+
+impl App {
+    fn mend_schedules(&self, mended: &mut Mended) -> Result<(), AppError> {
+        for (schedule, at) in untimed(self)? {
+            self.store.set_schedule_timer(&stem_of(&schedule.name), at)?;
+            mended.done.push(format!("the schedule \"{}\" will make its tasks again", schedule.name));
+        }
         Ok(())
     }
 }

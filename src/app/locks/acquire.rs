@@ -1,10 +1,10 @@
 //! `acquire`, `renew` and `check`: leases for scripts, and the question whether a lane could be had.
 
 use crate::app::locks::release::{execution, held_error};
-use crate::app::locks::waiting::behind_error;
+use crate::app::locks::waiting::{Bar, barred_error, behind_error};
 use crate::app::{App, AppError, Kind};
 use crate::model::evidence::Verdict;
-use crate::model::lock::Grant;
+use crate::model::lock::{Grant, loan};
 use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name, Timestamp, Who};
 use crate::policy::staleness::judge;
@@ -47,6 +47,8 @@ pub struct Checked {
     pub limit: u32,
     /// Everything that occupies it.
     pub holders: Vec<LockView>,
+    /// From when its rate allows a grant, when it does not now.
+    pub limited_until: Option<Timestamp>,
 }
 
 impl Checked {
@@ -57,7 +59,12 @@ impl Checked {
 
     /// Whether the next acquirer would get it.
     pub fn is_free(&self) -> bool {
-        u32::try_from(self.living().count()).unwrap_or(u32::MAX) < self.limit
+        self.has_room() && self.limited_until.is_none()
+    }
+
+    /// Whether fewer hold it than may.
+    pub fn has_room(&self) -> bool {
+        loan::holders(self.living().map(|view| view.slot)) < self.limit
     }
 }
 
@@ -83,15 +90,18 @@ impl App {
             pid_watched: lease.pid.is_some(),
             who: Who { asked_by: self.asked_by(self.store.identity().pid), ..self.who(&[]) },
             durable: lease.durable,
+            lenders: Vec::new(),
         };
         let mut log = Vec::new();
+        let begun_ms = self.store.boot_ms();
         match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
             Waited::Granted(grant, _) => {
-                self.note_lock("lock_acquired", &grant, &holder, None);
+                self.note_acquired(&grant, &holder, begun_ms);
                 Ok(Leased { grant, refreshed: false, log })
             }
             Waited::Refreshed(grant) => Ok(Leased { grant, refreshed: true, log }),
             Waited::Behind => Err(behind_error(&lease.lane)),
+            Waited::Barred(bar) => Err(barred_error(&bar, self.store.now())),
             Waited::Held(view) => {
                 let mut error = held_error(&lease.lane, &view, self.store.now());
                 if let Some(line) = locked_line(&lease.lane, view.holder(), &holder) {
@@ -102,6 +112,16 @@ impl App {
                 Err(error)
             }
         }
+    }
+
+    /// Tells that a lane was taken that has been waited for since a moment of the boot clock.
+    pub(crate) fn note_acquired(&self, grant: &Grant, holder: &str, begun_ms: u64) {
+        let waited_ms = self.store.boot_ms().saturating_sub(begun_ms);
+        let lock = (grant.lock_id.0.as_str(), grant.fence.0);
+        let data = serde_json::json!({ "lock_id": lock.0, "fence": lock.1, "holder": holder, "waited_ms": waited_ms });
+        let mut event = Event::new("lock_acquired").in_lane(&grant.lane).with(data);
+        event.user = grant.lane.is_user().then(|| grant.lane.key().to_string());
+        self.store.note(&event);
     }
 
     pub(crate) fn note_lock(&self, name: &'static str, grant: &Grant, holder: &str, message: Option<String>) {
@@ -151,6 +171,7 @@ impl App {
             pid_watched: false,
             who: Who::default(),
             durable: false,
+            lenders: Vec::new(),
         };
         // The look and the refresh are two transactions; the refresh itself compares again, under the guard.
         match self.store.refresh(&request, lock_id, judge)? {
@@ -162,7 +183,14 @@ impl App {
     /// Whether the next acquirer would get a lane.
     pub fn check(&self, lane: &LaneName) -> Result<Checked, AppError> {
         let holders = self.holders(lane)?;
-        Ok(Checked { lane: lane.clone(), limit: self.config().limit(lane), holders })
+        let limited_until = self.limited_until(lane)?;
+        Ok(Checked { lane: lane.clone(), limit: self.config().limit(lane), holders, limited_until })
+    }
+
+    /// The moment from which the rate of a lane allows a grant; `None` when it does now.
+    pub(crate) fn limited_until(&self, lane: &LaneName) -> Result<Option<Timestamp>, AppError> {
+        let rate = self.config().rate(lane);
+        Ok(rate.map_or(Ok(None), |rate| self.store.granted_again(lane, rate))?)
     }
 }
 
@@ -196,6 +224,8 @@ pub(crate) enum Waited {
     Held(Box<LockView>),
     /// The time is over, and others go first in a lane that is free.
     Behind,
+    /// The time is over, and a rule of a lane that is free keeps it.
+    Barred(Bar),
 }
 
 /// `[MessageService] Thread 123 locked by execution 100, cannot acquire for 101` (S0.30).

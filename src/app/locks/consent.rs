@@ -17,9 +17,9 @@ pub struct Asked {
 }
 
 impl App {
-    /// The question to ask before a cancel: it would end running work of somebody else. `account` is the name of the account
-    /// that calls.
-    pub fn cancel_question(&self, ids: &[TaskId], account: &str) -> Result<Option<String>, AppError> {
+    /// The question to ask before a cancel or a pause: it would end or stop, as `verb` says, running work of somebody else.
+    /// `account` is the name of the account that calls.
+    pub fn foreign_question(&self, verb: &str, ids: &[TaskId], account: &str) -> Result<Option<String>, AppError> {
         let mut foreign = Vec::new();
         for id in ids {
             let task = self.existing(*id)?;
@@ -28,7 +28,7 @@ impl App {
                 foreign.push(format!("{id} \"{}\" of {}", words(&task), task.user));
             }
         }
-        Ok((!foreign.is_empty()).then(|| format!("end work of somebody else: {}?", foreign.join(", "))))
+        Ok((!foreign.is_empty()).then(|| format!("{verb} work of somebody else: {}?", foreign.join(", "))))
     }
 
     /// The question to ask before a release: it would take a lease of somebody else, or end a living holder by force.

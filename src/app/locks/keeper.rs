@@ -135,7 +135,7 @@ impl App {
         }
         let data = json!({ "session": key, "agent": agent, "why": over.word(), "lanes": lanes });
         self.store.note(&Event::new("session_ended").with(data));
-        // Whoever asks from now on starts another keeper.
+        // A caller that asks from now on starts another keeper.
         self.store.leave_session(key)?;
         Ok(())
     }

@@ -1,17 +1,20 @@
 //! `lock`: flock(1) for a lane. The command inherits the kernel lock on the lock file, so that the lane stays held until
 //! the command itself is dead, even when this process is killed.
 
+use crate::app::capacity::slot_variables;
 use crate::app::locks::acquire::{Waited, locked_line};
 use crate::app::locks::release::{held_error, released_line};
 use crate::app::locks::session::own_session;
-use crate::app::locks::waiting::behind_error;
+use crate::app::locks::waiting::{barred_error, behind_error};
 use crate::app::{App, AppError, Kind};
 use crate::model::lock::Grant;
 use crate::model::who::agent_variables;
 use crate::model::{LaneName, LockKind};
-use crate::os::{Exit, InPlace, Signal, StartError, Woken};
+use crate::os::{Child, Exit, InPlace, Signal, StartError, Woken};
+use crate::policy::capacity::cpus::listed;
 use crate::store::{GivenBack, Request};
-use crate::supervise::Keeper;
+use crate::supervise::{CpuShare, Keeper};
+use std::time::Duration;
 
 /// What a command run under a lock came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +34,29 @@ pub enum Line<'a> {
     Waits(&'a str),
 }
 
-/// How a command ended, for the exit code of whoever ran it.
+/// What is kept while a command runs here: its lock, and its share of processors.
+#[derive(Default)]
+pub(crate) struct Care<'a> {
+    pub keeper: Option<Keeper<'a>>,
+    pub share: Option<CpuShare<'a>>,
+}
+
+impl Care<'_> {
+    /// Does what is due, and gives for how long nothing is.
+    fn keep(&mut self, child: &mut dyn Child) -> Option<Duration> {
+        let keeper = self.keeper.as_mut().map(|keeper| {
+            keeper.keep();
+            keeper.time_left()
+        });
+        let share = self.share.as_mut().map(|share| {
+            share.keep(child);
+            share.time_left()
+        });
+        keeper.into_iter().chain(share).min()
+    }
+}
+
+/// How a command ended, for the exit code of its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// With a code.
@@ -73,8 +98,8 @@ impl App {
     ) -> Result<Ran, AppError> {
         if self.reentrant(lane)?.is_some() {
             let exit = self.run_here(
-                InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None },
-                None,
+                InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None, output: None },
+                Care::default(),
                 &|_| started(),
             )?;
             return Ok(Ran { end: exit.into(), lane: None });
@@ -90,8 +115,9 @@ impl App {
             pid_watched: false,
             who: self.who(command),
             durable: false,
+            lenders: Vec::new(),
         };
-        let mut lines = Vec::new();
+        let (mut lines, begun_ms) = (Vec::new(), self.store.boot_ms());
         let (grant, files) =
             match self.acquire_waiting(&request, wait_ms, &mut |text| say(Line::Waits(text)), &mut lines)? {
                 Waited::Granted(grant, files) => (grant, files),
@@ -101,16 +127,18 @@ impl App {
                     return Err(with_log(held_error(lane, &view, self.store.now()), lines));
                 }
                 Waited::Behind => return Err(with_log(behind_error(lane), lines)),
+                Waited::Barred(bar) => return Err(with_log(barred_error(&bar, self.store.now()), lines)),
                 Waited::Refreshed(_) => {
                     return Err(AppError::new(Kind::Bug, "BUG", "a process has no lease to refresh"));
                 }
             };
         lines.iter().for_each(|line| say(Line::Log(line)));
-        self.note_lock("lock_acquired", &grant, &request.holder, None);
+        self.note_acquired(&grant, &request.holder, begun_ms);
         let Some(file) = files.into_iter().next() else {
             return Err(AppError::new(Kind::Bug, "BUG", "the lock file was not kept open"));
         };
-        let env = self.lock_variables(&grant);
+        let mut env = self.lock_variables(&grant);
+        let share = self.share_of(&grant, &mut env);
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
         let grants = std::slice::from_ref(&grant);
         let keeper = Keeper::new(&self.store, LockKind::Process, request.holder.clone(), grants, &timeout_ms);
@@ -119,8 +147,8 @@ impl App {
             started();
             drop(self.store.record_command(&grant, pid));
         };
-        let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share() };
-        let ran = self.run_here(place, Some(keeper), &record);
+        let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share(), output: None };
+        let ran = self.run_here(place, Care { keeper: Some(keeper), share }, &record);
         let given_back = self.store.release_process(&grant, file)?;
         self.pass_if_owed(lane);
         if given_back == GivenBack::Free {
@@ -140,25 +168,30 @@ impl App {
             ("LUZIA_FENCE", grant.fence.to_string()),
         ];
         let agent = agent_variables(self.agent.as_ref());
-        own.into_iter().chain(config).chain(agent).map(|(key, value)| (key.to_owned(), value)).collect()
+        let own = own.into_iter().chain(config).chain(agent).map(|(key, value)| (key.to_owned(), value));
+        own.chain(slot_variables(std::slice::from_ref(grant))).collect()
+    }
+
+    /// The share of processors of a command under a lock, whose job server joins its environment.
+    fn share_of(&self, grant: &Grant, env: &mut Vec<(String, String)>) -> Option<CpuShare<'_>> {
+        let plan = self.cpu_plan(&grant.lane)?;
+        let share = CpuShare::begin(&self.store, grant, plan.budget, true);
+        env.extend(share.variables(&|name| (self.inherited)(name)));
+        if plan.allowed.is_some() {
+            let bound = plan.bound(&grant.lane.to_string(), None).and_then(|list| listed(&list)).unwrap_or_default();
+            self.store.bind_to(&bound);
+        }
+        Some(share)
     }
 
     /// Runs a command on this terminal and waits for it; SIGTERM is passed on. The keeper refreshes its lock meanwhile, and
     /// `started` is told the pid.
-    pub(crate) fn run_here(
-        &self,
-        command: InPlace,
-        mut keeper: Option<Keeper>,
-        started: &dyn Fn(u32),
-    ) -> Result<Exit, AppError> {
+    pub(crate) fn run_here(&self, command: InPlace, mut care: Care, started: &dyn Fn(u32)) -> Result<Exit, AppError> {
         let name = command.argv.first().map_or("", String::as_str);
         let mut child = self.store.start_here(command).map_err(|error| not_started(name, &error))?;
         started(child.pid());
         loop {
-            let time = keeper.as_mut().map(|keeper| {
-                keeper.keep();
-                keeper.time_left()
-            });
+            let time = care.keep(child.as_mut());
             let woken = child
                 .wait(time)
                 .map_err(|error| AppError::new(Kind::Io, "IO", format!("cannot wait for \"{name}\": {error}")))?;
@@ -167,6 +200,7 @@ impl App {
                 Woken::Terminate => drop(child.signal(Signal::Term)),
                 // The terminal has sent it to the command as well; the command decides.
                 Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote => {}
+                Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child.as_mut())),
             }
         }
     }
@@ -177,7 +211,7 @@ fn with_log(mut error: AppError, log: Vec<String>) -> AppError {
     error
 }
 
-fn not_started(name: &str, error: &StartError) -> AppError {
+pub(crate) fn not_started(name: &str, error: &StartError) -> AppError {
     match error {
         StartError::NotFound(error) => {
             AppError::new(Kind::NoCommand, "NO_COMMAND", format!("cannot run \"{name}\": {error}"))

@@ -4,6 +4,7 @@ pub mod acquire;
 pub mod check_project;
 pub mod cleanup;
 pub mod consent;
+pub mod guard;
 pub mod keeper;
 pub mod lock;
 pub mod reentrancy;

@@ -1,13 +1,14 @@
 //! Inside a task, or inside the command of `luzia lock`: a lane that is held already is not taken again, what only gives
 //! such a lane back does nothing, and what would wait for itself is refused (S4.16, X27).
 
-use crate::app::locks::lock::End;
+use crate::app::locks::lock::{Care, End};
 use crate::app::look::cycles::ring_text;
+use crate::app::pass::borrowers::is_lent_by;
 use crate::app::queue::enqueue::{Caller, NewTask};
 use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::evidence::Verdict;
 use crate::model::lock::Grant;
-use crate::model::{LaneName, LockId, LockKind, Status, Task, TaskId};
+use crate::model::{LaneName, LockId, LockKind, LockRecord, Status, Task, TaskId};
 use crate::os::InPlace;
 use crate::store::{LockView, Release};
 use std::collections::BTreeSet;
@@ -33,11 +34,21 @@ pub struct RanWithin {
 }
 
 impl App {
-    /// The grant by which whoever this process runs inside holds a lane already.
+    /// The grant by which the task around this process holds a lane already.
     pub(crate) fn reentrant(&self, lane: &LaneName) -> Result<Option<Grant>, AppError> {
         let Some(view) = self.around(lane)? else { return Ok(None) };
-        let named = view.record().and_then(|record| Some((record.lock_id.clone()?, record.fence?)));
-        Ok(named.map(|(id, fence)| Grant { lane: lane.clone(), slot: view.slot, lock_id: LockId(id), fence }))
+        let of = |record: &LockRecord| {
+            let (lock_id, value) = (LockId(record.lock_id.clone()?), record.value.clone());
+            Some(Grant {
+                lane: lane.clone(),
+                slot: view.slot,
+                lock_id,
+                fence: record.fence?,
+                value,
+                has_share: record.cpus.is_some(),
+            })
+        };
+        Ok(view.record().and_then(of))
     }
 
     /// The lock of a lane inside which this process runs.
@@ -53,13 +64,13 @@ impl App {
         Ok(None)
     }
 
-    /// Who keeps a lane, when a release would only give back what whoever this process runs inside holds: the other half of
+    /// Who keeps a lane, when a release would only give back what the task around this process holds: the other half of
     /// an `acquire` that took nothing.
     pub(crate) fn keeps(&self, lane: &LaneName, which: &Release) -> Result<Option<String>, AppError> {
         let Some(around) = self.around(lane)? else { return Ok(None) };
         let is_meant = match which {
             Release::LockId(id) => around.lock_id() == Some(id.as_str()),
-            Release::Whoever => true,
+            Release::Anybody => true,
             // A name that holds nothing is the one that was given to that `acquire`.
             Release::Holder(name) => {
                 let of_name = self.holders(lane)?.into_iter().find(|view| view.holder() == Some(name.as_str()));
@@ -113,21 +124,23 @@ impl App {
                 cwd: new.cwd.as_ref().map(|_| task.cwd.as_str()),
                 has_input: false,
                 held: None,
+                output: None,
             },
-            None,
+            Care::default(),
             &|_| {},
         )?;
         Ok(Some(RanWithin { task: own, end: exit.into() }))
     }
 
-    /// Refuses to wait for a task to be, when it could not start before whoever waits for it is over.
+    /// Refuses to enqueue and wait for a task that cannot start until the waiter ends.
     pub fn refuse_waiting_inside(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
         self.refuse_own_session(new, caller)?;
         if !self.has_holder {
             return Ok(());
         }
         let task = self.task_of(new, caller)?;
-        let Some(why) = self.waits_for_us(&task)? else { return self.refuse_ring(&task) };
+        let lenders = if task.waited_for { self.lenders_if_waited(&task)? } else { Vec::new() };
+        let Some(why) = self.waits_for_us(&task, &lenders)? else { return self.refuse_ring(&task) };
         let hint = match only_of_a_task(new) {
             Some(option) if self.inside.is_some() => {
                 format!("without {option} `run` runs it as a part of the task, if that holds all of its lanes")
@@ -150,7 +163,7 @@ impl App {
         Err(first.map_or(error.clone(), |id| error.next(format!("luzia explain {id}"))))
     }
 
-    /// The same for tasks that are queued already: all of them are waited for, or with `any` one of them.
+    /// Like `refuse_waiting_inside`, for tasks that are queued already: all of them are waited for, or with `any` one of them.
     pub fn refuse_waiting_for(&self, ids: &[TaskId], any: bool) -> Result<(), AppError> {
         // By rules that do not read nobody is refused.
         if !self.has_holder || self.follow_config().is_err() {
@@ -164,14 +177,14 @@ impl App {
         }
     }
 
-    /// The same for whoever waits until the queue is empty: of very many tasks the first are looked at.
+    /// Refuses to wait until the queue is empty, when a task of it could not start before: of very many tasks the first are looked at.
     pub(crate) fn refuse_draining_inside(&self) -> Result<(), AppError> {
         const MOST: usize = 1000;
         if !self.has_holder {
             return Ok(());
         }
         for task in self.store.pending_tasks(None)?.take(MOST).filter_map(Result::ok) {
-            if let Some(why) = self.waits_for_us(&task)? {
+            if let Some(why) = self.waits_for_us(&task, &self.lenders_of(&task)?)? {
                 return Err(deadlock(format!("{why}, and would wait for {}, which needs it", task.id))
                     .hint("`luzia dispatch` starts what can start now"));
             }
@@ -187,17 +200,21 @@ impl App {
         if task.status != Status::Pending {
             return Ok(None);
         }
-        Ok(self.waits_for_us(&task)?.map(|why| format!("{why}, and would wait for {id}, which needs it")))
+        let lenders = if self.may_borrow(&task) { self.lenders_if_waited(&task)? } else { Vec::new() };
+        Ok(self.waits_for_us(&task, &lenders)?.map(|why| format!("{why}, and would wait for {id}, which needs it")))
     }
 
-    /// Why a task that has not started cannot start before the holder around this process is over.
-    fn waits_for_us(&self, task: &Task) -> Result<Option<String>, AppError> {
+    /// Why a task that has not started cannot start before the holder around this process is over. It borrows what its lenders
+    /// hold.
+    fn waits_for_us(&self, task: &Task, lenders: &[Task]) -> Result<Option<String>, AppError> {
+        let is_lent = is_lent_by(lenders);
         let own = self.inside.as_ref().map(|inside| inside.task);
         let mut before = vec![task.clone()];
         let mut seen = BTreeSet::new();
         while let Some(task) = before.pop() {
             for lane in task.all_lanes() {
                 if self.config().limit(&lane) <= 1
+                    && !is_lent(&lane)
                     && let Some(view) = self.around(&lane)?
                 {
                     let holder = view.holder().unwrap_or("this command");
@@ -233,6 +250,23 @@ fn only_of_a_task(new: &NewTask) -> Option<&'static str> {
         ("--on-conflict", new.on_conflict.is_some()),
         ("--prompt", new.prompt.is_some()),
         ("--group-output", new.is_grouped),
+        ("--no-inherit", new.no_inherit),
+        ("--on-parent-death", new.ends_with_parent),
+        ("--goal", new.goal.is_some()),
+        ("--stepwise", new.is_stepwise),
+        ("--steps", new.steps.is_some()),
+        ("--inherit", new.terms.must_inherit),
+        ("--after-any", !new.terms.after_any.is_empty()),
+        ("--after-failed", !new.terms.after_failed.is_empty()),
+        ("--fresh", new.terms.fresh.is_some()),
+        ("--stable", new.terms.is_stable),
+        ("--group", new.terms.group.is_some()),
+        ("--backoff", new.terms.backoff.is_some()),
+        ("--max-backoff", new.terms.most_backoff.is_some()),
+        ("--on-interrupt", new.terms.on_interrupt.is_some()),
+        ("--on-finish", new.terms.on_finish.is_some()),
+        ("--log-sample", new.terms.log_sample.is_some()),
+        ("--reuse", new.terms.reuse.is_some()),
     ];
     asked.into_iter().find(|(_, is_asked)| *is_asked).map(|(option, _)| option)
 }

@@ -38,7 +38,7 @@ impl App {
         let mut which = match (lock_id, &holder) {
             (Some(id), _) => Release::LockId(id.to_owned()),
             (None, Some(holder)) => Release::Holder(holder.clone()),
-            (None, None) => Release::Whoever,
+            (None, None) => Release::Anybody,
         };
         if let (Some(id), Some(holder)) = (lock_id, &holder)
             && !id.starts_with(&format!("{holder}_"))
@@ -48,8 +48,8 @@ impl App {
         if let Some(keeper) = if force { None } else { self.keeps(lane, &which)? } {
             return Ok(Given { lock: None, kept_by: Some(keeper), log: Vec::new() });
         }
-        // Whoever ends the holder first does not speak for it.
-        let by = if force || which == Release::Whoever { By::Anybody } else { By::Holder };
+        // A caller that ends the holder first does not speak for it.
+        let by = if force || which == Release::Anybody { By::Anybody } else { By::Holder };
         let mut ended = None;
         for _ in 0..10 {
             let released = self.store.release(lane, &which, by, self.config().lock_timeout_ms(lane), judge)?;
@@ -73,7 +73,7 @@ impl App {
                 Released::Living(view) if force && !matches!(view.verdict, Verdict::Refused { .. }) => {
                     self.end_holder(&view)?;
                     let lock = Break { why: None, ..broken(lane, &view) };
-                    // Only this holder was to be ended, never whoever comes after it.
+                    // Only this holder was to be ended, never the holder after it.
                     which = lock.lock_id.clone().map_or(which, Release::LockId);
                     ended = Some(lock);
                 }
@@ -106,7 +106,7 @@ impl App {
         if record.kind == LockKind::Session {
             return self.end_session_lease(view);
         }
-        if record.kind == LockKind::Task {
+        if matches!(record.kind, LockKind::Task | LockKind::Wait) {
             let task = record.task_id.as_deref().and_then(TaskId::parse);
             if let Some(task) = task {
                 match self.cancel(task, "luzia release --force", Some("its lane was released by force"), None) {
@@ -130,7 +130,7 @@ impl App {
                 self.store.await_death(&process, FORCE_GRACE);
             }
         }
-        // The command of `luzia lock` may have outlived it: whoever still has the lock file open is ended too.
+        // The command of `luzia lock` may have outlived it: a process that still has the lock file open is ended too.
         self.end_lock_holders(view)
     }
 
@@ -201,7 +201,7 @@ pub fn next_command(holder: Option<&str>, verdict: &Verdict) -> String {
     }
 }
 
-/// The command that takes a lane by force. There is none for a holder that lives and is within its time (P10). `lane` is an argument of a command.
+/// The command that takes a lane by force. A holder that lives and is within its time has no such command (P10). `lane` is an argument of a command.
 pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_stopped: bool) -> Option<String> {
     let is_late = matches!(verdict, Verdict::Live { overdue: true, .. });
     let is_session = matches!(verdict, Verdict::Live { why: Reason::SessionLives, .. });

@@ -1,9 +1,9 @@
-//! Leases of a session: they last as long as the agent's process, which a keeper watches. Whoever acquires one hands its kernel
+//! Leases of a session: they last as long as the agent's process, which a keeper watches. The acquirer hands its kernel
 //! lock over to the keeper, and starts the keeper where none lives.
 
 use crate::app::locks::acquire::{Lease, Leased, Waited};
 use crate::app::locks::release::{Given, held_error};
-use crate::app::locks::waiting::behind_error;
+use crate::app::locks::waiting::{barred_error, behind_error};
 use crate::app::queue::enqueue::{Caller, NewTask};
 use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::evidence::Verdict;
@@ -42,7 +42,7 @@ impl App {
         Ok(Session { key, process })
     }
 
-    /// The key of the caller's session, for whoever only gives leases back.
+    /// The key of the caller's session, for a caller that only releases leases.
     fn session_key(
         &self,
         given: Option<&str>,
@@ -101,8 +101,10 @@ impl App {
             pid_watched: true,
             who: Who { session: Some(session.key.clone()), ..self.who(&[]) },
             durable: lease.durable,
+            lenders: Vec::new(),
         };
         let mut log = Vec::new();
+        let begun_ms = self.store.boot_ms();
         let (grant, files, refreshed) = match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
             Waited::Granted(grant, files) => (grant, files, false),
             Waited::Refreshed(grant) => (grant, Vec::new(), true),
@@ -112,6 +114,7 @@ impl App {
                 return Err(error);
             }
             Waited::Behind => return Err(behind_error(&lease.lane)),
+            Waited::Barred(bar) => return Err(barred_error(&bar, self.store.now())),
         };
         let handed = self.hand_to_keeper(session, &grant);
         drop(files);
@@ -126,7 +129,7 @@ impl App {
                 .hint(format!("luzia release {} --session gives it back", lane_word(&grant.lane))));
         }
         if !refreshed {
-            self.note_lock("lock_acquired", &grant, &holder, None);
+            self.note_acquired(&grant, &holder, begun_ms);
         }
         Ok(Leased { grant, refreshed, log })
     }

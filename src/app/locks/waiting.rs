@@ -1,13 +1,16 @@
 //! Waiting for a lane: in its line, where the kernel wakes one waiter for each grant; without a place there, by looks.
 
+use crate::app::foresee::about;
 use crate::app::locks::acquire::Waited;
 use crate::app::locks::cleanup::{broken_event, stale_line};
 use crate::app::locks::release::held_text;
-use crate::app::{App, AppError, Kind, lane_word};
-use crate::model::{LaneName, SandboxId, TaskId};
+use crate::app::{App, AppError, Kind, lane_word, shell_word};
+use crate::model::time::format_duration;
+use crate::model::{LaneName, SandboxId, TaskId, Timestamp};
 use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use crate::policy::staleness::judge;
-use crate::store::{Acquired, Break, Changes, Event, InLine, LockView, Owed, Request, StoreError};
+use crate::store::{Acquired, Break, Changes, Event, InLine, LaneNeed, LockView, NotNow, Owed, Request, StoreError};
+use serde_json::json;
 use std::time::Duration;
 
 /// How long a waiter without a place in the line sleeps at most between two looks.
@@ -18,6 +21,29 @@ const SILENT_MS: u64 = 300;
 const TELL_MS: u64 = 60_000;
 /// How often a dead holder is recovered before that is given up, or, without a limit, before each further try waits.
 const RECOVERIES: u32 = 10;
+
+/// A rule of a lane that keeps somebody from a lane with room.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Bar {
+    /// The rate of a lane allows no grant before a moment.
+    Rate {
+        /// The lane.
+        lane: LaneName,
+        /// When it may be granted again.
+        until: Timestamp,
+    },
+    /// What is left of `global` is kept for other lanes.
+    Kept,
+    /// A gate is shut, or strangers use what the slots of a lane stand for; with the words for it.
+    NotNow(NotNow, String),
+}
+
+/// Why somebody waits.
+enum Seen {
+    Held(Box<LockView>),
+    Behind,
+    Barred(Bar),
+}
 
 /// One wait.
 struct Wait<'a> {
@@ -66,12 +92,17 @@ impl App {
     }
 
     fn wait_for_turn(&self, request: &Request, wait: &mut Wait, log: &mut Vec<String>) -> Result<Waited, AppError> {
+        let (mut request, mut is_first) = (request.clone(), true);
         loop {
-            if self.stands_behind(request, wait) {
+            if self.stands_behind(&request, wait) {
                 continue;
             }
+            // The command has looked when it began.
+            if !std::mem::take(&mut is_first) {
+                self.follow_limits(&mut request)?;
+            }
             let before = wait.in_line.position();
-            let answer = match self.store.acquire_in_line(request, judge, &mut wait.in_line) {
+            let answer = match self.store.acquire_in_line(&request, judge, &mut wait.in_line) {
                 // A wait without a limit never ends because others hold the guard; a limited one ends with its limit.
                 Err(StoreError::GuardBusy { .. }) if !self.left(wait).is_zero() => {
                     wait.joins = true;
@@ -79,27 +110,49 @@ impl App {
                 }
                 other => other?,
             };
-            let held = match answer {
+            let seen = match answer {
                 Acquired::Granted { grants, broken, files } => {
-                    self.note_granted(request, before, &broken, log);
-                    let grant = grants.into_iter().next().ok_or_else(|| no_lane(request))?;
+                    self.note_granted(&request, before, &broken, log);
+                    let grant = grants.into_iter().next().ok_or_else(|| no_lane(&request))?;
                     return Ok(Waited::Granted(grant, files));
                 }
                 Acquired::Refreshed(grant) => return Ok(Waited::Refreshed(grant)),
-                Acquired::Held(view) => Some(view),
-                Acquired::Behind => None,
+                Acquired::Held(view) => Seen::Held(view),
+                Acquired::Behind => Seen::Behind,
+                Acquired::Limited { lane, until } => Seen::Barred(Bar::Rate { lane, until }),
+                Acquired::Kept => Seen::Barred(Bar::Kept),
+                Acquired::NotNow(why) => {
+                    let text = self.not_now_text(&why);
+                    Seen::Barred(Bar::NotNow(why, text))
+                }
                 Acquired::NeedsRecovery(task) => {
                     self.recover_for(task, wait)?;
                     continue;
                 }
             };
             // The session of the caller would wait for itself.
-            let is_own = held.as_deref().is_some_and(|view| self.is_own_session(view));
+            let is_own = matches!(&seen, Seen::Held(view) if self.is_own_session(view));
             if self.left(wait).is_zero() || is_own {
-                return Ok(held.map_or(Waited::Behind, Waited::Held));
+                return Ok(match seen {
+                    Seen::Held(view) => Waited::Held(view),
+                    Seen::Behind => Waited::Behind,
+                    Seen::Barred(bar) => Waited::Barred(bar),
+                });
             }
-            self.pause(request, held.as_deref(), wait);
+            self.rest(&request, &seen, wait);
         }
+    }
+
+    /// Takes up limits that `lanes set` has changed since.
+    fn follow_limits(&self, request: &mut Request) -> Result<(), AppError> {
+        let before = self.control();
+        self.follow_control()?;
+        let has_gate = |need: &LaneNeed| self.config().hold_while(&need.lane).is_some();
+        if before != self.control() || request.needs.iter().any(has_gate) {
+            let lanes: Vec<LaneName> = request.needs.iter().map(|need| need.lane.clone()).collect();
+            request.needs = self.needs(&lanes);
+        }
+        Ok(())
     }
 
     /// Makes a pass when this process has given a lane back to a task that gave way to it: nobody else may come for it. An
@@ -134,7 +187,7 @@ impl App {
         self.store.join_line(&need.lane, &mut wait.in_line);
         let is_behind = wait.in_line.position().is_some_and(|ahead| ahead > 0);
         if is_behind {
-            self.pause(request, None, wait);
+            self.rest(request, &Seen::Behind, wait);
         }
         is_behind
     }
@@ -158,23 +211,33 @@ impl App {
     }
 
     /// Waits until a further try may come to something, or the time is over.
-    fn pause(&self, request: &Request, held: Option<&LockView>, wait: &mut Wait) {
+    fn rest(&self, request: &Request, seen: &Seen, wait: &mut Wait) {
         let left = self.left(wait);
+        let is_held = matches!(seen, Seen::Held(_));
+        let again = match seen {
+            Seen::Barred(Bar::Rate { until, .. }) => {
+                u64::try_from(until.ms_since(self.store.now())).unwrap_or(0).max(1)
+            }
+            _ => u64::MAX,
+        };
         let longest = match wait.in_line.position() {
+            // Nobody calls when a host is idle or a stranger gives a port back.
+            _ if matches!(seen, Seen::Barred(Bar::NotNow(..))) => NO_LOCK_LOOK,
             // Of several holders only one is looked at.
-            Some(0) if held.is_some() && wait.in_line.sees_life() && request.needs.iter().all(|n| n.limit == 1) => {
+            Some(0) if is_held && wait.in_line.sees_life() && request.needs.iter().all(|n| n.limit == 1) => {
                 LONGEST_TRUST
             }
             Some(0) => NO_LOCK_LOOK,
             Some(ahead) => patience(ahead),
             None => LONGEST_PAUSE,
         };
+        let longest = longest.min(Duration::from_millis(again));
         let silent = Duration::from_millis(SILENT_MS.saturating_sub(self.waited_ms(wait)));
         let says_first = wait.told.is_none() && silent < longest.min(left);
         if says_first && self.store.wait_in_line(&mut wait.in_line, silent, LIFE_LOOK) == Some(true) {
             return;
         }
-        self.tell_wait(request, held, wait);
+        self.tell_wait(request, seen, wait);
         let left = self.left(wait);
         if let Some(is_woken) = self.store.wait_in_line(&mut wait.in_line, longest.min(left), LIFE_LOOK) {
             wait.asks = !is_woken;
@@ -192,24 +255,38 @@ impl App {
     }
 
     /// Says for whom it waits, when it has waited for a while, and again when that has changed.
-    fn tell_wait(&self, request: &Request, held: Option<&LockView>, wait: &mut Wait) {
+    fn tell_wait(&self, request: &Request, seen: &Seen, wait: &mut Wait) {
         let waited = self.waited_ms(wait);
         let is_soon = wait.told.as_ref().is_some_and(|(at, _)| waited.saturating_sub(*at) < TELL_MS);
         let Some(need) = request.needs.first().filter(|_| waited >= SILENT_MS && !is_soon) else { return };
-        let seen = if held.is_none() { self.holders(&need.lane).unwrap_or_default() } else { Vec::new() };
-        let holder = held.or_else(|| seen.first());
+        let behind =
+            if matches!(seen, Seen::Behind) { self.holders(&need.lane).unwrap_or_default() } else { Vec::new() };
+        let holder = match seen {
+            Seen::Held(view) => Some(&**view),
+            Seen::Behind | Seen::Barred(_) => behind.first(),
+        };
         let who = holder.and_then(LockView::lock_id).unwrap_or_default();
         let ahead = wait.in_line.position();
         let state = format!("{who} {ahead:?}");
         if wait.told.as_ref().is_some_and(|(_, told)| *told == state) {
             return;
         }
-        let what = match holder {
-            Some(view) => held_text(&need.lane, view, self.store.now()),
-            None => format!("lane \"{}\" is free, but others wait in its line", need.lane),
+        let what = match (holder, seen) {
+            (_, Seen::Barred(bar)) => barred_text(bar, self.store.now()),
+            (Some(view), _) => held_text(&need.lane, view, self.store.now()),
+            (None, _) => format!("lane \"{}\" is free, but others wait in its line", need.lane),
         };
         let place = ahead.map_or_else(String::new, |ahead| format!("; position {}", ahead + 1));
-        (wait.tell)(&format!("luzia: waits: {what}{place}"));
+        let is_one = request.needs.len() == 1 && wait.told.is_none();
+        let expected = is_one.then(|| self.expected_lock(&need.lane, ahead.unwrap_or(0) as u64)).flatten();
+        let about = expected.map_or_else(String::new, |expected| format!("; {}", about(expected.p50_ms)));
+        (wait.tell)(&format!("luzia: waits: {what}{place}{about}"));
+        if wait.told.is_none() {
+            let data =
+                json!({ "holder": request.holder, "waited_ms": waited, "held_by": holder.and_then(LockView::holder) });
+            self.store.note(&Event::new("lock_waiting").in_lane(&need.lane).saying(what).with(data));
+            self.run_hooks(&mut |text| (wait.tell)(text));
+        }
         wait.told = Some((waited, state));
     }
 
@@ -225,6 +302,31 @@ impl App {
             self.store.note(&Event::new("line_passed").in_lane(&need.lane).saying(text));
         }
     }
+}
+
+/// What keeps somebody from a lane with room, in words for people.
+pub(crate) fn barred_text(bar: &Bar, now: Timestamp) -> String {
+    match bar {
+        Bar::Rate { lane, until } => {
+            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            format!("lane \"{lane}\" is free, but its rate is used up for {left} (until {until})")
+        }
+        Bar::NotNow(_, text) => text.clone(),
+        Bar::Kept => "the slots of \"global\" that are left are kept for other lanes".to_owned(),
+    }
+}
+
+/// The error of a lane with room that a rule keeps.
+pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
+    let (code, lane) = match bar {
+        Bar::Rate { lane, .. } => ("RATE_LIMITED", lane.clone()),
+        Bar::Kept => ("RESERVED", LaneName::global()),
+        Bar::NotNow(why @ NotNow::Shut(_), _) => ("HOST_BUSY", why.lane().clone()),
+        Bar::NotNow(why @ NotNow::Occupied(..), _) => ("SLOT_OCCUPIED", why.lane().clone()),
+    };
+    AppError::new(Kind::Busy, code, barred_text(bar, now))
+        .hint("wait for it, or look at its rule with luzia lanes show")
+        .next(format!("luzia lanes show {}", shell_word(lane.to_string())))
 }
 
 fn no_lane(request: &Request) -> AppError {

@@ -2,6 +2,7 @@
 //! `policy::cycles`; this file says who waits for whom.
 
 use crate::app::{App, AppError, lock_state};
+use crate::model::lock::loan::{self, Lent, lent, root};
 use crate::model::process::Probe;
 use crate::model::{LaneName, Status, Task, TaskId};
 use crate::policy::cycles::{Need, Waits};
@@ -25,7 +26,7 @@ impl App {
         Ok(self.waits(None)?.cycle(id))
     }
 
-    /// The same for a task that would be queued and waited for; its number is 0.
+    /// Like `cycle_of`, for a task that would be queued and waited for; its number is 0.
     pub(crate) fn cycle_with(&self, new: &Task) -> Result<Option<Vec<TaskId>>, AppError> {
         Ok(self.waits(Some(new))?.cycle(new.id))
     }
@@ -50,7 +51,8 @@ impl App {
         let queued: Vec<Task> = self.store.pending_tasks(None)?.filter_map(Result::ok).take(MOST).collect();
         let mut has_parents = false;
         for task in running.chain(queued.iter().cloned()).chain(new.cloned()) {
-            let is_waited_for = task.waited_for && (task.id.0 == 0 || self.has_waiter(&task));
+            let is_waited_for = task.waited_for && (task.id.0 == 0 || self.has_waiter(&task))
+                || task.parent.is_some() && self.store.is_lent_to(task.id)?;
             if let Some(parent) = task.parent.filter(|_| is_waited_for) {
                 waits.add(parent, vec![task.id]);
                 has_parents = true;
@@ -78,7 +80,27 @@ impl App {
 impl World<'_> {
     fn needs_of(&mut self, task: &Task) -> Result<Vec<Need>, AppError> {
         let mut needs: Vec<Need> = self.app.unfinished_before(task).into_iter().map(|before| vec![before]).collect();
+        // The waiter says so a moment after the task is queued.
+        let is_waited_for = task.waited_for && (task.id.0 == 0 || self.app.has_waiter(task));
+        let lenders = match (is_waited_for, task.id.0) {
+            (true, _) => self.app.lenders_if_waited(task)?,
+            (false, 0) => Vec::new(),
+            (false, _) => self.app.lenders_of(task)?,
+        };
+        let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();
         for lane in task.all_lanes() {
+            // A claim takes the lanes first and moves the record then: a task is not in its own way.
+            let mut living = self.living(&lane)?;
+            living.retain(|(_, holder)| *holder != Some(task.id));
+            match lent(living.iter().copied(), &ids) {
+                Lent::No => {}
+                Lent::By(_) => continue,
+                Lent::Taken(slot) => {
+                    let holder = living.into_iter().find(|(at, _)| *at == slot);
+                    needs.extend(holder.and_then(|(_, holder)| holder).map(|holder| vec![holder]));
+                    continue;
+                }
+            }
             needs.extend(self.first_in(&lane, task).map(|first| vec![first]));
             if let Some(holders) = self.need_of(&lane)? {
                 // A claim takes the lanes first and moves the record then: a task is not in its own way.
@@ -96,10 +118,18 @@ impl World<'_> {
             !is_parked && other.priority.tier() == tier && other.all_lanes().contains(lane)
         };
         let before = self.queued.iter().filter(|_| lane.is_key_lane()).filter(is_before);
-        let first = before.map(|other| (other.priority, other.id)).min()?;
+        let first = before.map(Task::turn).min()?;
         // A task that is about to be queued comes last.
-        let own = (task.priority, if task.id.0 == 0 { TaskId(u64::MAX) } else { task.id });
-        (first < own).then_some(first.1)
+        let last = TaskId(u64::MAX);
+        let own = if task.id.0 == 0 { (task.priority, (last, last)) } else { task.turn() };
+        (first < own).then_some(first.1.1)
+    }
+
+    /// The slots of a lane that living holders have, with those that are tasks.
+    fn living(&self, lane: &LaneName) -> Result<Vec<(u32, Option<TaskId>)>, AppError> {
+        let views = self.app.holders_in(&self.locks, lane)?;
+        let living = views.iter().filter(|view| lock_state(&view.verdict) != "stale");
+        Ok(living.map(|view| (view.slot, view.holder().and_then(TaskId::parse))).collect())
     }
 
     /// The tasks of which one must be over before a lane has a free slot; `None` when it has one, or another holder.
@@ -107,10 +137,12 @@ impl World<'_> {
         if let Some(known) = self.needs.get(lane) {
             return Ok(known.clone());
         }
-        let views = self.app.holders_in(&self.locks, lane)?;
-        let living: Vec<_> = views.iter().filter(|view| lock_state(&view.verdict) != "stale").collect();
-        let is_full = u32::try_from(living.len()).unwrap_or(u32::MAX) >= self.app.config().limit(lane);
-        let tasks: Option<Need> = living.iter().map(|view| TaskId::parse(view.holder()?)).collect();
+        let living = self.living(lane)?;
+        let is_full = loan::holders(living.iter().map(|(slot, _)| *slot)) >= self.app.config().limit(lane);
+        // A lender is not over before its borrower is.
+        let lowest =
+            living.iter().filter(|(slot, _)| !living.iter().any(|(at, _)| at < slot && root(*at) == root(*slot)));
+        let tasks: Option<Need> = lowest.map(|(_, holder)| *holder).collect();
         let need = tasks.filter(|_| is_full);
         self.needs.insert(lane.clone(), need.clone());
         Ok(need)

@@ -1,12 +1,18 @@
 //! `explain`: why does it wait? Admission in "say why" mode: the same function that dispatch asks, with every reason.
 
+use crate::app::pass::borrowers::is_lent_by;
 use crate::app::pass::heads::Firsts;
 use crate::app::{App, AppError};
-use crate::model::{Identity, LaneName, LockKind, Priority, QueueName, Status, Target, Task, TaskId, Tier};
+use crate::model::evidence::Verdict;
+use crate::model::lock::loan::lent;
+use crate::model::{Identity, LaneName, LockKind, QueueName, Status, Target, Task, TaskId, Tier, Turn};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
+use crate::policy::beyond::{MOST_TRIED, may_pass};
+use crate::policy::hold::pause_of;
 use crate::policy::witness::Blind;
-use crate::store::{LockIndex, LockView};
-use std::collections::BTreeMap;
+use crate::store::{LockIndex, LockView, Place};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many tasks ahead of another one are counted; a queue that is longer says "or more".
 pub const MOST_AHEAD: u64 = 10_000;
@@ -70,6 +76,20 @@ pub enum Why {
     Lane(Box<LaneWhy>),
 }
 
+/// For what a task waits that would be tried now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// For nothing, or for what all tasks of its user wait for: the lane of the user, a slot, a pass.
+    Shared,
+    /// For a capacity lane, so that others of its user may pass it.
+    Capacity,
+    /// For something else, which keeps the others of its tier as well.
+    Own,
+}
+
+/// The queues of a user, each with the turns of its first tasks in their order.
+type Queues = Vec<(String, Vec<Turn>)>;
+
 /// The task of a record that a newer version wrote, and what is known of the record.
 type Newer = Option<(TaskId, String)>;
 
@@ -79,10 +99,12 @@ pub struct Reasons<'a> {
     locks: LockIndex,
     lanes: BTreeMap<LaneName, LaneNow>,
     /// The first tasks that take turns with those of a queue, by the queue's name, in the order of their turn.
-    turns: BTreeMap<String, Vec<(Priority, TaskId)>>,
+    turns: BTreeMap<String, Queues>,
     /// By queue and tier: a record that this version does not read and that is first.
     newer: BTreeMap<(String, Tier), Newer>,
     firsts: Firsts,
+    /// Tasks that would be tried, and what they wait for.
+    waits: BTreeMap<TaskId, Wait>,
     /// Whether a dispatcher runs, and whether one runs or a task does.
     has_dispatcher: [Option<bool>; 2],
 }
@@ -92,47 +114,145 @@ impl Reasons<'_> {
     /// when it would start at the next pass, or runs.
     pub fn first_obstacle(&mut self, task: &Task) -> Result<Option<Obstacle>, AppError> {
         if task.status == Status::Running {
-            return self.app.shortage(task);
+            return self.app.standstill(task);
         }
         let situation = self.situation(task)?;
         Ok(obstacles(task, &situation).next())
     }
 
+    /// For a task that is not queued: how many would come before it, and every reason why it would not start.
+    pub(crate) fn preview(&mut self, task: &Task) -> Result<(u64, Vec<Obstacle>), AppError> {
+        let situation = self.situation(task)?;
+        Ok((situation.ahead, obstacles(task, &situation).collect()))
+    }
+
     /// Everything that admission looks at for a pending task.
     fn situation(&mut self, task: &Task) -> Result<Situation, AppError> {
         let now = self.app.store.now();
-        let unfinished = self.app.unfinished_before(task);
-        let is_parked = task.due_at.is_some_and(|at| at > now) || !unfinished.is_empty();
-        let ahead = if is_parked { 0 } else { self.position(task)? };
-        let context = self.app.differences(task);
-        let first_in_lane = self.firsts.before(&self.app.store, task)?;
-        let mut lanes = self.lanes_now(task)?;
-        // A claim takes the lanes first and moves the record then: a task is not in its own way.
-        let own = task.id.to_string();
-        for lane in &mut lanes {
-            lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
-        }
-        let newer = if ahead > 0 { self.newer_before(task)? } else { None };
-        let mut situation =
-            Situation { now, unfinished, context, newer, ahead, first_in_lane, lanes, has_dispatcher: true };
+        let is_parked =
+            task.due_at.is_some_and(|at| at > now) || task.is_held(now) || !self.app.unfinished_before(task).is_empty();
+        let lenders = self.app.lenders_of(task)?;
+        let goes_before = task.takes_user_lane && is_lent_by(&lenders)(&LaneName::user(&task.user));
+        let ahead = if is_parked || goes_before { 0 } else { self.ahead_of(task)? };
+        let mut situation = self.situation_after(task, ahead)?;
         // What it waits for may be a task that runs, whose supervisor makes a pass at its end. What waits for nothing else
         // needs somebody who makes one now.
-        let waits = obstacles(task, &situation).next().is_some();
+        // Of an idle host, or a port that becomes free, nobody tells: only who looks again by itself starts it then.
+        let first = obstacles(task, &situation).next();
+        let waits =
+            first.is_some_and(|first| !matches!(first, Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. }));
         situation.has_dispatcher = self.has_dispatcher(waits)?;
         Ok(situation)
     }
 
-    /// As [`App::position`].
-    fn position(&mut self, task: &Task) -> Result<u64, AppError> {
+    /// Like `situation`, with so many tasks that come before it, where something would start it.
+    fn situation_after(&mut self, task: &Task, ahead: u64) -> Result<Situation, AppError> {
+        let now = self.app.store.now();
+        let unfinished = self.app.unfinished_before(task);
+        let paused = pause_of(task, &self.app.control().holds, now);
+        let lenders = self.app.lenders_of(task)?;
+        let is_lent = is_lent_by(&lenders);
+        let context = self.app.differences(task);
+        let mut first_in_lane = self.firsts.before(&self.app.store, task)?;
+        first_in_lane.retain(|(lane, _)| !is_lent(lane));
+        let mut lanes = self.lanes_now(task)?;
+        let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();
+        // A claim takes the lanes first and moves the record then: a task is not in its own way.
+        let own = task.id.to_string();
+        for (lane, need) in lanes.iter_mut().zip(self.app.needs(&task.all_lanes())) {
+            lane.kept = if need.kept.is_empty() { 0 } else { self.app.store.kept_in(&self.locks, &need.kept)? };
+            lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
+            let living = lane.holders.iter().filter(|holder| !matches!(holder.verdict, Verdict::Stale { .. }));
+            lane.lent = lent(living.map(|holder| (holder.slot, holder.name.as_deref().and_then(TaskId::parse))), &ids);
+        }
+        let shut = self.app.shut(task.all_lanes().iter().filter(|lane| !is_lent(lane)), false);
+        let newer = if ahead > 0 { self.newer_before(task)? } else { None };
+        Ok(Situation {
+            now,
+            paused,
+            unfinished,
+            context,
+            newer,
+            ahead,
+            first_in_lane,
+            shut,
+            lanes,
+            has_dispatcher: true,
+        })
+    }
+
+    /// How many tasks of its user a task waits for. A pass tries each queue and each tier by itself, so those of another one
+    /// count unless none of them could start now. Those of its own do not count where all wait for capacity lanes, and it may
+    /// pass them (`policy::beyond`).
+    fn ahead_of(&mut self, task: &Task) -> Result<u64, AppError> {
         let queue = task.queue();
-        let turns = match self.turns.get(&queue) {
-            Some(known) => known,
-            None => {
-                let first = self.app.turns_of(task)?;
-                self.turns.entry(queue).or_insert(first)
+        if !self.turns.contains_key(&queue) {
+            self.turns.insert(queue.clone(), self.app.queues_of(task)?);
+        }
+        let (turn, mut count, mut parts) = (task.turn(), 0, Vec::new());
+        for (name, turns) in &self.turns[&queue] {
+            let before = &turns[..turns.partition_point(|other| *other < turn)];
+            for tier in Tier::ALL {
+                let ids: Vec<TaskId> =
+                    before.iter().filter(|(priority, _)| priority.tier() == tier).map(|(_, (_, id))| *id).collect();
+                parts.push((*name == queue && tier == task.priority.tier(), ids));
             }
+        }
+        for (is_own, ids) in parts.into_iter().filter(|(_, ids)| !ids.is_empty()) {
+            let gives_way = if !is_own || ids.len() as u64 >= MOST_AHEAD {
+                !is_own && self.is_stuck(&ids, task.takes_user_lane)?
+            } else {
+                let mut passes = task.takes_user_lane && ids.len() <= MOST_TRIED && may_pass(&ids, task.id);
+                for id in &ids {
+                    passes = passes && self.wait_of(*id)? == Wait::Capacity;
+                }
+                passes
+            };
+            count += if gives_way { 0 } else { ids.len() as u64 };
+        }
+        Ok(count.min(MOST_AHEAD))
+    }
+
+    /// Whether none of the first tasks of a user in a tier could start if the lane of the user and a slot were free.
+    fn is_stuck(&mut self, tasks: &[TaskId], takes_user_lane: bool) -> Result<bool, AppError> {
+        for (at, id) in tasks.iter().enumerate() {
+            let is_tried = at == 0 || takes_user_lane && at <= MOST_TRIED && may_pass(&tasks[..at], *id);
+            match self.wait_of(*id)? {
+                _ if !is_tried => return Ok(true),
+                Wait::Shared => return Ok(false),
+                Wait::Own => return Ok(true),
+                Wait::Capacity => {}
+            }
+        }
+        Ok(true)
+    }
+
+    /// For what a task would wait that is tried now.
+    fn wait_of(&mut self, id: TaskId) -> Result<Wait, AppError> {
+        if let Some(known) = self.waits.get(&id) {
+            return Ok(*known);
+        }
+        // A record that does not read is no reason to fail for the others.
+        let Ok(Some((Place::Pending, task))) = self.app.find(id) else { return Ok(Wait::Shared) };
+        let situation = self.situation_after(&task, 0)?;
+        let wait = match obstacles(&task, &situation).next() {
+            None | Some(Obstacle::NoDispatcher | Obstacle::UserLockHeld { .. }) => Wait::Shared,
+            Some(Obstacle::LaneFull { lane, .. }) if lane.is_global() => Wait::Shared,
+            Some(obstacle) if obstacle.is_of_capacity() => Wait::Capacity,
+            Some(_) => Wait::Own,
         };
-        Ok(count_before(turns, task))
+        self.waits.insert(id, wait);
+        Ok(wait)
+    }
+
+    /// Why a waiting task that has what it waited for does not go on: nobody comes before it, but its lanes may be full.
+    fn of_resumed(&mut self, task: &Task) -> Result<Vec<Obstacle>, AppError> {
+        if !self.app.is_resume_ready(task.id)? {
+            return Ok(Vec::new());
+        }
+        let situation = self.situation(task)?;
+        let situation = Situation { ahead: 0, newer: None, first_in_lane: Vec::new(), ..situation };
+        Ok(obstacles(task, &situation).collect())
     }
 
     /// The record of a newer version that is first in the lane of a task's user, for a task that does not come first.
@@ -157,7 +277,11 @@ impl Reasons<'_> {
         }
         let views = self.app.holders_in(&self.locks, lane)?;
         let holders = views.iter().map(|view| self.app.holder_of(view)).collect();
-        let now = LaneNow { lane: lane.clone(), limit: self.app.config().limit(lane), holders };
+        let limit = self.app.config().limit(lane);
+        let rate = self.app.config().rate(lane);
+        let until = self.app.limited_until(lane)?;
+        let occupied = self.app.occupied(lane, &views);
+        let now = LaneNow { limited: rate.zip(until), occupied, ..LaneNow::new(lane.clone(), limit, holders) };
         self.lanes.insert(lane.clone(), now.clone());
         Ok(now)
     }
@@ -185,6 +309,7 @@ impl App {
             turns: BTreeMap::new(),
             newer: BTreeMap::new(),
             firsts: Firsts::default(),
+            waits: BTreeMap::new(),
             has_dispatcher: [None; 2],
         })
     }
@@ -208,6 +333,10 @@ impl App {
             if task.status.is_final() {
                 return Ok(TaskWhy { task, obstacles: Vec::new(), lanes: Vec::new(), supervisor: None });
             }
+            if task.wait.is_some() && !self.store.is_supervised(id)? {
+                let obstacles = reasons.of_resumed(&task)?;
+                return Ok(TaskWhy { lanes: reasons.lanes_now(&task)?, task, obstacles, supervisor: None });
+            }
             let pid = self.store.started(id)?.flatten().map(|started| started.supervisor.pid);
             let is_alive = self.store.is_supervised(id)?;
             if !is_alive && self.existing(id)?.status != task.status {
@@ -219,8 +348,8 @@ impl App {
             let supervisor = Some(Supervisor { pid, is_alive, is_stopped, blind });
             let lanes = reasons.lanes_now(&task)?;
             let cycle = self.cycle_of(id)?.map(|members| Obstacle::Cycle { members });
-            let obstacles = cycle.into_iter().chain(self.shortage(&task)?).collect();
-            return Ok(TaskWhy { task, obstacles, lanes, supervisor });
+            let obstacles = cycle.into_iter().chain(self.standstill(&task)?).collect();
+            return Ok(TaskWhy { task: self.as_seen(task), obstacles, lanes, supervisor });
         }
         let situation = reasons.situation(&task)?;
         let cycle = self.cycle_of(id)?.map(|members| Obstacle::Cycle { members });
@@ -242,7 +371,7 @@ impl App {
             let first = if lane.is_user() {
                 self.store.head_of_user(tier, &stem, &takes_lane)?.map(|head| head.id)
             } else {
-                self.store.first_in(lane, tier)?.map(|(_, id)| id)
+                self.store.first_in(lane, tier)?.map(|(_, (_, id))| id)
             };
             if let Some(first) = first {
                 (why.first, why.obstacles) = (Some(first), self.explain_task(first, &mut reasons)?.obstacles);
@@ -254,13 +383,33 @@ impl App {
 
     /// The first tasks that take turns with a task: those of its queue, and where it takes its user's lane, those of the user's
     /// other queues that this process could start.
-    fn turns_of(&self, task: &Task) -> Result<Vec<(Priority, TaskId)>, AppError> {
-        let own = task.queue();
-        let counts = |queue: &str| {
-            let takes_user_lane = QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
-            queue == own || task.takes_user_lane && takes_user_lane && self.is_near(queue).unwrap_or(false)
+    pub(crate) fn turns_of(&self, task: &Task) -> Result<Vec<Turn>, AppError> {
+        Ok(self.store.first_pending(&task.user, MOST_AHEAD, &|queue| self.takes_turns(task, queue))?)
+    }
+
+    /// Whether the tasks of a queue of its user take turns with a task.
+    fn takes_turns(&self, task: &Task, queue: &str) -> bool {
+        let takes_user_lane = QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
+        queue == task.queue() || task.takes_user_lane && takes_user_lane && self.is_near(queue).unwrap_or(false)
+    }
+
+    /// Like `takes_turns`, as [`App::turns_of`] by queue. Most users have one.
+    fn queues_of(&self, task: &Task) -> Result<Queues, AppError> {
+        let names = RefCell::new(BTreeSet::new());
+        let all = self.store.first_pending(&task.user, MOST_AHEAD, &|queue| {
+            let counts = self.takes_turns(task, queue);
+            names.borrow_mut().extend(counts.then(|| queue.to_owned()));
+            counts
+        })?;
+        let names = names.into_inner();
+        if names.len() <= 1 {
+            return Ok(vec![(task.queue(), all)]);
+        }
+        let of = |name: String| -> Result<(String, Vec<Turn>), AppError> {
+            let turns = self.store.first_pending(&task.user, MOST_AHEAD, &|queue| *queue == *name)?;
+            Ok((name, turns))
         };
-        Ok(self.store.first_pending(&task.user, MOST_AHEAD, &counts)?)
+        names.into_iter().map(of).collect()
     }
 
     /// How many tasks of the same user come before a pending one, [`MOST_AHEAD`] at most.
@@ -276,6 +425,7 @@ impl App {
             Some(Identity { pid: record.pid?, start: record.pid_start?, boot_id: record.boot_id.clone()? })
         });
         Holder {
+            slot: view.slot,
             name: view.holder().map(str::to_owned),
             shown: view.shown(),
             who: record.map(|record| record.who.clone()).unwrap_or_default(),
@@ -321,7 +471,7 @@ impl App {
 }
 
 /// How many of a user's turns come before a task's.
-fn count_before(turns: &[(Priority, TaskId)], task: &Task) -> u64 {
-    let before = turns.partition_point(|turn| *turn < (task.priority, task.id));
+fn count_before(turns: &[Turn], task: &Task) -> u64 {
+    let before = turns.partition_point(|turn| *turn < task.turn());
     u64::try_from(before).unwrap_or(u64::MAX)
 }

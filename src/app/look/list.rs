@@ -1,7 +1,7 @@
 //! `list`, `show` and `list-locks`: tasks and locks as they are.
 
 use crate::app::{App, AppError};
-use crate::model::{LaneName, Status, Task, TaskId};
+use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::admission::Obstacle;
 use crate::policy::staleness::judge;
 use crate::store::{LockView, Place, Started};
@@ -17,8 +17,58 @@ pub struct Filter {
     pub user: Option<crate::model::Name>,
     /// Only with this lane.
     pub lane: Option<LaneName>,
+    /// Only of this project.
+    pub project: Option<crate::model::Name>,
+    /// Only with this label.
+    pub label: Option<String>,
+    /// Only with this key.
+    pub key: Option<String>,
+    /// Only those whose command has this text in it.
+    pub command: Option<String>,
+    /// Only those whose latest moment is this one or a later one.
+    pub since: Option<Timestamp>,
+    /// Only those whose latest moment is an earlier one.
+    pub until: Option<Timestamp>,
     /// Only running ones that nobody watches.
     pub stuck: bool,
+}
+
+impl Filter {
+    /// Whether anything but the state of a task decides.
+    fn is_narrow(&self) -> bool {
+        *self != Self { all: self.all, states: self.states.clone(), ..Self::default() }
+    }
+
+    /// Whether a task is wanted by what it says of itself, its state apart.
+    fn means(&self, task: &Task) -> bool {
+        let is = |wanted: &Option<String>, own: &Option<String>| wanted.is_none() || wanted == own;
+        self.user.as_ref().is_none_or(|user| task.user == *user)
+            && self.project.as_ref().is_none_or(|project| task.project.as_ref() == Some(project))
+            && self.lane.as_ref().is_none_or(|lane| task.all_lanes().contains(lane))
+            && is(&self.label, &task.label)
+            && is(&self.key, &task.key)
+            && self.command.as_ref().is_none_or(|text| task.command.join(" ").contains(text.as_str()))
+            && self.since.is_none_or(|since| latest(task) >= since)
+            && self.until.is_none_or(|until| latest(task) < until)
+    }
+}
+
+/// The latest moment in the life of a task so far: its end, its start, or when it was queued.
+pub fn latest(task: &Task) -> Timestamp {
+    let over = task.outcome.as_ref().map(|outcome| outcome.completed_at);
+    let started = task.last_start.as_ref().map(|start| start.at);
+    over.or(started).unwrap_or(task.created_at).max(task.created_at)
+}
+
+/// What a list did not show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unshown {
+    /// There is no queue in the state directory yet.
+    NoQueue,
+    /// Tasks that the filters left out, perhaps.
+    Filtered,
+    /// This many tasks that are over.
+    Finished(u64),
 }
 
 /// Why nobody watches a running task. Derived when asked, never stored.
@@ -30,7 +80,12 @@ pub enum Stuck {
     Dead,
     /// Its supervisor, the process of this number, is stopped (SIGSTOP).
     Stopped(u32),
+    /// Its wait ran out at this moment, and nothing has come of that for an hour (S1.44).
+    Expired(Timestamp),
 }
+
+/// For how long nothing must have happened to a task whose wait ran out before it is stuck, in milliseconds.
+const EXPIRED_MS: i64 = 3_600_000;
 
 /// Everything known about one task.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,13 +113,10 @@ impl App {
             } else {
                 filter.states.contains(&status)
             };
-            is_asked && (!filter.stuck || status == Status::Running)
+            is_asked && (!filter.stuck || matches!(status, Status::Running | Status::Waiting))
         };
         let is_wanted = |task: &Task| {
-            wants(task.status)
-                && filter.user.as_ref().is_none_or(|user| task.user == *user)
-                && filter.lane.as_ref().is_none_or(|lane| task.all_lanes().contains(lane))
-                && (!filter.stuck || matches!(self.stuck(task), Ok(Some(_))))
+            wants(task.status) && filter.means(task) && (!filter.stuck || matches!(self.stuck(task), Ok(Some(_))))
         };
         let mut seen = std::collections::HashSet::new();
         let wants_started = wants(Status::Running) || wants(Status::Waiting);
@@ -82,7 +134,7 @@ impl App {
         if Status::ALL.into_iter().any(|status| status.is_final() && wants(status)) {
             places.push(self.store.done_tasks()?);
         }
-        for found in places.into_iter().flatten() {
+        for found in places.into_iter().flatten().map(|found| found.map(|task| self.as_seen(task))) {
             // A task that moves while we look may be met twice.
             let wanted = !found.as_ref().is_ok_and(|task| !is_wanted(task) || !seen.insert(task.id));
             if wanted && !sink(found.map_err(AppError::from)) {
@@ -92,13 +144,28 @@ impl App {
         Ok(())
     }
 
+    /// What a list that showed nothing left out.
+    pub fn unshown(&self, filter: &Filter) -> Result<Unshown, AppError> {
+        if !self.store.has_layout()? {
+            return Ok(Unshown::NoQueue);
+        }
+        if filter.is_narrow() || !filter.states.is_empty() {
+            return Ok(Unshown::Filtered);
+        }
+        Ok(Unshown::Finished(if filter.all { 0 } else { self.store.finished_count()? }))
+    }
+
     /// Why nobody watches a task that runs, by its record; `None` when somebody does, or it does not run.
     pub fn stuck(&self, task: &Task) -> Result<Option<Stuck>, AppError> {
-        if task.status != Status::Running {
+        if !matches!(task.status, Status::Running | Status::Waiting) {
             return Ok(None);
         }
         if self.store.is_supervised(task.id)? {
-            return Ok(self.store.stopped_supervisor(task.id)?.map(Stuck::Stopped));
+            let stopped = self.store.stopped_supervisor(task.id)?.map(Stuck::Stopped);
+            return Ok(match stopped {
+                None if task.status == Status::Waiting => self.expired(task.id)?,
+                stopped => stopped,
+            });
         }
         // It may have come to its end since its record was read.
         let is_running = matches!(self.store.find(task.id)?, Some((Place::Running, _)));
@@ -108,19 +175,29 @@ impl App {
         Ok(Some(if self.store.is_tree_locked(task.id)? { Stuck::Orphan } else { Stuck::Dead }))
     }
 
+    /// Since when the wait of a task is over, where nothing has come of that.
+    fn expired(&self, id: TaskId) -> Result<Option<Stuck>, AppError> {
+        let Some(open) = self.store.open_wait(id)? else { return Ok(None) };
+        let Some(until) = Timestamp::parse(&open.until) else { return Ok(None) };
+        let beat = self.store.last_beat(id)?.map(|beat| beat.at);
+        let is_old = |at: Timestamp| self.store.now().ms_since(at) >= EXPIRED_MS;
+        Ok((is_old(until) && beat.is_none_or(is_old)).then_some(Stuck::Expired(until)))
+    }
+
     /// Everything known about a task.
     pub fn show(&self, id: TaskId) -> Result<Shown, AppError> {
         let task = self.existing(id)?;
         let started = if task.status == Status::Running { self.store.started(id)?.flatten() } else { None };
         let waits = matches!(task.status, Status::Pending | Status::Running);
         let obstacle = if waits { self.first_obstacle(&task)? } else { None };
+        let task = self.as_seen(task);
         let stuck = self.stuck(&task)?;
         Ok(Shown { task, started, obstacle, stuck })
     }
 
     /// The supervisor of a running task.
     pub fn supervisor_pid(&self, task: &Task) -> Result<Option<u32>, AppError> {
-        if task.status != Status::Running {
+        if !matches!(task.status, Status::Running | Status::Waiting) {
             return Ok(None);
         }
         Ok(self.store.started(task.id)?.flatten().map(|started| started.supervisor.pid))

@@ -135,6 +135,7 @@ impl App {
         for id in ids {
             self.existing(*id)?;
         }
+        let _lent = if follow { self.lend_to(ids.iter().copied())? } else { Vec::new() };
         while !readings.is_empty() {
             let mut unfinished = Vec::new();
             for mut reading in readings {

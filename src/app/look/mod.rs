@@ -1,9 +1,17 @@
-//! Verbs that only look: list, explain, status, logs.
+//! Verbs that only look: list, explain, status, logs, lanes.
 
+pub mod course;
 pub mod cycles;
+pub mod details;
+pub mod events;
 pub mod explain;
+pub mod lanes;
 pub mod list;
 pub mod logs;
+pub mod metrics;
 pub mod shortage;
+pub mod stats;
 pub mod status;
 pub mod tail;
+pub mod timeline;
+pub mod tree;

@@ -1,6 +1,7 @@
-//! Tasks whose start or result waits for a host that is short of space.
+//! Tasks that were claimed and do nothing: their start or result waits for a host that is short of space, or they are paused.
 
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, Pause};
+use crate::model::control::TaskHold;
 use crate::model::{LockKind, Status, Task, TaskId};
 use crate::os::FileSystem;
 use crate::policy::admission::{Obstacle, Room};
@@ -8,12 +9,12 @@ use crate::store::{LockView, Short};
 use std::path::Path;
 
 impl App {
-    /// What a task that was claimed waits for, as its supervisor shows it; `None` when it runs, or is not supervised.
-    pub fn shortage(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+    /// Why a task that was claimed stands still, as its supervisor shows it; `None` when it runs, or is not supervised.
+    pub fn standstill(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
         if task.status != Status::Running {
             return Ok(None);
         }
-        let Some(short) = self.store.shortage(task.id)? else { return Ok(None) };
+        let Some(short) = self.store.shortage(task.id)? else { return self.paused_run(task) };
         let mut rooms = vec![room(self.store_path().to_owned(), self.store.file_system()?)];
         let logs = Path::new(&task.conductor_dir);
         // Its logs may lie on a file system of their own. What is wrong there is `doctor`'s to report.
@@ -27,6 +28,16 @@ impl App {
             Short::Start => Obstacle::StartWaits { rooms },
             Short::Result => Obstacle::ResultWaits { rooms },
         }))
+    }
+
+    /// The pause of a task whose processes are stopped for it.
+    fn paused_run(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
+        let now = self.store.now();
+        let asked = self.store.run_pause(task.id)?.filter(|pause| pause.is_in_effect && pause.stands(now));
+        let Some(pause) = asked else { return Ok(None) };
+        let TaskHold { since, until, reason, by, .. } = pause.hold;
+        let pause = Pause { what: task.id.to_string(), since, until, reason, by };
+        Ok(self.store.is_supervised(task.id)?.then_some(Obstacle::Paused { pause }))
     }
 
     fn system_of(&self, path: &Path) -> Option<(String, FileSystem)> {

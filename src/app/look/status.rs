@@ -3,7 +3,8 @@
 use crate::app::look::explain::Front;
 use crate::app::{App, AppError};
 use crate::model::evidence::Verdict;
-use crate::model::{LaneName, Task};
+use crate::model::lock::loan;
+use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::staleness::judge;
 use crate::store::{Counts, LockView};
 use std::collections::BTreeMap;
@@ -40,7 +41,24 @@ pub struct Overview {
     pub has_dispatcher: bool,
     /// What stands first in the queue.
     pub front: Front,
+    /// The pending task that has waited longest, and since when it is due.
+    pub oldest: Option<(TaskId, Timestamp)>,
+    /// How tasks ended in the last hour.
+    pub recent: Recent,
 }
+
+/// How tasks ended in a while, by the event log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Recent {
+    /// Completed.
+    pub completed: u64,
+    /// Failed, or ended by a time limit.
+    pub failed: u64,
+    /// Cancelled.
+    pub cancelled: u64,
+}
+
+const HOUR_MS: i64 = 3_600_000;
 
 impl App {
     /// The slots and who uses them.
@@ -64,12 +82,37 @@ impl App {
             if let Some(project) = &task.project {
                 *capacity.by_project.entry(project.to_string()).or_insert(0) += 1;
             }
-            active.push(task);
+            active.push(self.as_seen(task));
         }
         let holders = self.holders(&LaneName::global())?;
-        let living = holders.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. })).count();
-        capacity.used = u32::try_from(living).unwrap_or(u32::MAX);
+        let living = holders.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. }));
+        capacity.used = loan::holders(living.map(|view| view.slot));
         Ok((capacity, active))
+    }
+
+    /// Since when a pending task has waited: since it was queued, or due.
+    fn waits_since(&self, id: TaskId) -> Option<(TaskId, Timestamp)> {
+        // A record that does not read is `doctor`'s to report.
+        let (_, task) = self.find(id).ok()??;
+        (task.status == Status::Pending)
+            .then(|| (id, task.due_at.map_or(task.created_at, |due| due.max(task.created_at))))
+    }
+
+    /// How tasks have ended since a moment.
+    fn recent(&self, since: Timestamp) -> Result<Recent, AppError> {
+        let mut recent = Recent::default();
+        self.store.visit_events(since, &mut |event| {
+            let kind = event.line.get("event").and_then(|kind| kind.as_str());
+            let status = || event.line.get("data")?.get("status")?.as_str().and_then(Status::parse);
+            match (kind, if kind == Some("finished") { status() } else { None }) {
+                (Some("finished"), Some(Status::Completed)) => recent.completed += 1,
+                (Some("finished"), Some(Status::Failed | Status::Timeout)) => recent.failed += 1,
+                (Some("finished"), Some(Status::Cancelled)) => recent.cancelled += 1,
+                _ => {}
+            }
+            true
+        })?;
+        Ok(recent)
     }
 
     /// Everything at a glance, with a look at `most_locks` locks of users at most.
@@ -79,8 +122,11 @@ impl App {
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
         let (user_locks, unseen_locks) =
             if has_layout { self.store.user_locks(most_locks, timeout_ms, judge)? } else { (Vec::new(), 0) };
+        let counts = if has_layout { self.store.counts()? } else { Counts::default() };
         Ok(Overview {
-            counts: if has_layout { self.store.counts()? } else { Counts::default() },
+            oldest: counts.oldest.and_then(|id| self.waits_since(id)),
+            recent: if has_layout { self.recent(self.store.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
+            counts,
             capacity,
             user_locks,
             unseen_locks,

@@ -110,6 +110,11 @@ impl Surroundings {
         self.places.check_program(program, env, cwd)
     }
 
+    /// What a git work tree holds.
+    pub(crate) fn tree_digest(&self, top: &str) -> io::Result<String> {
+        self.places.tree_digest(top)
+    }
+
     /// The remote and the branch of a repository's `HEAD`. A repository without a remote stands for itself.
     fn reference(&self, found: &Repository) -> Result<(String, String), AppError> {
         let head = self.read(&format!("{}/HEAD", found.git_dir))?.unwrap_or_default();

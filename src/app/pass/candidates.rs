@@ -1,15 +1,13 @@
 //! The queues with work that a pass looks at, as candidates for `policy::schedule`.
 
 use crate::app::{App, AppError};
-use crate::model::{Priority, QueueName, Tier};
-use crate::policy::fair::Ledger;
-use crate::policy::schedule::{Candidate, LaneHead};
+use crate::model::{Config, LaneName, Priority, QueueName, Task, Tier};
+use crate::policy::fair::{Ledger, Payer, Weights};
+use crate::policy::hold::holds_user;
+use crate::policy::schedule::{Candidate, FEW_QUEUES, LaneHead};
 use crate::store::LockIndex;
 use std::collections::BTreeMap;
-
-/// Up to how many queues with work the ages of heads are looked up, so that users who are equal for want of any earlier
-/// grant go by age (S3.12).
-const FEW_LANES: usize = 32;
+use std::time::Duration;
 
 impl App {
     /// The heads of all lanes with work: those that look free, and those whose user's locks are all taken.
@@ -19,6 +17,7 @@ impl App {
         locks: &LockIndex,
         ledger: &Ledger,
     ) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
+        let now = self.store.now();
         let total: usize = lanes.values().map(BTreeMap::len).sum();
         let (mut free, mut held) = (Vec::new(), Vec::new());
         for (tier, lanes) in lanes {
@@ -27,20 +26,25 @@ impl App {
                     continue;
                 }
                 let Some(lane) = self.store.pending_lane_name(stem)? else { continue };
+                if holds_user(&self.control().holds, &lane, now) {
+                    continue;
+                }
                 let takes_user_lane = QueueName::parse(stem).is_none_or(|name| name.takes_user_lane());
-                let holders = u32::try_from(locks.slots(&lane.stem()).count()).unwrap_or(u32::MAX);
+                let holders = locks.holders(&lane.stem());
                 let is_locked = takes_user_lane && holders >= self.config().limit(&lane);
                 let has_siblings = has_siblings(lanes, stem);
-                let is_looked_up = !is_locked && (has_siblings || total <= FEW_LANES && !ledger.knows(lane.key()));
+                let is_looked_up = !is_locked && (has_siblings || total <= FEW_QUEUES && !ledger.knows(lane.key()));
                 let head = if is_looked_up { self.store.head_from(*priority, stem)? } else { None };
+                // A group takes its turn at the place of its first task.
+                let place = head.as_ref().map(|head| QueueName::place_in(stem, head.id).0.0);
                 let entry = LaneHead {
                     user: lane.key().clone(),
                     queue: stem.as_str().into(),
                     takes_user_lane,
                     tier: *tier,
                     priority: head.as_ref().map_or(*priority, |head| head.priority),
-                    sequence: head.as_ref().map(|head| head.id.0).filter(|_| !has_siblings || total <= FEW_LANES),
-                    turn: head.as_ref().map_or(u64::MAX, |head| head.id.0),
+                    sequence: place.filter(|_| !has_siblings || total <= FEW_QUEUES),
+                    turn: place.unwrap_or(u64::MAX),
                 };
                 match (is_locked, is_looked_up && head.is_none()) {
                     (_, true) => {}
@@ -50,6 +54,42 @@ impl App {
             }
         }
         Ok((free, held))
+    }
+}
+
+impl App {
+    /// As [`weights_of`], by the rules in force.
+    pub(super) fn weights_of(&self, task: &Task) -> Weights {
+        weights_of(task, &self.config())
+    }
+
+    /// Whose slot time a task uses.
+    pub(super) fn payer_of(&self, task: &Task) -> Payer {
+        Payer { user: task.user.clone(), queue: task.queue(), weights: self.weights_of(task), has_shares: false }
+    }
+}
+
+/// The weights of a task in fair share: of its user, of its project among those of the user, and the greatest of its lanes.
+pub(crate) fn weights_of(task: &Task, config: &Config) -> Weights {
+    let project = task.project.as_ref().filter(|_| task.agent.as_ref().is_none_or(|agent| agent.session.is_none()));
+    let project = project.and_then(|project| LaneName::new("project", project.clone()).ok());
+    Weights {
+        user: config.weight(&task.user),
+        share: project.map_or(1, |project| config.lane_weight(&project)),
+        lanes: task.lanes.iter().map(|lane| config.lane_weight(lane)).max().unwrap_or(1),
+    }
+}
+
+/// How often a task of a group is tried that another dispatcher tries, too, and the pause between two tries.
+pub(super) const GROUP_TRIES: u32 = 10;
+pub(super) const GROUP_PAUSE: Duration = Duration::from_millis(2);
+
+impl App {
+    /// A head with its place among those of its user, which is not looked up while the lane of the user is held.
+    pub(super) fn with_place(&self, head: &LaneHead) -> Result<LaneHead, AppError> {
+        let first = self.store.head_from(head.priority, &head.queue)?;
+        let place = first.map(|first| QueueName::place_in(&head.queue, first.id).0.0);
+        Ok(LaneHead { turn: place.unwrap_or(head.turn), ..head.clone() })
     }
 }
 

@@ -2,8 +2,11 @@
 
 use crate::app::pass::Pass;
 use crate::app::pass::ends::Ends;
+use crate::app::pass::news::News;
 use crate::app::{App, AppError};
 use crate::model::{Task, Timestamp};
+use crate::policy::analytics::record::Record;
+use crate::policy::hold::pause_of;
 use crate::store::{Changes, Store};
 use std::time::Duration;
 
@@ -20,7 +23,7 @@ const REST: u64 = 8;
 /// How often a dispatcher that drains tells for what it waits, in milliseconds.
 const TELL_MS: u64 = 60_000;
 
-/// What a dispatcher tells whoever started it.
+/// What a dispatcher tells the process that started it.
 pub trait Log {
     /// A pass was made.
     fn pass(&mut self, pass: &Pass);
@@ -30,6 +33,8 @@ pub trait Log {
     fn waits(&mut self, running: usize, waiting: u64);
     /// A task has ended.
     fn ended(&mut self, task: &Task);
+    /// Something has happened to a task, told to a daemon.
+    fn news(&mut self, record: &Record);
     /// Whether it was asked to end.
     fn is_ended(&mut self) -> bool;
 }
@@ -78,6 +83,7 @@ impl App {
         while !log.is_ended() {
             let Some(pass) = self.pass_patiently(is_passing, &mut |error| log.failed(error))? else { continue };
             log.pass(&pass);
+            self.run_hooks_telling(&mut |error| log.failed(error));
             if pass.is_quiet() && self.is_drained(&pass)? {
                 return ends.finish(self, &mut |task| log.ended(task));
             }
@@ -130,7 +136,22 @@ impl App {
         // only a newer luzia or a pass in another sandbox can start is not waited for.
         let blocked: u64 = pass.left.iter().map(|left| left.blocked).sum();
         let counts = |queue: &str| self.is_near(queue).unwrap_or(true);
-        Ok(self.store.is_queue_empty()? || !self.store.has_more_waiting_than(blocked, &counts)?)
+        Ok(self.store.is_queue_empty()?
+            || !self.store.has_more_waiting_than(blocked, &counts)?
+            || self.is_all_paused()?)
+    }
+
+    /// Whether every task that waits here is paused. It stops at the first that is not.
+    fn is_all_paused(&self) -> Result<bool, AppError> {
+        let (control, now) = (self.control(), self.store.now());
+        for task in self.store.pending_tasks(None)? {
+            // What does not read, or starts elsewhere, was told of or counted before.
+            let Ok(task) = task else { continue };
+            if pause_of(&task, &control.holds, now).is_none() && self.is_near(&task.queue())? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Dispatches for ever: at every change, when something is due, and every `poll` (or as configured) in case a change was
@@ -142,18 +163,24 @@ impl App {
         self.store.prepare()?;
         let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
         let mut rhythm = Rhythm::new(&self.store);
+        let mut news = News::begin(self)?;
         while !log.is_ended() {
             must(self.store.is_still_there()?)?;
             let pass = self.pass_patiently(|_| true, &mut |error| log.failed(error))?;
             if let Some(pass) = &pass {
                 log.pass(pass);
             }
+            self.run_hooks_telling(&mut |error| log.failed(error));
+            if let Err(error) = news.tell(self, log) {
+                log.failed(&error);
+            }
             let pass = pass.unwrap_or_default();
             let poll = poll.unwrap_or_else(|| Duration::from_millis(self.config().poll_interval_ms));
             let pause = until(pass.next_due, self.store.now(), poll);
             rhythm.wait(&self.store, pause, pass.is_quiet());
         }
-        Ok(())
+        // What ended while the daemon was told to end.
+        news.tell(self, log)
     }
 }
 

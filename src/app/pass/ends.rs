@@ -1,7 +1,8 @@
-//! Which tasks have ended while a dispatcher drains, whoever started them.
+//! Which tasks have ended while a dispatcher drains, also those that others started.
 
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};
+use crate::policy::admission::Obstacle;
 use crate::store::EventReader;
 use std::collections::BTreeSet;
 
@@ -23,7 +24,7 @@ impl Ends {
 
     /// Tells the tasks that events say have ended. An event may be lost; [`Ends::finish`] tells what is left.
     pub(super) fn look(&mut self, app: &App, tell: &mut dyn FnMut(&Task)) -> Result<(), AppError> {
-        for event in self.events.more(&app.store)? {
+        for event in self.events.all(&app.store)? {
             let word = |member: &str| event.line.get(member).and_then(serde_json::Value::as_str);
             if matches!(word("event"), Some("finished" | "cancelled"))
                 && let Some(id) = word("task").and_then(TaskId::parse)
@@ -54,5 +55,12 @@ impl Ends {
             tell(&task);
         }
         Ok(())
+    }
+}
+
+impl Obstacle {
+    /// Whether the obstacle goes away by itself, so that a dispatcher that drains the queue waits for it.
+    pub fn passes_by_itself(&self) -> bool {
+        !matches!(self, Self::NoDispatcher | Self::NewerRecord { .. } | Self::Cycle { .. })
     }
 }

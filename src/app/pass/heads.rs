@@ -1,12 +1,12 @@
 //! Who comes first in lanes that tasks of several users have, looked up once for many tasks.
 
-use crate::model::{LaneName, Priority, Task, TaskId, Tier};
+use crate::model::{LaneName, Task, TaskId, Tier, Turn};
 use crate::store::{Store, StoreError};
 use std::collections::BTreeMap;
 
 /// The first task of a tier in a key lane, for those that were asked for.
 #[derive(Default)]
-pub(crate) struct Firsts(BTreeMap<(LaneName, Tier), Option<(Priority, TaskId)>>);
+pub(crate) struct Firsts(BTreeMap<(LaneName, Tier), Option<Turn>>);
 
 impl Firsts {
     /// For each further key lane of a task in which another task comes first: that one.
@@ -18,8 +18,8 @@ impl Firsts {
                 Some(known) => *known,
                 None => *self.0.entry(place).or_insert(store.first_in(lane, task.priority.tier())?),
             };
-            let other = first.filter(|first| *first < (task.priority, task.id));
-            before.extend(other.map(|(_, id)| (lane.clone(), id)));
+            let other = first.filter(|first| *first < task.turn());
+            before.extend(other.map(|(_, (_, id))| (lane.clone(), id)));
         }
         Ok(before)
     }

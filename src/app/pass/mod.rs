@@ -2,41 +2,43 @@
 //! died, wake what is due, then start tasks in the order of `policy::schedule` until no slot or no runnable lane is left.
 //! Any number of passes may run at once; the claim decides.
 
+pub(crate) mod borrowers;
 pub(crate) mod candidates;
+mod claimed;
 pub(crate) mod close_conductor;
 pub mod daemon;
 mod ends;
 pub(crate) mod heads;
+mod news;
+pub mod preempt;
 pub(crate) mod prune;
 pub(crate) mod reach;
+mod resumed;
 pub mod supervise;
 pub(crate) mod timers;
+mod trying;
 pub mod unseen;
 pub(crate) mod wake;
 
+use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::error::NEWER;
 use crate::app::pass::candidates::head_of;
 use crate::app::pass::heads::Firsts;
+use crate::app::pass::trying::{Seen, Tried};
 use crate::app::pass::unseen::Unseen;
 use crate::app::{App, AppError};
-use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp, Who};
+use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp, Who};
 use crate::os::Handle;
-use crate::policy::admission::{Obstacle, Situation, first_obstacle};
-use crate::policy::fair::Ledger;
-use crate::policy::line::has_turn;
+use crate::policy::fair::{Ledger, Payer};
 use crate::policy::recovery::{Action, action, needs_supervisor};
-use crate::policy::schedule::{Candidate, LaneHead, Round};
-use crate::policy::staleness::judge;
-use crate::store::{Claim, Claimed, Event, Found, Head, Judges, LockIndex, Place, Request, StoreError, lock_state};
+use crate::policy::schedule::{LaneHead, Round};
+use crate::store::{Claimed, Found, LockIndex, Place, Request, lock_state};
 use crate::supervise::{recover, seen};
-use serde_json::json;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How many lanes that look locked are tried in one pass, in case their holder is dead.
 const LOCKED_LANES_TRIED: usize = 64;
-/// How many heads of one lane may turn out damaged in one pass.
-const MOST_SET_ASIDE: usize = 1000;
 
 /// What a pass did and saw.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -49,6 +51,8 @@ pub struct Pass {
     pub recovered: Vec<TaskId>,
     /// Records it set aside, with what is wrong with them.
     pub set_aside: Vec<String>,
+    /// What kept slots of schedules from being made. The next pass tries again.
+    pub not_made: Vec<String>,
     /// Records of a newer luzia, which it left alone.
     pub left: Vec<Left>,
     /// Dead tasks that it left alone, because their processes cannot be seen from here.
@@ -57,6 +61,10 @@ pub struct Pass {
     pub in_vain: u32,
     /// When the next parked task is due.
     pub next_due: Option<Timestamp>,
+    /// Whether it starts tasks.
+    may_start: bool,
+    /// Waiting tasks that are ready to go on.
+    ready: Vec<resumed::Ready>,
 }
 
 /// A record of a newer luzia. It stays as it is, and keeps nobody else from running.
@@ -88,6 +96,11 @@ impl Pass {
         error
     }
 
+    /// Says that somebody is to pass at a moment at the latest.
+    pub(super) fn comes_again(&mut self, at: Timestamp) {
+        self.next_due = Some(self.next_due.map_or(at, |due| due.min(at)));
+    }
+
     pub(super) fn leave(&mut self, task: TaskId, what: String, blocked: u64) {
         if self.left.iter().all(|left| left.task != task) {
             self.left.push(Left { task, what, blocked });
@@ -100,9 +113,9 @@ struct Tally {
     ledger: Ledger,
     credits: [i64; 3],
     now: Timestamp,
-    grants: Vec<(Candidate, u32)>,
+    grants: Vec<(Tier, Payer)>,
     seen: RefCell<Seen>,
-    /// How many more tasks the host takes, as far as this pass knows: whoever frees a slot makes a pass of its own.
+    /// How many more tasks the host takes, as far as this pass knows: a process that frees a slot makes a pass of its own.
     slots: u32,
 }
 
@@ -117,28 +130,13 @@ pub(super) struct Hand<'a> {
     pub claimed: Option<Box<Claimed>>,
 }
 
-/// What a pass has seen of lanes that tasks of several users have. Where it is the reason why one cannot start, the others
-/// need not be tried: whoever changes it makes a pass, or wakes somebody who does.
-#[derive(Default)]
-struct Seen {
-    full: BTreeSet<LaneName>,
-    firsts: Firsts,
-}
-
-/// What came of trying one lane.
-enum Tried {
-    Started,
-    Blocked,
-    NoSlot,
-}
-
 impl App {
     /// Makes one pass. Inside a task nothing is started from here: the task's own supervisor is asked to make the pass.
     pub fn pass(&self) -> Result<Pass, AppError> {
         self.pass_with(&mut Hand { is_free: false, is_fit: &|| false, claimed: None })
     }
 
-    /// The same for a supervisor that may go on to one of the tasks. What is in its hand stays there after an error.
+    /// Like `pass`, for a supervisor that may go on to one of the tasks. What is in its hand stays there after an error.
     pub(super) fn pass_with(&self, hand: &mut Hand) -> Result<Pass, AppError> {
         if !self.store.has_layout()? {
             return Ok(Pass::default());
@@ -146,7 +144,7 @@ impl App {
         if let Some(inside) = &self.inside
             && self.wake_supervisor(inside.task)?
         {
-            let (_, next_due) = self.store.timers(self.store.now())?;
+            let next_due = self.store.timers(self.store.now())?.next;
             return Ok(Pass { next_due, ..Pass::default() });
         }
         let rules = self.follow_config();
@@ -169,9 +167,16 @@ impl App {
     fn look_and_start(&self, rules: Result<(), AppError>, hand: &mut Hand, pass: &mut Pass) -> Result<(), AppError> {
         self.recover_dead(pass)?;
         rules?;
+        // Hooks that do not read may hold one on which a task depends.
+        self.store.hooks()?;
+        pass.may_start = true;
         pass.next_due = self.wake_parked(pass)?;
+        let now = self.store.now();
+        let ends = self.control().standing(now).filter_map(|hold| hold.until).min();
+        pass.next_due = pass.next_due.into_iter().chain(ends).min();
+        self.start_resumed(pass, hand)?;
         self.start_tasks(pass, hand)?;
-        // Whoever has supervisors for children cannot tell by having none that the tree of its own task is dead.
+        // A supervisor that has started other supervisors always has children, so ECHILD does not prove that its task's tree is dead.
         let must_pass_on = |_: &mut Box<Claimed>| !pass.supervisors.is_empty() || !(hand.is_fit)();
         if let Some(claimed) = hand.claimed.take_if(must_pass_on) {
             self.start_supervisor(&["supervise"], claimed.task.id, claimed.lock, pass)?;
@@ -234,12 +239,14 @@ impl App {
     }
 
     fn start_tasks(&self, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+        self.start_preempting(pass, hand)?;
         let locks = self.store.lock_index()?;
-        let used = u32::try_from(locks.slots(&LaneName::global().stem()).count()).unwrap_or(u32::MAX);
+        let used = locks.holders(&LaneName::global().stem());
         let lanes = self.store.lanes_with_work()?;
         if lanes.values().all(BTreeMap::is_empty) {
             return Ok(());
         }
+        self.start_borrowers(pass, hand)?;
         let mut slots = self.config().slots_max.saturating_sub(used);
         if slots == 0 {
             if !self.has_stale_holder(&locks, &LaneName::global())? {
@@ -265,10 +272,13 @@ impl App {
             let mut some: Vec<LaneHead> = Vec::new();
             for head in held.iter().cycle().skip(offset).take(LOCKED_LANES_TRIED.min(held.len())) {
                 if self.has_stale_holder(&locks, &LaneName::user(&head.user))? {
-                    some.push(head.clone());
+                    some.push(self.with_place(head)?);
                 }
             }
             self.start_round(&mut tally, some, pass, hand)?;
+        }
+        if tally.seen.borrow().tries_again {
+            pass.comes_again(tally.now.plus_ms(AGAIN_MS));
         }
         self.charge(tally, before.as_deref())
     }
@@ -293,8 +303,8 @@ impl App {
             for (at, credit) in ledger.credits.iter_mut().enumerate() {
                 *credit = credit.saturating_add(tally.ledger.credits[at].saturating_sub(tally.credits[at]));
             }
-            for (candidate, weight) in &tally.grants {
-                ledger.charge_grant(candidate.tier, &candidate.user, *weight, tally.now);
+            for (tier, payer) in &tally.grants {
+                ledger.granted(*tier, payer, tally.now);
             }
             Some(ledger.to_text())
         })?;
@@ -314,11 +324,9 @@ impl App {
             match self.try_lane(&candidate, &tally.seen, pass, hand)? {
                 Tried::Blocked => {}
                 Tried::NoSlot => return Ok(false),
-                Tried::Started => {
+                Tried::Started(weights) => {
                     tally.slots = tally.slots.saturating_sub(1);
-                    let weight = self.config().weight(&candidate.user);
-                    tally.grants.push((candidate.clone(), weight));
-                    round.started(candidate.clone(), weight);
+                    tally.grants.push((candidate.tier, round.started(candidate.clone(), weights)));
                     if !candidate.takes_user_lane || self.config().limit(&LaneName::user(&candidate.user)) > 1 {
                         round.offer(head_of(&candidate));
                     }
@@ -331,98 +339,6 @@ impl App {
         Ok(true)
     }
 
-    fn try_lane(
-        &self,
-        candidate: &Candidate,
-        seen: &RefCell<Seen>,
-        pass: &mut Pass,
-        hand: &mut Hand,
-    ) -> Result<Tried, AppError> {
-        let stem = candidate.queue.to_string();
-        let mut known = candidate.sequence.map(|sequence| Head {
-            queue: stem.clone(),
-            priority: candidate.priority,
-            id: TaskId(sequence),
-        });
-        for _ in 0..MOST_SET_ASIDE {
-            let was_known = known.is_some();
-            let head = match known.take() {
-                Some(head) => head,
-                None => match self.store.head_from(candidate.priority, &stem)? {
-                    Some(head) => head,
-                    None => return Ok(Tried::Blocked),
-                },
-            };
-            // A look at the record costs a fraction of a claim.
-            let knows_some = !seen.borrow().full.is_empty() || !seen.borrow().firsts.is_empty();
-            if knows_some && self.store.peek(&head).is_some_and(|task| !self.admits(&task, seen)) {
-                return Ok(Tried::Blocked);
-            }
-            let claim = match self.claim(&head, seen) {
-                // Somebody was stopped in the guard of one lane; that must not keep the others from their turn.
-                Err(StoreError::GuardBusy { lane, .. }) => {
-                    self.store.note(&Event::new("guard_busy").in_lane(&lane));
-                    return Ok(if lane.is_global() { Tried::NoSlot } else { Tried::Blocked });
-                }
-                other => other?,
-            };
-            match claim {
-                Claim::Claimed(claimed) => {
-                    seen.borrow_mut().firsts.forget(&claimed.task);
-                    return self.hand_over(claimed, pass, hand).map(|()| Tried::Started);
-                }
-                // Another dispatcher had it; another task may be the first one now.
-                Claim::Lost if was_known => {}
-                Claim::Lost | Claim::Refused(_) => return Ok(Tried::Blocked),
-                Claim::Held(_, view) => {
-                    let no_slot = view.lane.as_ref().is_some_and(LaneName::is_global);
-                    seen.borrow_mut().full.extend(view.lane.filter(|lane| !lane.is_user()));
-                    return Ok(if no_slot { Tried::NoSlot } else { Tried::Blocked });
-                }
-                Claim::NeedsRecovery(dead) => {
-                    // Once it is recovered the lane is tried again; a supervisor that must kill first makes a pass itself.
-                    let by_others = pass.recovered.contains(&dead);
-                    if by_others || !self.recover_one(dead, pass)? {
-                        return Ok(Tried::Blocked);
-                    }
-                    pass.recovered.push(dead);
-                }
-                Claim::Newer(error) => {
-                    pass.leave(head.id, error.to_string(), self.store.tier_depth(candidate.tier, &stem)?);
-                    return Ok(Tried::Blocked);
-                }
-                Claim::SetAside(error) => pass.set_aside.push(error.to_string()),
-            }
-        }
-        Ok(Tried::Blocked)
-    }
-
-    fn claim(&self, head: &Head, seen: &RefCell<Seen>) -> Result<Claim, StoreError> {
-        let admit = |task: &Task| self.admits(task, seen);
-        let judges = Judges { lock: judge, turn: has_turn };
-        self.store.claim(head, &admit, &|task| self.request(task), judges)
-    }
-
-    /// Admission, for the head of a lane whose locks will be asked for next.
-    fn admits(&self, task: &Task, seen: &RefCell<Seen>) -> bool {
-        let Seen { full, firsts } = &mut *seen.borrow_mut();
-        if task.lanes.iter().any(|lane| full.contains(lane)) {
-            return false;
-        }
-        let Ok(first_in_lane) = firsts.before(&self.store, task) else { return false };
-        let situation = Situation {
-            now: self.store.now(),
-            unfinished: self.unfinished_before(task),
-            context: self.differences(task),
-            newer: None,
-            ahead: 0,
-            first_in_lane,
-            lanes: Vec::new(),
-            has_dispatcher: true,
-        };
-        first_obstacle(task, &situation).is_none()
-    }
-
     /// The tasks it comes after that are not over. One that is gone, or does not read, keeps nobody: a parked task is
     /// ended because of it, and one in the queue has been let in before.
     pub(super) fn unfinished_before(&self, task: &Task) -> Vec<TaskId> {
@@ -433,7 +349,7 @@ impl App {
     /// The lanes a task takes, as a request.
     fn request(&self, task: &Task) -> Request {
         Request {
-            needs: task.all_lanes().iter().map(|lane| self.need(lane)).collect(),
+            needs: self.needs(&task.all_lanes()),
             holder: task.id.to_string(),
             kind: LockKind::Task,
             ttl_ms: None,
@@ -441,10 +357,11 @@ impl App {
             pid_watched: false,
             who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
             durable: false,
+            lenders: Vec::new(),
         }
     }
 
-    /// Finds a supervisor for a claimed task: whoever has a free hand, or a new one.
+    /// Finds a supervisor for a claimed task: this process if it may go on, or a new one.
     fn hand_over(&self, claimed: Box<Claimed>, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
         self.note_claim(&claimed);
         pass.started.push(claimed.task.id);
@@ -467,25 +384,5 @@ impl App {
         let args: Vec<String> = self.same_place.iter().cloned().chain(verb).chain([id.to_string()]).collect();
         pass.supervisors.push(self.store.launch_supervisor(&args, lock)?);
         Ok(())
-    }
-
-    fn note_claim(&self, claimed: &Claimed) {
-        let Claimed { task, grants, broken, .. } = claimed;
-        let lanes: Vec<String> = grants.iter().map(|grant| grant.lane.to_string()).collect();
-        let fences: Vec<u64> = grants.iter().map(|grant| grant.fence.0).collect();
-        let data =
-            json!({ "lanes": lanes, "fences": fences, "slots": grants.iter().map(|g| g.slot).collect::<Vec<_>>() });
-        let of = |name| Event::of(name, task).in_lane(&LaneName::user(&task.user));
-        let steps = [of("polled"), of("selected"), of("locked").with(data)];
-        let breaks =
-            broken.iter().map(|lock| Event { task: Some(task.id), ..crate::app::locks::cleanup::broken_event(lock) });
-        self.store.note_all(breaks.chain(steps));
-    }
-}
-
-impl Obstacle {
-    /// Whether the obstacle goes away by itself, so that a dispatcher that drains the queue waits for it.
-    pub fn passes_by_itself(&self) -> bool {
-        !matches!(self, Self::NoDispatcher | Self::NewerRecord { .. } | Self::Cycle { .. })
     }
 }

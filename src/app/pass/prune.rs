@@ -1,5 +1,6 @@
 //! Retention: a pass now and then removes finished tasks that are kept no longer, so that nothing grows for ever.
 
+use crate::app::look::metrics::counted;
 use crate::app::{App, AppError};
 use crate::policy::retention::{Day, first_kept, surplus};
 use crate::store::Event;
@@ -7,9 +8,13 @@ use serde_json::json;
 
 /// How many tasks one pass removes at most; some 20 operations each.
 const MOST: u64 = 256;
+/// How many lanes one pass forgets the grants of at most.
+const MOST_RATES: usize = 256;
+/// How much the events may take, in bytes.
+const MOST_EVENT_BYTES: u64 = 256 * 1024 * 1024;
 /// After how long a pass looks again when nothing was left to remove, in milliseconds. A look lists finished tasks.
 const PAUSE_MS: i64 = 60_000;
-/// The same when something was left, so that a long drain removes as fast as it adds.
+/// The time until the next look when something was left, so that a long drain removes as fast as it adds.
 const SHORT_PAUSE_MS: i64 = 250;
 
 impl App {
@@ -41,7 +46,10 @@ impl App {
                 whole.push(cut.day);
             }
         }
-        self.store.prune_events(&first_kept(&self.config(), now), &whole)?;
+        let config = self.config();
+        let window_ms = |lane: &crate::model::LaneName| config.rate(lane).map(|rate| rate.window_ms);
+        self.store.prune_rates(MOST_RATES, &window_ms)?;
+        self.store.prune_events(&first_kept(&self.config(), now), &whole, MOST_EVENT_BYTES, &counted)?;
         if gone > 0 {
             self.store.note(&Event::new("pruned").with(json!({ "tasks": gone })));
             self.store.set_prune_due(now.plus_ms(SHORT_PAUSE_MS))?;

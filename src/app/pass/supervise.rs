@@ -1,12 +1,12 @@
-//! The hidden verb `supervise`: owns one task to its end, then makes one pass for whoever waited. Where that pass finds one
+//! The hidden verb `supervise`: owns one task to its end, then makes one pass for the tasks that wait. Where that pass finds one
 //! task to start, this process goes on to it instead of starting another one, as long as that would not do better.
 
 use crate::app::pass::Hand;
 use crate::app::{App, AppError};
-use crate::model::{LaneName, Name, TaskId};
+use crate::model::{LaneName, Task, TaskId};
 use crate::os::Handle;
 use crate::policy::fair::Ledger;
-use crate::store::{Claimed, Event};
+use crate::store::{Claimed, Event, Place};
 use crate::supervise::{Finished, Surroundings, recover, run, run_claimed};
 use std::cell::Cell;
 
@@ -20,7 +20,7 @@ enum Work {
     Run(TaskId, Box<dyn Handle>),
     /// To run it, which this very process has claimed.
     GoOn(Box<Claimed>),
-    /// To recover it, because nobody supervised it.
+    /// To recover it, because nobody supervised it, or to run a command for the end of the time of its wait.
     Recover(TaskId, Box<dyn Handle>),
 }
 
@@ -46,13 +46,18 @@ impl App {
                 self.store.note(&Event { task: Some(id), ..Event::new("supervisor_failed").saying(error.to_string()) });
             })?;
             count += 1;
-            let is_free = may_go_on && count < MOST_TASKS && !has_supervisors.get() && !is_told_to_end();
+            // A task that it took would wait for them.
+            let due = self.due_hooks(&mut |_| {});
+            let is_free =
+                may_go_on && due.is_empty() && count < MOST_TASKS && !has_supervisors.get() && !is_told_to_end();
             let is_fit = || self.store.is_program_current();
             let mut hand = Hand { is_free, is_fit: &is_fit, claimed: None };
             if let Err(error) = self.pass_with(&mut hand) {
                 // There is nobody to tell of it but the events.
                 self.store.note(&Event::new("pass_failed").saying(error.to_string()));
             }
+            // Those that fail stand among the events.
+            self.run_due(&due, &mut |_| {});
             let Some(claimed) = hand.claimed else { return Ok(()) };
             self.store.go_on_to(&claimed)?;
             (id, work) = (claimed.task.id, Work::GoOn(claimed));
@@ -73,11 +78,16 @@ impl App {
             supervisors
         };
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
+        // The claim was made by another process, which knew the rules.
+        let cpu_plan = |lane: &LaneName| self.follow_control().ok().and_then(|()| self.cpu_plan(lane));
         let mut around = Surroundings {
             store: &self.store,
             timeout_ms: &timeout_ms,
+            cpu_plan: &cpu_plan,
             config: self.config_path.as_deref(),
+            subject: &|cwd| self.surroundings.subject(cwd).map_err(|error| error.to_string()),
             logs_max_bytes: self.config().logs_max_bytes,
+            cgroups: self.config().cgroups,
             pass: &mut pass,
             told_to_end: is_told_to_end,
             is_told_to_end: false,
@@ -85,16 +95,29 @@ impl App {
         let ended = match work {
             Work::Run(id, lock) => run(&mut around, id, lock)?,
             Work::GoOn(claimed) => run_claimed(&mut around, *claimed)?,
+            Work::Recover(id, lock) if self.store.waits_at_rest(id)? => {
+                self.see_to_late_wait(id, lock)?;
+                return Ok(!(around.told_to_end)());
+            }
             Work::Recover(id, lock) => recover(&self.store, id, self.store.look_abandoned(id, lock)?, &[])?,
         };
         let is_told_to_end = around.is_told_to_end;
-        let Some(Finished { id, user, dependents, .. }) = ended else { return Ok(false) };
+        let Some(Finished { id, task, dependents, .. }) = ended else { return Ok(false) };
         self.wake_dependents(id, &dependents)?;
-        self.charge_end(&user, self.store.boot_ms().saturating_sub(begin))?;
+        self.charge_end(&task, self.store.boot_ms().saturating_sub(begin))?;
         Ok(!is_told_to_end)
     }
 
-    fn charge_end(&self, user: &Name, ran_ms: u64) -> Result<(), AppError> {
+    /// What the end of the time of a wait means, for a task whose lock was handed over. The pass that follows starts it again
+    /// where it goes on.
+    fn see_to_late_wait(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<(), AppError> {
+        match self.store.find(id)? {
+            Some((Place::Waiting, task)) => self.look_at_taken(&task, lock, &[], true).map(drop),
+            _ => Ok(self.store.let_go(id, lock)?),
+        }
+    }
+
+    fn charge_end(&self, task: &Task, ran_ms: u64) -> Result<(), AppError> {
         if !Ledger::charges_end(ran_ms) {
             return Ok(());
         }
@@ -102,10 +125,10 @@ impl App {
         if self.follow_config().is_err() {
             return Ok(());
         }
-        let (weight, now) = (self.config().weight(user), self.store.now());
+        let (payer, now) = (self.payer_of(task), self.store.now());
         self.store.update_ledger(&mut |text| {
             let mut ledger = text.and_then(Ledger::from_text).unwrap_or_default();
-            ledger.charge_end(user, ran_ms, weight, now);
+            ledger.ended(&payer, ran_ms, now);
             Some(ledger.to_text())
         })?;
         Ok(())

@@ -30,15 +30,23 @@ impl App {
         if !needs_witness(seen(found)) {
             return Ok(None);
         }
-        Ok(witness(&self.store.outlook_of(id, found.task.as_ref())?).blindness())
+        self.blindness_by(id, found.task.as_ref())
     }
 
-    /// The same for a task that was started and has lost its supervisor.
+    /// Like `blindness`, for a task that was started and has lost its supervisor.
     pub(crate) fn blindness_of(&self, task: &Task) -> Result<Option<Blind>, AppError> {
-        Ok(witness(&self.store.outlook_of(task.id, Some(task))?).blindness())
+        self.blindness_by(task.id, Some(task))
     }
 
-    /// Recovers a dead task on the word of whoever gives its lane back by force: its processes cannot be seen from here. One
+    fn blindness_by(&self, id: TaskId, task: Option<&Task>) -> Result<Option<Blind>, AppError> {
+        let witness = witness(&self.store.outlook_of(id, task)?);
+        if witness.blindness().is_none() {
+            return Ok(None);
+        }
+        Ok(witness.with_group(self.store.group_sight(id)?).blindness())
+    }
+
+    /// Recovers a dead task on the word of the person who releases its lane by force: its processes cannot be seen from here. One
     /// that holds `tree.lock` certainly lives, and no word helps against that.
     pub(crate) fn recover_by_force(&self, id: TaskId) -> Result<(), AppError> {
         let Some(found) = self.store.find_abandoned(id)? else { return self.await_recovery(&[id]) };

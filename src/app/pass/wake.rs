@@ -4,25 +4,33 @@
 use crate::app::pass::Pass;
 use crate::app::queue::accepted::although;
 use crate::app::{App, AppError};
-use crate::model::{Status, Task, TaskId, Timestamp};
+use crate::model::{Task, TaskId, Timestamp};
+use crate::policy::hold::{pause_of, start_limit};
 use crate::policy::outcome::{Happened, conclude};
+use crate::policy::requests::dependency::{Met, met};
 use crate::store::{Ending, Place, Removed, StoreError};
 use crate::supervise::finish;
+use std::collections::BTreeMap;
 
 /// After how long a timer whose task never appeared is forgotten, in milliseconds.
 const FORGET_TIMER_MS: i64 = 3_600_000;
+
+/// How long a paused task that has to start by some moment is let alone at most, in milliseconds: who resumes it sets no timer.
+const LOOK_WHILE_PAUSED_MS: i64 = 60_000;
 
 impl App {
     /// Moves tasks whose time has come; gives the moment of the next timer.
     pub(crate) fn wake_parked(&self, pass: &mut Pass) -> Result<Option<Timestamp>, AppError> {
         let now = self.store.now();
-        let (due, next) = self.store.timers(now)?;
-        for (id, at) in due {
+        let timers = self.store.timers(now)?;
+        let next = timers.next;
+        let mut waiting: BTreeMap<TaskId, Vec<Timestamp>> = BTreeMap::new();
+        for (id, at) in timers.due {
             match self.find_or_set_aside(id, pass)? {
-                Some((Place::Pending | Place::Parked, task)) if task.start_by.is_some_and(|limit| limit <= now) => {
-                    let is_settled = self.end_unstarted(id, &Happened::StartedTooLate)?;
-                    if is_settled {
-                        self.store.clear_timer(id, at)?;
+                Some((place @ (Place::Pending | Place::Parked), task)) if task.start_by.is_some_and(|by| by <= at) => {
+                    let is_over = self.look_at_start_limit(&task, at, now)?;
+                    if !is_over && place == Place::Parked {
+                        self.unpark_if_free(&task, now, pass)?;
                     }
                 }
                 Some((Place::Parked, task)) => {
@@ -31,18 +39,48 @@ impl App {
                         self.store.forget_timer(id, at)?;
                     }
                 }
+                Some((Place::Waiting, _)) => waiting.entry(id).or_default().push(at),
                 Some((_, task)) if task.start_by == Some(at) => self.store.clear_timer(id, at)?,
                 Some(_) => self.store.forget_timer(id, at)?,
                 None if now.ms_since(at) > FORGET_TIMER_MS => self.store.clear_timer(id, at)?,
                 None => {}
             }
         }
+        for (id, due) in waiting {
+            if let Some((Place::Waiting, task)) = self.find_or_set_aside(id, pass)? {
+                self.see_to_wait(&task, &due, pass)?;
+            }
+        }
+        let slot = self.make_due_slots(&timers.schedules, now, pass);
         for (dependency, waiting) in self.store.dependencies()? {
             if self.find_or_set_aside(dependency, pass)?.is_none_or(|(place, _)| place == Place::Done) {
                 self.wake_those(dependency, &waiting, pass)?;
             }
         }
-        Ok(next)
+        Ok(next.into_iter().chain(slot).min())
+    }
+
+    /// Ends a task that was to have started by now. Paused time does not count, so the look is put off by it; true when the
+    /// task has ended, or somebody acts for it.
+    fn look_at_start_limit(&self, task: &Task, at: Timestamp, now: Timestamp) -> Result<bool, AppError> {
+        let control = self.control();
+        let later = match start_limit(task, &control.holds, now) {
+            Some(limit) if limit <= now => {
+                if self.end_unstarted(task.id, &Happened::StartedTooLate)? {
+                    self.store.clear_timer(task.id, at)?;
+                }
+                return Ok(true);
+            }
+            Some(limit) => limit,
+            None => {
+                let end = pause_of(task, &control.holds, now).and_then(|pause| pause.until);
+                let soon = Timestamp(now.0.saturating_add(LOOK_WHILE_PAUSED_MS));
+                end.map_or(soon, |end| end.min(soon))
+            }
+        };
+        self.store.set_timer(task.id, later)?;
+        self.store.clear_timer(task.id, at)?;
+        Ok(false)
     }
 
     /// A task and its place. A damaged record is set aside, and one of a newer luzia is left alone: neither keeps the
@@ -76,6 +114,12 @@ impl App {
         let now = self.store.now();
         for id in waiting {
             match self.find_or_set_aside(*id, pass)? {
+                Some((place, task)) if place != Place::Done && ends_with(&task, over) => {
+                    let why = format!("its parent {over} is over");
+                    if self.request_end(*id, "luzia", Some(&why), None)? {
+                        self.store.clear_after(*id, over)?;
+                    }
+                }
                 Some((Place::Parked, task)) => drop(self.unpark_if_free(&task, now, pass)?),
                 Some(_) => self.store.forget_after(*id, over)?,
                 None => {}
@@ -89,16 +133,16 @@ impl App {
         if task.due_at.is_some_and(|at| at > now) {
             return Ok(false);
         }
+        let mut is_open = false;
         for dependency in &task.after {
-            match self.find_or_set_aside(*dependency, pass)? {
-                Some((Place::Done, other)) if other.status == Status::Completed => {}
-                Some((Place::Done, _)) | None => {
-                    return self.end_unstarted(task.id, &Happened::DependencyFailed(dependency.to_string()));
-                }
-                Some(_) => return Ok(false),
+            let before = self.find_or_set_aside(*dependency, pass)?.map(|(_, other)| other.status);
+            match met(task.wanted(*dependency), before) {
+                Met::Yes => {}
+                Met::NotYet => is_open = true,
+                Met::Never => return self.end_unstarted(task.id, &Happened::DependencyFailed(*dependency)),
             }
         }
-        Ok(self.store.unpark(task.id)?)
+        if is_open { Ok(false) } else { Ok(self.store.unpark(task.id)?) }
     }
 
     /// Ends a task that has not started. Nothing happens when it is not pending any more; false when somebody acts for it.
@@ -127,4 +171,9 @@ impl App {
         self.wake_dependents(task.id, &finished.dependents).map_err(|error| although(&stands, error))?;
         Ok(ending.task)
     }
+}
+
+/// Whether a task is to be cancelled at the end of another one (`--on-parent-death cancel`).
+fn ends_with(task: &Task, over: TaskId) -> bool {
+    task.ends_with_parent && task.parent == Some(over)
 }

@@ -55,7 +55,15 @@ impl App {
                         self.recover_now(id)?;
                     }
                 }
-                Some((Place::Running | Place::Waiting, task)) => {
+                Some((Place::Waiting, _)) => {
+                    if let Some(task) = self.cancel_unstarted(id, by, reason, Self::take_resting)? {
+                        return Ok(task);
+                    }
+                    if !self.store.is_supervised(id)? {
+                        self.recover_now(id)?;
+                    }
+                }
+                Some((Place::Running, task)) => {
                     if !is_asked {
                         is_asked = self.ask_to_end(&task, by, reason, grace_ms)?;
                     }
@@ -86,6 +94,9 @@ impl App {
         let task = self.existing(id)?;
         match task.status {
             Status::Pending => Ok(self.cancel_pending(id, by, reason)?.is_some()),
+            Status::Waiting if self.store.stands_waiting(id)? => {
+                Ok(self.cancel_unstarted(id, by, reason, Self::take_resting)?.is_some())
+            }
             Status::Running | Status::Waiting => {
                 let is_asked = self.ask_to_end(&task, by, reason, grace_ms)?;
                 if let Some(Some(started)) = self.store.started(id)? {
@@ -99,8 +110,23 @@ impl App {
 
     /// Cancels a task that has not started; `None` when it is not pending any more, or somebody acts for it right now.
     pub(crate) fn cancel_pending(&self, id: TaskId, by: &str, reason: Option<&str>) -> Result<Option<Task>, AppError> {
+        self.cancel_unstarted(id, by, reason, |app, id| Ok(app.store.take_pending(id)?))
+    }
+
+    fn take_resting(&self, id: TaskId) -> Result<Removed, AppError> {
+        Ok(self.store.take_waiting(id)?)
+    }
+
+    /// Cancels a task that has no process, as `take` takes it; `None` when it cannot be taken now.
+    fn cancel_unstarted(
+        &self,
+        id: TaskId,
+        by: &str,
+        reason: Option<&str>,
+        take: impl Fn(&Self, TaskId) -> Result<Removed, AppError>,
+    ) -> Result<Option<Task>, AppError> {
         let happened = Happened::Cancelled { by: by.to_owned(), reason: reason.map(str::to_owned) };
-        match self.store.take_pending(id)? {
+        match take(self, id)? {
             Removed::Taken(task, lock) => {
                 self.store.note(&Event::of("cancelled", &task).with(json!({ "by": by, "reason": reason })));
                 self.end_taken(&task, lock, &happened).map(Some)
@@ -114,7 +140,7 @@ impl App {
     }
 
     fn ask_to_end(&self, task: &Task, by: &str, reason: Option<&str>, grace_ms: Option<u64>) -> Result<bool, AppError> {
-        let request = CancelRequest { by: by.to_owned(), reason: reason.map(str::to_owned), grace_ms };
+        let request = CancelRequest { by: by.to_owned(), reason: reason.map(str::to_owned), grace_ms, requeue: false };
         if !self.store.request_cancel(task.id, &request)? {
             return Ok(false);
         }
@@ -135,7 +161,7 @@ impl App {
                 self.store.signal(&started.supervisor, Signal::Wake);
                 changes.wait(LOOK);
                 if let Some(pid) = self.store.stopped_supervisor(id)? {
-                    return Err(stopped(id, pid));
+                    return Err(stopped(id, pid, "end"));
                 }
             }
             // The supervisor looks for a request before it starts the command.
@@ -145,14 +171,15 @@ impl App {
     }
 }
 
-fn stopped(id: TaskId, supervisor: u32) -> AppError {
-    let message = format!("{id} was asked to end, but its supervisor, process {supervisor}, is stopped");
+/// The error of a request to a supervisor that does nothing.
+pub(super) fn stopped(id: TaskId, supervisor: u32, to: &str) -> AppError {
+    let message = format!("{id} was asked to {to}, but its supervisor, process {supervisor}, is stopped");
     AppError::new(Kind::Busy, "SUPERVISOR_STOPPED", message)
         .hint("the request is durable; it is carried out when the supervisor is continued")
         .next(format!("kill -CONT {supervisor}"))
 }
 
-fn over(task: &Task) -> AppError {
+pub(super) fn over(task: &Task) -> AppError {
     AppError::new(Kind::No, TASK_OVER, format!("{} is over already: {}", task.id, task.status))
         .hint("nothing leaves this state but a retry")
         .next(format!("luzia show {}", task.id))

@@ -2,7 +2,9 @@
 //! a program that is not there. `--no-check` leaves the look at directory and program out.
 
 use crate::app::queue::enqueue::{Accepted, NewTask};
+use crate::app::queue::terms::check_inherit;
 use crate::app::{App, AppError, Kind, shell_word};
+use crate::model::TaskId;
 use crate::model::config::EVERY_PROJECT;
 use crate::model::{Identity, LaneName, Name, Task};
 use crate::os::StartError;
@@ -36,6 +38,28 @@ impl NewUsers {
 }
 
 impl App {
+    /// The task whose child a task to be is, the one around this process where none is named; and whether somebody waits for
+    /// the child in its name.
+    pub(super) fn parent_of(&self, new: &NewTask) -> Result<(Option<TaskId>, bool), AppError> {
+        // The environment alone is no proof that this process is in the tree of that task.
+        let is_in_tree = |id| self.store.is_in_tree(id).unwrap_or(false);
+        let Some(text) = new.parent.as_deref().filter(|text| *text != "self" || self.inside.is_none()) else {
+            let parent = self.inside.as_ref().map(|inside| inside.task);
+            let is_waited_for = new.is_waited_for && parent.is_some_and(is_in_tree);
+            check_inherit(new, parent, is_waited_for)?;
+            return Ok((parent, is_waited_for));
+        };
+        let id = self.task_id(text)?;
+        let parent = self.existing(id)?;
+        if parent.status.is_final() {
+            return Err(AppError::usage(format!("{id} is {}, so it cannot be a parent", parent.status))
+                .hint("leave --parent out: the task then stands by itself")
+                .next(format!("luzia show {id}")));
+        }
+        check_inherit(new, Some(id), new.is_waited_for)?;
+        Ok((Some(id), new.is_waited_for))
+    }
+
     /// Refuses a project that is not configured where others are: its tasks would run as another user (contract, section 4).
     pub(crate) fn check_project_name(&self, project: &Name) -> Result<(), AppError> {
         let config = self.config();
@@ -73,7 +97,7 @@ impl App {
 
     /// Refuses a working directory or a program that is not there now. After another task it may be there by then.
     pub(crate) fn check_command(&self, new: &NewTask, task: &Task) -> Result<(), AppError> {
-        if new.no_check || task.run_as.is_some() || !new.after.is_empty() {
+        if new.no_check || task.run_as.is_some() || !task.after.is_empty() {
             return Ok(());
         }
         let program = task.command.first().map_or("", String::as_str);

@@ -1,10 +1,12 @@
 //! `enqueue`: checks a request at the door, makes a task of it, and accepts it durably (P2). Starts nothing.
 
 use crate::app::accounts::Accounts;
+use crate::app::queue::moments::{duration, held_from_now, plus, positive};
+use crate::app::queue::stepwise::{stepwise_of, with_first_command};
+use crate::app::queue::terms::{NewTerms, default_retries, stands_alone};
 use crate::app::{App, AppError, Kind, OnConflict};
 use crate::model::task::Environment;
-use crate::model::time::{format_duration, parse_duration};
-use crate::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Name, Priority, Status, Task, TaskId};
 use crate::store::{DEFAULT_GRACE_MS, Event};
 use serde_json::json;
 use std::sync::Arc;
@@ -31,6 +33,12 @@ pub const LOADER_VARIABLES: [&str; 12] = [
     "NODE_OPTIONS",
 ];
 
+/// The variables that carry a distributed trace (W3C Trace Context and Baggage), stored as they are and passed on.
+const TRACE_VARIABLES: [&str; 3] = ["TRACEPARENT", "TRACESTATE", "BAGGAGE"];
+
+/// The longest of them, in bytes.
+const MOST_TRACE_BYTES: usize = 8192;
+
 /// A request as it came in. Nothing of it is checked yet.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct NewTask {
@@ -52,6 +60,8 @@ pub struct NewTask {
     pub delay: Option<String>,
     /// `--at`.
     pub at: Option<String>,
+    /// `--hold`: queued paused.
+    pub hold: bool,
     /// `--after`, repeated.
     pub after: Vec<String>,
     /// `--timeout`.
@@ -90,6 +100,24 @@ pub struct NewTask {
     pub is_grouped: bool,
     /// Whether the process that asks waits for the end of the task.
     pub is_waited_for: bool,
+    /// `--parent`: the task whose child it is; by default the one around this process.
+    pub parent: Option<String>,
+    /// `--no-inherit`: it does not borrow the lanes of its parent.
+    pub no_inherit: bool,
+    /// `--on-parent-death cancel`.
+    pub ends_with_parent: bool,
+    /// `--goal`.
+    pub goal: Option<String>,
+    /// `--stepwise`.
+    pub is_stepwise: bool,
+    /// `--steps`: the content of the file.
+    pub steps: Option<String>,
+    /// `--steps-per-run`.
+    pub steps_per_run: Option<u32>,
+    /// `--max-steps`.
+    pub max_steps: Option<u32>,
+    /// What few requests have.
+    pub terms: NewTerms,
 }
 
 /// The process that asks: what a task takes over from it.
@@ -122,12 +150,11 @@ impl App {
         let mut task = self.task_of(new, caller)?;
         self.store.prepare()?;
         self.check_dependencies(&mut task)?;
-        let Some(key) = task.key.clone() else {
-            task.id = self.store.reserve_ids(1)?;
-            self.accept(std::slice::from_ref(&task))?;
-            return Ok(Accepted { task, created: true });
-        };
-        self.enqueue_keyed(task, &key, new.on_conflict.unwrap_or_default())
+        if task.key.is_some() {
+            return self.enqueue_keyed(task, new);
+        }
+        self.accept_new(&mut task, new)?;
+        Ok(Accepted { task, created: true })
     }
 
     /// Accepts many requests, all or none; each comes with the number of its line, by which a refused one is named.
@@ -143,16 +170,16 @@ impl App {
         let mut accepted: Vec<Accepted> = Vec::with_capacity(tasks.len());
         let mut lines = tasks.into_iter().zip(batch).peekable();
         while let Some((task, (line, new))) = lines.next() {
-            if let Some(key) = task.key.clone() {
-                match self.enqueue_keyed(task, &key, new.on_conflict.unwrap_or_default()) {
+            if stands_alone(&task, new) {
+                match self.accept_alone(task, new) {
                     Ok(one) => accepted.push(one),
                     Err(error) => return Err(late_line_error(*line, error, &accepted)),
                 }
                 continue;
             }
-            // Lines without a key go together up to the next one with a key, so that the queue has the order of the lines.
+            // Other lines go together up to the next one that stands alone, so that the queue has the order of the lines.
             let mut run = vec![task];
-            while let Some((task, _)) = lines.next_if(|(task, _)| task.key.is_none()) {
+            while let Some((task, _)) = lines.next_if(|(task, (_, new))| !stands_alone(task, new)) {
                 run.push(task);
             }
             let run = self.accept_run(run).map_err(|error| naming_earlier(error, &accepted))?;
@@ -173,54 +200,42 @@ impl App {
 
     pub(crate) fn accept(&self, tasks: &[Task]) -> Result<(), AppError> {
         let event = |task: &Task| {
-            let data = json!({ "priority": task.priority.number() });
-            Event::of("enqueued", task).in_lane(&LaneName::user(&task.user)).with(data)
-        };
-        self.store.accept(tasks, Some(&event)).map_err(|error| self.half_accepted(tasks, error.into()))
-    }
-
-    /// Tasks it comes after: unknown ones are refused, completed ones need no waiting, failed ones are a refusal.
-    fn check_dependencies(&self, task: &mut Task) -> Result<(), AppError> {
-        let mut open = Vec::new();
-        task.comes_after = std::mem::take(&mut task.after);
-        for id in task.comes_after.iter().copied() {
-            let other = self.existing(id)?;
-            match other.status {
-                Status::Completed => {}
-                Status::Failed | Status::Timeout | Status::Cancelled => {
-                    return Err(AppError::usage(format!("{id} is {}, so nothing can come after it", other.status))
-                        .hint("retry it first, or leave --after out")
-                        .next(format!("luzia retry {id}")));
-                }
-                Status::Pending | Status::Running | Status::Waiting => open.push(id),
+            let mut data = json!({ "priority": task.priority.number(), "work": task.work() });
+            if task.due_at.is_some() || !task.after.is_empty() || task.hold.is_some() {
+                data["delayed"] = true.into();
             }
-        }
-        task.after = open;
+            if let Some(parent) = task.parent {
+                data["parent"] = parent.to_string().into();
+            }
+            Event::of("enqueued", task).in_lane_of(task).with(data)
+        };
+        self.store.accept(tasks, Some(&event)).map_err(|error| self.half_accepted(tasks, error.into()))?;
+        self.note_children(tasks);
         Ok(())
     }
 
+    fn conductor_dir_of(&self, template: Option<&str>, project: Option<&Name>, user: &Name) -> String {
+        match template {
+            Some(template) => conductor_path(template, project.map_or("", Name::as_str), user.as_str()),
+            None => self.store.default_conductor(project.map(Name::as_str)),
+        }
+    }
+
     pub(crate) fn task_of(&self, new: &NewTask, caller: &Caller) -> Result<Task, AppError> {
+        let new = &*with_first_command(new)?;
         let project = self.project_of(new)?;
         let settings = project.as_ref().and_then(|project| self.config().project(project.as_str()));
         let settings = settings.as_ref();
         let conductor = settings.and_then(|settings| settings.conductor_dir.clone());
         let user = self.user_of(new, settings.and_then(|s| s.user.as_ref()), conductor.as_deref(), &caller.accounts)?;
-        if new.user.is_some() {
-            self.check_user_lane(&LaneName::user(&user))?;
-        }
+        new.user.as_ref().map_or(Ok(()), |_| self.check_user_lane(&LaneName::user(&user)))?;
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
         self.check_account(settings.and_then(|settings| settings.run_as.as_deref()), &caller.accounts)?;
-        let parent = self.inside.as_ref().map(|inside| inside.task);
-        // The environment alone is no proof that this process is in the tree of that task.
-        let is_in_tree = |id| self.store.is_in_tree(id).unwrap_or(false);
-        let waited_for = new.is_waited_for && parent.is_some_and(is_in_tree);
-        let (now, cwd) = (self.store.now(), cwd_of(new, caller)?);
+        let ((parent, waited_for), now, cwd) = (self.parent_of(new)?, self.store.now(), cwd_of(new, caller)?);
         let (lanes, takes_user_lane) = lanes_of(new, &user, self.named_lanes(new, &cwd)?)?;
-        let context = self.own_context();
-        let conductor_dir = match &conductor {
-            Some(template) => conductor_path(template, project.as_ref().map_or("", Name::as_str), user.as_str()),
-            None => self.store.default_conductor(project.as_ref().map(Name::as_str)),
-        };
+        let conductor_dir = self.conductor_dir_of(conductor.as_deref(), project.as_ref(), &user);
+        let (context, start_within_ms) = (self.own_context(), positive("start-within", new.start_within.as_deref())?);
+        let (terms, key) = self.terms_of(new, &command, &cwd)?;
         let task = Task {
             id: TaskId(0),
             status: Status::Pending,
@@ -238,7 +253,7 @@ impl App {
             label: new.label.clone(),
             asked_by: self.asked_by(caller.pid),
             agent: self.agent.clone(),
-            key: new.key.as_deref().map(|text| name("key", text)).transpose()?.map(|key| key.to_string()),
+            key,
             env: self.env_of(new, caller)?,
             cwd,
             umask: caller.umask,
@@ -249,22 +264,32 @@ impl App {
             created_by_pid: caller.pid,
             parent,
             waited_for,
-            due_at: due_of(new, now)?,
-            after: new.after.iter().map(|text| self.task_id(text)).collect::<Result<_, _>>()?,
+            no_inherit: new.no_inherit,
+            ends_with_parent: new.ends_with_parent && parent.is_some(),
+            goal: new.goal.clone(),
+            share: None,
+            stepwise: stepwise_of(new)?,
+            wait: None,
+            schedule: None,
+            hold: new.hold.then(|| held_from_now(now, start_within_ms)),
+            was_in: None,
+            due_at: self.due_of(new, now)?,
+            after: self.all_before(new)?,
             comes_after: Vec::new(),
-            start_by: positive("start-within", new.start_within.as_deref())?.map(|ms| plus(now, ms)),
+            start_by: start_within_ms.filter(|_| !new.hold).map(|ms| plus(now, ms)),
             timeout_ms: positive("timeout", new.timeout.as_deref())?,
             grace_ms: duration("grace", new.grace.as_deref())?.unwrap_or(DEFAULT_GRACE_MS),
-            retries: new.retries.unwrap_or(0),
+            retries: new.retries.unwrap_or_else(|| default_retries(new)),
             failures: 0,
             starts: 0,
             claims: 0,
             last_start: None,
             outcome: None,
+            terms,
             extra: None,
         };
         self.check_command(new, &task)?;
-        Ok(task)
+        Ok(Task { share: task.own_share(), ..task })
     }
 
     fn project_of(&self, new: &NewTask) -> Result<Option<Name>, AppError> {
@@ -304,11 +329,17 @@ impl App {
     }
 }
 
+/// Whether a variable that carries a trace is as long as a task stores it; a longer one is left out, never cut.
+fn fits(key: &[u8], value: &[u8]) -> bool {
+    let is_of_trace = TRACE_VARIABLES.iter().any(|name| name.as_bytes() == key);
+    !is_of_trace || value.len() <= MOST_TRACE_BYTES
+}
+
 /// What a task takes over of the environment of the process that asks for it: neither luzia's own variables nor those
 /// that change how programs load.
 pub fn inherited(mut env: Vec<(Vec<u8>, Vec<u8>)>) -> Environment {
     let is_loader = |key: &[u8]| LOADER_VARIABLES.iter().any(|bad| bad.as_bytes() == key);
-    env.retain(|(key, _)| !key.starts_with(b"LUZIA_") && !is_loader(key));
+    env.retain(|(key, value)| !key.starts_with(b"LUZIA_") && !is_loader(key) && fits(key, value));
     Arc::new(env)
 }
 
@@ -359,41 +390,10 @@ pub fn name(what: &str, text: &str) -> Result<Name, AppError> {
     })
 }
 
-/// Reads the duration of an option, in milliseconds.
-pub fn duration(option: &str, text: Option<&str>) -> Result<Option<u64>, AppError> {
-    text.map(|text| parse_duration(text).map_err(|error| AppError::usage(format!("--{option}: {error}")))).transpose()
-}
-
-fn positive(option: &str, text: Option<&str>) -> Result<Option<u64>, AppError> {
-    match duration(option, text)? {
-        Some(0) => Err(AppError::usage(format!("--{option} must be longer than 0"))),
-        other => Ok(other),
-    }
-}
-
-fn plus(at: Timestamp, ms: u64) -> Timestamp {
-    at.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX))
-}
-
-fn priority_of(number: Option<u8>) -> Result<Priority, AppError> {
+pub(crate) fn priority_of(number: Option<u8>) -> Result<Priority, AppError> {
     let Some(number) = number else { return Ok(Priority::DEFAULT) };
     Priority::new(number)
         .ok_or_else(|| AppError::usage(format!("{number} is not a priority")).hint("0 comes first, 9 last, 5 is usual"))
-}
-
-fn due_of(new: &NewTask, now: Timestamp) -> Result<Option<Timestamp>, AppError> {
-    if new.delay.is_some() && new.at.is_some() {
-        return Err(AppError::usage("a task is due \"in\" a time or \"at\" a time, not both"));
-    }
-    if let Some(ms) = duration("in", new.delay.as_deref())? {
-        return Ok(Some(plus(now, ms)));
-    }
-    let Some(text) = &new.at else { return Ok(None) };
-    let at = Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{}Z", text.replacen(' ', "T", 1))));
-    at.map(Some).ok_or_else(|| {
-        AppError::usage(format!("\"{}\" is not a time", text.chars().take(80).collect::<String>()))
-            .hint("write RFC 3339, as 2026-01-31T09:00:00+01:00; without a zone it is UTC")
-    })
 }
 
 /// The further lanes in canonical order, without repeats, and whether the task takes the lane of its user: not when it names
@@ -488,10 +488,4 @@ fn check_argument(argument: &str) -> Result<(), AppError> {
         .hint("pass it by a file, or as --prompt, which goes to standard input"));
     }
     Ok(())
-}
-
-/// Words for people: when a task will be looked at again.
-pub fn delay_text(task: &Task, now: Timestamp) -> Option<String> {
-    let at = task.due_at.filter(|at| *at > now)?;
-    Some(format_duration(u64::try_from(at.ms_since(now)).unwrap_or(0)))
 }

@@ -1,8 +1,10 @@
 //! Keys: names by which a request that is made again is known. A key is taken as long as a task that has it is unfinished.
 
-use crate::app::queue::enqueue::Accepted;
+use crate::app::queue::cancel::TASK_OVER;
+use crate::app::queue::enqueue::{Accepted, NewTask};
+use crate::app::queue::moments::duration;
 use crate::app::{App, AppError, Kind};
-use crate::model::{Task, TaskId};
+use crate::model::{Status, Task, TaskId};
 use crate::store::{KeySlot, Place, StoreError};
 
 /// What is to be done when an unfinished task has the same key.
@@ -13,70 +15,138 @@ pub enum OnConflict {
     /// Keep the other one, and answer with it.
     #[default]
     Skip,
-    /// Cancel the other one if it has not started, and queue this one.
+    /// Cancel the other one, also where it runs, and queue this one.
     Replace,
     /// Refuse.
     Reject,
+    /// Answer with the other one, and with one that has just ended, too.
+    Join,
 }
 
-impl App {
-    /// Accepts a request with a key, or does what was asked for when an unfinished task has the key.
-    pub(crate) fn enqueue_keyed(
-        &self,
-        mut task: Task,
-        key: &str,
-        on_conflict: OnConflict,
-    ) -> Result<Accepted, AppError> {
-        // Of several that have the key the last one is replaced; the others stay beside it.
-        let mut beside: Vec<TaskId> = Vec::new();
-        loop {
-            let mut slot = self.store.enter_key(key)?;
-            let mut unfinished = Vec::new();
-            for id in slot.holders()? {
-                let found = self.store.find(id)?;
-                unfinished
-                    .extend(found.filter(|(place, other)| *place != Place::Done && other.key.as_deref() == Some(key)));
-            }
-            let ids: Vec<TaskId> = unfinished.iter().map(|(_, other)| other.id).collect();
-            let last = unfinished.into_iter().find(|(_, other)| !beside.contains(&other.id));
-            match (last, on_conflict) {
-                (None, _) | (Some(_), OnConflict::Queue) => {
-                    task.id = self.store.reserve_ids(1)?;
-                    slot.assign(&[&[task.id], &ids[..]].concat())?;
-                    self.accept(std::slice::from_ref(&task))?;
-                    return Ok(Accepted { task, created: true });
-                }
-                (Some((_, other)), OnConflict::Skip) => return Ok(Accepted { task: other, created: false }),
-                (Some((_, other)), OnConflict::Reject) => {
-                    return Err(AppError::new(
-                        Kind::Busy,
-                        "KEY_TAKEN",
-                        format!("{} has the key \"{key}\" and is {}", other.id, other.status),
-                    )
-                    .hint("wait for it; --on-conflict queue puts the new task behind it")
-                    .next(format!("luzia show {}", other.id)));
-                }
-                (Some((Place::Pending | Place::Parked, other)), OnConflict::Replace) => {
-                    drop(slot);
-                    beside = ids.into_iter().filter(|id| *id != other.id).collect();
-                    self.cancel_pending(other.id, &task.user.to_string(), Some("replaced"))
-                        .map_err(|error| self.not_replaced(other.id, error))?;
-                }
-                (Some((_, other)), OnConflict::Replace) => {
-                    return Err(AppError::new(
-                        Kind::No,
-                        "KEY_RUNS",
-                        format!("{} has the key \"{key}\" and is already {}", other.id, other.status),
-                    )
-                    .hint("a task that has started is not replaced; wait for it, or use another key")
-                    .next(format!("luzia wait {}", other.id)));
-                }
-            }
+impl OnConflict {
+    /// Every policy, in the order of the manual.
+    pub const ALL: [Self; 5] = [Self::Queue, Self::Skip, Self::Replace, Self::Reject, Self::Join];
+
+    /// The word of the option.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Skip => "skip",
+            Self::Replace => "replace",
+            Self::Reject => "reject",
+            Self::Join => "join",
         }
     }
 }
 
 impl App {
+    /// Accepts a request with a key, or does what was asked for when an unfinished task has the key.
+    pub(crate) fn enqueue_keyed(&self, mut task: Task, new: &NewTask) -> Result<Accepted, AppError> {
+        let key = task.key.clone().unwrap_or_default();
+        let on_conflict = new.on_conflict.unwrap_or_default();
+        let fresh_ms = duration("fresh", new.terms.fresh.as_deref())?;
+        // Of several that have the key the last one is replaced; the others stay beside it.
+        let mut beside: Vec<TaskId> = Vec::new();
+        loop {
+            let mut slot = self.store.enter_key(&key)?;
+            let mut unfinished = Vec::new();
+            for id in slot.holders()? {
+                let found = self.store.find(id)?;
+                unfinished.extend(
+                    found.filter(|(place, other)| *place != Place::Done && other.key.as_deref() == Some(&*key)),
+                );
+            }
+            let ids: Vec<TaskId> = unfinished.iter().map(|(_, other)| other.id).collect();
+            let last = unfinished.into_iter().find(|(_, other)| !beside.contains(&other.id));
+            match (last, on_conflict) {
+                (None, OnConflict::Join) if let Some(other) = self.just_ended(&key, fresh_ms)? => {
+                    return Ok(Accepted { task: other, created: false });
+                }
+                (None, _) | (Some(_), OnConflict::Queue) => {
+                    task.id = self.store.reserve_ids(1)?;
+                    let _group = self.prepare_terms(&mut task, new)?;
+                    slot.assign(&[&[task.id], &ids[..]].concat())?;
+                    self.accept(std::slice::from_ref(&task))?;
+                    return Ok(Accepted { task, created: true });
+                }
+                (Some((_, other)), OnConflict::Skip | OnConflict::Join) => {
+                    return Ok(Accepted { task: self.as_seen(other), created: false });
+                }
+                (Some((_, other)), OnConflict::Reject) => {
+                    let status = self.as_seen(other.clone()).status;
+                    return Err(AppError::new(
+                        Kind::Busy,
+                        "KEY_TAKEN",
+                        format!("{} has the key \"{key}\" and is {status}", other.id),
+                    )
+                    .hint("wait for it; --on-conflict queue puts the new task behind it")
+                    .next(format!("luzia show {}", other.id)));
+                }
+                (Some((place, other)), OnConflict::Replace) => {
+                    drop(slot);
+                    beside = ids.into_iter().filter(|id| *id != other.id).collect();
+                    self.replace(place, &other, &key, task.user.as_str())?;
+                }
+            }
+        }
+    }
+
+    /// The task with a key that ended last, less than `fresh_ms` ago, and whose answer stands for the work: one that was
+    /// cancelled has none, and one whose work tree moved has that of another one.
+    fn just_ended(&self, key: &str, fresh_ms: Option<u64>) -> Result<Option<Task>, AppError> {
+        let Some(fresh_ms) = fresh_ms else { return Ok(None) };
+        let since = self.store.now().plus_ms(-i64::try_from(fresh_ms).unwrap_or(i64::MAX));
+        let member = format!("\"key\":{}", serde_json::Value::from(key));
+        let counts = |task: &Task| {
+            let answers = matches!(task.status, Status::Completed | Status::Failed | Status::Timeout);
+            answers && task.key.as_deref() == Some(key) && task.terms.subject_changed != Some(true)
+        };
+        Ok(self.store.last_ended(&member, since, &counts)?)
+    }
+
+    /// Ends an older task in favour of a new one. What runs is ended first, and that is the work of its owner.
+    fn replace(&self, place: Place, other: &Task, key: &str, by: &str) -> Result<(), AppError> {
+        if matches!(place, Place::Pending | Place::Parked) {
+            let replaced = self.cancel_pending(other.id, by, Some("replaced"));
+            return replaced.map(drop).map_err(|error| self.not_replaced(other.id, error));
+        }
+        let refuse = |why: &str, hint: &str| {
+            Err(AppError::new(Kind::No, "KEY_RUNS", format!("{} has the key \"{key}\" and {why}", other.id))
+                .hint(hint)
+                .next(format!("luzia wait {}", other.id)))
+        };
+        if self.is_inside(other.id)? {
+            return refuse(
+                "is around this process, which would end with it",
+                "another key, or --on-conflict queue, puts the new task beside it; nothing was queued",
+            );
+        }
+        // The new task takes its turn in the name of this user.
+        if self.foreign_question("end", &[other.id], by)?.is_some() {
+            return refuse(
+                "runs for somebody else",
+                "`luzia cancel` asks before it ends the work of others; nothing was queued",
+            );
+        }
+        match self.cancel(other.id, by, Some("replaced"), None) {
+            // It came to its end by itself.
+            Err(error) if error.0.code == TASK_OVER => Ok(()),
+            ended => ended.map(drop).map_err(|error| self.not_replaced(other.id, error)),
+        }
+    }
+
+    /// Whether this process runs inside a task, or inside one that it has asked for.
+    fn is_inside(&self, id: TaskId) -> Result<bool, AppError> {
+        let mut around = self.inside.as_ref().map(|inside| inside.task);
+        while let Some(task) = around {
+            if task == id {
+                return Ok(true);
+            }
+            around = self.find(task)?.and_then(|(_, task)| task.parent);
+        }
+        Ok(false)
+    }
+
     /// The error of a replacement that failed when it took the older task out of the queue: it says where that stands.
     fn not_replaced(&self, older: TaskId, mut error: AppError) -> AppError {
         let stands = match self.find(older) {

@@ -3,8 +3,15 @@
 pub mod accepted;
 pub mod cancel;
 pub mod doors;
+pub mod dry_run;
+pub mod edit;
 pub mod enqueue;
 pub mod idempotency;
+pub mod moments;
+pub mod order;
+pub mod pause;
 pub mod retry;
 pub mod run;
+mod stepwise;
+pub mod terms;
 pub mod wait;

@@ -4,9 +4,11 @@
 use crate::app::queue::accepted::although;
 use crate::app::queue::idempotency::take_again;
 use crate::app::{App, AppError, Kind};
+use crate::model::task::Terms;
 use crate::model::{Status, Task, TaskId};
 use crate::policy::lifecycle;
 use crate::policy::lifecycle::Trigger;
+use crate::policy::requests::dependency::{Met, met};
 use crate::store::{Ending, Event, Place};
 use std::collections::BTreeSet;
 
@@ -19,9 +21,18 @@ pub enum Order {
     Dropped,
 }
 
+/// What a task that is retried has of its earlier starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Remembered {
+    /// Its variables, finished steps and waits.
+    Kept,
+    /// Only the events that were sent to it.
+    Dropped,
+}
+
 impl App {
     /// Queues a finished task again.
-    pub fn retry(&self, id: TaskId, order: Order) -> Result<Task, AppError> {
+    pub fn retry(&self, id: TaskId, order: Order, memory: Remembered) -> Result<Task, AppError> {
         let task = self.existing(id)?;
         if lifecycle::next(task.status, Trigger::Retry).is_none() {
             return Err(AppError::new(
@@ -48,17 +59,21 @@ impl App {
             claims: 0,
             // One more attempt than were spent, whatever the limit was.
             retries: task.retries.max(task.failures),
+            terms: Terms { failed_dependency: None, subject_changed: None, ..task.terms },
             ..task
         };
         let key = again.key.as_deref().map(|key| self.store.enter_key(key)).transpose()?;
         let _key = key.map(|slot| take_again(slot, id)).transpose()?;
+        if memory == Remembered::Dropped {
+            self.store.forget_steps(id)?;
+        }
         let ending = Ending { task: again };
         if let Err(error) = self.store.record_ending(&ending, None) {
             // Nothing may begin again after an answer that says it could not be asked for.
             let withdrawn = self.store.withdraw_ending(id, lock);
             return Err(self.not_recorded(id, error.into(), &withdrawn));
         }
-        // From here on it is retried, whoever brings it to its end.
+        // From here on it is retried, whichever process brings it to its end.
         self.store.note(&Event::of("retried", &ending.task));
         self.show_outside(&ending.task);
         let settled = self.store.settle(&ending, lock).map_err(AppError::from);
@@ -70,9 +85,11 @@ impl App {
     fn still_before(&self, task: &Task, comes_after: &[TaskId]) -> Result<Vec<TaskId>, AppError> {
         let mut open = Vec::new();
         for before in comes_after {
-            match self.find(*before)? {
-                Some((_, other)) if other.status == Status::Completed => {}
-                Some((_, other)) if other.status.is_final() => {
+            let found = self.find(*before)?.map(|(_, other)| other);
+            let is_met = met(task.wanted(*before), found.as_ref().map(|other| other.status));
+            match found {
+                _ if is_met == Met::Yes => {}
+                Some(other) if other.status.is_final() => {
                     let how = format!("is {}", other.status);
                     return Err(out_of_order(task.id, *before, &how)
                         .hint(format!("retry the chain, or --no-after: {} then waits for no other task", task.id))

@@ -3,6 +3,7 @@
 mod batch;
 mod standby;
 
+use crate::app::foresee::{Estimate, QUICK};
 use crate::app::look::tail::{Piece, Stream, Tail};
 use crate::app::pass::daemon::is_passing;
 use crate::app::queue::cancel::TASK_OVER;
@@ -19,7 +20,7 @@ pub enum Wish {
     GoOn,
     /// Nobody reads the output any more: cancel, as SIGPIPE ends a command in a pipeline.
     Unread,
-    /// The same of a task that somebody else has queued: leave it alone.
+    /// Somebody else has queued the task: leave it alone.
     Leave,
     /// The first Ctrl-C: cancel with the grace.
     Cancel,
@@ -35,12 +36,21 @@ pub trait Audience {
     /// So many bytes of a stream were dropped from the log before they could be passed on.
     fn dropped(&mut self, stream: Stream, bytes: u64);
     /// The task changed its state, or waits for another reason than before.
-    /// `position` is the place of a pending task among those of its user, from 1.
-    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, position: Option<u64>);
+    /// `place` is that of a pending task that waits for something.
+    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue>);
     /// Something failed that is tried again.
     fn failed(&mut self, error: &AppError);
     /// What the user wants.
     fn wish(&mut self) -> Wish;
+}
+
+/// Where a task stands that waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InQueue {
+    /// Its place among those of its user, from 1.
+    pub position: u64,
+    /// When it is expected to start.
+    pub estimate: Option<Estimate>,
 }
 
 /// What a `run` holds while it sees its task through.
@@ -93,11 +103,13 @@ impl App {
 
     fn watch_over(&self, id: TaskId, group_output: bool, audience: &mut dyn Audience) -> Result<Task, AppError> {
         let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
+        let _lent = self.lend_to(std::iter::once(id))?;
         let changes = Some(self.store.watch());
         let mut seat = Seat { presence: None, duty: None, changes, looked_ms: self.store.boot_ms(), shortage: None };
         let mut told = None;
         let mut wished = Wish::GoOn;
         loop {
+            self.run_hooks_telling(&mut |error| audience.failed(error));
             let wish = audience.wish();
             // What was asked for while an attempt came to its end is asked for again before the next one.
             let is_new = wish != wished || wish != Wish::GoOn && self.existing(id)?.status == Status::Pending;
@@ -118,9 +130,10 @@ impl App {
             }
             let obstacle = self.obstacle_of(&task, &seat)?;
             let word = (task.status, obstacle.as_ref().map(Obstacle::word));
+            let is_first = told.is_none();
             if told.replace(word) != Some(word) {
-                let position = self.place_of(&task, obstacle.as_ref())?;
-                audience.progress(&task, obstacle.as_ref(), position);
+                let place = self.place_of(&task, obstacle.as_ref(), is_first)?;
+                audience.progress(&task, obstacle.as_ref(), place.as_ref());
             }
             let may_print = (!group_output || task.status.is_final()) && wished != Wish::Unread;
             let mut is_told = true;
@@ -140,10 +153,19 @@ impl App {
         }
     }
 
-    /// The place of a task that waits for something among those of its user, from 1.
-    pub fn place_of(&self, task: &Task, obstacle: Option<&Obstacle>) -> Result<Option<u64>, AppError> {
-        let waits = task.status == Status::Pending && obstacle.is_some();
-        Ok(if waits { Some(self.position(task)?.saturating_add(1)) } else { None })
+    /// The place of a task that waits for something; with an estimate where that is asked for and costs little.
+    pub fn place_of(
+        &self,
+        task: &Task,
+        obstacle: Option<&Obstacle>,
+        estimates: bool,
+    ) -> Result<Option<InQueue>, AppError> {
+        let Some(obstacle) = obstacle.filter(|_| task.status == Status::Pending) else { return Ok(None) };
+        let position = self.position(task)?.saturating_add(1);
+        // An estimate is a courtesy: an error there is no error of the verb.
+        let estimate =
+            if estimates { self.expected(task, std::slice::from_ref(obstacle), QUICK).ok().flatten() } else { None };
+        Ok(Some(InQueue { position, estimate }))
     }
 
     /// One round for a task that waits: a pass, or a wait while another `run` has the duty. False when nothing was tried
@@ -196,7 +218,7 @@ impl App {
             self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
             self.existing(task.id)?
         };
-        seat.shortage = self.shortage(&task)?;
+        seat.shortage = self.standstill(&task)?;
         Ok(task)
     }
 

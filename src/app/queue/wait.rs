@@ -6,6 +6,8 @@ use crate::model::{Status, Task, TaskId};
 use crate::store::Place;
 use std::time::Duration;
 
+/// How often a waiter asks the parent of a child for a pass, in milliseconds.
+const REMIND_MS: u64 = 5000;
 /// How long a waiter sleeps at most between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
@@ -22,7 +24,9 @@ impl App {
         for id in ids {
             self.existing(*id)?;
         }
+        let lent = self.lend_to(ids.iter().copied())?;
         let begin = self.store.boot_ms();
+        let mut reminded_ms = begin;
         let mut last: Vec<Option<Status>> = vec![None; ids.len()];
         let mut changes = self.store.watch();
         loop {
@@ -61,6 +65,10 @@ impl App {
             // Who runs this task ends after us, and nobody else may be there to start what we wait for.
             if let Some(inside) = self.inside.as_ref().filter(|_| last.contains(&Some(Status::Pending))) {
                 self.wake_supervisor(inside.task)?;
+            }
+            if !lent.is_empty() && self.store.boot_ms().saturating_sub(reminded_ms) >= REMIND_MS {
+                reminded_ms = self.store.boot_ms();
+                self.remind_lenders(&lent)?;
             }
             changes.wait(LONGEST_PAUSE.min(Duration::from_millis(left)));
         }

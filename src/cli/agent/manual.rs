@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// The manual page, as roff.
 pub fn manual_page() -> String {
-    let mut page = String::from(HEAD);
+    let mut page = format!("'\\\" t\n{}{HEAD}", crate::cli::docs::title("luzia-agents", 7));
     for (agent, note) in AgentKind::ALL.into_iter().zip(NOTES) {
         // Writing to a String cannot fail.
         let _ = write!(page, ".SS {}\n{note}\n.TS\ntab(|);\nl l.\n", roff(agent.word()));
@@ -55,12 +55,7 @@ const NOTES: [&str; 5] = [
      COPILOT_HOME names another folder than \\fI~/.copilot\\fR.",
 ];
 
-const HEAD: &str = concat!(
-    "'\\\" t\n",
-    ".TH luzia\\-agents 7 \"\" \"luzia ",
-    env!("CARGO_PKG_VERSION"),
-    "\" \"\"\n",
-    r#".SH NAME
+const HEAD: &str = r#".SH NAME
 luzia\-agents \- how coding agents take turns with luzia(1)
 .SH DESCRIPTION
 Several agents on one host build, test and write at the same time. luzia lets them take turns in four ways, each of which
@@ -110,6 +105,31 @@ A hook never stops an agent. It reads at most 1 MiB and waits at most 3 seconds 
 luzia never answers
 .B allow
 and never changes a command.
+.SH THE BUILD LANE
+.B luzia shim add cargo make
+puts the calls of these tools into the lane
+.BR build .
+Without a rule one build runs at a time. A lane for several builds has a budget and a gate, as in
+.I packaging/config/build.json
+or set at run time:
+.PP
+.RS 4
+.nf
+luzia lanes set build \-\-max 3 \-\-cpu\-budget auto \e
+    \-\-hold\-while 'psi.memory>20..10 | mem<10%..15%'
+.fi
+.RE
+.PP
+Then three builds run at once and use no more processors together than there are: each has a job server of its own, and the
+tokens move as builds start and end. No build starts while memory is short. cargo and GNU make from 4.4 on obey. An older make
+gets
+.BR \-j
+and its share at the start;
+.B make \-j8
+on the command line replaces the job server, and only
+.B \-\-affinity
+bounds it. cargo keeps a token as long as it has work for it, so a build that comes later gets its share with a delay of a few
+compilations.
 .SH SANDBOXES
 Many agents put commands into a sandbox. A task starts only in the sandbox in which it was queued, or waits there. For
 .BR luzia\-lock (1)
@@ -144,8 +164,7 @@ What
 .B luzia agent setup
 writes, for an account and with
 .BR \-\-project .
-"#
-);
+"#;
 
 const TAIL: &str = r#".PP
 A file that existed is kept beside itself with the ending

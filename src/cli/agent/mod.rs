@@ -54,7 +54,7 @@ fn text(document: &Document, name: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// A session as an agent names it. One that could not stand in a variable or in a line is none.
+/// A session as an agent names it. A text that could not stand in a variable or in a line is not one.
 fn session(document: &Document, name: &str) -> Option<String> {
     text(document, name).filter(|text| text.len() <= LONGEST_SESSION && !text.chars().any(char::is_control))
 }

@@ -5,13 +5,34 @@ use clap::builder::StyledStr;
 use clap::{Args, Command};
 
 /// The groups of `luzia --help`.
-pub(super) const GROUPS: [(&str, &[&str]); 4] = [
-    ("Queue", &["enqueue", "run", "attach", "wait", "cancel", "retry"]),
-    ("Look", &["list", "show", "logs", "explain", "status"]),
-    ("Locks", &["lock", "acquire", "renew", "release", "check", "list-locks", "check-project", "name"]),
+pub(super) const GROUPS: [(&str, &[&str]); 5] = [
+    ("Queue", &["enqueue", "run", "attach", "wait", "cancel", "pause", "resume", "edit", "move", "retry", "cron"]),
+    ("Inside a task", &["step", "set", "get", "beat", "await", "emit", "finish"]),
+    (
+        "Look",
+        &["list", "show", "tree", "logs", "explain", "status", "events", "stats", "simulate", "timeline", "metrics"],
+    ),
+    (
+        "Locks",
+        &["lock", "guard", "acquire", "renew", "release", "check", "list-locks", "lanes", "check-project", "name"],
+    ),
     (
         "Operate",
-        &["dispatch", "daemon", "cleanup-stale", "config", "doctor", "demo", "shim", "agent", "mcp", "completions"],
+        &[
+            "dispatch",
+            "daemon",
+            "cleanup-stale",
+            "config",
+            "hook",
+            "doctor",
+            "demo",
+            "shim",
+            "agent",
+            "mcp",
+            "schema",
+            "completions",
+            "install-docs",
+        ],
     ),
 ];
 

@@ -3,37 +3,54 @@
 //! The result is text, small numbers and enums; `task_request` and the commands turn them into names, lanes and
 //! durations. Never prints and never ends the process: an answer or a refusal is returned as a [`ParseStop`].
 
+pub mod complete;
 mod deferred;
+mod frequent;
 mod globals;
 mod help;
 mod identity;
+mod preempt_options;
+mod selection;
+mod step_options;
 mod synonyms;
 mod target;
 mod task_options;
+mod term_options;
 mod usage;
 mod values;
 
 pub use deferred::Deferred;
 pub use globals::Globals;
 pub use identity::Identity;
+pub use preempt_options::{PreemptOptions, Preempted};
+pub use selection::Selection;
+pub use step_options::StepOptions;
 pub use target::{Target, named};
-pub use task_options::TaskOptions;
+pub use task_options::{ParentDeath, TaskOptions};
+pub use term_options::TermOptions;
 pub use usage::{ParseStop, Usage};
 pub use values::{ColorWhen, LockState, OnConflict, OutputFormat, TaskState};
 pub(crate) use values::{number, pid, priority};
 
 use super::commands::locks::{
-    acquire::AcquireArgs, check::CheckArgs, check_project::CheckProjectArgs, list_locks::ListLocksArgs, lock::LockArgs,
-    release::ReleaseArgs, renew::RenewArgs,
+    acquire::AcquireArgs, check::CheckArgs, check_project::CheckProjectArgs, guard::GuardArgs, lanes::LanesArgs,
+    list_locks::ListLocksArgs, lock::LockArgs, release::ReleaseArgs, renew::RenewArgs,
 };
-use super::commands::look::{explain::ExplainArgs, list::ListArgs, logs::LogsArgs, show::ShowArgs, status::StatusArgs};
+use super::commands::look::{
+    events::EventsArgs, explain::ExplainArgs, list::ListArgs, logs::LogsArgs, metrics::MetricsArgs, show::ShowArgs,
+    simulate::SimulateArgs, stats::StatsArgs, status::StatusArgs, timeline::TimelineArgs, tree::TreeArgs,
+};
 use super::commands::operate::{
     agent::AgentArgs, cleanup_stale::CleanupStaleArgs, completions::CompletionsArgs, config::ConfigArgs,
-    daemon::DaemonArgs, demo::DemoArgs, dispatch::DispatchArgs, doctor::DoctorArgs, mcp::McpArgs, name::NameArgs,
-    shim::ShimArgs,
+    daemon::DaemonArgs, demo::DemoArgs, dispatch::DispatchArgs, doctor::DoctorArgs, hook::HookArgs,
+    install_docs::InstallDocsArgs, mcp::McpArgs, name::NameArgs, schema::SchemaArgs, shim::ShimArgs,
 };
 use super::commands::queue::{
-    attach::AttachArgs, cancel::CancelArgs, enqueue::EnqueueArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
+    attach::AttachArgs, cancel::CancelArgs, cron::CronArgs, cron::CronVerb, edit::EditArgs, enqueue::EnqueueArgs,
+    move_task::MoveArgs, pause::PauseArgs, pause::ResumeArgs, retry::RetryArgs, run::RunArgs, wait::WaitArgs,
+};
+use super::commands::steps::{
+    beat::BeatArgs, emit::EmitArgs, finish::FinishArgs, get::GetArgs, set::SetArgs, step::StepArgs, wait_for::AwaitArgs,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -75,21 +92,59 @@ pub enum Command {
     Wait(Deferred<WaitArgs>),
     /// Cancel tasks, running ones too
     Cancel(Deferred<CancelArgs>),
+    /// Keep tasks of the host, a user or a lane from starting
+    Pause(Deferred<PauseArgs>),
+    /// Let paused tasks start again
+    Resume(Deferred<ResumeArgs>),
+    /// Change a task that has not started
+    Edit(Deferred<EditArgs>),
+    /// Put a task that has not started before others
+    Move(Deferred<MoveArgs>),
     /// Put finished tasks back in the queue
     Retry(Deferred<RetryArgs>),
+    /// Make tasks at set times, by cron lines
+    Cron(Deferred<CronArgs>),
+    /// Do a part of a task once, however often the task is started again
+    Step(Deferred<StepArgs>),
+    /// Set variables of a task, durably
+    Set(Deferred<SetArgs>),
+    /// Print variables of a task
+    Get(Deferred<GetArgs>),
+    /// Note that a task makes progress
+    Beat(Deferred<BeatArgs>),
+    /// Say how the task ends, inside which this is called
+    Finish(Deferred<FinishArgs>),
+    /// Wait inside a task until an event comes
+    Await(Deferred<AwaitArgs>),
+    /// Send an event to tasks, which keep it
+    Emit(Deferred<EmitArgs>),
     /// List tasks
     #[command(visible_alias = "ls")]
     List(Deferred<ListArgs>),
     /// Show everything known about a task
     Show(Deferred<ShowArgs>),
+    /// Show a task, its steps, and the tasks that it has queued
+    Tree(Deferred<TreeArgs>),
     /// Print the output of a task
     Logs(Deferred<LogsArgs>),
     /// Say why a task, a user or a lane is waiting, and what would change it
     Explain(Deferred<ExplainArgs>),
     /// Show the queue, the slots and the locks at a glance
     Status(Deferred<StatusArgs>),
+    /// Print what happened, the oldest first
+    Events(Deferred<EventsArgs>),
+    /// Show how long lanes were waited for and held, and how tasks ended
+    Stats(Deferred<StatsArgs>),
+    /// Say what would become of a load, or of the queue with other limits
+    Simulate(Deferred<SimulateArgs>),
+    /// Draw who held which lane when
+    Timeline(Deferred<TimelineArgs>),
+    /// Print numbers for Prometheus
+    Metrics(Deferred<MetricsArgs>),
     /// Hold a lane while a command runs, without a queue entry
     Lock(Deferred<LockArgs>),
+    /// Run a command only while a lock is in force
+    Guard(Deferred<GuardArgs>),
     /// Take a lease on a lane, for scripts
     Acquire(Deferred<AcquireArgs>),
     /// Extend a lease
@@ -101,6 +156,8 @@ pub enum Command {
     /// List every lock and whether its holder is alive
     #[command(visible_alias = "locks", alias = "list_locks")]
     ListLocks(Deferred<ListLocksArgs>),
+    /// Show the lanes, and change their limits
+    Lanes(Deferred<LanesArgs>),
     /// Release the locks of a project's finished tasks
     #[command(alias = "check_project")]
     CheckProject(Deferred<CheckProjectArgs>),
@@ -113,6 +170,8 @@ pub enum Command {
     CleanupStale(Deferred<CleanupStaleArgs>),
     /// Show, locate or check the configuration
     Config(Deferred<ConfigArgs>),
+    /// Run commands when something happens
+    Hook(Deferred<HookArgs>),
     /// Look for problems on this host and in the state directory
     Doctor(Deferred<DoctorArgs>),
     /// See luzia take turns, in a state directory of its own
@@ -125,8 +184,15 @@ pub enum Command {
     Agent(Deferred<AgentArgs>),
     /// Serve the tools of luzia to an agent, by the Model Context Protocol
     Mcp(Deferred<McpArgs>),
+    /// Print the JSON Schema of a document
+    Schema(Deferred<SchemaArgs>),
     /// Print a completion script for a shell
     Completions(Deferred<CompletionsArgs>),
+    /// Write the manual pages and completions where they are found
+    InstallDocs(Deferred<InstallDocsArgs>),
+    /// Tells completion scripts what may stand at the end of a line. clap does not know it.
+    #[command(skip)]
+    Complete(Vec<String>),
     /// Supervises one task. luzia starts this itself; clap does not know it.
     #[command(skip)]
     Supervise {
@@ -162,30 +228,54 @@ impl Command {
             Self::Attach(_) => "attach",
             Self::Wait(_) => "wait",
             Self::Cancel(_) => "cancel",
+            Self::Pause(_) => "pause",
+            Self::Resume(_) => "resume",
+            Self::Edit(_) => "edit",
+            Self::Move(_) => "move",
             Self::Retry(_) => "retry",
+            Self::Cron(_) => "cron",
+            Self::Step(_) => "step",
+            Self::Set(_) => "set",
+            Self::Get(_) => "get",
+            Self::Beat(_) => "beat",
+            Self::Finish(_) => "finish",
+            Self::Await(_) => "await",
+            Self::Emit(_) => "emit",
             Self::List(_) => "list",
             Self::Show(_) => "show",
+            Self::Tree(_) => "tree",
             Self::Logs(_) => "logs",
             Self::Explain(_) => "explain",
             Self::Status(_) => "status",
+            Self::Events(_) => "events",
+            Self::Stats(_) => "stats",
+            Self::Simulate(_) => "simulate",
+            Self::Timeline(_) => "timeline",
+            Self::Metrics(_) => "metrics",
             Self::Lock(_) => "lock",
+            Self::Guard(_) => "guard",
             Self::Acquire(_) => "acquire",
             Self::Renew(_) => "renew",
             Self::Release(_) => "release",
             Self::Check(_) => "check",
             Self::ListLocks(_) => "list-locks",
+            Self::Lanes(_) => "lanes",
             Self::CheckProject(_) => "check-project",
             Self::Dispatch(_) => "dispatch",
             Self::Daemon(_) => "daemon",
             Self::CleanupStale(_) => "cleanup-stale",
             Self::Config(_) => "config",
+            Self::Hook(_) => "hook",
             Self::Doctor(_) => "doctor",
             Self::Demo(_) => "demo",
             Self::Name(_) => "name",
             Self::Shim(_) => "shim",
             Self::Agent(_) => "agent",
             Self::Mcp(_) => "mcp",
+            Self::Schema(_) => "schema",
             Self::Completions(_) => "completions",
+            Self::InstallDocs(_) => "install-docs",
+            Self::Complete(_) => "__complete",
             Self::Supervise { .. } => "supervise",
             Self::KeepSession { .. } => "keep-session",
             Self::ExecTask(_) => "exec-task",
@@ -214,6 +304,11 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, ParseStop> {
             return Ok(Cli { globals: Globals::default(), command: Command::ExecPty(rest.to_vec()) });
         }
         _ => {}
+    }
+    if let Some([first, rest @ ..]) = args.get(1..)
+        && first == "__complete"
+    {
+        return Ok(Cli { globals: Globals::default(), command: Command::Complete(rest.to_vec()) });
     }
     if let Some(cli) = of_supervisor(&args) {
         return Ok(cli);
@@ -266,8 +361,13 @@ pub(crate) fn read(args: &[String]) -> Result<Cli, clap::Error> {
 }
 
 fn read_one(word: &str, args: &[String]) -> Option<Cli> {
-    let all = Command::augment_subcommands(clap::Command::new("luzia"));
-    let one = all.get_subcommands().find(|one| one.get_name() == word)?.clone();
+    let one = match frequent::definition(word) {
+        Some(one) => one,
+        None => {
+            let all = Command::augment_subcommands(clap::Command::new("luzia"));
+            all.get_subcommands().find(|one| one.get_name() == word)?.clone()
+        }
+    };
     let root = <Globals as clap::Args>::augment_args(clap::Command::new("luzia")).subcommand(one);
     Cli::from_arg_matches(&root.try_get_matches_from(args).ok()?).ok()
 }
@@ -277,6 +377,7 @@ fn with_separator(mut cli: Cli, args: &[String]) -> Cli {
     let (task, command) = match &mut cli.command {
         Command::Enqueue(Deferred(enqueue)) => (&mut enqueue.task, &enqueue.command),
         Command::Run(Deferred(run)) => (&mut run.task, &run.command),
+        Command::Cron(Deferred(CronArgs { verb: Some(CronVerb::Add(add)) })) => (&mut add.task, &add.command),
         _ => return cli,
     };
     let before = args.len().checked_sub(command.len() + 1).and_then(|at| args.get(at));

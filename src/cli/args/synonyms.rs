@@ -1,23 +1,38 @@
 //! Command names of other tools, and the luzia command that does that work.
 
-/// The word, and the command lines that do it here.
-const SYNONYMS: [(&[&str], &str); 16] = [
-    (&["kill", "rm", "stop", "remove", "delete", "abort", "scancel", "terminate"], "luzia cancel TASK"),
-    (&["ps", "queue", "jobs", "squeue", "tasks", "view"], "luzia list"),
-    (&["history", "sacct"], "luzia list -a"),
-    (&["log", "cat", "output"], "luzia logs TASK"),
-    (&["tail", "follow", "attach"], "luzia logs -f TASK"),
-    (&["watch", "top", "stats", "info"], "luzia status"),
-    (&["describe", "get", "inspect"], "luzia show TASK"),
-    (&["why"], "luzia explain TASK"),
-    (&["submit", "push", "sbatch", "batch", "schedule"], "luzia enqueue -- CMD"),
-    (&["exec", "start", "do"], "luzia run -- CMD"),
-    (&["restart", "rerun", "requeue"], "luzia retry TASK"),
+/// The words, and the command line that does it here. None of the words is a verb of luzia's.
+pub(super) const SYNONYMS: &[(&[&str], &str)] = &[
+    (
+        &["kill", "rm", "stop", "remove", "delete", "del", "abort", "terminate", "scancel", "qdel", "atrm"],
+        "luzia cancel TASK",
+    ),
+    (&["ps", "queue", "jobs", "tasks", "view", "squeue", "qstat", "atq"], "luzia list"),
+    (&["history", "past", "archive", "sacct"], "luzia list -a"),
+    (&["log", "cat", "output", "print"], "luzia logs TASK"),
+    (&["tail", "follow"], "luzia logs -f TASK"),
+    (&["watch", "top", "info", "overview", "summary"], "luzia status"),
+    (&["describe", "inspect", "details"], "luzia show TASK"),
+    (&["why", "reason", "blocked"], "luzia explain TASK"),
+    (&["submit", "push", "sbatch", "qsub", "batch", "at", "schedule"], "luzia enqueue -- CMD"),
+    (&["exec", "start", "do", "execute", "launch", "srun"], "luzia run -- CMD"),
+    (&["restart", "rerun", "requeue", "redo"], "luzia retry TASK"),
+    (&["take", "claim", "grab", "lease"], "luzia acquire USER --task ID"),
     (&["unlock", "free"], "luzia release USER"),
-    (&["flock", "with-lock"], "luzia lock -u USER -- CMD"),
-    (&["refresh", "extend", "heartbeat"], "luzia renew USER --lock-id ID"),
-    (&["clean", "prune", "gc", "cleanup"], "luzia cleanup-stale"),
+    (&["flock", "with-lock", "mutex", "semaphore", "sem"], "luzia lock -u USER -- CMD"),
+    (&["refresh", "extend", "heartbeat", "keepalive"], "luzia renew USER --lock-id ID"),
+    (&["hold", "suspend", "freeze", "disable"], "luzia pause USER"),
+    (&["unpause", "continue", "thaw", "enable"], "luzia resume USER"),
+    (&["change", "modify", "update", "alter"], "luzia edit TASK"),
+    (&["switch", "reorder", "prioritize", "bump"], "luzia move TASK --first"),
+    (&["parallel", "parallelism", "limit", "concurrency"], "luzia lanes set LANE --max N"),
+    (&["clean", "prune", "gc", "cleanup", "purge"], "luzia cleanup-stale"),
+    (&["crontab", "schedules", "timers", "timer"], "luzia cron"),
+    (&["journal", "audit"], "luzia events"),
+    (&["serve", "server", "worker"], "luzia daemon"),
+    (&["health", "diagnose"], "luzia doctor"),
     (&["check-config", "configure", "settings"], "luzia config"),
+    (&["install", "man", "docs"], "luzia install-docs"),
+    (&["jsonschema", "schemas"], "luzia schema VERB"),
 ];
 
 /// The command line for a word of another tool.

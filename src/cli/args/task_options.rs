@@ -1,7 +1,16 @@
 //! The options that describe a task.
 
-use crate::cli::args::{OnConflict, number, priority};
-use clap::{Args, ValueHint};
+use crate::cli::args::{OnConflict, TermOptions, number, priority};
+use clap::{Args, ValueEnum, ValueHint};
+
+/// What the end of a parent means for a child that is not over.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParentDeath {
+    /// It goes on.
+    Adopt,
+    /// It is cancelled.
+    Cancel,
+}
 
 /// What `enqueue` and `run` say about a task.
 #[derive(Args, Clone, Debug)]
@@ -39,13 +48,35 @@ pub struct TaskOptions {
     #[arg(long, value_name = "N", value_parser = priority, allow_hyphen_values = true)]
     pub priority: Option<u8>,
 
-    /// Do not start before this time has passed, e.g. `10m`
+    /// Do not start before this time has passed, e.g. `10m` or `2 hours`
     #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, conflicts_with = "at")]
     pub in_time: Option<String>,
 
-    /// Do not start before this moment, e.g. `2026-01-31T08:00:00Z`
+    /// Do not start before this moment, e.g. `8:00`, `tomorrow 8:00` or `2026-12-24 18:00`
+    ///
+    /// Without a zone it is that of this host, and the answer names it. `8:00` is the next time the clock shows that. A day is
+    /// today, tomorrow, a weekday (the next one) or a date; a date alone means its begin. RFC 3339 names its zone.
     #[arg(long, value_name = "TIME")]
     pub at: Option<String>,
+
+    /// Queue the task paused: it starts after `luzia resume TASK`
+    #[arg(long)]
+    pub hold: bool,
+
+    /// The task whose child this is, or `self`; inside a task, that task
+    ///
+    /// The end of a child is an event in the mailbox of its parent (AGENT_COMPLETED). A child that is waited for (`run`,
+    /// `enqueue --wait`, `wait`) runs in the lanes of its parent: the parent lends them until the child is over.
+    #[arg(long, value_name = "TASK")]
+    pub parent: Option<String>,
+
+    /// Do not borrow the lanes of the parent: wait for them in the queue
+    #[arg(long)]
+    pub no_inherit: bool,
+
+    /// What happens to the task when its parent is over first: `adopt` (the default) lets it go on, `cancel` ends it
+    #[arg(long, value_name = "WHAT")]
+    pub on_parent_death: Option<ParentDeath>,
 
     /// Do not start before this task has completed; may be repeated
     #[arg(long, value_name = "TASK")]
@@ -60,16 +91,25 @@ pub struct TaskOptions {
     pub start_within: Option<String>,
 
     /// Retry up to N times after a failure or an interruption
+    ///
+    /// 0 when not given. For a task with --stepwise or --steps the number counts for each step; `enqueue` then takes 3.
     #[arg(long, value_name = "N", value_parser = number::<u32>, allow_hyphen_values = true)]
     pub retries: Option<u32>,
 
     /// A name for the work: `--on-conflict` decides when an unfinished task has it
+    ///
+    /// `@tree` stands for the command, its directory, and the content of the git work tree around it: the tree of HEAD, what
+    /// differs from it, and the files that git neither knows nor ignores. git(1) is asked for it.
     #[arg(long)]
     pub key: Option<String>,
 
     /// What to do when an unfinished task has the same key
     #[arg(long, value_name = "WHAT", requires = "key")]
     pub on_conflict: Option<OnConflict>,
+
+    /// Conditions and terms that few tasks have.
+    #[command(flatten)]
+    pub terms: TermOptions,
 
     /// A note for people
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]

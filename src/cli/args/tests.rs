@@ -169,6 +169,20 @@ fn verbs_have_their_aliases() {
 }
 
 #[test]
+fn words_of_other_tools_are_no_verbs_and_lead_to_verbs() {
+    let root = command();
+    let mut seen = std::collections::BTreeSet::new();
+    for (words, line) in synonyms::SYNONYMS {
+        let verb = line.split(' ').nth(1).expect("a verb");
+        assert!(root.find_subcommand(verb).is_some(), "{line}");
+        for word in *words {
+            assert!(root.find_subcommand(word).is_none() && seen.insert(word), "{word}");
+            assert_eq!(usage(&[word, "x"]).hint, Some(format!("luzia calls it `{line}`")), "{word}");
+        }
+    }
+}
+
+#[test]
 fn verbs_are_not_abbreviated() {
     let stop = usage(&["enq", "-u", "a", "x"]);
     assert_eq!(stop.message, "there is no verb \"enq\"");
@@ -177,12 +191,12 @@ fn verbs_are_not_abbreviated() {
     let hint = usage(&["c"]).hint.expect("a hint");
     assert_eq!(
         hint,
-        "verbs are not abbreviated; these begin with it: cancel, check, check-project, cleanup-stale, config, completions"
+        "verbs are not abbreviated; these begin with it: cancel, cron, check, check-project, cleanup-stale, config, completions"
     );
     let hint = usage(&["lsit"]).hint.expect("a hint");
     assert!(hint.contains("\"list\""), "{hint}");
     // No guess is better than a far-fetched one.
-    for word in ["exec-tsk", "supervis", "install", "zzz", "--"] {
+    for word in ["exec-tsk", "supervis", "zzz", "--"] {
         let hint = usage(&[word, "x"]).hint.unwrap_or_default();
         assert!(!hint.contains("did you mean"), "{word}: {hint}");
     }

@@ -75,6 +75,15 @@ pub(super) fn checked(cli: Cli, args: &[String]) -> Result<Cli, ParseStop> {
             next: vec![help_of(args)],
             json: true,
         })),
+        Some(format) if format.only_verb().is_some_and(|verb| verb != cli.command.name()) => {
+            let verb = format.only_verb().unwrap_or_default();
+            Err(ParseStop::Usage(Usage {
+                message: format!("-o {} is a form of `luzia {verb}` only", format.word()),
+                hint: Some("the others answer with table, wide, json, jsonl or name".into()),
+                next: vec![help_of(args)],
+                json: false,
+            }))
+        }
         _ => Ok(cli),
     }
 }

@@ -10,10 +10,12 @@ pub enum OnConflict {
     /// Queue nothing and print the id of the other (the default)
     #[default]
     Skip,
-    /// Cancel the other and queue the new task; fail when the other has started
+    /// Cancel the other, also when it runs, wait for its end, and queue the new task
     Replace,
     /// Queue nothing and fail
     Reject,
+    /// Queue nothing and take the output and the end of the other; with --fresh also of one that has ended
+    Join,
 }
 
 /// The seven states of a task.
@@ -89,6 +91,18 @@ pub enum OutputFormat {
     Jsonl,
     /// Only the names, one a line
     Name,
+    /// OTLP/JSON lines, of `events` only
+    #[value(hide = true)]
+    Otlp,
+    /// Text, of `timeline` only
+    #[value(hide = true)]
+    Text,
+    /// A picture, of `timeline` only
+    #[value(hide = true)]
+    Svg,
+    /// A trace for Perfetto, of `timeline` only
+    #[value(hide = true)]
+    Trace,
 }
 
 impl OutputFormat {
@@ -100,6 +114,10 @@ impl OutputFormat {
             Self::Json => "json",
             Self::Jsonl => "jsonl",
             Self::Name => "name",
+            Self::Otlp => "otlp",
+            Self::Text => "text",
+            Self::Svg => "svg",
+            Self::Trace => "trace",
         }
     }
 
@@ -107,7 +125,16 @@ impl OutputFormat {
     pub fn is_json(self) -> bool {
         match self {
             Self::Json | Self::Jsonl => true,
-            Self::Table | Self::Wide | Self::Name => false,
+            Self::Table | Self::Wide | Self::Name | Self::Otlp | Self::Text | Self::Svg | Self::Trace => false,
+        }
+    }
+
+    /// The verb that alone answers in this form.
+    pub fn only_verb(self) -> Option<&'static str> {
+        match self {
+            Self::Otlp => Some("events"),
+            Self::Text | Self::Svg | Self::Trace => Some("timeline"),
+            Self::Table | Self::Wide | Self::Json | Self::Jsonl | Self::Name => None,
         }
     }
 }

@@ -6,3 +6,4 @@ pub mod locks;
 pub mod look;
 pub mod operate;
 pub mod queue;
+pub mod steps;

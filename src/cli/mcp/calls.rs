@@ -5,8 +5,9 @@ use super::wire::{Request, progress};
 use super::words;
 use crate::app::agent::allow::{admits, admits_name};
 use crate::app::look::logs::Stream;
-use crate::app::queue::run::{Audience, Wish};
+use crate::app::queue::run::{Audience, InQueue, Wish};
 use crate::app::{App, AppError, Kind, Obstacle};
+use crate::cli::estimate::place_text;
 use crate::cli::output::messages;
 use crate::model::{Status, Task, TaskId, Timestamp};
 use serde_json::{Map, Value, json};
@@ -308,9 +309,9 @@ impl Audience for Watch<'_, '_> {
 
     fn dropped(&mut self, _: Stream, _: u64) {}
 
-    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, position: Option<u64>) {
+    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue>) {
         self.is_started = task.status != Status::Pending;
-        let place = position.map_or_else(String::new, |position| format!("; position {position}"));
+        let place = place_text(place);
         self.call.message = match obstacle {
             Some(obstacle) => {
                 let now = (self.call.host.now)();

@@ -1,14 +1,16 @@
-//! `luzia mcp`: the tools of luzia for agents, by the Model Context Protocol over standard input and output (`agents.md`, section 7).
+//! `luzia mcp`: the tools of luzia for agents, by the Model Context Protocol over standard input and output (decision 135).
 //!
 //! Each call runs on a thread of its own, so a call that waits keeps no other one. The end of standard input ends the server;
 //! tasks go on.
 
 mod calls;
+mod relay;
 mod tools;
 mod wire;
 mod words;
 
 pub use calls::{Answered, Host, Work};
+pub use relay::{Helper, Relay};
 pub use wire::{Message, read};
 
 use calls::{Call, Outcome, error_document};
@@ -42,12 +44,6 @@ impl<'a> Server<'a> {
     /// A server of a host.
     pub fn new(host: &'a Host<'a>) -> Self {
         Self { host, calls: Mutex::default() }
-    }
-
-    /// Takes a line that was longer than [`LONGEST_LINE`].
-    pub fn take_long_line(&self) {
-        let text = format!("a message has at most {LONGEST_LINE} bytes");
-        (self.host.write)(&error(&Value::Null, wire::INVALID_REQUEST, &text, Value::Null));
     }
 
     /// Takes a line. Gives the work back that may take long.

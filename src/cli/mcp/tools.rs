@@ -60,7 +60,7 @@ const LANE: Argument = argument("lane", Kind::Texts, "Lanes, e.g. build, @tree, 
 const KEY: Argument = argument("key", Kind::Text, "A key of the work: at most one unfinished task has it.");
 const CONFLICT: Argument = argument(
     "on_conflict",
-    Kind::Choice(&["queue", "skip", "replace", "reject"]),
+    Kind::Choice(&["queue", "skip", "replace", "reject", "join"]),
     "What to do when an unfinished task has the key.",
 );
 const TIMEOUT: Argument = argument("timeout_s", Kind::Seconds, "End the command after so many seconds.");
@@ -97,7 +97,11 @@ pub const TOOLS: [Tool; 9] = [
             ENV,
             LABEL,
             argument("after", Kind::Texts, "Tasks that must have completed before."),
-            argument("at", Kind::Text, "Not before this time, RFC 3339."),
+            argument(
+                "at",
+                Kind::Text,
+                "Not before this time: 8:00, tomorrow 8:00, 2026-12-24 18:00 (local), or RFC 3339.",
+            ),
         ],
         needs: &["argv", "shell"],
         starts: true,

@@ -134,13 +134,21 @@ impl<'a> Console<'a> {
 
     /// Writes a document: one line for `jsonl`, indented otherwise.
     pub fn document(&mut self, value: &Value) -> Result<(), Stop> {
-        let text = if self.format == OutputFormat::Jsonl { json::line(value) } else { json::pretty(value) };
-        self.out(&text)
+        if self.format != OutputFormat::Jsonl {
+            return self.out(&json::pretty(value));
+        }
+        let schema = value["schema"].as_str().and_then(|name| name.strip_prefix("luzia.")?.strip_suffix("/v1"));
+        self.line(schema.unwrap_or("document"), value)
+    }
+
+    /// Writes a line of JSON lines, with its kind.
+    pub fn line(&mut self, schema: &str, value: &Value) -> Result<(), Stop> {
+        self.out(&json::line(&json::of_kind(schema, value)))
     }
 
     /// A list to write while its items come: a document with `items`, or each by itself for `jsonl`.
     pub fn begin_items(&self, schema: &str) -> json::Items {
-        if self.format == OutputFormat::Jsonl { json::Items::lines() } else { json::Items::document(schema) }
+        if self.format == OutputFormat::Jsonl { json::Items::lines(schema) } else { json::Items::document(schema) }
     }
 
     /// Writes a list whose items are all there.
@@ -154,9 +162,7 @@ impl<'a> Console<'a> {
     pub fn table(&mut self, table: &Table) -> Result<(), Stop> {
         let text = match self.format {
             OutputFormat::Name => table.names(),
-            OutputFormat::Table | OutputFormat::Wide | OutputFormat::Json | OutputFormat::Jsonl => {
-                table.render(self.layout())
-            }
+            _ => table.render(self.layout()),
         };
         self.out(&text)
     }

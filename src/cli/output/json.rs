@@ -2,8 +2,12 @@
 //!
 //! Pure functions; must not print, and must not ask the time.
 
+mod items;
+
+pub use items::{Items, of_kind};
+
 use super::escape::is_hostile;
-use crate::model::task::Outcome;
+use crate::model::task::{Outcome, Stepwise};
 use crate::model::{LaneName, Status, Task, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -15,68 +19,6 @@ pub fn document<'a>(schema: &str, members: impl IntoIterator<Item = (&'a str, Va
         map.insert(key.into(), value);
     }
     Value::Object(map)
-}
-
-/// A list that is written while its items come: one document, or a line an item.
-pub struct Items {
-    begin: String,
-    between: &'static str,
-    end: String,
-    items: Vec<String>,
-    is_begun: bool,
-    is_empty: bool,
-}
-
-impl Items {
-    /// One document with `items`: the same text as [`pretty`] gives of the whole.
-    pub fn document(schema: &str) -> Self {
-        let empty = pretty(&document(schema, [("items", json!([]))]));
-        let (begin, end) = empty.split_once("[]").unwrap_or((&empty, ""));
-        Self::new(format!("{begin}["), ",", format!("]{end}"))
-    }
-
-    /// JSON lines, as [`line`] gives them.
-    pub fn lines() -> Self {
-        Self::new(String::new(), "", String::new())
-    }
-
-    fn new(begin: String, between: &'static str, end: String) -> Self {
-        Self { begin, between, end, items: Vec::new(), is_begun: false, is_empty: true }
-    }
-
-    fn is_document(&self) -> bool {
-        !self.between.is_empty()
-    }
-
-    /// Takes an item in.
-    pub fn push(&mut self, item: &Value) {
-        let indented = |text: String| format!("\n    {}", text.trim_end().replace('\n', "\n    "));
-        self.items.push(if self.is_document() { indented(pretty(item)) } else { line(item) });
-        self.is_empty = false;
-    }
-
-    /// How many items wait for a page.
-    pub fn waiting(&self) -> usize {
-        self.items.len()
-    }
-
-    /// The text up to here.
-    pub fn page(&mut self) -> String {
-        let text = std::mem::take(&mut self.items).join(self.between);
-        let lead = match std::mem::replace(&mut self.is_begun, true) {
-            false => self.begin.as_str(),
-            true if text.is_empty() => "",
-            true => self.between,
-        };
-        format!("{lead}{text}")
-    }
-
-    /// The rest of the text.
-    pub fn end(mut self) -> String {
-        let text = self.page();
-        let gap = if self.is_document() && !self.is_empty { "\n  " } else { "" };
-        format!("{text}{gap}{}", self.end)
-    }
 }
 
 /// The document of one thing: the schema, then the thing's own members.
@@ -133,10 +75,16 @@ pub fn task(task: &Task) -> Value {
         "agent": task.agent.as_ref().map(|agent| agent.name.as_str()),
         "session": task.agent.as_ref().and_then(|agent| agent.session.as_deref()),
         "key": task.key,
+        "goal": task.goal,
+        "stepwise": task.stepwise.as_ref().map(stepwise),
+        "schedule": task.schedule.as_ref().map(|of| of.schedule.as_str()),
+        "slot": maybe_time(task.schedule.as_ref().map(|of| of.slot)),
         "cwd": task.cwd,
         "created_at": time(task.created_at),
         "due_at": maybe_time(task.due_at),
         "after": task.after.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "parent": task.parent.map(|parent| parent.to_string()),
+        "can_inherit_lock": task.waited_for && !task.no_inherit,
         "comes_after": task.comes_after.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "timeout_ms": task.timeout_ms,
         "grace_ms": task.grace_ms,
@@ -147,32 +95,58 @@ pub fn task(task: &Task) -> Value {
         "started_at": maybe_time(start.map(|start| start.at)),
         "lock_id": start.map(|start| start.lock_id.as_str()),
         "fence": start.map(|start| start.fence),
+        "slots": start.map(|start| &start.slots),
         "conductor_dir": task.conductor_dir,
         "variables": {},
     }));
+    super::task::terms::extend(&mut members, task);
     if let Some(outcome) = &task.outcome {
-        members.extend(end(outcome));
+        members.extend(end(outcome, task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step)));
     }
     Value::Object(members)
 }
 
-/// The members of a task that is over, also under the names of the rows S1.35–S1.38.
-fn end(outcome: &Outcome) -> Map<String, Value> {
+/// How far a stepwise task has come.
+fn stepwise(stepwise: &Stepwise) -> Value {
+    json!({
+        "step": stepwise.step,
+        "max_steps": stepwise.most,
+        "steps_per_run": stepwise.per_run,
+        "actions": stepwise.actions,
+        "last": stepwise.last.as_ref().map(|last| json!({
+            "kind": if last.is_tool { "tool" } else { "output" },
+            "exit_code": last.exit_code,
+            "result": last.result,
+        })),
+    })
+}
+
+/// The members of a task that is over, also in the spelling of the rows S1.35–S1.38, which stays within v1.
+fn end(outcome: &Outcome, step: u32) -> Map<String, Value> {
     let completed_at = time(outcome.completed_at);
     let mut members = object(json!({
         "completed_at": completed_at,
         "completedAt": completed_at,
         "result_type": outcome.result_type(),
         "resultType": outcome.result_type(),
+        "result_summary": outcome.summary,
         "resultSummary": outcome.summary,
+        "result_data": outcome.data.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok()),
         "exit_code": outcome.exit_code,
         "signal": outcome.signal,
         "ran_ms": outcome.ran_ms,
     }));
     let of_status = match outcome.status {
         // A task without steps is one step, of index 0.
-        Status::Failed => json!({ "errorMessage": outcome.error, "failedActionId": 0 }),
+        Status::Failed => json!({
+            "error_message": outcome.error,
+            "errorMessage": outcome.error,
+            "failed_action_id": step,
+            "failedActionId": step,
+        }),
         Status::Cancelled => json!({
+            "cancelled_by": outcome.cancelled_by,
+            "cancel_reason": outcome.cancel_reason,
             "cancelledBy": outcome.cancelled_by,
             "cancelReason": outcome.cancel_reason,
         }),
@@ -242,6 +216,15 @@ mod tests {
             created_by_pid: 1,
             parent: None,
             waited_for: false,
+            no_inherit: false,
+            ends_with_parent: false,
+            share: None,
+            goal: None,
+            stepwise: None,
+            wait: None,
+            schedule: None,
+            hold: None,
+            was_in: None,
             due_at: None,
             after: vec![TaskId(3)],
             comes_after: vec![TaskId(2), TaskId(3)],
@@ -254,6 +237,7 @@ mod tests {
             claims: 0,
             last_start: None,
             outcome: None,
+            terms: crate::model::task::Terms::default(),
             extra: None,
         }
     }
@@ -262,13 +246,19 @@ mod tests {
         let mut over = example();
         over.status = status;
         over.failures = u32::from(status == Status::Failed);
-        over.last_start = Some(Start { at: over.created_at, lock_id: "task_12_1768005905".into(), fence: 4 });
+        over.last_start = Some(Start {
+            at: over.created_at,
+            lock_id: "task_12_1768005905".into(),
+            fence: 4,
+            slots: Default::default(),
+        });
         over.outcome = Some(Outcome {
             status,
             completed_at: Timestamp(1_768_005_906_000),
             exit_code: Some(1),
             signal: None,
             summary: "exited with 1".into(),
+            data: None,
             error: Some("exited with 1".into()),
             cancelled_by: Some("user".into()),
             cancel_reason: Some("why".into()),
@@ -296,10 +286,10 @@ mod tests {
     #[test]
     fn the_end_of_a_task_has_the_members_of_its_state() {
         for (status, result, keys) in [
-            (Status::Completed, "success", &["resultSummary", "variables"][..]),
-            (Status::Failed, "failure", &["errorMessage", "failedActionId"]),
-            (Status::Timeout, "timeout", &["resultSummary"]),
-            (Status::Cancelled, "cancelled", &["cancelledBy", "cancelReason"]),
+            (Status::Completed, "success", &["result_summary", "resultSummary", "variables"][..]),
+            (Status::Failed, "failure", &["error_message", "errorMessage", "failed_action_id", "failedActionId"]),
+            (Status::Timeout, "timeout", &["result_summary", "resultSummary"]),
+            (Status::Cancelled, "cancelled", &["cancelled_by", "cancelledBy", "cancel_reason", "cancelReason"]),
         ] {
             let value = ended(status);
             assert_eq!(value["resultType"], result);
@@ -332,7 +322,7 @@ mod tests {
         for count in [0, 1, 5] {
             let all: Vec<Value> = (0..count).map(|at| json!({ "id": at, "text": "a\nb", "none": [] })).collect();
             for page in [1, 2, 9] {
-                let (mut document, mut lines) = (Items::document("list"), Items::lines());
+                let (mut document, mut lines) = (Items::document("list"), Items::lines("list"));
                 let (mut whole, mut each) = (String::new(), String::new());
                 for item in &all {
                     document.push(item);
@@ -347,7 +337,9 @@ mod tests {
                     pretty(&super::document("list", [("items", json!(all))])),
                     "{count} by {page}"
                 );
-                assert_eq!(each + &lines.end(), all.iter().map(line).collect::<String>(), "{count} by {page}");
+                let wanted: String = all.iter().map(|item| line(&of_kind("list", item))).collect();
+                assert_eq!(each + &lines.end(), wanted, "{count} by {page}");
+                assert!(wanted.lines().all(|line| line.starts_with("{\"kind\":\"task\",")), "{wanted}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! A lock in JSON and in words, for the commands that list, check, release and clean up.
 
 use crate::app::locks::check_project::Checked;
-use crate::app::{Break, LockView, lock_state};
+use crate::app::{Break, Loans, LockView, lock_state};
 use crate::cli::output::console::Console;
 use crate::cli::output::messages;
 use crate::model::TaskId;
@@ -36,6 +36,7 @@ pub fn lock_json(view: &LockView) -> Value {
     let time = |at: Option<crate::model::Timestamp>| at.map(|at| at.to_string());
     let refreshed = record.and_then(|record| record.refreshed_at.or(record.acquired_at));
     let who = record.map(|record| record.who.clone()).unwrap_or_default();
+    let loans = record.map(Loans::of).unwrap_or_default();
     json!({
         "user": lane.filter(|lane| lane.is_user()).map(|lane| lane.key().as_str()),
         "lane": view.lane_name(),
@@ -43,6 +44,8 @@ pub fn lock_json(view: &LockView) -> Value {
         "lock_id": record.and_then(|record| record.lock_id.as_deref()),
         "task_id": record.and_then(|record| record.task_id.as_deref()),
         "fence": record.and_then(|record| record.fence).map(|fence| fence.0),
+        "value": record.and_then(|record| record.value.as_deref()),
+        "cpus": record.and_then(|record| record.cpus),
         "kind": record.map(|record| record.kind.word()),
         "acquired_at": time(record.and_then(|record| record.acquired_at)),
         "refreshed_at": time(refreshed),
@@ -55,12 +58,15 @@ pub fn lock_json(view: &LockView) -> Value {
         "activeExecutionId": view.holder().map(execution_id),
         "executionLockedAt": time(refreshed),
         "lockMinutes": view.age_ms / 60_000,
+        "holder": view.holder(),
         "owner": view.holder(),
         "shown": view.shown(),
         "agent": who.agent,
         "session": who.session,
         "command": who.command,
         "label": who.label,
+        "lender": loans.lender,
+        "borrowers": loans.borrowers,
     })
 }
 

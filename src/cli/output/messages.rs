@@ -1,17 +1,22 @@
 //! From refusals, reasons and outcomes to exit codes and sentences. Decides nothing.
 
+mod reasons;
+
 use super::report::Report;
 use crate::app::locks::lock::End;
 use crate::app::look::cycles::ring_text;
 use crate::app::look::explain::MOST_AHEAD;
 use crate::app::look::list::Stuck;
-use crate::app::{AppError, Difference, Holder, Kind, Obstacle, Room, lane_word, shell_word};
+use crate::app::{AppError, Difference, Holder, Kind, Obstacle, Pause, Room, lane_word, shell_word};
 use crate::cli::exit::Exit;
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::task::Outcome;
 use crate::model::time::format_duration;
-use crate::model::{Status, Task, Timestamp};
+use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
+use reasons::rule_text;
 use serde_json::{Value, json};
+
+pub use reasons::obstacle_json;
 
 /// The report of a refusal.
 pub fn report_of(error: &AppError) -> Report {
@@ -94,9 +99,9 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
     match obstacle {
         Obstacle::Cycle { members } => {
             let text = format!("these wait for each other for ever: {}", ring_text(members));
-            let other = members.iter().find(|id| **id != task.id);
-            (text, other.map(|id| format!("luzia explain {id}")))
+            (text, members.iter().find(|id| **id != task.id).map(|id| format!("luzia explain {id}")))
         }
+        Obstacle::Paused { pause } => (pause_text(pause, task, now), Some(format!("luzia wait {}", task.id))),
         Obstacle::Delayed { until } => {
             let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
             (format!("it is not due for {left} (until {until})"), Some(format!("luzia wait {}", task.id)))
@@ -132,32 +137,72 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             (format!("{first} is first in lane \"{lane}\""), Some(format!("luzia explain {first}")))
         }
         Obstacle::UserLockHeld { holder } => {
-            let text = format!("{}'s lane is busy: {}", task.user, busy_text(holder, now));
+            let text = format!("{}'s lane is busy: {}{}", task.user, busy_text(holder, now), parent_text(task, holder));
+            (text, Some(next_command(holder)))
+        }
+        Obstacle::Loan { lane, holder } => {
+            let busy = busy_text(holder, now);
+            let text = format!("another child of its parent has borrowed lane \"{lane}\", and they take turns: {busy}");
             (text, Some(next_command(holder)))
         }
         Obstacle::LaneFull { lane, used, max, holder } => {
-            let text = match max {
-                1 => format!("lane \"{lane}\" is busy: {}", busy_text(holder, now)),
-                _ => format!("lane \"{lane}\" is full, {used} of {max}: {}", busy_text(holder, now)),
-            };
+            let text = format!("{}: {}", full_text(lane, *used, *max), busy_text(holder, now));
             let command = if lane.is_global() { "luzia status".to_owned() } else { next_command(holder) };
-            (text, Some(command))
+            (text + parent_text(task, holder), Some(command))
         }
-        Obstacle::StartWaits { rooms } => {
-            let text = format!("its start waits for space, a process or memory; {}", rooms_text(rooms));
-            (text, Some(format!("luzia explain {}", task.id)))
+        Obstacle::Reserved { .. } | Obstacle::RateLimited { .. } | Obstacle::NoDispatcher => {
+            rule_text(obstacle, task, now)
         }
-        Obstacle::ResultWaits { rooms } => {
-            let text = format!(
-                "its command is over and its result waits for space; {}; free some space, and the result is written",
-                rooms_text(rooms)
-            );
-            (text, Some(format!("luzia explain {}", task.id)))
+        Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => rule_text(obstacle, task, now),
+        Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } => rule_text(obstacle, task, now),
+    }
+}
+
+fn full_text(lane: &LaneName, used: u32, max: u32) -> String {
+    match max {
+        1 => format!("lane \"{lane}\" is busy"),
+        _ => format!("lane \"{lane}\" is full, {used} of {max}"),
+    }
+}
+
+/// How a child gets a lane that its parent holds.
+fn parent_text(task: &Task, holder: &Holder) -> &'static str {
+    let is_parent = task.parent.is_some_and(|parent| holder.name.as_deref() == Some(parent.to_string().as_str()));
+    match (is_parent, task.no_inherit) {
+        (false, _) => "",
+        (true, true) => "; that is its parent, from which it does not borrow (--no-inherit)",
+        (true, false) => "; that is its parent, which lends its lanes to a child it waits for (use --wait)",
+    }
+}
+
+/// What is paused, since when, by whom, why, and how long yet.
+pub fn pause_text(pause: &Pause, task: &Task, now: Timestamp) -> String {
+    let what = match pause.what.as_str() {
+        "*" => "every task of the host is paused".to_owned(),
+        own if own == task.id.to_string() => "it is paused".to_owned(),
+        other => format!("\"{other}\" is paused"),
+    };
+    let ago = format_duration(u64::try_from(now.ms_since(pause.since)).unwrap_or(0));
+    let by = pause.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let why = pause.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let end = match pause.until {
+        Some(until) => {
+            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            format!(", for {left} more")
         }
-        Obstacle::NoDispatcher => {
-            let text = "nothing is running that starts tasks: start `luzia daemon`, or run `luzia dispatch`".to_owned();
-            (text, Some("luzia dispatch".to_owned()))
-        }
+        None => format!(", until somebody calls luzia resume {}", resume_word(&pause.what)),
+    };
+    format!("{what} since {ago}{by}{why}{end}")
+}
+
+/// The argument of `resume` that lifts a hold.
+pub fn resume_word(what: &str) -> String {
+    let is_bare = !what.contains([':', '*']) && TaskId::parse(what).is_none();
+    match what {
+        "*" => "--all".to_owned(),
+        // A bare word would be a user.
+        lane if is_bare => shell_word(format!("lane:{lane}")),
+        other => shell_word(other),
     }
 }
 
@@ -189,6 +234,9 @@ pub fn stuck_text(stuck: Stuck) -> (&'static str, String, String) {
         Stuck::Dead => ("Dead", "its supervisor is dead".to_owned(), recover()),
         Stuck::Stopped(pid) => {
             ("Stopped", format!("its supervisor, process {pid}, is stopped"), format!("kill -CONT {pid}"))
+        }
+        Stuck::Expired(until) => {
+            ("WaitExpired", format!("its wait ran out at {until}, and nothing has come of that"), recover())
         }
     }
 }
@@ -303,49 +351,9 @@ pub fn holder_json(holder: &Holder) -> Value {
     })
 }
 
-/// An obstacle as JSON.
-pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value {
-    let (message, next) = obstacle_text(obstacle, task, now);
-    let next: Vec<String> = next.into_iter().collect();
-    let forceful = match obstacle {
-        Obstacle::UserLockHeld { holder } => forceful_command(&shell_word(&task.user), holder).zip(Some(holder)),
-        Obstacle::LaneFull { lane, holder, .. } => forceful_command(&lane_word(lane), holder).zip(Some(holder)),
-        _ => None,
-    };
-    let mut value = json!({ "reason": obstacle.word(), "message": message, "next": next });
-    if let (Value::Object(members), Some((command, holder))) = (&mut value, forceful) {
-        members.insert("override".into(), json!([command]));
-        members.insert("override_ends".into(), json!(worker(holder)));
-    }
-    let evidence = match obstacle {
-        Obstacle::Cycle { members } => {
-            json!({ "members": members.iter().map(ToString::to_string).collect::<Vec<_>>() })
-        }
-        Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
-        Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
-        Obstacle::OtherContext { differences } => {
-            json!({ "differences": differences.iter().map(Difference::text).collect::<Vec<_>>() })
-        }
-        Obstacle::NewerRecord { first, record } => json!({ "first": first.to_string(), "record": record }),
-        Obstacle::Priority { ahead } => json!({ "ahead": ahead }),
-        Obstacle::LaneOrder { lane, first } => json!({ "lane": lane.to_string(), "first": first.to_string() }),
-        Obstacle::UserLockHeld { holder } => json!({ "lock": holder_json(holder) }),
-        Obstacle::LaneFull { lane, used, max, holder } => {
-            json!({ "lane": lane.to_string(), "used": used, "max": max, "lock": holder_json(holder) })
-        }
-        Obstacle::StartWaits { rooms } | Obstacle::ResultWaits { rooms } => json!({ "rooms": rooms_json(rooms) }),
-        Obstacle::NoDispatcher => json!({}),
-    };
-    if let (Value::Object(members), Value::Object(evidence)) = (&mut value, evidence) {
-        members.extend(evidence);
-    }
-    value
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{LaneName, TaskId};
     use crate::store::tests_support::task;
 
     #[test]
@@ -374,6 +382,7 @@ mod tests {
                 for verdict in verdicts {
                     let holder = Holder { is_short, stopped, ..Holder::unknown(Some(name), verdict) };
                     all.push(Obstacle::UserLockHeld { holder: holder.clone() });
+                    all.push(Obstacle::Loan { lane: lane(), holder: holder.clone() });
                     all.push(Obstacle::LaneFull { lane: lane(), used: 1, max: 1, holder: holder.clone() });
                     all.push(Obstacle::LaneFull { lane: LaneName::global(), used: 4, max: 4, holder });
                 }
@@ -381,20 +390,32 @@ mod tests {
         }
         let (one, two) = (TaskId(1), TaskId(2));
         all.push(Obstacle::Cycle { members: vec![one, two] });
+        for (what, until) in [("*", None), ("task_1", Some(Timestamp(9))), ("user:alice", None)] {
+            let (reason, by) = (Some("release".to_owned()), Some("root".to_owned()));
+            let pause = Pause { what: what.to_owned(), since: Timestamp(0), until, reason, by };
+            all.push(Obstacle::Paused { pause });
+        }
         all.push(Obstacle::Delayed { until: Timestamp(9) });
         all.push(Obstacle::After { tasks: vec![two] });
         all.push(Obstacle::OtherContext { differences: vec![Difference::Root] });
         all.push(Obstacle::NewerRecord { first: two, record: "v 2".to_owned() });
         all.push(Obstacle::Priority { ahead: 3 });
         all.push(Obstacle::LaneOrder { lane: lane(), first: two });
+        all.push(Obstacle::Reserved { used: 3, max: 4, kept: 1 });
+        let rate = crate::model::config::Rate { grants: 1, window_ms: 1000 };
+        all.push(Obstacle::RateLimited { lane: lane(), rate, until: Timestamp(9) });
+        all.extend(crate::cli::output::capacity::examples());
         all.push(Obstacle::StartWaits { rooms: Vec::new() });
         all.push(Obstacle::ResultWaits { rooms: Vec::new() });
         all.push(Obstacle::NoDispatcher);
         for obstacle in &all {
             match obstacle {
+                Obstacle::Paused { .. } => {}
                 Obstacle::Cycle { .. } | Obstacle::Delayed { .. } | Obstacle::After { .. } => {}
                 Obstacle::OtherContext { .. } | Obstacle::NewerRecord { .. } | Obstacle::Priority { .. } => {}
                 Obstacle::LaneOrder { .. } | Obstacle::UserLockHeld { .. } | Obstacle::LaneFull { .. } => {}
+                Obstacle::Loan { .. } | Obstacle::Reserved { .. } | Obstacle::RateLimited { .. } => {}
+                Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => {}
                 Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } | Obstacle::NoDispatcher => {}
             }
         }

@@ -1,5 +1,7 @@
 //! How answers look: tables, JSON, sentences, colour and the two streams. Decides nothing.
 
+pub mod brief;
+pub mod capacity;
 pub mod console;
 pub mod diff;
 pub mod escape;

@@ -21,17 +21,24 @@ pub struct Column {
     pub title: &'static str,
     /// Whether it is left out unless `-o wide` is asked for.
     pub is_wide: bool,
+    /// When a terminal is too narrow for the table, columns of a higher rank are left out first; those of rank 0 never.
+    pub rank: u8,
 }
 
 impl Column {
     /// A column that is always shown.
     pub const fn new(title: &'static str) -> Self {
-        Self { title, is_wide: false }
+        Self { title, is_wide: false, rank: 0 }
     }
 
     /// A column of `-o wide`.
     pub const fn wide(title: &'static str) -> Self {
-        Self { title, is_wide: true }
+        Self { title, is_wide: true, rank: 0 }
+    }
+
+    /// The column with a rank.
+    pub const fn ranked(self, rank: u8) -> Self {
+        Self { rank, ..self }
     }
 }
 
@@ -54,12 +61,27 @@ pub struct Table {
     rows: Vec<Vec<(String, Tone)>>,
     /// The widths of the columns on the pages before this one; empty on the first.
     widths: Vec<u16>,
+    /// The columns that the first page left out because the terminal is too narrow.
+    dropped: Vec<usize>,
+    /// Whether the headings are left out.
+    is_headless: bool,
 }
 
 impl Table {
     /// A table without rows.
     pub fn new(columns: &[Column]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new(), widths: Vec::new() }
+        Self {
+            columns: columns.to_vec(),
+            rows: Vec::new(),
+            widths: Vec::new(),
+            dropped: Vec::new(),
+            is_headless: false,
+        }
+    }
+
+    /// The table without its headings.
+    pub fn without_headings(self) -> Self {
+        Self { is_headless: true, ..self }
     }
 
     /// Adds a row, one text a column.
@@ -91,10 +113,13 @@ impl Table {
         if self.rows.is_empty() && !is_first {
             return String::new();
         }
-        let (text, widths) = self.laid_out(layout);
+        if is_first {
+            self.dropped = self.too_many(layout);
+        }
+        let (text, widths) = self.laid_out(layout, &self.dropped);
         self.widths = widths.into_iter().map(|width| width.min(MOST_CARRIED)).collect();
         self.rows.clear();
-        if is_first { text } else { text.split_once('\n').map_or(String::new(), |(_, rows)| rows.to_owned()) }
+        if is_first && !self.is_headless { text } else { without_first_line(&text) }
     }
 
     /// What stands over a column: its title, or on a later page something as wide as the column was before.
@@ -107,14 +132,42 @@ impl Table {
 
     /// The table, each line with a newline at its end.
     pub fn render(&self, layout: Layout) -> String {
-        self.laid_out(layout).0
+        let text = self.laid_out(layout, &self.too_many(layout)).0;
+        if self.is_headless { without_first_line(&text) } else { text }
+    }
+
+    fn asked_for(&self, layout: Layout) -> Vec<usize> {
+        (0..self.columns.len()).filter(|at| layout.wide || !self.columns[*at].is_wide).collect()
+    }
+
+    /// The columns that a terminal has no room for: by rank, as many as it takes.
+    fn too_many(&self, layout: Layout) -> Vec<usize> {
+        let mut shown = self.asked_for(layout);
+        let mut dropped = Vec::new();
+        let Some(room) = layout.width.filter(|width| *width >= LEAST_WIDTH).map(u32::from) else { return dropped };
+        if shown.iter().all(|at| self.columns[*at].rank == 0) {
+            return dropped;
+        }
+        let widths = self.bare(&shown, Style::PLAIN, usize::from(MOST_CARRIED)).column_max_content_widths();
+        let mut needed: Vec<u32> = widths.into_iter().map(|width| u32::from(width) + 2).collect();
+        if let Some(last) = needed.last_mut() {
+            // The last column is cut rather than shown without the others.
+            *last = (*last - 2).min(u32::from(LEAST_WIDTH));
+        }
+        while needed.iter().sum::<u32>() > room {
+            let ranks = shown.iter().enumerate().map(|(place, at)| (self.columns[*at].rank, place));
+            let Some((_, place)) = ranks.filter(|(rank, _)| *rank > 0).max() else { break };
+            dropped.push(shown.remove(place));
+            needed.remove(place);
+        }
+        dropped
     }
 
     /// The text, and the widths of all columns: none for those that are not laid out.
-    fn laid_out(&self, layout: Layout) -> (String, Vec<u16>) {
+    fn laid_out(&self, layout: Layout, dropped: &[usize]) -> (String, Vec<u16>) {
         let mut widths = vec![0; self.columns.len()];
-        let shown: Vec<usize> =
-            (0..self.columns.len()).filter(|at| layout.wide || !self.columns[*at].is_wide).collect();
+        let mut shown = self.asked_for(layout);
+        shown.retain(|at| !dropped.contains(at));
         let Some((last, body)) = shown.split_last() else {
             return (String::new(), widths);
         };
@@ -198,6 +251,10 @@ impl Table {
         }
         table
     }
+}
+
+fn without_first_line(text: &str) -> String {
+    text.split_once('\n').map_or(String::new(), |(_, rows)| rows.to_owned())
 }
 
 fn shown_text(text: &str) -> String {
@@ -304,6 +361,33 @@ mod tests {
         assert_eq!(text.lines().count(), 3);
         assert!(text.contains(long.trim_end()));
         assert_eq!(table.render(on(80)).lines().count(), 3);
+    }
+
+    #[test]
+    fn a_narrow_terminal_drops_columns_by_rank() {
+        let columns = [
+            Column::new("ID"),
+            Column::wide("LABEL").ranked(2),
+            Column::new("START").ranked(1),
+            Column::new("COMMAND"),
+        ];
+        let mut table = Table::new(&columns);
+        table.row(["task_1", "a label of some length", "2026-01-01", "make all of it, and then test it"]);
+        let titles = |width, wide| {
+            let text = table.render(Layout { width: Some(width), wide, ..Layout::default() });
+            assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{text}");
+            text.lines().next().expect("a heading").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(titles(100, true), ["ID", "LABEL", "START", "COMMAND"]);
+        assert_eq!(titles(60, true), ["ID", "START", "COMMAND"]);
+        assert_eq!(titles(60, false), ["ID", "START", "COMMAND"]);
+        assert_eq!(titles(30, true), ["ID", "COMMAND"]);
+        let mut paged = table.clone().without_headings();
+        let on30 = Layout { wide: true, ..on(30) };
+        let first = paged.page(on30);
+        paged.row(["task_2", "", "", "x"]);
+        assert_eq!(paged.page(on30), "task_2  x\n", "later pages drop what the first one dropped");
+        assert_eq!(first.lines().count(), 1, "no heading");
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! A task in JSON, and the progress lines about tasks that several commands print.
 
+pub mod terms;
+
 use crate::app::look::list::Stuck;
+use crate::app::queue::run::InQueue;
 use crate::app::{App, AppError, Obstacle};
+use crate::cli::estimate::place_text;
 use crate::cli::output::console::Console;
 use crate::cli::output::style::Tone;
 use crate::cli::output::{json, messages};
@@ -24,8 +28,39 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
     let mut value = json::task(task);
     if let (Value::Object(members), Some(pid)) = (&mut value, app.supervisor_pid(task)?) {
         members.insert("supervisor_pid".into(), pid.into());
+        if let Some(beat) = app.last_beat(task)? {
+            members.insert("beat".into(), serde_json::json!({ "at": json::time(beat.at), "note": beat.note }));
+        }
+    }
+    if task.status == Status::Waiting
+        && let (Value::Object(members), Some(open)) = (&mut value, app.open_wait(task.id)?)
+    {
+        terms::extend_waiting(members, open, task, app.store.now());
+    }
+    if task.status == Status::Waiting
+        && let Value::Object(members) = &mut value
+    {
+        members.insert("parked".into(), task.wait.is_some().into());
+        if app.is_resume_ready(task.id)? {
+            members.insert("resume_ready".into(), true.into());
+        }
     }
     Ok(value)
+}
+
+/// What a task remembers between its starts, as JSON; nothing of a task that has used none of it.
+pub fn memory_json(app: &App, task: &Task) -> Result<Vec<(&'static str, Value)>, AppError> {
+    let mut members = Vec::new();
+    if let Some(memory) = app.memory(task.id)? {
+        let step = |step: &crate::app::steps::Step| {
+            serde_json::json!({ "name": step.name, "exit_code": step.exit_code, "ended_at": step.ended_at,
+                "start": step.start, "tries": step.tries, "ran_ms": step.ran_ms, "stdout_bytes": step.stdout_bytes })
+        };
+        members.push(("vars", memory.vars.map_or(Value::Null, |vars| serde_json::json!(vars))));
+        members.push(("steps", memory.steps.iter().map(step).collect()));
+        members.push(("mail", memory.mail.into()));
+    }
+    Ok(members)
 }
 
 /// A task as JSON, with the reason why it waits or is stuck.
@@ -50,8 +85,8 @@ pub fn has_key(task: &Task) -> String {
     format!("{} has that key already and is {}", task.id, task.status)
 }
 
-/// One line a change, and only where there is something to wait for. `position` is the place of the task, from 1.
-pub fn progress(task: &Task, obstacle: Option<&Obstacle>, position: Option<u64>, console: &mut Console) {
+/// One line a change, and only where there is something to wait for. `place` is that of the task.
+pub fn progress(task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue>, console: &mut Console) {
     let is_news = console.verbose || console.streams.is_err_terminal || obstacle.is_some();
     if !is_news || console.is_json() {
         return;
@@ -63,8 +98,7 @@ pub fn progress(task: &Task, obstacle: Option<&Obstacle>, position: Option<u64>,
             if let Some(line) = messages::locked_line(obstacle, task) {
                 console.log(&line);
             }
-            let place = position.map_or_else(String::new, |position| format!("; position {position}"));
-            console.say(&format!("luzia: {} waits: {text}{place}", task.id));
+            console.say(&format!("luzia: {} waits: {text}{}", task.id, place_text(place)));
         }
         None if task.status == Status::Running && !console.verbose => {}
         None if task.status.is_final() => {}
@@ -80,8 +114,8 @@ pub fn tell_wait(app: &App, task: &Task, console: &mut Console) -> Result<(), Ap
     match task.status {
         Status::Pending => {
             let obstacle = app.first_obstacle(task)?;
-            let position = app.place_of(task, obstacle.as_ref())?;
-            progress(task, obstacle.as_ref(), position, console);
+            let place = app.place_of(task, obstacle.as_ref(), true)?;
+            progress(task, obstacle.as_ref(), place.as_ref(), console);
         }
         Status::Running | Status::Waiting => {
             let since = task.last_start.as_ref().map_or(task.created_at, |start| start.at);

@@ -30,6 +30,11 @@ impl Clock for RealClock {
     }
 }
 
+/// The name of the time zone of this host, where it has one: `/etc/localtime` points to it.
+pub fn zone_name() -> Option<String> {
+    iana_time_zone::get_timezone().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

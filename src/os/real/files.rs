@@ -9,6 +9,7 @@ pub(crate) mod places;
 pub(crate) mod published;
 pub(crate) mod temporary;
 pub(crate) mod watch;
+pub(crate) mod work_tree;
 
 use crate::model::Timestamp;
 use crate::os::real::files::dir_root::{Beneath, check, check_dir, fault, refused};
@@ -114,7 +115,7 @@ impl RealFiles {
             Open::ReadOnly => Opened::old(self.beneath.open(path, CAREFULLY, Mode::empty())?),
             Open::CreateNew(mode) => Opened { fd: self.open_new(path, both, mode)?, mode: Some(mode), emptied: false },
             Open::Truncate(mode) => {
-                // Mostly there is none. One that a crash left may have any mode, so it is set in either case.
+                // Mostly the name is free. A file that a crash left may have any mode, so it is set in either case.
                 let fd = match self.open_new(path, both, mode) {
                     Err(Errno::EXIST) => self.open_or_new(path, both, mode)?.0,
                     other => other?,
@@ -211,7 +212,7 @@ impl Vfs for RealFiles {
             }
             Err(error) => {
                 if matches!(how, Open::CreateNew(_)) {
-                    // It is ours, and whoever asked for it hears that there is none.
+                    // We made it, and the caller is told that it does not exist.
                     let _ = self.unlink(path);
                 }
                 Err(error)

@@ -15,7 +15,7 @@ pub enum Line {
 pub type Job<'a> = Box<dyn FnOnce() + Send + 'a>;
 
 /// Reads standard input to its end and gives each line to `take`. A job that it gives back runs on a thread of its own, or at
-/// once where there is none. After the last line `at_end` is called; the jobs are awaited then.
+/// once without lines. After the last line `at_end` is called; the jobs are awaited then.
 pub fn serve_lines<'a>(most_bytes: u64, take: &mut dyn FnMut(Line) -> Option<Job<'a>>, at_end: &dyn Fn()) {
     std::thread::scope(|scope| {
         let mut input = std::io::stdin().lock();

@@ -6,27 +6,32 @@
 // This is the one room in which the calls banned elsewhere may stand.
 #![allow(clippy::disallowed_methods)]
 
+mod call;
 mod clock;
 mod files;
+mod gauges;
+mod groups;
 mod hook_input;
 mod lines;
+mod one_request;
 mod process;
 mod shims;
 pub mod term;
 mod user_files;
 
-pub use clock::RealClock;
+pub use clock::{RealClock, zone_name};
 pub use files::RealFiles;
 pub use files::places::{RealPlaces, owner_of};
 pub use files::published::Published;
 pub use files::temporary::TemporaryDirectory;
 pub use hook_input::{end_after, end_with_success_after, read_document};
 pub use lines::{Job, Line, serve_lines};
+pub use one_request::OneRequest;
 pub use process::RealProcesses;
 pub use process::account::exec_task;
 pub use process::launch::output;
 pub use process::passwd::{account_home, account_name};
 pub use process::pty::{RawInput, become_on_terminal, end_as, run_on_terminal};
 pub use process::signals::{Caught, catch, prepare_process, take};
-pub use shims::{RealShims, become_program};
+pub use shims::{RealShims, become_program, begin_anew};
 pub use user_files::RealUserFiles;

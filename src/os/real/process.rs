@@ -23,7 +23,7 @@ use crate::model::namespace::{Sight, is_other_boot};
 use crate::model::process::{Ancestor, Probe};
 use crate::model::{Context, Identity, Origin};
 use crate::os::real::process::poll::{deadline, poll_until};
-use crate::os::{Child, Command, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
+use crate::os::{Called, Child, Command, Exit, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
 use nix::sys::signal::{SigSet, Signal as NixSignal};
 use nix::sys::wait::{Id, WaitPidFlag, waitid as nix_waitid};
 use rustix::event::{PollFd, PollFlags};
@@ -65,6 +65,10 @@ impl Processes for RealProcesses {
         name.nodename().to_string_lossy().into_owned()
     }
 
+    fn gauges(&self) -> &dyn crate::os::Gauges {
+        &crate::os::real::gauges::RealGauges
+    }
+
     fn context(&self) -> Context {
         static OWN: OnceLock<Context> = OnceLock::new();
         OWN.get_or_init(|| crate::os::real::process::context::of_this_process(procfs::boot_id().to_owned())).clone()
@@ -94,6 +98,10 @@ impl Processes for RealProcesses {
 
     fn open_stdin_of(&self, who: &Identity) -> io::Result<Option<File>> {
         stdin_of::open(who)
+    }
+
+    fn runs_this_program(&self, pid: u32) -> bool {
+        upgrade::runs_this_program(pid)
     }
 
     fn is_stopped(&self, who: &Identity) -> bool {
@@ -134,6 +142,10 @@ impl Processes for RealProcesses {
         launch::start_here(command)
     }
 
+    fn call(&self, called: &Called) -> io::Result<(Exit, Vec<u8>)> {
+        crate::os::real::call::call(called)
+    }
+
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
         tree::tree(mark, spared)
     }
@@ -168,12 +180,16 @@ impl Processes for RealProcesses {
         procfs::lock_holder(file)
     }
 
+    fn groups(&self) -> Option<&dyn crate::os::Groups> {
+        Some(&crate::os::real::groups::RealGroups)
+    }
+
     fn hold_stop_signals(&self, hold: bool) {
         let mut set = SigSet::empty();
         for signal in [NixSignal::SIGTSTP, NixSignal::SIGTTIN, NixSignal::SIGTTOU] {
             set.add(signal);
         }
-        // The only error is a wrong argument, and there is none.
+        // The only error is a wrong argument, and all are right.
         let _ = if hold { set.thread_block() } else { set.thread_unblock() };
     }
 }
@@ -184,6 +200,8 @@ pub(super) fn number(signal: Signal) -> Number {
         Signal::Int => Number::INT,
         Signal::Term => Number::TERM,
         Signal::Kill => Number::KILL,
+        Signal::Stop => Number::STOP,
+        Signal::Continue => Number::CONT,
         Signal::Wake => Number::USR1,
     }
 }
@@ -225,7 +243,7 @@ fn open_process(who: &Identity, pid: Pid) -> io::Result<Option<OwnedFd>> {
 }
 
 /// The comparison follows the opening, so that the process compared is the process signalled.
-fn send(who: &Identity, signal: Signal) -> io::Result<bool> {
+pub(super) fn send(who: &Identity, signal: Signal) -> io::Result<bool> {
     let pid = target(who)?;
     let Some(fd) = open_process(who, pid)? else { return Ok(false) };
     let seen = probe(pid);

@@ -99,3 +99,10 @@ pub fn become_program(path: &str, name: &OsString, arguments: &[OsString]) -> St
     let error = Command::new(path).arg0(name).args(arguments).exec();
     start_error(error, Path::new(path), Path::new("/"))
 }
+
+/// Starts this program anew in the place of this process, with a word before its arguments; returns only when that fails.
+pub fn begin_anew(first: &str) -> io::Error {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    Command::new(own_program()).arg0(name).arg(first).args(arguments).exec()
+}

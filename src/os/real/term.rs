@@ -53,7 +53,7 @@ pub fn has_unread_input() -> bool {
     ready.is_ok_and(|count| count > 0) && input[0].revents().contains(PollFlags::IN)
 }
 
-/// The width of a terminal in columns; `None` when the stream is none or does not know.
+/// The width of a terminal in columns; `None` when the stream is not a terminal or does not know.
 pub fn width(stream: Stream) -> Option<u16> {
     let size = tcgetwinsize(descriptor(stream)).ok()?;
     Some(size.ws_col).filter(|columns| *columns > 0)
@@ -126,7 +126,7 @@ pub fn read_whole(path: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((length <= limit).then_some(bytes))
 }
 
-/// One line from standard input without its end; empty when there is none. Nothing behind the line is taken.
+/// One line from standard input without its end; empty at the end of the input. Nothing behind the line is taken.
 pub fn read_line() -> io::Result<String> {
     let mut line = Vec::new();
     let mut byte = [0];

@@ -1,4 +1,4 @@
-//! Which commands a server of tools runs for an agent (`mcp.allow`, `agents.md`, section 7). Pure.
+//! Which commands a server of tools runs for an agent (`mcp.allow`, decision 135). Pure.
 //!
 //! A pattern is a list of words with blanks between. A word admits the same word; in it `*` stands for any text, also none.
 //! A pattern whose last word is `*` alone admits any number of further words.

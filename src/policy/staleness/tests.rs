@@ -28,6 +28,8 @@ fn record(kind: LockKind) -> LockRecord {
         command: None,
         pid_watched: false,
         is_supervised: false,
+        value: None,
+        cpus: None,
         kind,
         who: crate::model::Who::default(),
         extra: None,

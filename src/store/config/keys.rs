@@ -1,308 +1,480 @@
-//! The keys of the configuration file: a row for each, by which it is checked, read and shown.
+//! The keys of the configuration file: a row for each, by which it is checked, read, shown and documented.
 
-use crate::model::Name;
-use crate::model::config::{Config, Contexts, LaneRule, Project};
-use crate::model::time::MAX_DURATION_MS;
-use serde_json::{Map, Value, json};
-
-/// A key of an object that is read into a `T`. A dot in its name leads into an inner object.
-pub(super) struct Key<T> {
-    pub(super) name: &'static str,
-    kind: Kind,
-    /// Takes a value that was checked.
-    set: fn(&mut T, &Value),
-    /// Gives the value as it is written; null where none is set.
-    get: fn(&T) -> Value,
-}
-
-/// What a value may be.
-#[derive(Clone, Copy)]
-enum Kind {
-    Version,
-    Flag,
-    /// A whole number from 1 to the second, in words the first.
-    Whole(&'static str, u32),
-    /// A number of bytes, or 0 for no limit.
-    Room,
-    /// A number of seconds, kept in milliseconds.
-    Seconds,
-    Text,
-    /// One of a few words, as the first string lists them.
-    Word(&'static str, &'static [&'static str]),
-    /// A name, and whose.
-    Name(&'static str),
-    /// A list of names.
-    Names,
-    /// A list of patterns of commands.
-    Patterns,
-    /// An absolute path, in which `{project}` and `{user}` may stand for names.
-    Directory,
-    /// A program and its arguments.
-    Command,
-    /// An object with names of the user's choice as keys.
-    Objects,
-}
+use super::key::{
+    Key, NEXT_COMMAND, by_default, flag, key, known, names, objects, patterns, says, seconds, text, texts, time, whole,
+    word,
+};
+use super::kind::{Kind, budget, budget_json, words};
+use crate::model::capacity::{Gate, SlotValues};
+use crate::model::config::{Config, Contexts, Keeps, LaneRule, OnOverdue, Project, Rate};
+use crate::model::task::OnInterrupt;
+use crate::model::{Cgroups, Name};
+use serde_json::{Value, json};
 
 const COUNT: Kind = Kind::Whole("a whole number from 1 to 4294967295", u32::MAX);
 const SHARE: Kind = Kind::Whole("a share, a whole number from 1 to 1000000", 1_000_000);
+const SLOTS: Kind = Kind::Number("a number of slots from 0 to 1000000", 1_000_000);
 const WEIGHT: Kind = Kind::Whole("a weight, a whole number from 1 to 1000", 1000);
 
-const fn key<T>(name: &'static str, kind: Kind, set: fn(&mut T, &Value), get: fn(&T) -> Value) -> Key<T> {
-    Key { name, kind, set, get }
-}
+/// When a changed value takes effect.
+const NEXT_GRANT: &str = "with the next grant; tasks and locks that hold the lane keep it";
+const NEXT_ENQUEUE: &str = "with the next task that is queued; tasks in the queue keep what they were accepted with";
+const NEXT_START: &str = "with the next task that starts";
+const NEXT_LOOK: &str = "at once, also for leases that are held";
+const NEXT_WAIT: &str = "with the next wait for the lane";
+const NEXT_LOOK_AT: &str = "with the next pass";
+const NEXT_CALL: &str = "with the next call of a tool";
 
 /// The file itself. What `projects` and `lanes` hold is read by [`PROJECT`] and [`RULE`].
 pub(super) const FILE: &[Key<Config>] = &[
-    key("$schema", Kind::Text, |_, _| {}, |_| Value::Null),
-    key("v", Kind::Version, |_, _| {}, |_| Value::Null),
-    key(
-        "per_user_serialization.enabled",
-        Kind::Flag,
-        |config, value| config.serialize_users = flag(value),
-        |config| json!(config.serialize_users),
+    by_default(
+        says(
+            key("$schema", Kind::Text, |_, _| {}, |_| Value::Null),
+            "The JSON Schema of the file, for editors. luzia does not read it.",
+            "never",
+            r#""config.schema.json""#,
+        ),
+        "none",
     ),
-    key(
-        "per_user_serialization.lock_timeout_seconds",
-        Kind::Seconds,
-        |config, value| config.lock_timeout_ms = time(value),
-        |config| seconds(config.lock_timeout_ms),
+    by_default(
+        says(key("v", Kind::Version, |_, _| {}, |_| Value::Null), "The version of the format.", NEXT_COMMAND, "1"),
+        "1",
     ),
-    key("slots.max", COUNT, |config, value| config.slots_max = whole(value), |config| json!(config.slots_max)),
-    key("projects", Kind::Objects, |_, _| {}, |config| objects(&config.projects, PROJECT)),
-    key("lanes", Kind::Objects, |_, _| {}, |config| objects(&config.lanes, RULE)),
-    key("tier_shares.high", SHARE, |it, value| it.tier_shares[0] = whole(value), |it| json!(it.tier_shares[0])),
-    key("tier_shares.normal", SHARE, |it, value| it.tier_shares[1] = whole(value), |it| json!(it.tier_shares[1])),
-    key("tier_shares.low", SHARE, |it, value| it.tier_shares[2] = whole(value), |it| json!(it.tier_shares[2])),
-    key("retention.days", COUNT, |it, value| it.retention_days = whole(value), |it| json!(it.retention_days)),
-    key("retention.tasks", COUNT, |it, value| it.retention_tasks = whole(value), |it| json!(it.retention_tasks)),
-    key(
-        "poll_interval_seconds",
-        Kind::Seconds,
-        |config, value| config.poll_interval_ms = time(value),
-        |config| seconds(config.poll_interval_ms),
+    says(
+        key(
+            "per_user_serialization.enabled",
+            Kind::Flag,
+            |config, value| config.serialize_users = flag(value),
+            |config| json!(config.serialize_users),
+        ),
+        "Whether the tasks and locks of one user take turns. Capacity and named lanes apply either way.",
+        NEXT_GRANT,
+        "false",
     ),
-    key(
-        "logs.max_bytes",
-        Kind::Room,
-        |it, value| it.logs_max_bytes = value.as_u64().unwrap_or_default(),
-        |it| json!(it.logs_max_bytes),
+    says(
+        key(
+            "per_user_serialization.lock_timeout_seconds",
+            Kind::Seconds,
+            |config, value| config.lock_timeout_ms = time(value),
+            |config| seconds(config.lock_timeout_ms),
+        ),
+        "After how many seconds a lease without a time to live of its own has expired. It applies to every lane but \
+         thread: lanes, which have 600, and lanes with a rule of their own. It never ends the lock of a living \
+         process.",
+        NEXT_LOOK,
+        "300",
     ),
-    key(
-        "dispatch.contexts",
-        Kind::Word("\"same\" or \"any\"", &["same", "any"]),
-        |it, value| it.contexts = if value == "any" { Contexts::Any } else { Contexts::Same },
-        |it| json!(it.contexts.word()),
+    says(
+        key("slots.max", COUNT, |config, value| config.slots_max = whole(value), |config| json!(config.slots_max)),
+        "How many tasks run at once. It is the limit of the lane global.",
+        NEXT_GRANT,
+        "8",
     ),
-    key("users.known", Kind::Names, |it, value| it.users_known = names(value), |it| known(&it.users_known)),
-    key("mcp.allow", Kind::Patterns, |it, value| it.mcp_allow = texts(value), |it| patterns(&it.mcp_allow)),
-    key("mcp.env", Kind::Patterns, |it, value| it.mcp_env = texts(value), |it| patterns(&it.mcp_env)),
-    key("allow_root", Kind::Flag, |it, value| it.allow_root = flag(value), |it| json!(it.allow_root)),
-    key("allow_loader_env", Kind::Flag, |it, value| it.allow_loader_env = flag(value), |it| json!(it.allow_loader_env)),
+    by_default(
+        says(
+            key("projects", Kind::Objects, |_, _| {}, |config| objects(&config.projects, PROJECT)),
+            "Projects by name. The project \"*\" holds what other projects leave out, and all of projects that are \
+             not named.",
+            NEXT_ENQUEUE,
+            r#"{ "shop": { "user": "alice" } }"#,
+        ),
+        "none",
+    ),
+    by_default(
+        says(
+            key("lanes", Kind::Objects, |_, _| {}, |config| objects(&config.lanes, RULE)),
+            "Rules of lanes, by the name of the lane or by a pattern that ends in *. For each member the lane itself \
+             counts first, then the longest pattern that has it. Rules of luzia lanes set come before those of the \
+             file.",
+            NEXT_GRANT,
+            r#"{ "deploy": { "max": 1 }, "session:*": { "max": 2 } }"#,
+        ),
+        "none",
+    ),
+    says(
+        key("tier_shares.high", SHARE, |it, value| it.tier_shares[0] = whole(value), |it| json!(it.tier_shares[0])),
+        "How many grants of a round go to tasks of the tier high, while all tiers have tasks.",
+        NEXT_COMMAND,
+        "16",
+    ),
+    says(
+        key("tier_shares.normal", SHARE, |it, value| it.tier_shares[1] = whole(value), |it| json!(it.tier_shares[1])),
+        "How many grants of a round go to tasks of the tier normal, while all tiers have tasks.",
+        NEXT_COMMAND,
+        "4",
+    ),
+    says(
+        key("tier_shares.low", SHARE, |it, value| it.tier_shares[2] = whole(value), |it| json!(it.tier_shares[2])),
+        "How many grants of a round go to tasks of the tier low, while all tiers have tasks.",
+        NEXT_COMMAND,
+        "1",
+    ),
+    says(
+        key("retention.days", COUNT, |it, value| it.retention_days = whole(value), |it| json!(it.retention_days)),
+        "For how many days the record, the logs and the events of a finished task are kept.",
+        NEXT_COMMAND,
+        "30",
+    ),
+    says(
+        key("retention.tasks", COUNT, |it, value| it.retention_tasks = whole(value), |it| json!(it.retention_tasks)),
+        "How many finished tasks are kept at most.",
+        NEXT_COMMAND,
+        "1000",
+    ),
+    says(
+        key(
+            "poll_interval_seconds",
+            Kind::Seconds,
+            |config, value| config.poll_interval_ms = time(value),
+            |config| seconds(config.poll_interval_ms),
+        ),
+        "How often, in seconds, a daemon or a waiting run looks for changes that nobody announces, e.g. the death of \
+         a holder.",
+        NEXT_COMMAND,
+        r#"0.5"#,
+    ),
+    says(
+        key(
+            "logs.max_bytes",
+            Kind::Room,
+            |it, value| it.logs_max_bytes = value.as_u64().unwrap_or_default(),
+            |it| json!(it.logs_max_bytes),
+        ),
+        "How many bytes the logs of one task may take, both streams together. The oldest output is cut first.",
+        NEXT_START,
+        "1073741824",
+    ),
+    says(
+        key(
+            "supervisor.cgroups",
+            Kind::Word("\"auto\", \"on\" or \"off\"", &Cgroups::WORDS),
+            |it, value| it.cgroups = Cgroups::of_word(value.as_str().unwrap_or_default()),
+            |it| json!(it.cgroups.word()),
+        ),
+        "Whether each start of a task gets a control group of its own (version 2): auto where the group of the supervisor is \
+         delegated to its account, on wherever one can be made, off never.",
+        NEXT_START,
+        r#""off""#,
+    ),
+    says(
+        key(
+            "retries.backoff_seconds",
+            Kind::Seconds,
+            |config, value| config.backoff_ms = time(value),
+            |config| seconds(config.backoff_ms),
+        ),
+        "The pause before the second attempt of a task that names none (--backoff), in seconds. Each later pause is twice as \
+         long, and all are longer or shorter by up to a tenth.",
+        NEXT_ENQUEUE,
+        "10",
+    ),
+    says(
+        key(
+            "retries.max_backoff_seconds",
+            Kind::Seconds,
+            |config, value| config.most_backoff_ms = time(value),
+            |config| seconds(config.most_backoff_ms),
+        ),
+        "The longest pause between two attempts of a task that names none (--max-backoff), in seconds.",
+        NEXT_ENQUEUE,
+        "600",
+    ),
+    says(
+        key(
+            "retries.on_interrupt",
+            Kind::Word("\"retry\" or \"fail\"", &["retry", "fail"]),
+            |it, value| it.on_interrupt = value.as_str().and_then(OnInterrupt::parse).unwrap_or_default(),
+            |it| json!(it.on_interrupt.word()),
+        ),
+        "What it means for a task that says nothing of it (--on-interrupt) when its supervisor or the host goes down while \
+         its command runs: retry for a failed attempt, fail for the end of the task.",
+        NEXT_ENQUEUE,
+        r#""fail""#,
+    ),
+    says(
+        key(
+            "dispatch.contexts",
+            Kind::Word("\"same\" or \"any\"", &["same", "any"]),
+            |it, value| it.contexts = if value == "any" { Contexts::Any } else { Contexts::Same },
+            |it| json!(it.contexts.word()),
+        ),
+        "Which tasks a process starts: same for those that were queued in a sandbox compatible with its own, any for \
+         all. Set any only where all sandboxes of the host trust each other.",
+        NEXT_COMMAND,
+        r#""any""#,
+    ),
+    by_default(
+        says(
+            key("users.known", Kind::Names, |it, value| it.users_known = names(value), |it| known(&it.users_known)),
+            "The users that may be named. With it, a lane of a user that is neither listed here nor named by a \
+             project is refused.",
+            NEXT_COMMAND,
+            r#"["alice", "bob"]"#,
+        ),
+        "every name",
+    ),
+    by_default(
+        says(
+            key("mcp.allow", Kind::Patterns, |it, value| it.mcp_allow = texts(value), |it| patterns(&it.mcp_allow)),
+            "The commands that luzia mcp may start for an agent. In a pattern, * stands for any text.",
+            NEXT_CALL,
+            r#"["cargo *", "make"]"#,
+        ),
+        "none: luzia mcp starts no command",
+    ),
+    by_default(
+        says(
+            key("mcp.env", Kind::Patterns, |it, value| it.mcp_env = texts(value), |it| patterns(&it.mcp_env)),
+            "The environment variables that an agent may set through luzia mcp. In a pattern, * stands for any text.",
+            NEXT_CALL,
+            r#"["RUST_LOG", "CI_*"]"#,
+        ),
+        "none",
+    ),
+    says(
+        key("allow_root", Kind::Flag, |it, value| it.allow_root = flag(value), |it| json!(it.allow_root)),
+        "Whether a project may run its tasks as root.",
+        NEXT_COMMAND,
+        "true",
+    ),
+    says(
+        key(
+            "allow_loader_env",
+            Kind::Flag,
+            |it, value| it.allow_loader_env = flag(value),
+            |it| json!(it.allow_loader_env),
+        ),
+        "Whether --env may set variables that change how programs are loaded, e.g. LD_PRELOAD.",
+        NEXT_ENQUEUE,
+        "true",
+    ),
 ];
 
 /// A project.
 pub(super) const PROJECT: &[Key<Project>] = &[
-    key(
-        "user",
-        Kind::Name("the name of a user"),
-        |project, value| project.user = value.as_str().and_then(|name| Name::new(name).ok()),
-        |project| json!(project.user.as_ref().map(Name::as_str)),
+    by_default(
+        says(
+            key(
+                "user",
+                Kind::Name("the name of a user"),
+                |project, value| project.user = value.as_str().and_then(|name| Name::new(name).ok()),
+                |project| json!(project.user.as_ref().map(Name::as_str)),
+            ),
+            "The user whose tasks the tasks of the project take turns with.",
+            NEXT_ENQUEUE,
+            r#""alice""#,
+        ),
+        "the caller",
     ),
-    key("conductor_dir", Kind::Directory, |it, value| it.conductor_dir = text(value), |it| json!(it.conductor_dir)),
-    key("agent", Kind::Command, |it, value| it.agent = words(value), |it| json!(it.agent)),
-    key("run_as", Kind::Name("a name"), |it, value| it.run_as = text(value), |it| json!(it.run_as)),
+    by_default(
+        says(
+            key(
+                "conductor_dir",
+                Kind::Directory,
+                |it, value| it.conductor_dir = text(value),
+                |it| json!(it.conductor_dir),
+            ),
+            "The directory in which each task of the project gets a directory of its own, below active/ and then \
+             done/. In it, {project} and {user} stand for names.",
+            NEXT_ENQUEUE,
+            r#""/srv/{project}/conductor""#,
+        ),
+        "none: tasks have no directory",
+    ),
+    by_default(
+        says(
+            key("agent", Kind::Command, |it, value| it.agent = words(value), |it| json!(it.agent)),
+            "The command for enqueue --prompt. In it, {prompt} stands for the text.",
+            NEXT_ENQUEUE,
+            r#"["claude", "-p", "{prompt}"]"#,
+        ),
+        "none: --prompt is refused",
+    ),
+    by_default(
+        says(
+            key("run_as", Kind::Name("a name"), |it, value| it.run_as = text(value), |it| json!(it.run_as)),
+            "The account that the commands of the project run as, when luzia runs as root.",
+            NEXT_ENQUEUE,
+            r#""builder""#,
+        ),
+        "the account of luzia",
+    ),
 ];
 
 /// The rule of a lane or of a pattern of lanes.
 pub(super) const RULE: &[Key<LaneRule>] = &[
-    key("max", COUNT, |rule, value| rule.max = Some(whole(value)), |rule| json!(rule.max)),
-    key("weight", WEIGHT, |rule, value| rule.weight = Some(whole(value)), |rule| json!(rule.weight)),
-    key(
-        "lock_timeout_seconds",
-        Kind::Seconds,
-        |rule, value| rule.lock_timeout_ms = Some(time(value)),
-        |rule| rule.lock_timeout_ms.map_or(Value::Null, seconds),
+    by_default(
+        says(
+            key("max", COUNT, |rule, value| rule.max = Some(whole(value)), |rule| json!(rule.max)),
+            "How many may hold the lane at once.",
+            NEXT_GRANT,
+            "3",
+        ),
+        "1, for the lane subagent 8, for the lane global slots.max",
+    ),
+    by_default(
+        says(
+            key("weight", WEIGHT, |rule, value| rule.weight = Some(whole(value)), |rule| json!(rule.weight)),
+            "The weight of a user in fair share, in a rule of user: lanes: with 2 the user gets twice as many grants \
+             as with 1.",
+            NEXT_COMMAND,
+            "2",
+        ),
+        "1",
+    ),
+    by_default(
+        says(
+            key(
+                "lock_timeout_seconds",
+                Kind::Seconds,
+                |rule, value| rule.lock_timeout_ms = Some(time(value)),
+                |rule| rule.lock_timeout_ms.map_or(Value::Null, seconds),
+            ),
+            "After how many seconds a lease of the lane without a time to live of its own has expired.",
+            NEXT_LOOK,
+            "600",
+        ),
+        "600 for thread: lanes, per_user_serialization.lock_timeout_seconds for others",
+    ),
+    by_default(
+        says(
+            key(
+                "hold",
+                Kind::Word("\"keep\" or \"release\"", &["keep", "release"]),
+                |rule, value| rule.hold = word(&Keeps::WORDS, value),
+                |rule| json!(rule.hold.map(Keeps::word)),
+            ),
+            "Whether a task keeps the lane while it waits for an event: keep or release.",
+            NEXT_GRANT,
+            r#""release""#,
+        ),
+        "keep for user:, thread: and session: lanes, release for others",
+    ),
+    by_default(
+        says(
+            key(
+                "warn_after_seconds",
+                Kind::Seconds,
+                |rule, value| rule.warn_after_ms = Some(time(value)),
+                |rule| rule.warn_after_ms.map_or(Value::Null, seconds),
+            ),
+            "After how many seconds a wait for the lane is to be told. It is kept and shown; this version tells nothing.",
+            NEXT_WAIT,
+            "10",
+        ),
+        "2",
+    ),
+    by_default(
+        says(
+            key("on_wait", Kind::Shell, |rule, value| rule.on_wait = text(value), |rule| json!(rule.on_wait)),
+            "A command for each wait that lasted for warn_after_seconds. It is kept and shown; this version does not run it.",
+            NEXT_WAIT,
+            r#""notify-send waiting""#,
+        ),
+        "none",
+    ),
+    by_default(
+        says(
+            key(
+                "rate",
+                Kind::Rate,
+                |rule, value| rule.rate = value.as_str().and_then(Rate::parse),
+                |rule| json!(rule.rate.map(|rate| rate.to_string())),
+            ),
+            "At most so many grants of the lane within any stretch of that length.",
+            NEXT_GRANT,
+            r#""10/1m""#,
+        ),
+        "no limit",
+    ),
+    by_default(
+        says(
+            key("reserve", SLOTS, |rule, value| rule.reserve = Some(whole(value)), |rule| json!(rule.reserve)),
+            "How many slots of the lane global are kept free for tasks of this lane. It is for one lane, not for a pattern.",
+            NEXT_GRANT,
+            "1",
+        ),
+        "0",
+    ),
+    by_default(
+        says(
+            key(
+                "on_overdue",
+                Kind::Word("\"report\" or \"terminate\"", &["report", "terminate"]),
+                |rule, value| rule.on_overdue = word(&OnOverdue::WORDS, value),
+                |rule| json!(rule.on_overdue.map(OnOverdue::word)),
+            ),
+            "What is done with a living holder past its limit: report or terminate. It is kept and shown; this version only reports.",
+            NEXT_LOOK_AT,
+            r#""terminate""#,
+        ),
+        "report",
+    ),
+    by_default(
+        says(
+            key(
+                "values",
+                Kind::Values,
+                |rule, value| rule.values = SlotValues::list(texts(value)).ok(),
+                |rule| json!(rule.values.as_ref().map(SlotValues::all)),
+            ),
+            "What each slot stands for: the lane has as many slots as values, and a holder finds its own in LUZIA_SLOT_NAME. \
+             They are for one lane, not for a pattern.",
+            NEXT_GRANT,
+            r#"["emulator-5556", "emulator-5558"]"#,
+        ),
+        "none",
+    ),
+    by_default(
+        says(
+            key(
+                "range",
+                Kind::Range,
+                |rule, value| rule.range = value.as_str().and_then(|text| SlotValues::ports(text).ok()),
+                |rule| json!(rule.range.as_ref().map(ToString::to_string)),
+            ),
+            "The TCP ports that the slots stand for. A port that a stranger uses is skipped. No two lanes may have the same port.",
+            NEXT_GRANT,
+            r#""4000-4099""#,
+        ),
+        "none",
+    ),
+    by_default(
+        says(
+            key(
+                "hold_while",
+                Kind::Gate,
+                |rule, value| rule.hold_while = value.as_str().and_then(|text| Gate::parse(text).ok()),
+                |rule| json!(rule.hold_while.as_ref().map(ToString::to_string)),
+            ),
+            "While this holds, the lane grants nothing. psi.cpu, psi.memory and psi.io (percent), load (for each processor) \
+             and mem (available, percent) are compared with < or >, joined by & and |. The bound after .. opens again.",
+            NEXT_GRANT,
+            r#""psi.memory>20 | load>1.5..1.0 | mem<10%""#,
+        ),
+        "none",
+    ),
+    by_default(
+        says(
+            key(
+                "cpu_budget",
+                Kind::Budget,
+                |rule, value| rule.cpu_budget = budget(value),
+                |rule| rule.cpu_budget.map_or(Value::Null, budget_json),
+            ),
+            "How many processors what runs in the lane uses together: a number, or auto. Each command gets a job server.",
+            NEXT_GRANT,
+            "4",
+        ),
+        "none",
+    ),
+    by_default(
+        says(
+            key("affinity", Kind::Flag, |rule, value| rule.affinity = Some(flag(value)), |rule| json!(rule.affinity)),
+            "Whether what runs in the lane is bound to as many processors as its cpu_budget.",
+            NEXT_START,
+            "true",
+        ),
+        "false",
     ),
 ];
-
-impl<T> Key<T> {
-    /// Checks a value and takes it; null stands for what is not said.
-    pub(super) fn read(&self, into: &mut T, value: &Value) -> Result<(), String> {
-        if !value.is_null() {
-            self.kind.check(value)?;
-            (self.set)(into, value);
-        }
-        Ok(())
-    }
-}
-
-/// What is set, as it is written.
-pub(super) fn to_json<T>(keys: &[Key<T>], from: &T) -> Value {
-    let mut out = Map::new();
-    for key in keys {
-        let value = (key.get)(from);
-        if value.is_null() {
-            continue;
-        }
-        match key.name.split_once('.') {
-            None => out.insert(key.name.to_owned(), value),
-            Some((group, name)) => {
-                let group = out.entry(group).or_insert_with(|| json!({}));
-                group.as_object_mut().and_then(|group| group.insert(name.to_owned(), value))
-            }
-        };
-    }
-    Value::Object(out)
-}
-
-fn objects<T>(all: &std::collections::BTreeMap<String, T>, keys: &[Key<T>]) -> Value {
-    all.iter().map(|(name, one)| (name.clone(), to_json(keys, one))).collect::<Map<_, _>>().into()
-}
-
-impl Kind {
-    fn expected(self) -> &'static str {
-        match self {
-            Self::Version => "version 1, the only one this luzia knows",
-            Self::Flag => "a boolean",
-            Self::Whole(what, _) | Self::Name(what) | Self::Word(what, _) => what,
-            Self::Seconds => "a number of seconds from 0.001 to 100 years (3153600000)",
-            Self::Room => "a number of bytes from 1048576 (1 MiB) to 2^53, or 0 for no limit",
-            Self::Text => "a string",
-            Self::Names => "a list of names of users such as [\"alice\", \"bob\"]",
-            Self::Patterns => "a list of patterns such as [\"cargo *\", \"make\"]",
-            Self::Directory => "the absolute path of a directory",
-            Self::Command => "a list of strings such as [\"claude\", \"-p\", \"{prompt}\"]",
-            Self::Objects => "an object",
-        }
-    }
-
-    fn check(self, value: &Value) -> Result<(), String> {
-        let is_right = match (self, value) {
-            (Self::Version, _) => *value == json!(1),
-            (Self::Whole(_, most), _) => value.as_u64().is_some_and(|number| (1..=most.into()).contains(&number)),
-            (Self::Seconds, _) => milliseconds(value).is_some(),
-            (Self::Room, _) => value.as_u64().is_some_and(|bytes| bytes == 0 || (1 << 20..=1 << 53).contains(&bytes)),
-            (Self::Word(_, words), _) => value.as_str().is_some_and(|word| words.contains(&word)),
-            (Self::Name(_), Value::String(text)) => {
-                return Name::new(text).map(drop).map_err(|error| error.to_string());
-            }
-            (Self::Names, Value::Array(items)) => {
-                let names = || items.iter().map(|item| item.as_str().and_then(|name| Name::new(name).ok()));
-                !items.is_empty() && names().all(|name| name.is_some())
-            }
-            (Self::Patterns, Value::Array(items)) => {
-                !items.is_empty() && items.iter().all(|item| item.as_str().is_some_and(is_pattern))
-            }
-            (Self::Directory, Value::String(text)) => return check_directory(text),
-            (Self::Command, _) if words(value).is_some() => return check_command(&words(value).unwrap_or_default()),
-            (Self::Flag, Value::Bool(_)) | (Self::Text, Value::String(_)) | (Self::Objects, Value::Object(_)) => true,
-            _ => false,
-        };
-        if is_right { Ok(()) } else { Err(unexpected(value, self.expected())) }
-    }
-}
-
-/// Says that a value is not what it should be.
-pub(super) fn unexpected(value: &Value, expected: &str) -> String {
-    let found = match value {
-        Value::Array(_) => "a list".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-        Value::String(text) => format!("{text:?}"),
-        scalar => scalar.to_string(),
-    };
-    format!("expected {expected}, not {found}")
-}
-
-fn check_directory(text: &str) -> Result<(), String> {
-    if !text.starts_with('/') {
-        return Err(format!("{text:?} is not an absolute path"));
-    }
-    if text.chars().any(char::is_control) {
-        return Err(format!("{text:?} holds control characters"));
-    }
-    if text.replace("{project}", "").replace("{user}", "").contains(['{', '}']) {
-        return Err(format!("{text:?} holds braces that are neither {{project}} nor {{user}}"));
-    }
-    Ok(())
-}
-
-fn check_command(argv: &[String]) -> Result<(), String> {
-    if argv.iter().any(|argument| argument.contains('\0')) {
-        return Err("an argument cannot hold a NUL character".to_owned());
-    }
-    match argv.first() {
-        None => Err("the agent's command is empty".to_owned()),
-        Some(program) if program.is_empty() || program.contains("{prompt}") => {
-            Err("the agent's command does not name a program".to_owned())
-        }
-        Some(_) => Ok(()),
-    }
-}
-
-fn flag(value: &Value) -> bool {
-    value.as_bool().unwrap_or_default()
-}
-
-fn whole(value: &Value) -> u32 {
-    value.as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default()
-}
-
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-fn words(value: &Value) -> Option<Vec<String>> {
-    value.as_array()?.iter().map(text).collect()
-}
-
-fn names(value: &Value) -> Vec<Name> {
-    words(value).unwrap_or_default().iter().filter_map(|name| Name::new(name).ok()).collect()
-}
-
-fn known(names: &[Name]) -> Value {
-    match names {
-        [] => Value::Null,
-        names => names.iter().map(Name::as_str).collect(),
-    }
-}
-
-fn texts(value: &Value) -> Vec<String> {
-    words(value).unwrap_or_default()
-}
-
-fn patterns(patterns: &[String]) -> Value {
-    if patterns.is_empty() { Value::Null } else { json!(patterns) }
-}
-
-fn is_pattern(text: &str) -> bool {
-    !text.trim().is_empty() && !text.chars().any(char::is_control)
-}
-
-fn time(value: &Value) -> u64 {
-    milliseconds(value).unwrap_or_default()
-}
-
-/// The milliseconds of a number of seconds within the limits.
-fn milliseconds(value: &Value) -> Option<u64> {
-    let ms = match value.as_u64() {
-        Some(seconds) => seconds.checked_mul(1000)?,
-        None => {
-            let ms = (value.as_f64()? * 1000.0).round();
-            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let whole = (ms >= 1.0 && ms <= MAX_DURATION_MS as f64).then_some(ms as u64)?;
-            whole
-        }
-    };
-    (1..=MAX_DURATION_MS).contains(&ms).then_some(ms)
-}
-
-/// Milliseconds as a number of seconds, whole where it is whole.
-fn seconds(ms: u64) -> Value {
-    if ms.is_multiple_of(1000) {
-        return json!(ms / 1000);
-    }
-    // Exact to the millisecond: accepted times are far below 2^53 milliseconds.
-    #[allow(clippy::cast_precision_loss)]
-    let ms = ms as f64;
-    json!(ms / 1000.0)
-}

@@ -1,8 +1,10 @@
 //! The configuration file, by what it says and by what is wrong with it.
 
 use super::*;
-use crate::model::config::Contexts;
-use crate::model::{LaneName, Name};
+use crate::model::capacity::{Budget, Gate};
+use crate::model::config::{Contexts, Keeps, LONGEST_WINDOW_MS, OnOverdue, Rate};
+use crate::model::task::OnInterrupt;
+use crate::model::{Cgroups, LaneName, Name};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -105,6 +107,14 @@ fn wrong_numbers_are_refused_at_their_line() {
         (r#""lanes":{"cron":{"weight":"#, "0", "a weight"),
         (r#""lanes":{"cron":{"weight":"#, "1001", "a weight"),
         (r#""lanes":{"cron":{"max":"#, "0", "from 1"),
+        (r#""lanes":{"cron":{"rate":"#, "\"0/1m\"", "a rate such as"),
+        (r#""lanes":{"cron":{"rate":"#, "5", "a rate such as"),
+        (r#""lanes":{"cron":{"hold":"#, "\"both\"", "\"keep\" or \"release\""),
+        (r#""lanes":{"cron":{"on_overdue":"#, "\"kill\"", "\"report\" or \"terminate\""),
+        (r#""lanes":{"cron":{"on_wait":"#, "\" \"", "a command"),
+        (r#""lanes":{"cron":{"on_wait":"#, "[]", "a command"),
+        (r#""lanes":{"cron":{"warn_after_seconds":"#, "0", "seconds"),
+        (r#""lanes":{"cron":{"reserve":"#, "-1", "from 0"),
         (r#""lanes":{"cron":{"lock_timeout_seconds":"#, "0", "seconds"),
         (r#""lanes":{"cron":{"lock_timeout_seconds":"#, "3153600001", "100 years"),
         (r#""lanes":{"cron":{"lock_timeout_seconds":"#, "1e300", "100 years"),
@@ -119,6 +129,42 @@ fn wrong_numbers_are_refused_at_their_line() {
     ] {
         let opened = key.matches('{').count();
         refused(&format!("{{\n{key}\n{value}\n{}\n}}", "}".repeat(opened)), 3, words);
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_be_meant_is_refused() {
+    for (text, words) in [
+        (r#"{"lanes":{"global":{"reserve":1}}}"#, "of one lane"),
+        (r#"{"lanes":{"user:*":{"reserve":1}}}"#, "of one lane"),
+        (r#"{"lanes":{"cron":{"max":1,"reserve":2}}}"#, "more than"),
+        (r#"{"slots":{"max":3},"lanes":{"cron":{"reserve":1},"subagent":{"reserve":2}}}"#, "leave none"),
+    ] {
+        refused(text, 1, words);
+    }
+    assert_eq!(read(r#"{"lanes":{"subagent":{"reserve":3}}}"#).config.lanes["subagent"].reserve, Some(3));
+}
+
+#[test]
+fn options_of_the_command_line_are_read_by_the_same_rows() {
+    let rule =
+        rule_from_options(&[("max", "3"), ("lock_timeout_seconds", "1500ms"), ("rate", "10/m"), ("hold", "keep")]);
+    let rate = Some(Rate { grants: 10, window_ms: 60_000 });
+    let hold = Some(Keeps::Keep);
+    let wanted = LaneRule { max: Some(3), lock_timeout_ms: Some(1500), rate, hold, ..LaneRule::default() };
+    assert_eq!(rule, Ok(wanted));
+    for (key, text, words) in [
+        ("max", "0", "--max is a whole number from 1"),
+        ("max", "+3", "--max is"),
+        ("max", "99999999999999999999999", "--max is"),
+        ("lock_timeout_seconds", "0", "--lock-timeout is a duration from 1ms"),
+        ("warn_after_seconds", "soon", "--warn-after is a duration"),
+        ("rate", "10", "--rate is a rate such as"),
+        ("on_overdue", "kill", "--on-overdue is \"report\" or \"terminate\", not \"kill\""),
+        ("on_wait", "", "--on-wait is a command"),
+    ] {
+        let error = rule_from_options(&[(key, text)]).expect_err(text);
+        assert!(error.contains(words), "{error}");
     }
 }
 
@@ -220,10 +266,26 @@ fn project() -> impl Strategy<Value = Project> {
 
 fn rule() -> impl Strategy<Value = LaneRule> {
     use proptest::option::of;
-    (of(1..=u32::MAX), of(1..=1000u32), of(time())).prop_map(|(max, weight, lock_timeout_ms)| LaneRule {
-        max,
-        weight,
-        lock_timeout_ms,
+    let plain = (of(1..=u32::MAX), of(1..=1000u32), of(time()), of(time()), of("[a-z][a-z |>.]{0,9}"));
+    let rate = (1..=10_000u32, 1..=LONGEST_WINDOW_MS).prop_map(|(grants, window_ms)| Rate { grants, window_ms });
+    let keeps = prop_oneof![Just(Keeps::Keep), Just(Keeps::Release)];
+    let overdue = prop_oneof![Just(OnOverdue::Report), Just(OnOverdue::Terminate)];
+    let words = (of(rate), of(keeps), of(overdue), of(Just(0u32)));
+    (plain, words, capacity()).prop_map(|(plain, (rate, hold, on_overdue, reserve), capacity)| {
+        let (max, weight, lock_timeout_ms, warn_after_ms, on_wait) = plain;
+        LaneRule { max, weight, hold, lock_timeout_ms, warn_after_ms, on_wait, rate, reserve, on_overdue, ..capacity }
+    })
+}
+
+/// What any lane or pattern may have; values are of one lane.
+fn capacity() -> impl Strategy<Value = LaneRule> {
+    use proptest::option::of;
+    let gates = prop_oneof![Just("load>1.5..1 | mem<10%"), Just("psi.cpu>0.125% & psi.io<5%")];
+    let gate = gates.prop_map(|text| Gate::parse(text).expect("an expression"));
+    let budget = prop_oneof![Just(Budget::Auto), (1..=4096u32).prop_map(Budget::Cpus)];
+    (of(gate), of(budget)).prop_map(|(hold_while, cpu_budget)| {
+        let affinity = cpu_budget.map(|budget| budget == Budget::Auto);
+        LaneRule { hold_while, cpu_budget, affinity, ..LaneRule::default() }
     })
 }
 
@@ -239,6 +301,9 @@ prop_compose! {
         retention_tasks in 1..=u32::MAX,
         logs_max_bytes in prop_oneof![Just(0), 1_048_576..=1_u64 << 53],
         poll_interval_ms in time(), contexts in prop_oneof![Just(Contexts::Same), Just(Contexts::Any)],
+        cgroups in prop_oneof![Just(Cgroups::Auto), Just(Cgroups::On), Just(Cgroups::Off)],
+        retry_times in (time(), time()),
+        on_interrupt in prop_oneof![Just(OnInterrupt::Retry), Just(OnInterrupt::Fail)],
         allow_root: bool,
         allow_loader_env: bool,
         mcp_allow in proptest::collection::vec("[a-z*] [a-z *]{0,9}", 0..3),
@@ -247,15 +312,69 @@ prop_compose! {
     ) -> Config {
         Config {
             serialize_users, lock_timeout_ms, slots_max, projects, lanes, tier_shares, retention_days, retention_tasks,
-            logs_max_bytes, poll_interval_ms, contexts, allow_root, allow_loader_env, users_known, mcp_allow, mcp_env,
+            logs_max_bytes, cgroups, poll_interval_ms, contexts, allow_root, allow_loader_env, users_known, mcp_allow, mcp_env,
+            backoff_ms: retry_times.0, most_backoff_ms: retry_times.1, on_interrupt,
         }
+    }
+}
+
+#[test]
+fn every_key_is_documented_and_its_example_sets_it() {
+    let validator = jsonschema::validator_for(&schema()).expect("a schema");
+    let pages = reference();
+    assert_eq!(pages.len(), FILE.len() + PROJECT.len() + RULE.len());
+    for page in pages {
+        let is_said = page.meaning.ends_with('.') && page.effect.len() > 4 && !page.default.is_empty();
+        assert!(is_said && page.default != "null", "document the key in src/store/config/keys.rs: {page:?}");
+        let Parsed { config, warnings } = read(&page.example);
+        assert_eq!(warnings, Vec::<String>::new(), "{page:?}");
+        let is_for_luzia = !["$schema", "v"].contains(&page.path.as_str());
+        assert!(!is_for_luzia || config != Config::default() || page.example.contains(&page.default), "{page:?}");
+        let example = serde_json::from_str(&page.example).expect("JSON");
+        assert!(validator.is_valid(&example), "{page:?}: {:?}", validator.validate(&example));
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_the_reader_refuses_or_warns_of() {
+    let validator = jsonschema::validator_for(&schema()).expect("a schema");
+    for (text, is_right) in [
+        ("{}", true),
+        (r#"{"slots":{"max":null},"projects":null}"#, true),
+        (r#"{"slots":{"max":0}}"#, false),
+        (r#"{"slots":{"max":4.5}}"#, false),
+        (r#"{"slots":{"mx":4}}"#, false),
+        (r#"{"slot":{"max":4}}"#, false),
+        (r#"{"v":2}"#, false),
+        (r#"{"logs":{"max_bytes":0}}"#, true),
+        (r#"{"logs":{"max_bytes":1}}"#, false),
+        (r#"{"logs":{"max_bytes":1048576}}"#, true),
+        (r#"{"poll_interval_seconds":"1s"}"#, false),
+        (r#"{"poll_interval_seconds":0}"#, false),
+        (r#"{"dispatch":{"contexts":"all"}}"#, false),
+        (r#"{"users":{"known":[]}}"#, false),
+        (r#"{"users":{"known":[""]}}"#, false),
+        (r#"{"mcp":{"allow":[" "]}}"#, false),
+        (r#"{"projects":{"p":{"conductor_dir":"here"}}}"#, false),
+        (r#"{"projects":{"p":{"agent":[]}}}"#, false),
+        (r#"{"lanes":{"deploy":{"max":"2"}}}"#, false),
+        (r#"{"lanes":{"deploy":{"limit":2}}}"#, false),
+        (r#"{"lanes":[]}"#, false),
+        ("[]", false),
+    ] {
+        let read = parse(text.as_bytes()).is_ok_and(|parsed| parsed.warnings.is_empty());
+        let value = serde_json::from_str(text).expect("JSON");
+        assert_eq!((read, validator.is_valid(&value)), (is_right, is_right), "{text}");
     }
 }
 
 proptest! {
     #[test]
-    fn what_is_shown_reads_back(config in config()) {
-        let text = to_json(&config).to_string();
+    fn what_is_shown_reads_back_and_the_schema_admits_it(config in config()) {
+        let shown = to_json(&config);
+        let validator = jsonschema::validator_for(&schema()).expect("a schema");
+        prop_assert!(validator.is_valid(&shown), "{}: {:?}", shown, validator.validate(&shown));
+        let text = shown.to_string();
         let parsed = parse(text.as_bytes());
         prop_assert_eq!(parsed, Ok(Parsed { config, warnings: Vec::new() }), "{}", text);
     }

@@ -2,6 +2,7 @@
 //! Nothing of it is wrong or in anybody's way; it is removed so that it does not add up.
 
 use crate::model::TaskId;
+use crate::model::calendar::Schedule;
 use crate::os::FileKind;
 use crate::store::error::Result;
 use crate::store::files::disk::{file_name, layout};
@@ -41,6 +42,7 @@ impl Store {
                 }
             }
         }
+        found.extend(self.dead_job_servers(&|_| true)?.into_iter().map(|path| (path, None)));
         found.extend(self.unused_timers()?.into_iter().map(|(path, folder)| (path, Some(folder))));
         let mut removed = Vec::new();
         for (path, folder) in found {
@@ -72,7 +74,8 @@ impl Store {
         Ok(self.meta(path)?.is_some_and(|meta| self.clock.now().ms_since(meta.modified) > YOUNG_MS))
     }
 
-    /// Timers of tasks that are nowhere or over, each with its folder. One that is far ahead would stay for as long.
+    /// Timers of tasks that are nowhere or over, and of slots that no schedule waits for, each with its folder. One that is far
+    /// ahead would stay for as long.
     /// Only old ones are looked up, because that takes a look at every lane.
     fn unused_timers(&self) -> Result<Vec<(String, String)>> {
         let mut unused = Vec::new();
@@ -80,6 +83,14 @@ impl Store {
             let folder = format!("{}/{hour}", layout::TIMERS);
             for entry in self.list(&folder)? {
                 let path = format!("{folder}/{}", entry.name);
+                if let Some((at, stem)) = file_name::schedule_timer(&entry.name) {
+                    // One of a schedule that does not read may be needed.
+                    let is_used = |found: Option<Schedule>| found.is_some_and(|schedule| schedule.next == Some(at));
+                    if self.is_old(&path)? && !self.schedule_at(stem).map_or(true, is_used) {
+                        unused.push((path, folder.clone()));
+                    }
+                    continue;
+                }
                 let Some((_, id)) = file_name::timer(&entry.name) else { continue };
                 if self.is_old(&path)? && !self.is_unfinished(id)? {
                     unused.push((path, folder.clone()));

@@ -1,8 +1,13 @@
 //! The state directory as plain files: locks, the queue, and how files are named and written.
 
+pub(crate) mod capacity;
 pub(crate) mod disk;
 pub(crate) mod dispatchers;
+pub(crate) mod ended;
 pub(crate) mod gc;
 pub(crate) mod locks;
 pub(crate) mod prune;
 pub(crate) mod queue;
+pub(crate) mod schedules;
+pub(crate) mod steps;
+pub(crate) mod waiting;

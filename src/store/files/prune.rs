@@ -4,11 +4,14 @@
 use crate::model::{Task, TaskId, Timestamp};
 use crate::os::{FileKind, Vfs};
 use crate::store::error::{Result, StoreError};
-use crate::store::files::disk::{file_name, layout};
-use crate::store::{Place, Store};
+use crate::store::files::disk::layout;
+use crate::store::{Add, Place, Segment, Store};
 
 /// How many digits the moment in `spool/pruned` has, so that a shorter one never leaves an end of the longer one behind.
 const DIGITS: usize = 20;
+
+/// How many segments of events are removed at one time: each is read once more, which takes a tenth of a second.
+const MOST_SEGMENTS: usize = 4;
 
 impl Store {
     /// When somebody is to look for tasks to remove; `None` when nobody has said so yet.
@@ -61,11 +64,12 @@ impl Store {
         }
         let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(false) };
         let path = layout::done(day, id);
-        // Whoever retried it meanwhile has left traces, or has moved the record.
+        // A retry meanwhile has left traces, or has moved the record.
         let is_open = self.meta(&layout::result(id))?.is_some() || self.started(id)?.is_some();
         let task = if is_open { None } else { self.read_record(Place::Done, &path, id).unwrap_or(None) };
         if let Some(task) = &task {
             self.remove_conductor_dir(task)?;
+            self.remove_steps(id)?;
             self.unlink(&path)?;
         }
         if !is_open {
@@ -88,19 +92,38 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the events of every day before `first_kept`, and of the days named.
-    pub fn prune_events(&self, first_kept: &str, days: &[String]) -> Result<()> {
-        for day in self.event_days()? {
-            if file_name::is_day(&day) && (day.as_str() < first_kept || days.contains(&day)) {
-                self.unlink(&layout::events(&day))?;
+    /// Removes the events of every day before `first_kept`, of the days named, and, of what is left, as many of the oldest
+    /// segments as it takes for the others not to be larger than `most_bytes` together; a few at one time. `add` counts what
+    /// goes.
+    pub fn prune_events(&self, first_kept: &str, days: &[String], most_bytes: u64, add: &Add<'_>) -> Result<()> {
+        let (mut gone, mut kept): (Vec<Segment>, Vec<Segment>) = self
+            .event_segments()?
+            .into_iter()
+            .partition(|segment| segment.day.as_str() < first_kept || days.contains(&segment.day));
+        let today = self.clock.now().day();
+        let newest = self.newest_segment(&today)?;
+        // The first segment of a day goes last: while it is there and full, writers go on to the newest one.
+        kept.sort_by_key(|segment| (segment.day.clone(), segment.number == 1, segment.number));
+        let mut sizes = Vec::new();
+        for segment in kept {
+            let size = self.meta(&segment.path())?.map_or(0, |meta| meta.size);
+            sizes.push((segment, size));
+        }
+        let mut total: u64 = sizes.iter().map(|(_, size)| *size).sum();
+        for (segment, size) in sizes {
+            let is_in_use = segment == newest || segment == Segment::first(&today);
+            if total > most_bytes && !is_in_use {
+                gone.push(segment);
+                total -= size;
             }
         }
-        Ok(())
+        gone.truncate(MOST_SEGMENTS);
+        self.remove_segments(&gone, add)
     }
 }
 
 /// Removes a folder with everything in it, without following a link. A command may have left anything there.
-fn remove_tree(files: &dyn Vfs, top: String) -> Result<()> {
+pub(crate) fn remove_tree(files: &dyn Vfs, top: String) -> Result<()> {
     let mut folders = vec![top];
     while let Some(folder) = folders.last().cloned() {
         let entries = files.list(&folder).map_err(StoreError::io("list", &folder))?.unwrap_or_default();

@@ -38,7 +38,7 @@ impl LogNote {
         }
     }
 
-    /// A line as a note; `None` for what is none.
+    /// A line as a note; `None` if the line is not a note.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let members: Map<String, Value> = serde_json::from_slice(line).ok()?;
         let number = |name: &str| members.get(name).and_then(Value::as_u64);

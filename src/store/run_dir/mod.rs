@@ -1,17 +1,20 @@
 //! `run/<id>/`: the private proof of a task's life and a request to cancel it; and its recorded start, in `running`. Only
 //! who holds `supervisor.lock` changes anything of these, but for the request to cancel.
 
+pub(crate) mod group;
 pub(crate) mod log_notes;
 pub(crate) mod origin;
+pub(crate) mod pause;
 pub(crate) mod shortage;
 
 use crate::model::time::MAX_DURATION_MS;
-use crate::model::{Identity, Origin, TaskId, Timestamp};
+use crate::model::{Group, Identity, Origin, TaskId, Timestamp};
 use crate::os::{Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{json_object, layout};
 use crate::store::{FORMAT_VERSION, Store};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The file whose kernel lock is the life of a supervisor.
 pub const SUPERVISOR_LOCK: &str = "supervisor.lock";
@@ -32,10 +35,14 @@ pub struct Started {
     pub origin: Origin,
     /// The state directory by the path that the task's processes have in their environment.
     pub state_dir: Option<String>,
+    /// The control group in which the command is born, where there is one.
+    pub group: Option<Group>,
     /// The lock id of the task's user lane.
     pub lock_id: String,
     /// The fence of the task's user lane.
     pub fence: u64,
+    /// What its slots stand for, by the names of their lanes.
+    pub slots: BTreeMap<String, String>,
 }
 
 /// A durable request to cancel a running task.
@@ -49,6 +56,9 @@ pub struct CancelRequest {
     /// The time between SIGTERM and SIGKILL, in milliseconds; the task's own when absent.
     #[serde(default)]
     pub grace_ms: Option<u64>,
+    /// Whether it is queued again and not cancelled: it makes room for another task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub requeue: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,8 +77,19 @@ struct StartedFile {
     user_namespace: Option<u64>,
     #[serde(default)]
     state_dir: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cgroup: Option<GroupFile>,
     lock_id: String,
     fence: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    slots: BTreeMap<String, String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GroupFile {
+    path: String,
+    inode: u64,
+    above: u64,
 }
 
 /// A start as it is written.
@@ -84,8 +105,10 @@ pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
         pid_namespace_init: started.origin.init_start,
         user_namespace: started.origin.user_namespace,
         state_dir: started.state_dir.clone(),
+        cgroup: started.group.clone().map(|Group { path, inode, above }| GroupFile { path, inode, above }),
         lock_id: started.lock_id.clone(),
         fence: started.fence,
+        slots: started.slots.clone(),
     })
 }
 
@@ -102,15 +125,17 @@ pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
             user_namespace: file.user_namespace,
         },
         state_dir: file.state_dir,
+        group: file.cgroup.map(|GroupFile { path, inode, above }| Group { path, inode, above }),
         supervisor: Identity { pid: file.pid, start: file.pid_start, boot_id: file.boot_id },
         lock_id: file.lock_id,
         fence: file.fence,
+        slots: file.slots,
     })
 }
 
 /// Reads `cancel.json`. One that does not read still is a request, and no request asks for more grace than any task has.
 pub(crate) fn decode_cancel(bytes: &[u8]) -> CancelRequest {
-    let unread = CancelRequest { by: "unknown".into(), reason: None, grace_ms: None };
+    let unread = CancelRequest { by: "unknown".into(), reason: None, grace_ms: None, requeue: false };
     let request: CancelRequest = json_object::read(bytes).unwrap_or(unread);
     CancelRequest { grace_ms: request.grace_ms.map(|ms| ms.min(MAX_DURATION_MS)), ..request }
 }
@@ -182,7 +207,7 @@ impl Store {
     }
 
     /// Records a start durably (P3), and makes the empty file of its result, which is given. Commit point: the sync of
-    /// `running`; the file's existence alone already means "started". The same sync covers the name of the other file, and
+    /// `running`; the file's existence alone already means "started". That sync also covers the name of the other file, and
     /// the record's move to there: a file system that journals folders apart could bring the record back to its old place,
     /// and the task would start again as if it never had.
     pub fn record_start(&self, id: TaskId, started: &Started) -> Result<Box<dyn Handle>> {
@@ -225,13 +250,18 @@ impl Store {
 
     /// Writes a request to cancel durably. False when the task has no `run/<id>/` any more.
     pub fn request_cancel(&self, id: TaskId, request: &CancelRequest) -> Result<bool> {
+        let bytes = serde_json::to_vec(request).map_err(|error| StoreError::corrupt(CANCEL, error.to_string()))?;
+        self.put_request(id, CANCEL, &bytes)
+    }
+
+    /// Writes a request to a supervisor durably: a file of `run/<id>/`, by its rename. False when the task has no such folder.
+    fn put_request(&self, id: TaskId, name: &str, bytes: &[u8]) -> Result<bool> {
         if self.meta(&layout::run_dir(id))?.is_none() {
             return Ok(false);
         }
-        let path = layout::run_file(id, CANCEL);
-        let bytes = serde_json::to_vec(request).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
+        let path = layout::run_file(id, name);
         let tmp = layout::tmp(id, self.me.pid);
-        self.stage(&tmp, &bytes)?;
+        self.stage(&tmp, bytes)?;
         if !self.rename(&tmp, &path)? {
             self.unlink(&tmp)?;
             return Ok(false);

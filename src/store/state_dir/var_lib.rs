@@ -5,7 +5,7 @@ use std::io;
 /// The state directory of the whole host, as a look from outside finds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VarLib {
-    /// There is none.
+    /// It does not exist.
     Absent,
     /// It belongs to the caller, or its owner cannot be told. It counts, usable or not.
     Counts,

@@ -89,7 +89,7 @@ fn a_limit_that_is_lowered_holds_for_supervisors_that_began_before() {
     place.open_gate("gate");
     until("two run", || (count(&place, "running") == 2).then_some(()));
     place.until_status("1", "completed");
-    // Whoever ends makes a pass, and every one goes by the new rule.
+    // Each task that ends makes a pass, and every pass goes by the new rule.
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!((count(&place, "running"), count(&place, "pending")), (2, 1));
     place.ok(&["cancel", "2", "3", "4"]);
@@ -219,7 +219,7 @@ fn nothing_is_pruned_while_the_rules_do_not_read() {
     let _daemon = daemon(&place, &["sleep 61"]);
     let supervisor = place.supervisor("2");
     break_configuration(&place);
-    // Whoever recovers the task is born without rules, and makes a pass. It is time to prune at every instant until then.
+    // The supervisor that recovers the task is born without rules, and makes a pass. It is time to prune at every instant until then.
     signal(supervisor, Signal::KILL);
     until("it has made its pass", || {
         std::fs::write(place.state().join("spool/pruned"), "0").unwrap();

@@ -5,7 +5,7 @@ use super::{World, files_below, list, procs, until};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What was promised to whoever enqueued.
+/// What was promised to the caller of `enqueue`.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Promise {
     /// Retries that were asked for, of both kinds.
@@ -41,7 +41,7 @@ impl Checker {
         self.problems
     }
 
-    /// The same, and fails the test at any problem.
+    /// Like `check_quiet`, and fails the test at any problem.
     pub fn assert_quiet(self, world: &World) {
         let problems = self.check_quiet(world);
         assert!(problems.is_empty(), "{problems:#?}\nsee {}", world.keep().display());
@@ -108,16 +108,21 @@ impl Checker {
     /// unless somebody retries it.
     fn check_events(&mut self, world: &World) {
         let events = world.events();
-        let most = most_at_once(&intervals(&events));
+        let parents = borrowers(&events);
+        let most = most_at_once(&intervals(&events), &parents);
         if self.slots.is_some_and(|slots| most > slots) {
             self.complain(format!("{most} tasks ran at once"));
         }
         for (user, mut spans) in intervals(&events) {
             spans.sort_unstable();
-            for pair in spans.windows(2) {
-                if pair[1].0 < pair[0].1 {
-                    self.complain(format!("intervals of {user} overlap: {pair:?} (begin ms, end ms, task)"));
+            let mut open: Vec<&(u64, u64, String)> = Vec::new();
+            for span in &spans {
+                open.retain(|other| span.0 < other.1);
+                // A lender and its borrowers are one holder.
+                if let Some(other) = open.iter().find(|other| !is_below(&span.2, &other.2, &parents)) {
+                    self.complain(format!("intervals of {user} overlap: {other:?} {span:?} (begin ms, end ms, task)"));
                 }
+                open.push(span);
             }
         }
         let mut over: BTreeMap<&str, bool> = BTreeMap::new();
@@ -222,9 +227,24 @@ pub fn intervals(events: &[serde_json::Value]) -> BTreeMap<String, Vec<(u64, u64
     spans
 }
 
-/// How many intervals there are at the same moment, at the most.
-fn most_at_once(spans: &BTreeMap<String, Vec<(u64, u64, String)>>) -> usize {
-    let all = || spans.values().flatten();
+/// The tasks that borrowed their lanes, and from whom.
+fn borrowers(events: &[serde_json::Value]) -> BTreeMap<String, String> {
+    let borrowed = events.iter().filter(|event| event["event"] == "borrowed");
+    let pair = |event: &serde_json::Value| {
+        Some((event["task"].as_str()?.to_owned(), event["data"]["from"].as_str()?.to_owned()))
+    };
+    borrowed.filter_map(pair).collect()
+}
+
+/// Whether a task has borrowed its lanes from another one, or from one that has.
+fn is_below(task: &str, other: &str, parents: &BTreeMap<String, String>) -> bool {
+    let lenders = std::iter::successors(parents.get(task), |lender| parents.get(*lender));
+    lenders.into_iter().any(|lender| lender == other)
+}
+
+/// How many intervals there are at the same moment, at the most. A borrower has the slot of its lender.
+fn most_at_once(spans: &BTreeMap<String, Vec<(u64, u64, String)>>, parents: &BTreeMap<String, String>) -> usize {
+    let all = || spans.values().flatten().filter(|span| !parents.contains_key(&span.2));
     // An interval that ends in the millisecond in which another begins may have ended before it.
     let mut changes: Vec<(u64, isize)> = all().flat_map(|(begin, end, _)| [(*begin, 1), (*end, -1)]).collect();
     changes.sort_unstable();
@@ -242,9 +262,41 @@ pub fn settle(world: &World) {
         process.signal(procs::CONT);
     }
     world.luzia(&["dispatch", "--drain"]).drained();
+    if resume_all(world) {
+        world.luzia(&["dispatch", "--drain"]).drained();
+    }
+    if send_all(world) {
+        world.luzia(&["dispatch", "--drain"]).drained();
+    }
     world.luzia(&["cleanup-stale"]).ok();
     // A supervisor releases its task before it makes its last pass; it needs an instant to go.
     rest(world);
+}
+
+/// Lifts every pause; false when nothing is paused.
+fn resume_all(world: &World) -> bool {
+    let parked = files_below(&world.state.join("spool/parked"));
+    if parked.is_empty() && !world.state.join("spool/control.json").exists() {
+        return false;
+    }
+    for what in ["--all", "user:*"] {
+        world.luzia(&["resume", what]);
+    }
+    for path in parked {
+        let id = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        world.luzia(&["resume", &id]);
+    }
+    true
+}
+
+/// Sends the event `GO` to every task that waits without a process; false when none does.
+fn send_all(world: &World) -> bool {
+    let waiting = files_below(&world.state.join("spool/waiting"));
+    for path in &waiting {
+        let id = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        world.luzia(&["emit", "GO", "--task", &id]);
+    }
+    !waiting.is_empty()
 }
 
 /// Waits until every process of a world is gone by itself.

@@ -77,7 +77,7 @@ impl World {
         self.work.join("journal")
     }
 
-    /// Leaves the directories for whoever reads the failure.
+    /// Leaves the directories for the reader of the failure.
     pub fn keep(&self) -> &Path {
         self.keep.store(true, Ordering::SeqCst);
         &self.root
@@ -187,7 +187,7 @@ pub fn run(command: Command, patience: Duration) -> Option<Answer> {
     run_meanwhile(command, patience, || {})
 }
 
-/// The same, and does something again and again meanwhile.
+/// Like `run`, and does something again and again meanwhile.
 pub fn run_meanwhile(mut command: Command, patience: Duration, mut meanwhile: impl FnMut()) -> Option<Answer> {
     let (mut out, mut err) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
     let mut child =

@@ -17,9 +17,9 @@ pub enum Deed {
     Deaf,
     /// Leaves a process in a session of its own.
     Fork,
-    /// The same without its environment.
+    /// The command without its environment.
     ForkBare,
-    /// The same without any descriptor but the oracle's.
+    /// The command without any descriptor but the oracle's.
     ForkClosed,
     /// Fails.
     Fail,
@@ -63,7 +63,7 @@ pub fn command(world: &World, user: &str, deed: Deed) -> Vec<String> {
     script(world, user, deed.script())
 }
 
-/// The same in a lane of the thread `thread` as well, which several users share.
+/// Like `command`, in a lane of the thread `thread` as well, which several users share.
 pub fn command_in_thread(world: &World, user: &str, thread: &str, deed: Deed) -> Vec<String> {
     let script = format!("exec 7>>oracle.thread.{thread}; flock -n 7 || echo \"V WHO\" >&8; {}", deed.script());
     self::script(world, user, &script)

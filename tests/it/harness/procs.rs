@@ -60,7 +60,7 @@ pub fn children(pid: i32) -> usize {
     text.split_whitespace().count()
 }
 
-/// Sends a signal to a process of this world; false when it is none any more.
+/// Sends a signal to a process of this world; false when it has left the world.
 pub fn signal(world: &World, pid: i32, signal: Signal) -> bool {
     look(world, pid).map(|process| process.signal(signal)).is_some()
 }

@@ -123,7 +123,7 @@ fn a_task_that_only_lacks_a_pass_is_told_so_while_others_run() {
     assert!(told(&["status"]).err.contains("task_3 could start, and nothing runs"));
     assert_eq!(place.json(&["status"])["needs_pass"], "task_3");
     assert!(told(&["doctor"]).out.contains("task_3 could start"));
-    // Whoever waits for a turn makes passes, for all.
+    // A waiter for a turn makes passes, for all.
     let waiting = place.start(&["run", "-u", "alice", "--", "true"]);
     place.until_status(&other, "completed");
     assert_eq!(place.json(&["status"])["needs_pass"], serde_json::Value::Null);

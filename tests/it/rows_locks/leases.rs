@@ -251,7 +251,7 @@ fn a_lease_that_cannot_be_renewed_says_why() {
 }
 
 #[test]
-fn a_lease_that_watches_a_living_process_is_given_back_by_whoever_can_name_it() {
+fn a_lease_that_watches_a_living_process_is_released_by_a_caller_that_can_name_it() {
     let place = Place::new();
     let process = place.spawn(&mut place.shell("exec sleep 60"));
     let pid = process.pid().to_string();

@@ -70,7 +70,7 @@ fn a_killed_supervisor_fails_its_task_and_the_next_one_starts() {
     // Every look tells of it, and what would be done is not told as done.
     let stuck = place.json(&["list", "--stuck"]);
     assert_eq!((stuck["items"].as_array().unwrap().len(), &stuck["items"][0]["reason"]), (1, &"Orphan".into()));
-    assert!(place.ok(&["list"]).out.contains("Orphan"));
+    assert!(place.ok(&["list"]).out.contains("orphan: supervisor dead"));
     assert_eq!(place.show(&id)["reason_detail"]["next"][0], "luzia dispatch");
     assert!(place.ok(&["cleanup-stale", "-n"]).err.contains("would be recovered"));
     place.drain();
@@ -82,7 +82,7 @@ fn a_killed_supervisor_fails_its_task_and_the_next_one_starts() {
 }
 
 #[test]
-fn a_task_killed_altogether_is_recovered_by_whoever_comes_next() {
+fn a_task_killed_altogether_is_recovered_by_the_next_pass() {
     // P4, S0.26
     for recover in [&["dispatch"][..], &["cleanup-stale"], &["acquire", "alice", "--task", "t1"]] {
         let place = Place::new();

@@ -188,8 +188,13 @@ fn logs_are_one_document_with_json_and_lines_of_json_as_they_come() {
     assert_eq!((&document["dropped_bytes"], &document["items"]), (&json!(0), &json!(items)));
     let streamed = place.ok(&["logs", "1", "-f", "-o", "jsonl"]).out;
     let streamed: Vec<serde_json::Value> = streamed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(streamed, items);
-    // The last line of one stream is none with the first of the other.
+    // A line of JSON says what it is.
+    let said = |mut item: serde_json::Value| {
+        item["kind"] = "logs".into();
+        item
+    };
+    assert_eq!(streamed, items.into_iter().map(said).collect::<Vec<_>>());
+    // The last line of one stream does not join the first of the other.
     assert_eq!(place.ok(&["logs", "1", "--grep", "three"]).out, "three\n");
 }
 

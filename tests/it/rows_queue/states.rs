@@ -203,7 +203,7 @@ fn a_command_is_told_what_it_is() {
     let ran = place.spawn(command.env("LUZIA_WORD", "no").current_dir(place.path("io"))).end().coded(0);
     let mut lines = ran.out.lines();
     let expected = "LUZIA_ATTEMPT LUZIA_CONDUCTOR_DIR LUZIA_FENCE LUZIA_LANES LUZIA_LOCK_ID LUZIA_PROJECT \
-                    LUZIA_STATE_DIR LUZIA_TASK_ID LUZIA_USER task_1";
+                    LUZIA_RESULT_FILE LUZIA_STATE_DIR LUZIA_TASK_ID LUZIA_USER task_1";
     // LUZIA itself is this test's, and not taken over because it does not begin with LUZIA_.
     assert_eq!(lines.next().unwrap(), expected);
     assert_eq!(lines.next().unwrap(), place.path("io").to_str().unwrap());

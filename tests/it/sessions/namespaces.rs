@@ -1,4 +1,4 @@
-//! Sessions in pid namespaces: whoever can read the lock file can judge them. Needs root.
+//! Sessions in pid namespaces: a process that can read the lock file can judge them. Needs root.
 
 use super::agents::{AGENT_LIVES, only_keeper, program};
 use crate::support::{Place, Running, lives, signal, skip, until};

@@ -88,7 +88,7 @@ pub fn deliver(world: &mut World, slot: usize, signal: Signal) {
         if signal != Signal::Kill {
             world.procs[slot].exit = Exit::Signal(15);
         }
-    } else if let Some(caught) = &mut proc.caught {
+    } else if let Some(caught) = proc.caught.as_mut().filter(|_| !matches!(signal, Signal::Stop | Signal::Continue)) {
         caught.push(signal);
     }
 }
@@ -124,7 +124,7 @@ impl Kid {
                 return Some(match caught.remove(0) {
                     Signal::Term | Signal::Kill => Woken::Terminate,
                     Signal::Int => Woken::Interrupt,
-                    Signal::Wake => Woken::Pass,
+                    Signal::Wake | Signal::Stop | Signal::Continue => Woken::Pass,
                 });
             }
             (world.boot_us >= until_us).then_some(Woken::TimeUp)

@@ -72,7 +72,7 @@ impl Chooser {
             Source::List(list) => usize::from(list.get(self.made.len()).copied().unwrap_or(0)),
             Source::Seed(rng) => draw(rng, weights),
         };
-        assert!(taken < of, "choice {} is none of {of}", self.made.len());
+        assert!(taken < of, "choice {} is not below {of}", self.made.len());
         self.made.push(Choice {
             taken: u16::try_from(taken).expect("few options"),
             of: u16::try_from(of).expect("few options"),

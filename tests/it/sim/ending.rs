@@ -2,7 +2,8 @@
 
 use super::locks::{prepared, store};
 use super::{Env, Sim, spool};
-use luzia::model::{Task, TaskId};
+use luzia::model::control::TaskHold;
+use luzia::model::{Task, TaskId, Timestamp};
 use luzia::os::Open;
 use luzia::policy::outcome::{Happened, conclude};
 use luzia::store::{Ending, Started, encode_task};
@@ -23,8 +24,10 @@ fn start_and_end(env: &Env) -> Option<bool> {
         supervisor: store.identity(),
         origin: store.own_origin(),
         state_dir: None,
+        group: None,
         lock_id: "task_1_1".into(),
         fence: 1,
+        slots: Default::default(),
     };
     let file = store.record_start(ID, &started).ok()?;
     let is_recorded = store.record_ending(&Ending { task: spool::task(ID) }, Some(file)).is_ok();
@@ -95,7 +98,7 @@ fn write_and_recover(env: &Env) -> Option<Option<bool>> {
 
 /// A later sync would succeed without the bytes.
 #[test]
-fn a_result_of_which_a_sync_failed_is_written_anew_by_whoever_finds_it() {
+fn a_result_of_which_a_sync_failed_is_written_anew_by_the_process_that_finds_it() {
     assert_eq!(while_each_fails(4, write_and_recover), [Some(true)]);
 }
 
@@ -128,8 +131,10 @@ fn start(env: &Env) -> Option<bool> {
         supervisor: store.identity(),
         origin: store.own_origin(),
         state_dir: None,
+        group: None,
         lock_id: "task_1_1".into(),
         fence: 1,
+        slots: Default::default(),
     };
     let is_recorded = store.record_start(ID, &started).is_ok();
     let is_there = env.look(|world| world.peek(STARTED).is_some())?;
@@ -144,4 +149,25 @@ fn a_start_that_could_not_be_recorded_is_none() {
     let outcomes = while_each_fails(12, start);
     let failed = outcomes.iter().filter(|is_recorded| !**is_recorded).count();
     assert_eq!(failed, 6, "two files made, two written, two syncs: {outcomes:?}");
+}
+
+/// Asks for a pause. Tells whether it was recorded.
+fn pause(env: &Env) -> Option<bool> {
+    const PAUSE: &str = "/s/run/1/pause.json";
+    let hold = TaskHold { since: Timestamp(1), until: None, reason: None, by: None, start_left_ms: None };
+    let is_recorded = store(env).request_pause(ID, &hold).is_ok_and(|is_there| is_there);
+    let (is_whole, is_safe) = env.look(|world| {
+        let is_whole = world.peek(PAUSE).is_none_or(|bytes| bytes.ends_with(b"}"));
+        (is_whole, world.disk.has_safe_bytes(PAUSE))
+    })?;
+    if !is_whole || is_recorded && !is_safe {
+        env.violation(&format!("recorded: {is_recorded}, whole: {is_whole}, durably: {is_safe}"));
+    }
+    Some(is_recorded)
+}
+
+#[test]
+fn a_pause_that_is_acknowledged_is_durable_and_never_half_written() {
+    let outcomes = while_each_fails(14, pause);
+    assert!(outcomes.contains(&true) && outcomes.contains(&false), "{outcomes:?}");
 }

@@ -385,7 +385,7 @@ impl Handle for Descriptor {
         self.op("fstat", &[], |world| Ok(world.disk.meta(world.files[file].ino)))
     }
 
-    /// The file that is given is `/dev/null`; but whoever calls this hands the file to a child, so that it stays open until the
+    /// The file that is given is `/dev/null`; but the caller hands the file to a child, so that it stays open until the
     /// child is started (see `launch_supervisor`), or until this process hands over another or ends.
     fn into_file(mut self: Box<Self>) -> Option<File> {
         self.is_handed = true;

@@ -9,7 +9,9 @@ use super::world::{Wait, World};
 use luzia::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Sight};
 use luzia::model::process::{Ancestor, Probe};
 use luzia::model::{Identity, Origin, Timestamp};
-use luzia::os::{Child, Clock, Command, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
+use luzia::os::{
+    Called, Child, Clock, Command, Exit, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark,
+};
 use std::fs::File;
 use std::io;
 use std::time::Duration;
@@ -89,6 +91,10 @@ impl Processes for Host {
         "pretend".into()
     }
 
+    fn gauges(&self) -> &dyn luzia::os::Gauges {
+        &luzia::os::NoGauges
+    }
+
     fn context(&self) -> luzia::model::Context {
         luzia::model::Context::default()
     }
@@ -125,7 +131,12 @@ impl Processes for Host {
         probe.unwrap_or(Probe::Unknown)
     }
 
-    /// The simulated host stops nobody: whoever is slow may take any time.
+    /// No command of the pretend host is luzia itself.
+    fn runs_this_program(&self, _: u32) -> bool {
+        false
+    }
+
+    /// The simulated host stops nobody: a slow process may take any time.
     fn is_stopped(&self, _: &Identity) -> bool {
         false
     }
@@ -210,6 +221,10 @@ impl Processes for Host {
         Err(StartError::Other(unsupported()))
     }
 
+    fn call(&self, _: &Called) -> io::Result<(Exit, Vec<u8>)> {
+        Err(unsupported())
+    }
+
     fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
         let what = || format!("look for the tree of {}", mark.task_id);
         self.ctx.op(what, &[], |world, slot| Ok(children::tree(world, slot, mark, spared)))
@@ -247,6 +262,10 @@ impl Processes for Host {
             Ok(slot.map(|slot| world.procs[slot].pid))
         });
         found.ok().flatten()
+    }
+
+    fn groups(&self) -> Option<&dyn luzia::os::Groups> {
+        None
     }
 
     fn hold_stop_signals(&self, _: bool) {}

@@ -5,7 +5,7 @@
 use super::life_book::{Book, Shared, USERS, know};
 use super::locks::{prepared, store};
 use super::{Env, Explored, Journal, Limits, Sim, explore, seeds};
-use luzia::app::queue::retry::Order;
+use luzia::app::queue::retry::{Order, Remembered};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, LaneName, Name, Task, TaskId};
 use std::time::Duration;
@@ -163,7 +163,7 @@ fn retrier(env: &Env, book: &Shared, rules: Rules, at: usize) {
         let is_over = app.find(id).is_ok_and(|found| found.is_some_and(|(_, task)| task.status.is_final()));
         if is_over {
             *know(book).retried.entry(id.0).or_default() += 1;
-            let _ = app.retry(id, Order::Kept);
+            let _ = app.retry(id, Order::Kept, Remembered::Kept);
             let _ = app.pass();
             return;
         }
@@ -328,7 +328,7 @@ fn a_cancelled_task_never_runs_wherever_the_canceller_or_the_host_dies() {
 }
 
 /// A record that a power cut brought back at the other of its two places in the lane is no second task, and no second start
-/// when whoever claimed it dies or the power goes once more.
+/// when its claimant dies or the power goes once more.
 #[test]
 fn a_task_whose_record_stands_at_both_its_places_is_started_once() {
     for (limits, journal) in [
@@ -357,7 +357,7 @@ fn a_task_whose_record_stands_at_both_its_places_is_started_once() {
     }
 }
 
-/// Whoever retries a task puts it aside again, while the end of the one before it looks for those that wait for it.
+/// A retry of a task puts it aside again, while the end of the one before it looks for those that wait for it.
 fn retried_meanwhile(sim: &mut Sim) {
     let quick = Wish { deed: Deed::Quick, ..PLAIN };
     let (first, second) = (task_of(&quick, 1), task_of(&Wish { user: USERS[1], is_after: true, ..quick }, 2));
@@ -370,7 +370,7 @@ fn retried_meanwhile(sim: &mut Sim) {
     let cast =
         Cast { wishes: Vec::new(), rules: with_slots(2), dispatchers: 1, cancels: Vec::new(), ..few(Deed::Work) };
     scenario(sim, &cast, &book);
-    sim.spawn("retry", move |env| drop(app(&env, with_slots(2)).retry(TaskId(2), Order::Kept)));
+    sim.spawn("retry", move |env| drop(app(&env, with_slots(2)).retry(TaskId(2), Order::Kept, Remembered::Kept)));
     for folder in ["pending/5", "pending/5/user_alice", "done/2026-01-09"] {
         sim.dir(&format!("/s/spool/{folder}"));
     }
@@ -400,7 +400,7 @@ fn completed(task: Task) -> Task {
     luzia::policy::outcome::conclude(&task, &luzia::policy::outcome::Happened::Exited(0), at, Some(1))
 }
 
-/// Where nobody dies and nothing fails, one pass is enough: whatever becomes free is taken by the pass of whoever freed it.
+/// Where nobody dies and nothing fails, one pass is enough: whatever becomes free is taken by the pass of the process that freed it.
 #[test]
 fn the_passes_of_supervisors_drain_a_queue_without_a_dispatcher() {
     let thread = Wish { has_thread: true, ..PLAIN };

@@ -3,7 +3,7 @@
 
 use super::children::variable;
 use super::{Env, Sim, World};
-use luzia::model::{LaneName, Task};
+use luzia::model::Task;
 use luzia::os::Command;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -80,7 +80,7 @@ impl Book {
         Ok(())
     }
 
-    /// Whoever puts a record among the finished ones has made sure of its bytes: from then on nobody has another copy.
+    /// A process that puts a record among the finished ones has made sure of its bytes: from then on nobody has another copy.
     fn look_at_records(&self, world: &World) -> Result<(), String> {
         for id in &self.accepted {
             if let Some(path) = paths_of_done(world, *id).find(|path| !world.disk.has_safe_bytes(path)) {
@@ -195,10 +195,10 @@ fn done(world: &World, id: u64) -> usize {
 }
 
 fn is_somewhere(world: &World, task: &Task) -> bool {
-    let (id, user) = (task.id.0, LaneName::user(&task.user).stem());
+    let (id, queue) = (task.id.0, task.queue());
     let paths = [
-        format!("/s/spool/pending/5/{user}/{id}.json"),
-        format!("/s/spool/pending/5/{user}/{}/{id}.json", id / 1000),
+        format!("/s/spool/pending/5/{queue}/{id}.json"),
+        format!("/s/spool/pending/5/{queue}/{}/{id}.json", id / 1000),
         format!("/s/spool/running/{id}.json"),
         format!("/s/spool/parked/{}/{id}.json", id / 1000),
     ];

@@ -84,8 +84,8 @@ fn storm(limits: &Limits, must_be_soon: bool, count: u64) {
 }
 
 #[test]
-fn everybody_in_the_line_is_called_whoever_is_killed() {
-    // Time passes only where nobody can move, so whoever waits for long was not called.
+fn everybody_in_the_line_is_called_under_kills() {
+    // Time passes only where nobody can move, so a process that waits for long was not called.
     storm(&Limits { wakes: 0, ..Limits::default() }, true, 1_500);
     storm(&Limits { wakes: 0, kills: 2, ..Limits::default() }, true, 1_500);
 }

@@ -69,7 +69,7 @@ pub(super) fn lane() -> LaneName {
 }
 
 pub fn request(env: &Env, holder: &str, kind: LockKind) -> Request {
-    let need = LaneNeed { lane: lane(), limit: 1, timeout_ms: TIMEOUT_MS };
+    let need = LaneNeed::new(lane(), 1, TIMEOUT_MS);
     Request {
         needs: vec![need],
         holder: holder.to_owned(),
@@ -79,6 +79,7 @@ pub fn request(env: &Env, holder: &str, kind: LockKind) -> Request {
         pid_watched: false,
         who: luzia::model::Who::default(),
         durable: false,
+        lenders: Vec::new(),
     }
 }
 

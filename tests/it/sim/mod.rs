@@ -12,8 +12,10 @@
 
 mod children;
 mod choice;
+mod cron;
 mod disk;
 mod ending;
+mod explained;
 mod explore;
 mod files;
 mod host;
@@ -31,7 +33,9 @@ mod reuse;
 mod sessions;
 pub mod spool;
 mod start;
+mod steps;
 mod turn;
+mod waits;
 mod world;
 
 pub use choice::Choice;
@@ -106,7 +110,7 @@ impl Limits {
 /// How likely things are when a seed decides, as weights.
 #[derive(Clone, Debug)]
 pub struct Odds {
-    /// The same process goes on.
+    /// This process goes on.
     pub stay: u32,
     /// Another one does, for each.
     pub switch: u32,
@@ -430,7 +434,7 @@ impl Env {
         self.ctx.aside(|world, slot| world.procs[slot].exit = Exit::Code(code));
     }
 
-    /// Lets the n-th operation from here on fail, counting those that can; the 0th is none.
+    /// Lets the n-th operation from here on fail, counting those that can; the 0th lets none fail.
     pub fn fail_in(&self, n: u64, errno: i32) {
         self.ctx.aside(|world, _| world.fail_at = Some((world.fallible + n, errno)));
     }

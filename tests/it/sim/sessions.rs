@@ -1,4 +1,4 @@
-//! Session leases under every interleaving that a seed allows: whoever acquires hands the kernel lock to a keeper, and neither a
+//! Session leases under every interleaving that a seed allows: an acquirer hands the kernel lock to a keeper, and neither a
 //! kill nor an operation that fails lets two sessions have a lane, or keeps one from being had.
 
 use super::locks::{LANE, TIMEOUT_MS, described, lane, prepared, request, store};

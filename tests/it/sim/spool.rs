@@ -3,6 +3,7 @@
 
 use super::locks::{prepared, store};
 use super::{Env, Journal, Limits, Sim, seeds};
+use luzia::model::task::{Group, Terms};
 use luzia::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
 use luzia::store::Place;
 use std::collections::BTreeSet;
@@ -51,6 +52,15 @@ pub fn task(id: TaskId) -> Task {
         created_by_pid: 9,
         parent: None,
         waited_for: false,
+        no_inherit: false,
+        ends_with_parent: false,
+        share: None,
+        goal: None,
+        stepwise: None,
+        wait: None,
+        schedule: None,
+        hold: None,
+        was_in: None,
         due_at: None,
         after: Vec::new(),
         comes_after: Vec::new(),
@@ -63,8 +73,14 @@ pub fn task(id: TaskId) -> Task {
         claims: 0,
         last_start: None,
         outcome: None,
+        // Some form groups, whose queues have names of their own.
+        terms: Terms { group: id.0.is_multiple_of(3).then(|| group_of(id)), ..Terms::default() },
         extra: None,
     }
+}
+
+fn group_of(first: TaskId) -> Group {
+    Group { name: Name::new("together").expect("a name"), first }
 }
 
 /// `luzia enqueue`, of one task or of several at once.

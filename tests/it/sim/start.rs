@@ -39,7 +39,10 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
             store: &store,
             config: None,
             timeout_ms: &|_| 3_600_000,
+            cpu_plan: &|_| None,
+            subject: &|_| Err("there is no work tree".to_owned()),
             logs_max_bytes: 0,
+            cgroups: luzia::model::Cgroups::Auto,
             pass: &mut pass,
             told_to_end: &mut || false,
             is_told_to_end: false,
@@ -90,7 +93,7 @@ fn a_task_that_lost_a_lane_since_its_claim_is_queued_again_without_a_start() {
 
 #[test]
 fn a_task_that_was_cancelled_since_its_claim_is_not_started() {
-    let request = CancelRequest { by: "me".into(), reason: None, grace_ms: None };
+    let request = CancelRequest { by: "me".into(), reason: None, grace_ms: None, requeue: false };
     let found = supervised(move |env| assert!(store(env).request_cancel(ID, &request).expect("it is written")));
     assert_eq!(found, left((Place::Done, Status::Cancelled, 0), 0));
 }
@@ -105,7 +108,7 @@ fn a_host_that_is_short_of_space_for_a_moment_costs_no_attempt() {
         match is_well {
             // It was tried again until there was space.
             true => assert_eq!((place, status, starts, ran), (Place::Done, Status::Completed, 1, 1), "{n}"),
-            // Before the start it is claimed still, after the end it waits for whoever finishes it.
+            // Before the start it is claimed still, after the end it waits for the process that finishes it.
             false => assert!(ran == starts && (ran == 1 || place == Place::Running), "{n}: {place:?} {status:?}"),
         }
         (well, ill) = (well + u32::from(is_well), ill + u32::from(!is_well));

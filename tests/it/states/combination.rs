@@ -2,8 +2,8 @@
 
 use super::{Walked, store};
 use crate::sim::{Env, World, spool};
-use luzia::model::task::Outcome as TaskOutcome;
-use luzia::model::{LaneName, LockKind, Name, Status, Task, TaskId, Timestamp};
+use luzia::model::task::{Outcome as TaskOutcome, TaskWait};
+use luzia::model::{LaneName, LockId, LockKind, Name, Status, Task, TaskId, Timestamp};
 use luzia::os::{Handle, Open, Vfs};
 use luzia::policy::staleness::judge;
 use luzia::store::{Acquired, CancelRequest, LaneNeed, Request, encode_task};
@@ -61,6 +61,8 @@ pub enum Outcome {
     Over,
     /// Whole; the task is queued again.
     Again,
+    /// Whole; the task waits for an event.
+    Waits,
 }
 
 /// `tree.lock`.
@@ -113,7 +115,7 @@ pub fn all() -> impl Iterator<Item = Combination> {
 fn every() -> impl Iterator<Item = Combination> {
     let bools = [false, true];
     let copies = (0..32).map(Copies);
-    let results = [Outcome::None, Outcome::Torn, Outcome::Over, Outcome::Again];
+    let results = [Outcome::None, Outcome::Torn, Outcome::Over, Outcome::Again, Outcome::Waits];
     let trees = [Tree::Absent, Tree::Free, Tree::Held];
     let locks = [Lock::None, Lock::Whole, Lock::SidecarOnly];
     bools.into_iter().flat_map(move |is_supervised| {
@@ -149,6 +151,7 @@ fn over() -> Task {
     let outcome = TaskOutcome {
         status: Status::Completed,
         completed_at,
+        data: None,
         summary: "the command completed".into(),
         exit_code: Some(0),
         signal: None,
@@ -199,10 +202,12 @@ impl Combination {
     pub fn build(self, env: &Env) {
         let (files, store) = (env.vfs("/s"), store(env));
         store.prepare().unwrap();
+        let lock_id = if self.lock == Lock::None { String::new() } else { self.take_lane(env) };
         for place in self.copies.names() {
             let record = match place {
                 "done" => over(),
                 "parked" => Task { due_at: Some(Timestamp(1_767_999_999_000)), ..task() },
+                "waiting" => self.waiting(&lock_id),
                 _ => task(),
             };
             for path in self.chosen(paths(place)) {
@@ -232,15 +237,26 @@ impl Combination {
             Outcome::Torn => write(&files, &result, &encode_task(&over()).unwrap()[..40]),
             Outcome::Over => write(&files, &result, &encode_task(&over()).unwrap()),
             Outcome::Again => write(&files, &result, &encode_task(&task()).unwrap()),
+            Outcome::Waits => write(&files, &result, &encode_task(&self.waiting(&lock_id)).unwrap()),
         }
         if self.is_cancelled {
-            let request = CancelRequest { by: "me".into(), reason: None, grace_ms: Some(20) };
+            let request = CancelRequest { by: "me".into(), reason: None, grace_ms: Some(20), requeue: false };
             assert!(store.request_cancel(TaskId(ID), &request).unwrap());
         }
-        if self.lock != Lock::None {
-            self.take_lane(env);
-        }
         write(&env.vfs("/c"), READY, b"");
+    }
+
+    /// The record of the task while it waits. One whose claim died holds a lock that the record does not name.
+    fn waiting(self, lock_id: &str) -> Task {
+        let lane = LaneName::user(&Name::new("alice").unwrap());
+        let kept = if self.names_lock() { vec![(lane, LockId(lock_id.to_owned()))] } else { Vec::new() };
+        let wait = TaskWait { until: Timestamp(1_800_000_000_000), kept, lends: false };
+        Task { status: Status::Waiting, wait: Some(wait), ..task() }
+    }
+
+    /// Whether the record of the waiting task names the lock as one that it keeps.
+    pub fn names_lock(self) -> bool {
+        self.tree != Tree::Free
     }
 
     /// Where the record stands of the paths at which it can: of a pending one at each of them and at both, by turns.
@@ -253,22 +269,25 @@ impl Combination {
         paths
     }
 
-    fn take_lane(self, env: &Env) {
+    /// Takes the lock, and gives its id.
+    fn take_lane(self, env: &Env) -> String {
         let lane = LaneName::user(&Name::new("alice").unwrap());
         let request = Request {
-            needs: vec![LaneNeed { lane, limit: 1, timeout_ms: 60_000 }],
+            needs: vec![LaneNeed::new(lane, 1, 60_000)],
             holder: format!("task_{ID}"),
-            kind: if self.stays_waiting() { LockKind::Wait } else { LockKind::Task },
+            kind: if self.stays_waiting() && self.names_lock() { LockKind::Wait } else { LockKind::Task },
             ttl_ms: None,
             process: env.procs().me(),
             pid_watched: false,
             who: luzia::model::Who::default(),
             durable: false,
+            lenders: Vec::new(),
         };
-        assert!(matches!(store(env).acquire(&request, judge), Ok(Acquired::Granted { .. })));
+        let Ok(Acquired::Granted { grants, .. }) = store(env).acquire(&request, judge) else { panic!("{self:?}") };
         if self.lock == Lock::SidecarOnly {
             assert!(env.vfs("/s").unlink("locks/user_alice.lock").unwrap());
         }
+        grants[0].lock_id.0.clone()
     }
 
     /// Holds `supervisor.lock` until all is over.
@@ -281,12 +300,15 @@ impl Combination {
 
     /// Whether the table leaves the record in `waiting`.
     pub fn stays_waiting(self) -> bool {
-        self.copies == Copies::of(&["waiting"]) && !matches!(self.result, Outcome::Over | Outcome::Again)
+        self.copies == Copies::of(&["waiting"])
+            && matches!(self.result, Outcome::None | Outcome::Torn)
+            && !self.is_cancelled
     }
 
     /// Whether the task was over, so that its command must not run again.
     pub fn is_over(self) -> bool {
-        self.result != Outcome::Again && (self.copies.has("done") || self.result == Outcome::Over)
+        !matches!(self.result, Outcome::Again | Outcome::Waits)
+            && (self.copies.has("done") || self.result == Outcome::Over)
     }
 
     /// Whether a crash can leave it: renames are never torn, so a record stands twice only between the step that gives
@@ -306,6 +328,7 @@ impl Combination {
                 one || finished || queued
             }
             Outcome::Over => copies.names().len() <= 1 && !copies.has("done"),
+            Outcome::Waits => copies.names().is_empty() || copies == Copies::of(&["running"]),
             Outcome::Again => copies.names().len() <= 1 && copies.is_within(&["done", "running", "waiting"]),
         };
         by_end && !self.is_supervised

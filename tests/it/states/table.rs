@@ -1,10 +1,10 @@
-//! The state table as `src/ARCHITECTURE.md` has it, read from the page itself.
+//! The state table as `docs/states.md` has it, read from the page itself.
 
 use super::Walked;
 use super::combination::{Combination, Lock, Outcome, PLACES, Tree};
 use luzia::policy::recovery::Action;
 
-const PAGE: &str = include_str!("../../../src/ARCHITECTURE.md");
+const PAGE: &str = include_str!("../../../docs/states.md");
 const HEAD: &str = "| supervisor.lock | result.json | a copy in | none in | started.json | tree.lock | cancel.json \
                     | action | copies then | lock then | run/<id>/ then |";
 
@@ -55,12 +55,13 @@ impl Row {
             Outcome::None | Outcome::Torn => "no",
             Outcome::Over => "over",
             Outcome::Again => "again",
+            Outcome::Waits => "waits",
         };
         let supervisor = if one.is_supervised { "held" } else { "free" };
         let tree = if one.tree == Tree::Held { "held" } else { "free" };
         let has = |cell: &str| if cell == "any" { Vec::new() } else { names(cell) };
         self.is_one_of(0, supervisor, &["held", "free"])
-            && self.is_one_of(1, result, &["no", "over", "again"])
+            && self.is_one_of(1, result, &["no", "over", "again", "waits"])
             && has(self.cell(2)).iter().all(|place| one.copies.has(place))
             && has(self.cell(3)).iter().all(|place| !one.copies.has(place))
             && self.is_one_of(4, yes_or_no(one.is_started), &["yes", "no"])
@@ -89,6 +90,7 @@ impl Row {
         };
         let stays = |at: usize, gone: &str| match self.cell(at) {
             "stays" => true,
+            "kept" => one.names_lock(),
             cell if cell == gone => false,
             other => panic!("\"{other}\" in {}", self.text),
         };

@@ -1,4 +1,4 @@
-//! The home of a process that a test starts: never that of whoever runs the tests, nor that of its account, which may
+//! The home of a process that a test starts: never that of the person who runs the tests, nor that of its account, which may
 //! exist and not be readable.
 
 use std::path::Path;

@@ -8,7 +8,7 @@ mod running;
 mod skip;
 
 pub use home::{at_home, home_variables};
-pub use place::{LUZIA, Place, processes_in};
+pub use place::{LUZIA, Place, kill_all, processes_in};
 pub use queues::queue;
 pub use running::{Ran, Running};
 pub use skip::skip;
@@ -48,10 +48,14 @@ pub fn lives(pid: u32) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
 }
 
-/// Sends a signal to one process; one that is gone is not an error.
+/// Sends a signal to one process; one that is gone is not an error. After a SIGKILL it waits for the death: until then the
+/// process keeps its locks.
 pub fn signal(pid: u32, signal: rustix::process::Signal) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    let _ = rustix::process::kill_process(pid, signal);
+    let target = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let is_sent = rustix::process::kill_process(target, signal).is_ok();
+    if is_sent && signal == rustix::process::Signal::KILL {
+        until("a killed process is dead", || (!lives(pid)).then_some(()));
+    }
 }
 
 /// Whether the tests run as root.

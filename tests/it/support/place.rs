@@ -1,6 +1,7 @@
 //! A state directory with everything around it, and luzia called in it.
 
-use super::{Ran, Running, at_home, until};
+use super::{Ran, Running, at_home, signal, until};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{File, Permissions};
@@ -8,6 +9,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// The program under test.
 pub const LUZIA: &str = env!("CARGO_BIN_EXE_luzia");
@@ -157,6 +159,25 @@ impl Place {
         let ran = self.luzia(&["dispatch", "--drain"]);
         // 1 says that a task failed, which many tests want.
         assert!([0, 1].contains(&ran.code), "{ran:#?}");
+        self.let_supervisors_end();
+    }
+
+    /// Lets the supervisors of this place write their last events: a task is over for `--drain` before that. One that still
+    /// lives after two seconds has other work.
+    fn let_supervisors_end(&self) {
+        let dir = self.state().display().to_string();
+        let is_supervisor = |pid: &str| {
+            let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.contains("supervise") && line.contains(&dir)
+        };
+        let end = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < end {
+            let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
+            if !processes.filter_map(|name| name.into_string().ok()).any(|pid| is_supervisor(&pid)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// A task as `show` has it.
@@ -297,4 +318,13 @@ pub fn processes_in(state: &Path) -> Vec<u32> {
     pids.filter(|pid| *pid != me && (has(*pid, "environ", &variable) || has(*pid, "cmdline", state)))
         .filter(|pid| super::lives(*pid))
         .collect()
+}
+
+/// Kills every process of luzia and of its tasks, and waits until all are dead.
+pub fn kill_all(place: &Place) {
+    until("every process is dead", || {
+        let alive = processes_in(&place.state());
+        alive.iter().for_each(|pid| signal(*pid, Signal::KILL));
+        alive.is_empty().then_some(())
+    });
 }

@@ -27,7 +27,7 @@ impl Ran {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
     }
 
-    /// The same result, after checking its exit code.
+    /// This result, after checking its exit code.
     #[track_caller]
     pub fn coded(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{self:#?}");

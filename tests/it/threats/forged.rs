@@ -142,7 +142,9 @@ fn a_forged_sidecar_signals_nobody_and_frees_nothing_that_lives() {
     place.ok(&["cleanup-stale", "0"]);
     place.luzia(&["check", "alice"]).coded(75);
     // While the named process lives the lane counts as held: that much a forger can do to a lane of their own.
-    place.luzia(&["release", "alice", "--force"]).coded(75);
+    // A `luzia lock` whose command was ended may also release the lane itself, before the judge looks.
+    let code = place.luzia(&["release", "alice", "--force"]).code;
+    assert!([0, 75].contains(&code), "{code}");
     assert!(innocent.try_wait().unwrap().is_none(), "a process that the sidecar named was signalled");
     innocent.kill().unwrap();
     innocent.wait().unwrap();

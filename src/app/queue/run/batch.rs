@@ -31,6 +31,7 @@ impl App {
         let member =
             |one: &Accepted| Member { id: one.task.id, is_ours: one.created, task: one.task.clone(), told: None };
         let mut members: Vec<Member> = accepted.iter().map(member).collect();
+        let _lent = self.lend_to(members.iter().map(|member| member.id))?;
         let (mut presence, mut changes) = (None, self.store.watch());
         let (mut wished, mut printed, mut tails) = (Wish::GoOn, 0, None);
         let mut looked_ms = self.store.boot_ms();

@@ -25,7 +25,7 @@ impl App {
             return self.stand_by_looks(task, duty, stays);
         };
         let stood = self.stand_with(task, context.id(), &mut standby, duty, stays);
-        // Whoever is next finds the holder shown.
+        // The next one finds the holder shown.
         if let Some(duty) = duty {
             self.store.show_duty(duty, context.id());
         }

@@ -17,7 +17,7 @@ use serde_json::json;
     long_about = "Take a lease on a lane, for scripts. It lasts until `luzia release`, or until its time to live has \
                   passed since the last refresh. Acquiring again with the same --task refreshes it.\n\n\
                   Inside a task, a lane that the task already holds is available at once: the lock id of the task is printed, and \
-                  a release gives nothing back, for the task keeps its lanes until it ends. The same holds inside \
+                  a release gives nothing back, for the task keeps its lanes until it ends. This holds also inside \
                   the command of `luzia lock`.\n\n\
                   With --session the lease lasts as long as the agent: when its process ends, the lease is free at \
                   once. A keeper that runs in a sandbox ends with that sandbox, and its leases with it.",
@@ -78,6 +78,11 @@ Exit codes:
   75   somebody else holds the lane
   others as in luzia-exit-codes(7)";
 
+/// Whether the lane was not to be had now, for whatever reason.
+fn is_busy(error: &AppError) -> bool {
+    matches!(error.0.code, "LOCK_HELD" | "HOST_BUSY" | "SLOT_OCCUPIED")
+}
+
 /// `luzia acquire`.
 pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
     let key = args.session.as_deref().filter(|key| !key.is_empty()).map(session_key).transpose()?;
@@ -97,9 +102,9 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         None => app.acquire(&lease, &mut tell),
     };
     let Leased { grant, refreshed, log } = match taken {
-        Err(error) if error.0.code == "LOCK_HELD" && console.is_json() => {
+        Err(error) if is_busy(&error) && console.is_json() => {
             // Scripts ask this document whether they have the lane; the error follows on stderr.
-            let value = json!({ "acquired": false, "lock_id": null, "fence": null, "lane": lease.lane.to_string() });
+            let value = json!({ "acquired": false, "lock_id": null, "fence": null, "value": null, "lane": lease.lane.to_string() });
             console.document(&json::single("acquire", value))?;
             return Err(error.into());
         }
@@ -119,6 +124,7 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
             "lock_id": grant.lock_id.0,
             "fence": grant.fence.0,
             "lane": grant.lane.to_string(),
+            "value": grant.value,
             "refreshed": refreshed,
             "session": session.as_ref().map(|session| session.key.as_str()),
             "session_pid": session.as_ref().map(|session| session.process.pid),

@@ -26,7 +26,7 @@ Examples:
 Exit codes:
   0    free or stale: the next acquire would get it
   2    usage
-  75   held
+  75   held, or its rate allows no grant now
   others as in luzia-exit-codes(7)";
 
 /// `luzia check`.
@@ -39,6 +39,7 @@ pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
         let value = json!({
             "lane": checked.lane.to_string(),
             "free": is_free,
+            "limited_until": checked.limited_until.map(|until| until.to_string()),
             "limit": if checked.limit == u32::MAX { Value::Null } else { checked.limit.into() },
             "activeExecutionId": execution,
             "executionLockedAt": record.and_then(|record| record.refreshed_at.or(record.acquired_at)).map(|at| at.to_string()),
@@ -50,10 +51,15 @@ pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
         let slots = Some(held).filter(|_| (2..u32::MAX).contains(&checked.limit));
         match (is_free, slots) {
             (true, slots) => console.say(&format!("lane \"{}\" is free{}", checked.lane, slots.unwrap_or_default())),
-            (false, Some(slots)) => console.say(&format!("lane \"{}\" is full{slots}", checked.lane)),
-            (false, None) => {}
+            (false, Some(slots)) if !checked.has_room() => {
+                console.say(&format!("lane \"{}\" is full{slots}", checked.lane))
+            }
+            (false, _) => {}
         }
-        for view in checked.living().filter(|_| !is_free) {
+        if let Some(until) = checked.limited_until.filter(|_| checked.has_room()) {
+            console.say(&format!("lane \"{}\" is free, but its rate is used up until {until}", checked.lane));
+        }
+        for view in checked.living().filter(|_| !checked.has_room()) {
             let holder = app.holder_of(view);
             console.say(&format!(
                 "lane \"{}\" is held by {}",

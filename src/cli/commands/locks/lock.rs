@@ -139,7 +139,10 @@ pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) 
             }
             Ok(messages::end_code(ran.end))
         }
-        Err(error) if error.0.code == "LOCK_HELD" && args.conflict_exit_code.is_some() => {
+        Err(error)
+            if matches!(error.0.code, "LOCK_HELD" | "HOST_BUSY" | "SLOT_OCCUPIED")
+                && args.conflict_exit_code.is_some() =>
+        {
             for line in &error.0.log {
                 console.log(line);
             }

@@ -1,14 +1,17 @@
 //! `luzia explain`: why a task, a user or a lane waits.
 
+use crate::app::foresee::THOROUGH;
 use crate::app::look::explain::{LaneWhy, Supervisor, TaskWhy, Why};
-use crate::app::{App, lane_word, shell_word};
+use crate::app::{App, AppError, lane_word, shell_word};
 use crate::cli::args::named;
+use crate::cli::estimate::{estimate_json, estimate_text};
 use crate::cli::exit::Exit;
-use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::escape::escape_lines;
 use crate::cli::output::{json, messages};
-use crate::model::Status;
+use crate::model::control::Preempt;
 use crate::model::time::format_duration;
+use crate::model::{Status, Task};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -40,13 +43,13 @@ Exit codes:
 /// `luzia explain`.
 pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> Answer {
     match app.explain(&app.target(&named(args.target.as_deref(), args.user.as_deref()))?)? {
-        Why::Task(why) => explain_task(&why, console)?,
+        Why::Task(why) => explain_task(&why, app, console)?,
         Why::Lane(why) => explain_lane(&why, app, console)?,
     }
     Ok(Exit::Done.code())
 }
 
-fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
+fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Result<()> {
     let (task, now) = (&why.task, console.now);
     if console.is_json() {
         let mut value = json::task(task);
@@ -59,11 +62,17 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
                 json!({ "pid": who.pid, "alive": who.is_alive, "stopped": who.is_stopped, "unseen": unseen })
             });
             members.insert("supervisor".into(), supervisor.unwrap_or_default());
+            members.insert("wait".into(), wait_json(app, task)?);
+            members.insert("preempt".into(), preempt_of(app, task).map(|wish| preempt_json(&wish)).unwrap_or_default());
+            if task.status == Status::Pending {
+                members
+                    .insert("estimate".into(), estimate_json(app.expected(task, &why.obstacles, THOROUGH)?.as_ref()));
+            }
             if let Some(pid) = why.supervisor.and_then(|supervisor| supervisor.pid) {
                 members.insert("supervisor_pid".into(), pid.into());
             }
         }
-        return console.document(&json::single("explain", value));
+        return Ok(console.document(&json::single("explain", value))?);
     }
     let mut text = String::new();
     match (task.status, &task.outcome, why.supervisor) {
@@ -76,11 +85,15 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
         }
         (_, None, Some(_)) if !why.obstacles.is_empty() => text += &format!("{} waits:\n", task.id),
         (status, None, Some(supervisor)) => text += &format!("{} is {status}; {}\n", task.id, supervised(supervisor)),
+        (Status::Waiting, None, None) if app.is_resume_ready(task.id)? => {
+            text += &format!("{} has what it waited for, and waits for its lanes:\n", task.id);
+        }
+        (Status::Waiting, None, None) => text += &format!("{} waits for an event, and has no process\n", task.id),
         (status, None, None) => text += &format!("{} is {status}\n", task.id),
     }
     for obstacle in &why.obstacles {
         let (reason, next) = messages::obstacle_text(obstacle, task, now);
-        text += &format!("  {}: {reason}\n", obstacle.word());
+        text += &format!("  {reason} [{}]\n", obstacle.word());
         if let Some(next) = next {
             text += &format!("      try: {next}\n");
         }
@@ -88,7 +101,47 @@ fn explain_task(why: &TaskWhy, console: &mut Console) -> Result<(), Stop> {
             text += &format!("      {note}\n");
         }
     }
-    console.out(&escape_lines(&text))
+    if let Some(wish) = preempt_of(app, task) {
+        text += &format!("  it makes room for itself (--preempt {})\n", wish.how.word());
+    }
+    if task.status == Status::Pending && !why.obstacles.is_empty() {
+        let estimate = app.expected(task, &why.obstacles, THOROUGH)?;
+        text += &estimate_text(estimate.as_ref()).map_or_else(String::new, |said| format!("  {said}\n"));
+    }
+    text += &wait_text(app, task)?;
+    Ok(console.out(&escape_lines(&text))?)
+}
+
+/// How a task that waits makes room for itself.
+fn preempt_of(app: &App, task: &Task) -> Option<Preempt> {
+    let is_its = |wish: &&Preempt| wish.task == task.id && task.status == Status::Pending;
+    app.control().preempts.iter().find(is_its).cloned()
+}
+
+fn preempt_json(wish: &Preempt) -> Value {
+    json!({ "how": wish.how.word(), "grace_ms": wish.grace_ms, "others": wish.others, "by": wish.by })
+}
+
+/// The event for which a task waits, and the last ones that were not it.
+fn wait_text(app: &App, task: &Task) -> Result<String, AppError> {
+    let Some((open, others)) = app.wait_why(task.id)? else { return Ok(String::new()) };
+    let filter: String = open.filter.iter().map(|(name, value)| format!(" with {name}={value}")).collect();
+    let mut text = format!("  waits for {} {}{filter}, until {}\n", open.expect, open.event, open.until);
+    text += &format!("      to make it come: luzia emit {} --task {}\n", open.event, task.id);
+    for mail in others {
+        let thread = mail.thread.map_or_else(String::new, |thread| format!(" of thread {thread}"));
+        text += &format!("  event {} did not match: {}{thread} {}\n", mail.number, mail.event, mail.data);
+    }
+    Ok(text)
+}
+
+fn wait_json(app: &App, task: &Task) -> Result<Value, AppError> {
+    let Some((open, others)) = app.wait_why(task.id)? else { return Ok(Value::Null) };
+    let other = |mail: &crate::app::steps::Mail| json!({ "number": mail.number, "event": mail.event, "thread": mail.thread, "data": mail.data, "at": mail.at });
+    let filter: serde_json::Map<String, Value> =
+        open.filter.into_iter().map(|(name, wanted)| (name, wanted.into())).collect();
+    Ok(json!({ "kind": open.kind, "event": open.event, "since": open.since, "until": open.until,
+        "expect": open.expect, "match": filter, "others": others.iter().map(other).collect::<Vec<_>>() }))
 }
 
 fn supervised(supervisor: Supervisor) -> String {
@@ -162,7 +215,7 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
     }
     for (task, obstacle) in first.iter().flat_map(|task| why.obstacles.iter().map(move |obstacle| (task, obstacle))) {
         let (reason, _) = messages::obstacle_text(obstacle, task, now);
-        text += &format!("  {}: {reason}\n", obstacle.word());
+        text += &format!("  {reason} [{}]\n", obstacle.word());
     }
     Ok(console.out(&escape_lines(&text))?)
 }

@@ -1,23 +1,26 @@
 //! `luzia list`: tasks, written page by page while they are read, so that a queue of any length fits into memory.
 
+mod columns;
+mod order;
+
 use crate::app::look::explain::Reasons;
-use crate::app::look::list::{Filter, Stuck};
-use crate::app::{App, AppError, Obstacle};
+use crate::app::look::list::{Filter, Unshown};
+use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, TaskState, number};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
-use crate::cli::output::style::{Tone, age};
-use crate::cli::output::table::{Column, Table};
-use crate::cli::output::task::{task_json, tone};
-use crate::cli::output::{json, messages};
-use crate::model::task::Outcome;
+use crate::cli::output::json;
+use crate::cli::output::table::Table;
+use crate::cli::output::task::task_json;
 use crate::model::{Status, Task};
 use clap::Args;
+use order::Order;
 
 /// `luzia list`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    long_about = "List tasks: every unfinished one, and with --all or a finished --state the finished ones too.",
+    long_about = "List tasks: every unfinished one, and with --all, --since, --until, --last or a finished --state the \
+                  finished ones too.",
     after_help = LIST_HELP
 )]
 pub struct ListArgs {
@@ -37,13 +40,49 @@ pub struct ListArgs {
     #[arg(short, long)]
     pub lane: Option<String>,
 
-    /// Only running tasks whose supervisor is dead or stopped
+    /// Only tasks of this project
+    #[arg(short, long)]
+    pub project: Option<String>,
+
+    /// Only tasks with this label
+    #[arg(long)]
+    pub label: Option<String>,
+
+    /// Only tasks with this key
+    #[arg(long)]
+    pub key: Option<String>,
+
+    /// Only tasks with this text in their command
+    #[arg(long, value_name = "TEXT")]
+    pub command: Option<String>,
+
+    /// Only tasks that ended, started or were queued at this moment or later, e.g. `2h`, `yesterday` or `8:00`
+    ///
+    /// The latest of the three moments counts. A length of time means so long ago.
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+
+    /// Only tasks whose latest moment is before this one
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+
+    /// Only the N tasks that ended, started or were queued last, the latest first
+    #[arg(long, value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true, conflicts_with = "sort")]
+    pub last: Option<usize>,
+
+    /// Only tasks that run and make no progress: their supervisor is dead or stopped, or their wait ran out an hour ago
     #[arg(long)]
     pub stuck: bool,
 
-    /// Sort by id, user, status, priority, created_at or due_at
-    #[arg(long, value_name = "KEY")]
+    /// Sort by a key; `-KEY` sorts from the largest to the smallest
+    ///
+    /// The keys are id, user, status, priority, created_at, due_at, started_at, completed_at, waiting_until, ran and waited.
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub sort: Option<String>,
+
+    /// Turn the order of the list round
+    #[arg(short, long)]
+    pub reverse: bool,
 
     /// Only the first N, in the order of the list
     ///
@@ -51,6 +90,14 @@ pub struct ListArgs {
     /// oldest first.
     #[arg(short = 'n', long, value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
     pub limit: Option<usize>,
+
+    /// Show these columns of the table, in this order; separated by commas
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub columns: Vec<String>,
+
+    /// Leave the headings of the table out
+    #[arg(long)]
+    pub no_header: bool,
 }
 
 const LIST_HELP: &str = "\
@@ -58,7 +105,17 @@ Examples:
   luzia list
   luzia list --all -u alice -n 20
   luzia list --state pending,running --json
+  luzia list --since yesterday --sort -ran
+  luzia list --last 5
+  luzia list --columns id,ran,command --no-header
   luzia list --stuck
+
+Columns:
+  id user status ran waited start reason command, and with -o wide also
+  prio age project lanes attempt label agent. A terminal that is too
+  narrow leaves columns out: of the wide ones first, then START and WAITED.
+  RAN is how long the command ran, WAITED how long the task was due
+  before it started.
 
 Exit codes:
   0    listed, perhaps nothing
@@ -67,17 +124,12 @@ Exit codes:
 
 /// `luzia list`.
 pub fn run(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
-    let filter = Filter {
-        all: args.all,
-        states: args.states.iter().map(|state| state_of(*state)).collect(),
-        user: args.user.as_deref().map(|user| crate::app::queue::enqueue::name("user", user)).transpose()?,
-        lane: args.lane.as_deref().map(|lane| app.lane(lane)).transpose()?,
-        stuck: args.stuck,
-    };
-    let key = args.sort.as_deref().map(sort_key).transpose()?;
+    let filter = filter_of(args, app)?;
+    let now = console.now;
+    let order = Order::of(args, app)?;
     let limit = args.limit.unwrap_or(usize::MAX);
-    let mut listing = Listing::begin(app, console)?;
-    if let Some(key) = key {
+    let mut listing = Listing::begin(args, app, console)?;
+    if order.needs_all() {
         let mut tasks = Vec::new();
         app.list(&filter, &mut |found| {
             match found {
@@ -86,9 +138,9 @@ pub fn run(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
             }
             true
         })?;
-        tasks.sort_by_cached_key(|task| (key(task), task.id));
+        order.sort(&mut tasks, now);
         tasks.into_iter().take(limit).try_for_each(|task| listing.push(task))?;
-        return listing.end();
+        return listing.end(&filter);
     }
     let (mut count, mut stopped) = (0, None);
     app.list(&filter, &mut |found| {
@@ -105,27 +157,31 @@ pub fn run(args: &ListArgs, app: &App, console: &mut Console) -> Answer {
     })?;
     match stopped {
         Some(stop) => Err(stop),
-        None => listing.end(),
+        None => listing.end(&filter),
     }
+}
+
+fn filter_of(args: &ListArgs, app: &App) -> Result<Filter, AppError> {
+    let named = |what: &str, text: &Option<String>| {
+        text.as_deref().map(|text| crate::app::queue::enqueue::name(what, text)).transpose()
+    };
+    Ok(Filter {
+        all: args.all || args.since.is_some() || args.until.is_some() || args.last.is_some(),
+        states: args.states.iter().map(|state| state_of(*state)).collect(),
+        user: named("user", &args.user)?,
+        lane: args.lane.as_deref().map(|lane| app.lane(lane)).transpose()?,
+        project: named("project", &args.project)?,
+        label: args.label.clone(),
+        key: args.key.clone(),
+        command: args.command.clone(),
+        since: app.past_moment("since", args.since.as_deref())?,
+        until: app.past_moment("until", args.until.as_deref())?,
+        stuck: args.stuck,
+    })
 }
 
 /// How many tasks are written at once.
 const PAGE: usize = 500;
-
-const COLUMNS: [Column; 12] = [
-    Column::new("ID"),
-    Column::new("USER"),
-    Column::new("STATUS"),
-    Column::new("PRIO"),
-    Column::new("AGE"),
-    Column::wide("PROJECT"),
-    Column::wide("LANES"),
-    Column::wide("ATTEMPT"),
-    Column::wide("LABEL"),
-    Column::wide("AGENT"),
-    Column::new("REASON"),
-    Column::new("COMMAND"),
-];
 
 /// A list that is being written.
 struct Listing<'a, 'c, 'w> {
@@ -133,6 +189,10 @@ struct Listing<'a, 'c, 'w> {
     console: &'c mut Console<'w>,
     reasons: Reasons<'a>,
     form: Form,
+    /// The columns of a table, by their places.
+    shown: Vec<usize>,
+    wants_reason: bool,
+    is_empty: bool,
 }
 
 /// What was taken in and not written yet, in its form.
@@ -143,23 +203,38 @@ enum Form {
 }
 
 impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
-    fn begin(app: &'a App, console: &'c mut Console<'w>) -> Result<Self, AppError> {
+    fn begin(args: &ListArgs, app: &'a App, console: &'c mut Console<'w>) -> Result<Self, AppError> {
+        let shown = columns::chosen(&args.columns)?;
+        let is_table = !console.is_json() && console.format != OutputFormat::Name;
+        if !is_table && (args.no_header || !args.columns.is_empty()) {
+            return Err(AppError::usage("--columns and --no-header are about tables; nothing was listed")
+                .hint("a table is -o table or -o wide; of JSON, jq(1) takes members"));
+        }
         let form = match console.format {
-            OutputFormat::Table | OutputFormat::Wide => Form::Table(Table::new(&COLUMNS)),
             OutputFormat::Name => Form::Names(Vec::new()),
             OutputFormat::Json | OutputFormat::Jsonl => Form::Json(console.begin_items("list")),
+            _ => {
+                let table = columns::table(&shown, !args.columns.is_empty());
+                Form::Table(if args.no_header { table.without_headings() } else { table })
+            }
         };
-        Ok(Self { app, reasons: app.reasons()?, console, form })
+        let wants_reason = match form {
+            Form::Table(_) => shown.contains(&columns::REASON),
+            Form::Names(_) => false,
+            Form::Json(_) => true,
+        };
+        Ok(Self { app, reasons: app.reasons()?, console, form, shown, wants_reason, is_empty: true })
     }
 
     fn push(&mut self, task: Task) -> anyhow::Result<()> {
-        let wants_reason =
-            matches!(task.status, Status::Pending | Status::Running) && !matches!(self.form, Form::Names(_));
-        let reason = if wants_reason { self.reasons.first_obstacle(&task)? } else { None };
-        let stuck = if matches!(self.form, Form::Names(_)) { None } else { self.app.stuck(&task)? };
+        self.is_empty = false;
+        let waits = matches!(task.status, Status::Pending | Status::Running);
+        let reason = if waits && self.wants_reason { self.reasons.first_obstacle(&task)? } else { None };
+        let stuck = if self.wants_reason { self.app.stuck(&task)? } else { None };
         let waiting = match &mut self.form {
             Form::Table(table) => {
-                table.toned_row(row(&task, reason.as_ref(), stuck, self.console));
+                let now = self.console.now;
+                table.toned_row(self.shown.iter().map(|at| columns::cell(*at, &task, reason.as_ref(), stuck, now)));
                 table.len()
             }
             Form::Names(names) => {
@@ -186,16 +261,27 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
         self.console.say(&format!("warning: {error}"));
     }
 
-    fn end(mut self) -> Answer {
+    fn end(mut self, filter: &Filter) -> Answer {
+        let is_table = matches!(self.form, Form::Table(_));
         match self.form {
             Form::Json(items) => self.console.out(&items.end())?,
             Form::Table(_) | Form::Names(_) => self.write()?,
+        }
+        if self.is_empty && is_table {
+            let text = match self.app.unshown(filter)? {
+                Unshown::NoQueue => format!("no queue yet in {}", self.app.store_path()),
+                Unshown::Filtered => "no task matches; `luzia list -a` lists every task".to_owned(),
+                Unshown::Finished(0) => "no task".to_owned(),
+                Unshown::Finished(count) => format!("no unfinished task; {count} finished: luzia list -a"),
+            };
+            self.console.say(&text);
         }
         Ok(Exit::Done.code())
     }
 }
 
-fn state_of(state: TaskState) -> Status {
+/// The state of a word on the command line.
+pub fn state_of(state: TaskState) -> Status {
     match state {
         TaskState::Pending => Status::Pending,
         TaskState::Running => Status::Running,
@@ -204,55 +290,5 @@ fn state_of(state: TaskState) -> Status {
         TaskState::Failed => Status::Failed,
         TaskState::Timeout => Status::Timeout,
         TaskState::Cancelled => Status::Cancelled,
-    }
-}
-
-type SortKey = fn(&Task) -> (String, i64);
-
-fn sort_key(key: &str) -> Result<SortKey, AppError> {
-    Ok(match key {
-        "id" => |task| (String::new(), i64::try_from(task.id.0).unwrap_or(i64::MAX)),
-        "user" => |task| (task.user.to_string(), 0),
-        "status" => |task| (String::new(), task.status as i64),
-        "priority" => |task| (String::new(), i64::from(task.priority.number())),
-        "age" | "created_at" => |task| (String::new(), task.created_at.0),
-        "due_at" => |task| (String::new(), task.due_at.map_or(i64::MAX, |at| at.0)),
-        other => {
-            return Err(AppError::usage(format!("\"{other}\" is no key to sort by"))
-                .hint("sort by id, user, status, priority, created_at or due_at"));
-        }
-    })
-}
-
-fn row(task: &Task, reason: Option<&Obstacle>, stuck: Option<Stuck>, console: &Console) -> Vec<(String, Tone)> {
-    let plain = |text: String| (text, Tone::Plain);
-    let reason = match (reason, stuck, &task.outcome) {
-        (Some(obstacle), ..) => obstacle.word().to_owned(),
-        (None, Some(stuck), _) => messages::stuck_text(stuck).0.to_owned(),
-        (None, None, Some(outcome)) => outcome_word(outcome),
-        (None, None, None) => String::new(),
-    };
-    vec![
-        plain(task.id.to_string()),
-        plain(task.user.to_string()),
-        (task.status.to_string(), tone(task.status)),
-        plain(task.priority.number().to_string()),
-        plain(age(console.now, task.created_at)),
-        plain(task.project.as_ref().map(ToString::to_string).unwrap_or_default()),
-        plain(json::task_lanes(task).join(",")),
-        plain(task.attempt().to_string()),
-        plain(task.label.clone().unwrap_or_default()),
-        plain(task.agent.as_ref().map(|agent| agent.name.clone()).unwrap_or_default()),
-        plain(reason),
-        plain(task.command.join(" ")),
-    ]
-}
-
-fn outcome_word(outcome: &Outcome) -> String {
-    match (outcome.exit_code, outcome.signal) {
-        (Some(0), _) => String::new(),
-        (Some(code), _) => format!("exit={code}"),
-        (None, Some(signal)) => format!("signal={signal}"),
-        (None, None) => outcome.cancel_reason.clone().or_else(|| outcome.error.clone()).unwrap_or_default(),
     }
 }

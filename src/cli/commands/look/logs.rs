@@ -1,5 +1,7 @@
 //! `luzia logs`: prints what tasks have written.
 
+mod course;
+
 use crate::app::look::logs::{Stream, Wanted};
 use crate::app::look::tail::Piece;
 use crate::app::{App, AppError};
@@ -59,6 +61,10 @@ pub struct LogsArgs {
     /// Begin each line with the moment by which luzia had seen it
     #[arg(long)]
     pub timestamps: bool,
+
+    /// Print the steps and waits of the tasks, each with its begin and its end, in place of their output
+    #[arg(long, conflicts_with_all = ["follow", "lines", "stdout", "stderr", "attempt", "timestamps"])]
+    pub steps: bool,
 }
 
 const LOGS_HELP: &str = "\
@@ -79,6 +85,7 @@ Examples:
   luzia logs 12 13 -f
   luzia logs 12 --attempt 2 --since 10m
   luzia logs 12 --stderr -n 20
+  luzia logs 12 --steps
 
 Exit codes:
   0    printed, if only nothing
@@ -95,6 +102,9 @@ pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
             ids.push(id);
         }
     }
+    if args.steps {
+        return course::print(&ids, args, app, console);
+    }
     if args.follow {
         app.refuse_waiting_for(&ids, false)?;
         for id in ids.iter().take(MOST_TOLD) {
@@ -106,7 +116,7 @@ pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
         (_, true) => Some(Stream::Err),
         (false, false) => None,
     };
-    let since = args.since.as_deref().map(|text| moment(text, console.now)).transpose()?;
+    let since = args.since.as_deref().map(|text| since(text, console.now)).transpose()?;
     if args.attempt == Some(0) {
         return Err(AppError::usage("--attempt counts from 1").into());
     }
@@ -129,7 +139,8 @@ pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
     Ok(Exit::Done.code())
 }
 
-fn moment(text: &str, now: Timestamp) -> Result<Timestamp, AppError> {
+/// Reads the value of `--since`: so long ago, or at that moment.
+pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, AppError> {
     if let Ok(ms) = parse_duration(text) {
         return Ok(now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX).saturating_neg()));
     }
@@ -214,7 +225,7 @@ impl Printer<'_, '_> {
         }
         if self.console.format == OutputFormat::Jsonl {
             let line = json!({ "id": id.to_string(), "stream": name(stream), "dropped_bytes": bytes });
-            self.stop = self.console.out(&json::line(&line)).err();
+            self.stop = self.console.line("logs", &line).err();
         } else if !self.console.is_json() {
             let of = if self.is_of_many { format!("{id}: ") } else { String::new() };
             self.console.say(&format!("luzia: {of}{}", dropped_text(stream, bytes)));
@@ -248,7 +259,7 @@ impl Printer<'_, '_> {
                 "line": text.strip_suffix('\n').unwrap_or(&text),
             });
             if self.console.format == OutputFormat::Jsonl {
-                self.console.out(&json::line(&item))
+                self.console.line("logs", &item)
             } else {
                 self.items.push(item);
                 Ok(())

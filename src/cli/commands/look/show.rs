@@ -1,29 +1,41 @@
 //! `luzia show`: one task in full.
 
+mod page;
+
 use crate::app::App;
+use crate::app::look::details::Details;
 use crate::app::look::list::Shown;
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::table::{Column, Table};
-use crate::cli::output::task::task_json;
-use crate::cli::output::{json, messages};
+use crate::cli::output::task::{memory_json, task_json, terms};
+use crate::cli::output::{brief, json};
+use crate::model::Task;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// `luzia show`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = SHOW_HELP)]
 pub struct ShowArgs {
-    /// The task, e.g. `task_12` or `12`
+    /// The task, e.g. `task_12` or `12`; `last` is the newest one
     #[arg(value_name = "TASK")]
     pub task: String,
+
+    /// Print where the task stands as JSON: its step, its variables, what it waits for, and what came before
+    #[arg(long)]
+    pub checkpoint: bool,
 }
 
 const SHOW_HELP: &str = "\
 Examples:
   luzia show task_12
+  luzia show last
   luzia show 12 --json
+  luzia show 12 --checkpoint
+
+Events:
+  The newest 40 events of the task; luzia events TASK has all of them.
 
 Exit codes:
   0    shown
@@ -34,36 +46,51 @@ Exit codes:
 
 /// `luzia show`.
 pub fn run(args: &ShowArgs, app: &App, console: &mut Console) -> Answer {
-    let Shown { task, started, obstacle, stuck } = app.show(app.task_id(&args.task)?)?;
-    if console.is_json() {
-        let mut value = task_json(app, &task, obstacle, stuck, console)?;
-        if let (Value::Object(members), Some(started)) = (&mut value, &started) {
+    let shown = app.show(app.task_id(&args.task)?)?;
+    if console.format == OutputFormat::Name {
+        console.out(&format!("{}\n", shown.task.id))?;
+        return Ok(Exit::Done.code());
+    }
+    if args.checkpoint {
+        console.document(&json::single("show", app.checkpoint(&shown.task)?))?;
+        return Ok(Exit::Done.code());
+    }
+    let details = app.details(&shown.task)?;
+    if !console.is_json() {
+        let text = page::page(app, &shown, &details, console)?;
+        console.out(&text)?;
+        return Ok(Exit::Done.code());
+    }
+    let Shown { task, started, obstacle, stuck } = shown;
+    let mut value = task_json(app, &task, obstacle, stuck, console)?;
+    if let Value::Object(members) = &mut value {
+        if let Some(started) = &started {
             members.insert("started".into(), json!({ "start": started.start, "at": started.at.to_string() }));
         }
-        console.document(&json::single("show", value))?;
-        return Ok(Exit::Done.code());
-    }
-    if console.format == OutputFormat::Name {
-        console.out(&format!("{}\n", task.id))?;
-        return Ok(Exit::Done.code());
-    }
-    let mut table = Table::new(&[Column::new("FIELD"), Column::new("VALUE")]);
-    let waits = obstacle.map(|obstacle| messages::obstacle_text(&obstacle, &task, console.now).0);
-    let reason = waits.or(stuck.map(|stuck| messages::stuck_text(stuck).1));
-    let extra = [("reason", reason), ("supervisor_pid", started.map(|started| started.supervisor.pid.to_string()))];
-    for (field, value) in extra.into_iter().filter_map(|(field, value)| Some((field, value?))) {
-        table.row([field.to_owned(), value]);
-    }
-    if let Value::Object(members) = json::task(&task) {
-        for (field, value) in members {
-            let text = match value {
-                Value::Null => continue,
-                Value::String(text) => text,
-                other => other.to_string(),
-            };
-            table.row([field, text]);
+        members.extend(memory_json(app, &task)?.into_iter().map(|(key, value)| (key.to_owned(), value)));
+        members.insert("context".into(), terms::context(&task));
+        if let Some(vars) = members.get("vars").filter(|vars| vars.is_object()).cloned() {
+            members.insert("variables".into(), vars);
         }
+        members.extend(details_json(&task, &details, console));
     }
-    console.table(&table)?;
+    console.document(&json::single("show", value))?;
     Ok(Exit::Done.code())
+}
+
+fn details_json(task: &Task, details: &Details, console: &Console) -> Map<String, Value> {
+    let logs: Map<String, Value> = details
+        .logs
+        .iter()
+        .map(|(stream, path, bytes)| ((*stream).to_owned(), json!({ "path": path, "bytes": bytes })))
+        .collect();
+    let locks = details.locks.iter().map(|(lane, path)| json!({ "lane": lane, "path": path }));
+    Map::from_iter([
+        ("waited_ms".to_owned(), json!(brief::waited_ms(task, console.now))),
+        ("prompt".to_owned(), json!(task.stdin)),
+        ("folder".to_owned(), json!(details.folder)),
+        ("logs".to_owned(), logs.into()),
+        ("lock_files".to_owned(), locks.collect()),
+        ("events".to_owned(), details.events.iter().map(|event| event.json()).collect()),
+    ])
 }

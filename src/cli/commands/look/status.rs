@@ -1,16 +1,19 @@
 //! `luzia status`: the queue, the slots and the locks at a glance.
 
-use crate::app::look::status::{Capacity, Overview};
-use crate::app::{App, AppError};
+use crate::app::look::status::{Capacity, Overview, Recent};
+use crate::app::{App, AppError, Obstacle};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
-use crate::cli::output::json;
 use crate::cli::output::lock::lock_json;
+use crate::cli::output::messages::pause_text;
 use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::task_json;
+use crate::cli::output::{brief, json};
 use crate::model::Task;
+use crate::model::control::Hold;
 use clap::Args;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// `luzia status`.
 #[derive(Args, Clone, Debug)]
@@ -51,6 +54,8 @@ pub fn run(args: &StatusArgs, app: &App, rule: &str, console: &mut Console) -> A
 
 /// How many locks of users the table shows. Each is judged by proof, and nobody reads a thousand at a glance.
 const MOST_LOCKS: usize = 50;
+/// How many users the table shows.
+const MOST_USERS: usize = 10;
 
 fn slots(capacity: &Capacity) -> Value {
     json!({ "max": capacity.max, "used": capacity.used, "available": capacity.max.saturating_sub(capacity.used) })
@@ -78,7 +83,7 @@ fn capacity(capacity: &Capacity, console: &mut Console) -> Result<(), Stop> {
 }
 
 fn active_json(app: &App, task: &Task, console: &Console) -> Result<Value, AppError> {
-    task_json(app, task, app.shortage(task)?, None, console)
+    task_json(app, task, app.standstill(task)?, None, console)
 }
 
 fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Result<Value, AppError> {
@@ -105,7 +110,23 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
             ),
             ("user_locks", json!({ "active": living, "details": details })),
             ("by_user", json!(overview.capacity.by_user)),
+            ("users", users_json(overview)),
+            (
+                "oldest_wait",
+                overview.oldest.map_or(Value::Null, |(id, since)| {
+                    json!({ "task": id.to_string(), "since": json::time(since), "waited_ms": console.now.ms_since(since).max(0) })
+                }),
+            ),
+            (
+                "last_hour",
+                json!({
+                    "completed": overview.recent.completed,
+                    "failed": overview.recent.failed,
+                    "cancelled": overview.recent.cancelled,
+                }),
+            ),
             ("tasks", tasks?.into()),
+            ("paused", app.control().standing(console.now).map(hold_json).collect()),
             ("set_aside", json!(overview.set_aside)),
             ("has_dispatcher", json!(overview.has_dispatcher)),
             ("needs_pass", json!(overview.front.needs_pass.map(|id| id.to_string()))),
@@ -114,6 +135,41 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
             ("state_dir_rule", json!(rule)),
         ],
     ))
+}
+
+/// Users who have tasks that wait or run: how many of each, the most first.
+fn users(overview: &Overview) -> Vec<(&str, u64, u64)> {
+    let running = &overview.capacity.by_user;
+    let names: BTreeSet<&str> = overview.counts.users.keys().chain(running.keys()).map(String::as_str).collect();
+    let count = |of: &BTreeMap<String, u64>, name: &str| of.get(name).copied().unwrap_or(0);
+    let mut users: Vec<_> =
+        names.into_iter().map(|name| (name, count(&overview.counts.users, name), count(running, name))).collect();
+    users.sort_by_key(|(name, pending, active)| (std::cmp::Reverse(pending + active), *name));
+    users
+}
+
+fn users_json(overview: &Overview) -> Value {
+    let user =
+        |(name, pending, active): (&str, u64, u64)| json!({ "user": name, "pending": pending, "active": active });
+    users(overview).into_iter().map(user).collect()
+}
+
+fn hold_json(hold: &Hold) -> Value {
+    json!({
+        "what": hold.held.text(),
+        "since": hold.since.to_string(),
+        "until": hold.until.map(|until| until.to_string()),
+        "reason": hold.reason,
+        "by": hold.by,
+    })
+}
+
+/// Why a task that was claimed does nothing, for the line about it.
+fn standstill(app: &App, task: &Task, console: &Console) -> Result<String, AppError> {
+    Ok(app.standstill(task)?.map_or_else(String::new, |why| match why {
+        Obstacle::Paused { pause } => format!(" ({})", pause_text(&pause, task, console.now)),
+        shortage => format!(" ({})", shortage.word()),
+    }))
 }
 
 fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> anyhow::Result<()> {
@@ -127,11 +183,37 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
     if overview.counts.parked > 0 {
         lines.row(["parked".to_owned(), format!("{} (not due, or after others)", overview.counts.parked)]);
     }
+    let control = app.control();
+    for hold in control.standing(console.now) {
+        let what = if hold.held.text() == "*" { "every task".to_owned() } else { hold.held.text() };
+        let until = hold.until.map(|until| format!(" until {until}")).unwrap_or_default();
+        let why = hold.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        lines.row(["paused".to_owned(), format!("{what}{until}{why}")]);
+    }
+    if let Some((id, since)) = overview.oldest {
+        let waited = brief::length(console.now.ms_since(since));
+        lines.row(["oldest wait".to_owned(), format!("{waited}, {id}: luzia explain {id}")]);
+    }
+    let Recent { completed, failed, cancelled } = overview.recent;
+    if completed + failed + cancelled > 0 {
+        let text = format!("{completed} completed, {failed} failed, {cancelled} cancelled");
+        lines.row(["last hour".to_owned(), text]);
+    }
+    let all = users(overview);
+    for (name, pending, active) in all.iter().take(MOST_USERS) {
+        lines.row([format!("user {name}"), format!("{pending} pending, {active} active")]);
+    }
+    if all.len() > MOST_USERS {
+        let more = format!("{}; luzia status --json has all", all.len() - MOST_USERS);
+        lines.row(["more users".to_owned(), more]);
+    }
     let capacity = &overview.capacity;
     lines.row(["slots".to_owned(), format!("{} of {} used", capacity.used, capacity.max)]);
     for task in &overview.active {
-        let waits = app.shortage(task)?.map_or_else(String::new, |shortage| format!(" ({})", shortage.word()));
-        let now = format!("{} {}{waits}: {}", task.user, task.status, task.command.join(" "));
+        let waits = standstill(app, task, console)?;
+        let ran =
+            brief::ran_ms(task, console.now).map(|ran| format!(" for {}", brief::length(ran))).unwrap_or_default();
+        let now = format!("{} {}{ran}{waits}: {}", task.user, task.status, brief::command(&task.command));
         lines.row([task.id.to_string(), now]);
     }
     for view in &overview.user_locks {

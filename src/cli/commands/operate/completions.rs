@@ -35,8 +35,18 @@ pub fn run(args: &CompletionsArgs, console: &mut Console) -> Answer {
     Ok(Exit::Done.code())
 }
 
-/// The script for one shell.
+/// The script for one shell. Those of bash, zsh and fish ask `luzia __complete` at every TAB, so they know tasks, users and
+/// lanes; those of other shells know verbs and options only.
 pub fn script(shell: Shell) -> String {
+    let own = match shell {
+        Shell::Bash => Some(include_str!("../../docs/completions/luzia.bash")),
+        Shell::Zsh => Some(include_str!("../../docs/completions/_luzia")),
+        Shell::Fish => Some(include_str!("../../docs/completions/luzia.fish")),
+        _ => None,
+    };
+    if let Some(own) = own {
+        return own.to_owned();
+    }
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command(), "luzia", &mut script);
     String::from_utf8_lossy(&script).into_owned()

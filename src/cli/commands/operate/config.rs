@@ -1,5 +1,6 @@
 //! `luzia config`: shows, locates and checks the configuration.
 
+use crate::app::AppError;
 use crate::cli::configuration::Loaded;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -34,7 +35,14 @@ pub enum ConfigVerb {
     Path,
     /// Read the configuration and report its first mistake, or every key without effect
     #[command(after_help = CONFIG_CHECK_HELP)]
-    Check,
+    Check {
+        /// Fail with 1 when a key has no effect, e.g. a misspelled one
+        #[arg(long, overrides_with = "strict")]
+        strict: bool,
+    },
+    /// Print the JSON Schema of the configuration file
+    #[command(after_help = CONFIG_SCHEMA_HELP)]
+    Schema,
 }
 
 const CONFIG_HELP: &str = "\
@@ -70,16 +78,32 @@ Exit codes:
 const CONFIG_CHECK_HELP: &str = "\
 Examples:
   luzia config check
-  luzia config check --config ./config.json
+  luzia config check --strict --config ./config.json
 
 Exit codes:
   0    no mistake
+  1    with --strict: a key has no effect
   2    usage
   78   the configuration has a mistake
   others as in luzia-exit-codes(7)";
 
-/// `luzia config show|path|check`.
-pub fn run(verb: ConfigVerb, loaded: &Loaded, console: &mut Console) -> Answer {
+const CONFIG_SCHEMA_HELP: &str = "\
+Examples:
+  luzia config schema > config.schema.json
+
+Exit codes:
+  0    printed
+  2    usage
+  others as in luzia-exit-codes(7)";
+
+/// `luzia config show|path|check|schema`. `load` reads the configuration that applies.
+pub fn run(verb: ConfigVerb, load: &dyn Fn() -> Result<Loaded, AppError>, console: &mut Console) -> Answer {
+    if verb == ConfigVerb::Schema {
+        // A schema, as editors read it: no document of luzia's.
+        console.document(&crate::app::config_schema())?;
+        return Ok(Exit::Done.code());
+    }
+    let loaded = load()?;
     match verb {
         ConfigVerb::Show => {
             let value = crate::app::config_json(&loaded.config);
@@ -94,18 +118,29 @@ pub fn run(verb: ConfigVerb, loaded: &Loaded, console: &mut Console) -> Answer {
             (Some(path), false) => console.out(&format!("{path}\n"))?,
             (None, false) => console.say("no configuration file; the built-in defaults apply"),
         },
-        ConfigVerb::Check => {
-            for warning in &loaded.warnings {
-                console.say(&format!("warning: {warning}"));
-            }
-            let name = loaded.path.as_deref().unwrap_or("built-in defaults");
-            if console.is_json() {
-                let value = json!({ "ok": true, "path": loaded.path, "warnings": loaded.warnings });
-                console.document(&json::single("config-check", value))?;
-            } else {
-                console.say(&format!("{name}: no mistake"));
-            }
-        }
+        ConfigVerb::Check { strict } => return check(&loaded, strict, console),
+        ConfigVerb::Schema => {}
     }
     Ok(Exit::Done.code())
+}
+
+/// Reports the warnings; with `is_strict` any is a failure.
+fn check(loaded: &Loaded, is_strict: bool, console: &mut Console) -> Answer {
+    for warning in &loaded.warnings {
+        console.say(&format!("warning: {warning}"));
+    }
+    let is_right = loaded.warnings.is_empty() || !is_strict;
+    if console.is_json() {
+        let value = json!({ "ok": is_right, "path": loaded.path, "warnings": loaded.warnings });
+        console.document(&json::single("config-check", value))?;
+    } else {
+        let name = loaded.path.as_deref().unwrap_or("built-in defaults");
+        let found = match (is_right, loaded.warnings.len()) {
+            (true, _) => "no mistake".to_owned(),
+            (false, 1) => "1 warning".to_owned(),
+            (false, count) => format!("{count} warnings"),
+        };
+        console.say(&format!("{name}: {found}"));
+    }
+    Ok(if is_right { Exit::Done.code() } else { Exit::No.code() })
 }

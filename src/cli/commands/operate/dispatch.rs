@@ -26,7 +26,7 @@ pub struct DispatchArgs {
 
     /// Make passes until nothing runs and nothing is pending
     ///
-    /// Prints the id of each task when it ends, whoever started it, and says on stderr how it ended.
+    /// Prints the id of each task when it ends, also of those that others started, and says on stderr how it ended.
     ///
     /// A task that waits for its time or for another task is pending, and so is waited for. What only a newer luzia can
     /// start is not.
@@ -45,6 +45,7 @@ Exit codes:
        --drain inside a task, and tasks wait for that one
   2    usage
   65   done, but a newer luzia wrote a record; it was left alone
+  74   done, but a schedule could not be looked at; the next pass tries again
   others as in luzia-exit-codes(7)";
 
 /// `luzia dispatch`.
@@ -74,7 +75,12 @@ type Ends = [(TaskId, Status, Option<i32>)];
 fn report(pass: &Pass, ends: Option<&Ends>, console: &mut Console) -> Answer {
     let names = |ids: &[crate::model::TaskId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
     // What a newer luzia wrote is refused, after everything else had its turn.
-    let code = if pass.left.is_empty() { Exit::Done } else { Exit::Corrupt }.code();
+    let code = match (pass.left.is_empty(), pass.not_made.is_empty()) {
+        (false, _) => Exit::Corrupt,
+        (true, false) => Exit::InputOutput,
+        (true, true) => Exit::Done,
+    }
+    .code();
     if console.format == OutputFormat::Jsonl && ends.is_some() {
         return Ok(code);
     }
@@ -83,6 +89,7 @@ fn report(pass: &Pass, ends: Option<&Ends>, console: &mut Console) -> Answer {
             "started": names(&pass.started),
             "recovered": names(&pass.recovered),
             "set_aside": pass.set_aside,
+            "slots_not_made": pass.not_made,
             "left": pass.left.iter().map(|left| left.what.as_str()).collect::<Vec<_>>(),
             "unseen": pass.unseen.iter().map(|unseen| unseen.text()).collect::<Vec<_>>(),
             "next_due": pass.next_due.map(|at| at.to_string()),
@@ -101,6 +108,9 @@ fn report(pass: &Pass, ends: Option<&Ends>, console: &mut Console) -> Answer {
     }
     for what in &pass.set_aside {
         console.say(&format!("warning: {what}; it was set aside"));
+    }
+    for what in &pass.not_made {
+        console.say(&format!("warning: a schedule was not looked at: {what}; the next pass tries again"));
     }
     for left in &pass.left {
         console.say(&format!("warning: {}; use the luzia that wrote it, nothing was rewritten", left.what));

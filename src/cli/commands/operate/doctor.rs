@@ -54,7 +54,7 @@ pub fn run(
     match console.format {
         OutputFormat::Json => console.document(&findings_document(&findings, args.fix.then_some(&mended)))?,
         OutputFormat::Jsonl => console.items("doctor", findings.iter().map(finding_json))?,
-        OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name => {
+        _ => {
             tell_findings(&findings, &mended, console)?;
         }
     }

@@ -5,7 +5,11 @@ use clap::Args;
 /// `luzia mcp`.
 #[derive(Args, Clone, Debug)]
 #[command(long_about = ABOUT, after_help = HELP)]
-pub struct McpArgs {}
+pub struct McpArgs {
+    /// Answer the lines of standard input in this process, and hold leases that end by time under this name
+    #[arg(long, hide = true, value_name = "NAME")]
+    pub holder: Option<String>,
+}
 
 const ABOUT: &str = "\
 Serve the tools of luzia to an agent: the Model Context Protocol (modelcontextprotocol.io) over standard input and output, \

@@ -2,13 +2,17 @@
 
 pub mod agent;
 pub mod cleanup_stale;
+pub mod complete;
 pub mod completions;
 pub mod config;
 pub mod daemon;
 pub mod demo;
 pub mod dispatch;
 pub mod doctor;
+pub mod hook;
+pub mod install_docs;
 pub mod mcp;
 pub mod name;
+pub mod schema;
 pub mod shim;
 mod talk;

@@ -1,10 +1,13 @@
 //! The log of a dispatcher on the console.
 
 use crate::app::AppError;
+use crate::app::look::events::Record;
 use crate::app::pass::Pass;
 use crate::app::pass::daemon::Log;
 use crate::cli::args::OutputFormat;
+use crate::cli::exit::Exit;
 use crate::cli::output::console::{Console, Stop};
+use crate::cli::output::report::Report;
 use crate::cli::output::{json, messages};
 use crate::model::{Status, Task, TaskId};
 
@@ -31,7 +34,10 @@ impl<'a, 'b> Talk<'a, 'b> {
 
 impl Log for Talk<'_, '_> {
     fn pass(&mut self, pass: &Pass) {
-        if pass.in_vain == 0 {
+        if let Some(what) = pass.not_made.first() {
+            let report = Report::new("SCHEDULE", Exit::InputOutput, format!("a schedule was not looked at: {what}"));
+            self.console.trouble(&report.hint("the next pass tries again"));
+        } else if pass.in_vain == 0 {
             self.console.all_is_well();
         }
         for id in &pass.started {
@@ -43,6 +49,7 @@ impl Log for Talk<'_, '_> {
         self.total.started.extend(&pass.started);
         self.total.recovered.extend(&pass.recovered);
         self.total.set_aside.extend(pass.set_aside.iter().cloned());
+        self.total.not_made.clone_from(&pass.not_made);
         self.total.left.clone_from(&pass.left);
         self.total.unseen.clone_from(&pass.unseen);
     }
@@ -68,13 +75,29 @@ impl Log for Talk<'_, '_> {
         let summary = outcome.map_or("", |outcome| outcome.summary.as_str());
         let written = match self.console.format {
             OutputFormat::Json => Ok(()),
-            OutputFormat::Jsonl => self.console.out(&json::line(&json::task(task))),
-            OutputFormat::Name | OutputFormat::Table | OutputFormat::Wide => {
+            OutputFormat::Jsonl => self.console.line("list", &json::task(task)),
+            _ => {
                 self.console.say(&format!("{} {}: {summary}", task.id, task.status));
                 self.console.out(&format!("{}\n", task.id))
             }
         };
         self.stop = self.stop.take().or(written.err());
+    }
+
+    fn news(&mut self, record: &Record) {
+        let Some(task) = record.task else { return };
+        let user = record.user.as_deref().map(|user| format!(" of {user}")).unwrap_or_default();
+        let code = record.number("exit_code").map(|code| format!(", exit {code}")).unwrap_or_default();
+        let signal = record.number("signal").map(|signal| format!(", signal {signal}")).unwrap_or_default();
+        let said = match record.kind.as_str() {
+            "started" => format!("started, attempt {}", record.number("attempt").unwrap_or(1)),
+            "finished" => format!("{}{code}{signal}", record.text("status").unwrap_or("over")),
+            "requeued" => format!("failed {} times, and is queued again", record.number("failures").unwrap_or(1)),
+            "recovered" => "was recovered: its supervisor had died".to_owned(),
+            "withdrawn" => "was not accepted".to_owned(),
+            _ => record.message.clone().unwrap_or_else(|| record.kind.clone()),
+        };
+        self.console.say(&format!("{task}{user} {said}"));
     }
 
     fn is_ended(&mut self) -> bool {

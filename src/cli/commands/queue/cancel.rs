@@ -1,7 +1,8 @@
 //! `luzia cancel`: cancels tasks.
 
-use super::each::{each, ids};
+use super::each::{chosen, each};
 use crate::app::App;
+use crate::cli::args::Selection;
 use crate::cli::context::Account;
 use crate::cli::input::{Ask, consent};
 use crate::cli::output::console::{Answer, Console};
@@ -14,13 +15,18 @@ use clap::Args;
     long_about = "End tasks, or keep them from starting. A pending task never runs. A running one gets SIGTERM, and \
                   SIGKILL after its grace; its lanes are given back when its last process is gone.\n\n\
                   The end of a running task of somebody else is asked for on a terminal, and refused elsewhere without \
-                  --yes. Somebody else is another agent or session, else another user.",
+                  --yes. Somebody else is another agent or session, else another user. So is the end of tasks that are \
+                  chosen by -u, -l, --state, --label, --key or --all.",
     after_help = CANCEL_HELP
 )]
 pub struct CancelArgs {
     /// The tasks, e.g. `task_12` or `12`
-    #[arg(value_name = "TASK", required = true)]
+    #[arg(value_name = "TASK", required_unless_present = "selection", conflicts_with = "selection")]
     pub tasks: Vec<String>,
+
+    /// Tasks that are not over, by what they have in common.
+    #[command(flatten)]
+    pub selection: Selection,
 
     /// Why, for the record
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -39,23 +45,21 @@ const CANCEL_HELP: &str = "\
 Examples:
   luzia cancel task_12 --reason 'wrong branch'
   luzia cancel 12 13 --grace 0
+  luzia cancel -u alice --state pending
 
 Exit codes:
   0    cancelled
   1    a task had already finished; it is unchanged
   2    usage, or somebody else's work without --yes; nothing was changed
-  66   no such task
+  66   no such task, or none that is chosen
   75   a task has not ended yet; the request stays
   others as in luzia-exit-codes(7)";
 
 /// `luzia cancel`.
 pub fn run(args: &CancelArgs, app: &App, account: Account, ask: Ask, console: &mut Console) -> Answer {
     let grace_ms = task_request::duration("grace", args.grace.as_deref())?;
-    let ids = ids(app, &args.tasks)?;
-    for id in &ids {
-        app.existing(*id)?;
-    }
-    let question = app.cancel_question(&ids, &account().unwrap_or_default())?;
+    let (ids, bulk) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "cancel")?;
+    let question = app.foreign_question("end", &ids, &account().unwrap_or_default())?.or(bulk);
     let first = ids.first().map_or_else(String::new, ToString::to_string);
     consent(ask, question, &format!("luzia wait {first}"))?;
     let by = args.by.clone().map_or_else(account, Ok)?;

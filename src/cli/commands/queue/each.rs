@@ -1,11 +1,13 @@
 //! The task ids of a command line, and one action on each of them.
 
+use crate::app::look::list::Filter;
 use crate::app::{App, AppError};
-use crate::cli::args::OutputFormat;
+use crate::cli::args::{OutputFormat, Selection};
+use crate::cli::commands::look::list::state_of;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::{json, messages};
-use crate::model::{Task, TaskId};
+use crate::model::{Status, Task, TaskId};
 
 pub fn ids(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
     let mut ids = Vec::with_capacity(texts.len());
@@ -16,6 +18,63 @@ pub fn ids(app: &App, texts: &[String]) -> Result<Vec<TaskId>, AppError> {
         }
     }
     Ok(ids)
+}
+
+/// The tasks that are named, or those that are chosen, in the order of their numbers; and the question to ask before something is
+/// done to those that are chosen. `can` says on which states the command can be used.
+pub fn chosen(
+    app: &App,
+    texts: &[String],
+    selection: &Selection,
+    can: impl Fn(Status) -> bool,
+    verb: &str,
+) -> Result<(Vec<TaskId>, Option<String>), AppError> {
+    chosen_of(app, texts, selection, can, &|_| true, verb)
+}
+
+/// As [`chosen`], for a command that can be used only on those of the tasks that `wants` means.
+pub fn chosen_of(
+    app: &App,
+    texts: &[String],
+    selection: &Selection,
+    can: impl Fn(Status) -> bool,
+    wants: &dyn Fn(&Task) -> bool,
+    verb: &str,
+) -> Result<(Vec<TaskId>, Option<String>), AppError> {
+    if !texts.is_empty() {
+        let ids = ids(app, texts)?;
+        ids.iter().try_for_each(|id| app.existing(*id).map(drop))?;
+        return Ok((ids, None));
+    }
+    let wanted: Vec<Status> = selection.states.iter().map(|state| state_of(*state)).collect();
+    if let Some(wrong) = wanted.iter().find(|status| !can(**status)) {
+        return Err(AppError::usage(format!("luzia {verb} can do nothing with a {wrong} task; nothing was changed")));
+    }
+    let states =
+        if wanted.is_empty() { Status::ALL.into_iter().filter(|status| can(*status)).collect() } else { wanted };
+    let user = selection.user.as_deref().map(|user| crate::app::queue::enqueue::name("user", user)).transpose()?;
+    let lane = selection.lane.as_deref().map(|lane| app.lane_option(lane, None)).transpose()?;
+    let filter = Filter { all: true, states, user, lane, ..Filter::default() };
+    let mut ids = Vec::new();
+    // A record that does not read is `doctor`'s to report.
+    app.list(&filter, &mut |found| {
+        let is_meant = |task: &Task| {
+            selection.label.as_ref().is_none_or(|label| task.label.as_ref() == Some(label))
+                && selection.key.as_ref().is_none_or(|key| task.key.as_ref() == Some(key))
+                && wants(task)
+        };
+        ids.extend(found.ok().filter(is_meant).map(|task| task.id));
+        true
+    })?;
+    ids.sort_unstable();
+    if ids.is_empty() {
+        return Err(AppError::not_found("NO_TASK_CHOSEN", "there is no such task; nothing was changed".to_owned())
+            .hint("`luzia list -a` shows every task")
+            .next("luzia list -a"));
+    }
+    let noun = if ids.len() == 1 { "task" } else { "tasks" };
+    let question = format!("{verb} {} {noun}, {} to {}?", ids.len(), ids[0], ids[ids.len() - 1]);
+    Ok((ids, Some(question)))
 }
 
 /// Does one thing to each task. The first refusal decides the exit code, and does not keep the others from their turn; nor

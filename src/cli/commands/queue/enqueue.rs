@@ -1,10 +1,14 @@
 //! `luzia enqueue`: puts tasks in the queue.
 
+use super::preempt;
 use crate::app::queue::accepted::are_queued;
+use crate::app::queue::dry_run::Preview;
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
-use crate::app::{App, AppError, Kind};
-use crate::cli::args::{Identity, TaskOptions};
+use crate::app::{App, AppError, Kind, OnConflict};
+use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
+use crate::cli::estimate::{estimate_json, estimate_text};
 use crate::cli::exit::Exit;
+use crate::cli::input::Consent;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::task::{has_key, running_json, tell_wait};
 use crate::cli::output::{json, messages};
@@ -33,6 +37,14 @@ pub struct EnqueueArgs {
     #[command(flatten)]
     pub task: TaskOptions,
 
+    /// Its steps.
+    #[command(flatten)]
+    pub steps: StepOptions,
+
+    /// Whether it makes room for itself.
+    #[command(flatten)]
+    pub preempt: PreemptOptions,
+
     /// Who asks for it.
     #[command(flatten)]
     pub identity: Identity,
@@ -41,7 +53,7 @@ pub struct EnqueueArgs {
     ///
     /// Options that describe one task do not go together with it: each line has its own. Every line is checked before
     /// anything is queued, and one mistake refuses them all. A line whose key is taken (on_conflict reject, or replace
-    /// when that task has started) ends the reading: the lines before it are queued, and the error names them. The ids are
+    /// when that task runs for somebody else) ends the reading: the lines before it are queued, and the error names them. The ids are
     /// printed one a line, in the order of the lines.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "wait", "command"])]
     pub from: Option<String>,
@@ -50,12 +62,16 @@ pub struct EnqueueArgs {
     #[arg(long)]
     pub wait: bool,
 
+    /// Check the task and say what it would wait for; nothing is queued
+    #[arg(long, conflicts_with_all = ["wait", "from", "preempt"])]
+    pub dry_run: bool,
+
     /// The command and its arguments
     #[arg(
         value_name = "CMD",
         trailing_var_arg = true,
         value_hint = ValueHint::CommandWithArguments,
-        required_unless_present_any = ["prompt", "shell", "from"],
+        required_unless_present_any = ["prompt", "shell", "from", "steps"],
         conflicts_with = "shell"
     )]
     pub command: Vec<String>,
@@ -66,21 +82,53 @@ Examples:
   luzia enqueue -u alice -- make test
   luzia enqueue -p alice_project --prompt 'fix the build' --priority 2
   luzia enqueue -u bob --in 10m --after task_12 ./report.sh
+  luzia enqueue -u bob --at 'tomorrow 8:00' -- ./report.sh
   luzia enqueue -u bob --shell 'make && make install'
+  luzia enqueue -u bob --stepwise --goal 'write the report' -- ./next-step.sh
+  luzia enqueue -u bob --steps steps.json
   luzia enqueue --from tasks.jsonl
+  luzia enqueue -l build --priority 0 --preempt requeue -- make release
+
+Steps:
+  A file of --steps is a JSON array. A step is {\"command\": [\"make\"]}, or a wait as `luzia await` makes it:
+  {\"actionType\": \"wait_for_response\", \"parameters\": {\"timeout\": \"24h\", \"onTimeout\": \"continue\"}}.
+  Other parameters are duration, event, expectedFrom, threadId, expect and maxRetries. Such a step calls `luzia`, so
+  luzia has to be on the PATH of the task.
+
+An unfinished task has the key:
+  --on-conflict  it is pending   it runs or waits          it is over
+  skip           its id          its id                    a new task
+  queue          a new task      a new task                a new task
+  reject         refused, 75     refused, 75               a new task
+  replace        cancelled,      cancelled, its end is     a new task
+                 a new task      awaited, a new task
+  join           its id          its id                    with --fresh, if it ended
+                                                           so short a time ago, its
+                                                           id; else a new task
+  `luzia run` takes the output and the exit code of the task whose id this is. A
+  task that was cancelled is not joined, and one whose work tree changed meanwhile
+  (--stable) neither. Of several tasks with the key the newest counts.
 
 Lines of --from:
   command                 an array of strings: the command and its arguments
-  no_check                true or false
-  shell, prompt           a string
+  no_check, hold, stepwise, stable
+                          true or false
+  steps                   an array, as in the file of --steps
+  steps_per_run, max_steps
+                          a whole number
+  shell, prompt, goal, group, reuse, on_finish
+                          a string
   user, project, cwd      a string
   key, label, at          a string
-  on_conflict             \"queue\", \"skip\", \"replace\" or \"reject\"
+  on_conflict             \"queue\", \"skip\", \"replace\", \"reject\" or \"join\"
   repo, tree              true, or a string: a directory
-  lanes, threads, after   an array of strings or numbers, or one of them alone
+  lanes, threads, after, after_any, after_failed
+                          an array of strings or numbers, or one of them alone
   priority, retries       a whole number
-  in, timeout, grace, start_within
+  in, timeout, grace, start_within, fresh, backoff, max_backoff
                           a string as DUR, or a number of seconds
+  on_interrupt            \"retry\" or \"fail\"
+  log_sample              a number from 0 to 1
   env                     an object of strings, or an array of \"K=V\"
   A member means what the option of that name means, and one that is missing
   what the option means when it is not given. A line needs command, shell, or
@@ -92,7 +140,8 @@ Exit codes:
   0    queued; with --wait: completed
   1    with --wait: the task failed or was cancelled
        --wait inside a task that holds a lane of the new one; nothing was queued
-       --on-conflict replace, and the task with the key has started
+       --on-conflict replace, and the task with the key is around this one, or
+       runs for somebody else
   2    usage, or no such command or directory; nothing was queued
   66   no such task in --after, no such project, or a user that users.known
        does not list
@@ -108,23 +157,30 @@ pub fn run(
     app: &App,
     caller: &Caller,
     read: &dyn Fn(&str) -> Result<String, AppError>,
+    agree: &Consent,
     console: &mut Console,
 ) -> Answer {
     if let Some(warning) = app.no_exclusion() {
         console.log(&format!("warning: {warning}"));
     }
     let mut new = task_request::new_task(&args.task, &args.command);
+    args.steps.add_to(&mut new, read)?;
     if let Some(path) = &args.from {
         refuse_options_beside_from(&new)?;
         return enqueue_lines(&read(path)?, app, caller, console);
+    }
+    if args.dry_run {
+        return preview(&app.dry_run(&new, caller).map_err(refused_at_the_door)?, console);
     }
     new.is_waited_for = args.wait;
     if args.wait {
         app.refuse_waiting_inside(&new, caller)?;
     }
-    let accepted = app.enqueue(&new, caller).map_err(refused_at_the_door)?;
+    let accepted = preempt::accept(app, (&new, &args.preempt), caller, agree).map_err(refused_at_the_door)?;
     tell_notes(app, &[(&new, &accepted)], console);
-    print_accepted(app, &accepted, console).map_err(|stop| unprinted(stop, app, std::slice::from_ref(&accepted)))?;
+    let is_joined = !accepted.created && new.on_conflict == Some(OnConflict::Join);
+    print_accepted(app, &accepted, is_joined, console)
+        .map_err(|stop| unprinted(stop, app, std::slice::from_ref(&accepted)))?;
     if !args.wait {
         return Ok(Exit::Done.code());
     }
@@ -132,21 +188,60 @@ pub fn run(
     Ok(wait_for_accepted(id, app, console).map_err(|error| app.after_accepting(id, error))?)
 }
 
+/// Tells what would become of a task.
+fn preview(seen: &Preview, console: &mut Console) -> Answer {
+    let Preview { task, ahead, obstacles, estimate } = seen;
+    let now = console.now;
+    if console.is_json() {
+        let mut value = json::task(task);
+        if let Value::Object(members) = &mut value {
+            members.insert("id".into(), Value::Null);
+            members.insert("dry_run".into(), true.into());
+            members.insert("queued".into(), false.into());
+            members.insert("position".into(), (*ahead).into());
+            let reasons: Vec<Value> = obstacles.iter().map(|one| messages::obstacle_json(one, task, now)).collect();
+            members.insert("reasons".into(), reasons.into());
+            members.insert("estimate".into(), estimate_json(estimate.as_ref()));
+        }
+        console.document(&json::single("enqueue", value))?;
+        return Ok(Exit::Done.code());
+    }
+    let lanes = json::task_lanes(task).join(", ");
+    console.say(&format!("nothing was queued; it would take {lanes}, and {ahead} tasks would come before it"));
+    for obstacle in obstacles {
+        console.say(&format!("{} [{}]", messages::obstacle_text(obstacle, task, now).0, obstacle.word()));
+    }
+    if obstacles.is_empty() {
+        console.say("it would start at the next pass");
+    } else if let Some(said) = estimate_text(estimate.as_ref()) {
+        console.say(&said);
+    }
+    Ok(Exit::Done.code())
+}
+
 /// Tells what a person should know about tasks that are queued.
 pub(super) fn tell_notes(app: &App, accepted: &[(&NewTask, &Accepted)], console: &mut Console) {
+    if let [(new, Accepted { task, created: true })] = accepted
+        && let Some(at) = task.due_at.filter(|_| new.at.is_some() || new.delay.is_some())
+    {
+        console.say(&match at > app.store.now() {
+            true => format!("{} starts at {}", task.id, app.said(at, &app.local_zone())),
+            false => format!("{} may start at once: {} has passed", task.id, app.said(at, &app.local_zone())),
+        });
+    }
     for note in app.notes_on(accepted) {
         console.say(&format!("note: {note}"));
     }
 }
 
-/// The same for the lines of a batch, each of which was accepted.
+/// Tells notes for the lines of a batch, each of which was accepted.
 pub(super) fn tell_batch_notes(app: &App, batch: &[(usize, NewTask)], accepted: &[Accepted], console: &mut Console) {
     let pairs: Vec<(&NewTask, &Accepted)> = batch.iter().map(|(_, new)| new).zip(accepted).collect();
     tell_notes(app, &pairs, console);
 }
 
 /// `enqueue` runs nothing, so a command that is not there is bad input.
-fn refused_at_the_door(mut error: AppError) -> AppError {
+pub(super) fn refused_at_the_door(mut error: AppError) -> AppError {
     if matches!(error.0.kind, Kind::NoCommand | Kind::NotExecutable | Kind::NotStarted) {
         error.0.kind = Kind::Usage;
     }
@@ -163,6 +258,9 @@ fn wait_for_accepted(id: TaskId, app: &App, console: &mut Console) -> Result<u8,
             console.trouble(&messages::report_of(&error));
         }
     })?;
+    if let Some(task) = over.first().filter(|_| console.verbose) {
+        app.event_messages(task.id, task.created_at)?.iter().for_each(|line| console.log(line));
+    }
     Ok(over.first().map_or(Exit::No.code(), messages::wait_code))
 }
 
@@ -191,7 +289,7 @@ fn unprinted(stop: anyhow::Error, app: &App, accepted: &[Accepted]) -> anyhow::E
     AppError::new(Kind::Io, "OUTPUT", message).next(format!("luzia show {}", first.task.id)).into()
 }
 
-fn print_accepted(app: &App, accepted: &Accepted, console: &mut Console) -> anyhow::Result<()> {
+fn print_accepted(app: &App, accepted: &Accepted, is_joined: bool, console: &mut Console) -> anyhow::Result<()> {
     let task = &accepted.task;
     if !console.is_json() {
         if !accepted.created {
@@ -200,7 +298,11 @@ fn print_accepted(app: &App, accepted: &Accepted, console: &mut Console) -> anyh
         return Ok(console.out(&format!("{}\n", task.id))?);
     }
     let position = if task.status == Status::Pending { Some(app.position(task)?) } else { None };
-    Ok(console.document(&json::single("enqueue", accepted_json(app, accepted, position)?))?)
+    let mut value = accepted_json(app, accepted, position)?;
+    if let Value::Object(members) = &mut value {
+        members.insert("joined".into(), is_joined.into());
+    }
+    Ok(console.document(&json::single("enqueue", value))?)
 }
 
 fn accepted_json(app: &App, accepted: &Accepted, position: Option<u64>) -> Result<Value, AppError> {

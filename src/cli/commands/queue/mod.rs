@@ -2,8 +2,13 @@
 
 pub mod attach;
 pub mod cancel;
+pub mod cron;
 mod each;
+pub mod edit;
 pub mod enqueue;
+pub mod move_task;
+pub mod pause;
+pub mod preempt;
 pub mod retry;
 pub(in crate::cli) mod room;
 pub mod run;

@@ -1,9 +1,12 @@
 //! `luzia retry`: puts finished tasks back in the queue.
 
-use super::each::{each, ids};
-use crate::app::App;
-use crate::app::queue::retry::Order;
+use super::each::{chosen, each};
+use crate::app::queue::retry::{Order, Remembered};
+use crate::app::{App, AppError};
+use crate::cli::args::Selection;
+use crate::cli::input::Ask;
 use crate::cli::output::console::{Answer, Console};
+use crate::model::Status;
 use clap::Args;
 
 /// `luzia retry`.
@@ -11,38 +14,54 @@ use clap::Args;
 #[command(after_help = RETRY_HELP)]
 pub struct RetryArgs {
     /// The tasks, e.g. `task_12` or `12`
-    #[arg(value_name = "TASK", required = true)]
+    #[arg(value_name = "TASK", required_unless_present = "selection", conflicts_with = "selection")]
     pub tasks: Vec<String>,
+
+    /// Tasks that have not completed, by what they have in common.
+    #[command(flatten)]
+    pub selection: Selection,
 
     /// Do not wait for the tasks it comes after, now or at any later retry
     #[arg(long)]
     pub no_after: bool,
+
+    /// Forget its variables, finished steps and waits; events that were sent to it stay
+    #[arg(long)]
+    pub from_start: bool,
 }
 
 const RETRY_HELP: &str = "\
 Notes:
   The task has its old place, command and environment, and one attempt more than it has spent.
   It waits again for the tasks of its --after; a due time that has not come stays, --start-within does not.
+  Steps that are done are not done again, without --from-start.
 
 Examples:
   luzia retry task_12
+  luzia retry -u alice --state failed
   luzia retry task_3 task_4 task_5       a chain, in its order
 
 Exit codes:
   0    back in the queue, with the same id
   1    a task has not finished, or one that it comes after has failed; it is unchanged
   2    usage; nothing was changed
-  66   no such task
+  66   no such task, or none that is chosen
   others as in luzia-exit-codes(7)";
 
 /// `luzia retry`.
-pub fn run(args: &RetryArgs, app: &App, console: &mut Console) -> Answer {
-    let mut ids = ids(app, &args.tasks)?;
-    for id in &ids {
-        app.existing(*id)?;
+pub fn run(args: &RetryArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {
+    let can = |status: Status| match args.selection.states.is_empty() {
+        // What has completed is done again only where that is asked for.
+        true => status.is_final() && status != Status::Completed,
+        false => status.is_final(),
+    };
+    let (mut ids, question) = chosen(app, &args.tasks, &args.selection, can, "retry")?;
+    if question.is_some_and(|question| !ask(&question).unwrap_or(true)) {
+        return Err(AppError::usage("nothing was changed").into());
     }
     // A task comes after older ones only, which are to be in the queue by then.
     ids.sort_unstable();
     let order = if args.no_after { Order::Dropped } else { Order::Kept };
-    each(&ids, "retry", console, |id| app.retry(id, order))
+    let memory = if args.from_start { Remembered::Dropped } else { Remembered::Kept };
+    each(&ids, "retry", console, |id| app.retry(id, order, memory))
 }

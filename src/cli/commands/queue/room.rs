@@ -1,7 +1,7 @@
 //! Where the output of a task goes that somebody watches: `run`, `attach` and `wait --stream`.
 
 use crate::app::look::logs::Stream;
-use crate::app::queue::run::{Audience, Wish};
+use crate::app::queue::run::{Audience, InQueue, Wish};
 use crate::app::{AppError, Obstacle};
 use crate::cli::commands::look::logs::dropped_text;
 use crate::cli::output::console::{Console, Stop};
@@ -173,7 +173,7 @@ impl Audience for Room<'_, '_, '_> {
         self.console.say(&format!("luzia: {}", dropped_text(stream, bytes)));
     }
 
-    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, position: Option<u64>) {
+    fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue>) {
         self.saw(task);
         // The first reason at once, later ones at most once a minute.
         let now = (self.terminal.now_ms)();
@@ -184,7 +184,7 @@ impl Audience for Room<'_, '_, '_> {
             return;
         }
         self.told_ms = obstacle.map(|_| now).or(self.told_ms);
-        progress(task, obstacle, position, self.console);
+        progress(task, obstacle, place, self.console);
     }
 
     fn failed(&mut self, error: &AppError) {

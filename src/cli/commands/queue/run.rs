@@ -1,13 +1,16 @@
 //! `luzia run`: queues one task, streams its output and ends as the task does.
 
 use super::enqueue::{refuse_options_beside_from, tell_batch_notes, tell_notes};
+use super::preempt;
 use super::room::{Patience, Room, Terminal};
 use crate::app::locks::reentrancy::RanWithin;
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask, line_error};
 use crate::app::queue::run::Wish;
-use crate::app::{App, AppError, Kind, Obstacle};
-use crate::cli::args::{Identity, TaskOptions};
+use crate::app::queue::terms::NewTerms;
+use crate::app::{App, AppError, Kind, Obstacle, OnConflict};
+use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
 use crate::cli::exit::Exit;
+use crate::cli::input::Consent;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::task::has_key;
 use crate::cli::output::{json, messages};
@@ -50,6 +53,14 @@ pub struct RunArgs {
     #[command(flatten)]
     pub task: TaskOptions,
 
+    /// Its steps.
+    #[command(flatten)]
+    pub steps: StepOptions,
+
+    /// Whether it makes room for itself.
+    #[command(flatten)]
+    pub preempt: PreemptOptions,
+
     /// Who asks for it.
     #[command(flatten)]
     pub identity: Identity,
@@ -57,7 +68,7 @@ pub struct RunArgs {
     /// Do not wait: when the task cannot start at once, cancel it and exit with 75
     ///
     /// The record of the cancelled task stays, as that of any other.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "preempt")]
     pub no_wait: bool,
 
     /// Do not wait longer than this for the start: leave the task in the queue, say its id, and exit with 75
@@ -109,7 +120,7 @@ pub struct RunArgs {
         value_name = "CMD",
         trailing_var_arg = true,
         value_hint = ValueHint::CommandWithArguments,
-        required_unless_present_any = ["prompt", "shell", "from"],
+        required_unless_present_any = ["prompt", "shell", "from", "steps"],
         conflicts_with = "shell"
     )]
     pub command: Vec<String>,
@@ -142,7 +153,8 @@ Exit codes:
   130  you interrupted it with Ctrl-C, and the task was cancelled
   1    the task was cancelled otherwise
        it would wait for a lane of the task around it; nothing was queued
-       --on-conflict replace, and the task with the key has started
+       --on-conflict replace, and the task with the key is around this one, or
+       runs for somebody else
   2    usage; nothing was queued
   75   --no-wait, and the task could not start at once; it was cancelled
        --yield-after, and the task has not started; it stays in the queue
@@ -159,14 +171,17 @@ pub fn run(
     app: &App,
     caller: &Caller,
     read: &dyn Fn(&str) -> Result<String, AppError>,
+    agree: &Consent,
     terminal: &mut Terminal,
     console: &mut Console,
 ) -> Answer {
     if let Some(warning) = app.no_exclusion() {
         console.say(&format!("warning: {warning}"));
     }
+    let mut asked = task_request::new_task(&args.task, &args.command);
+    args.steps.add_to(&mut asked, read)?;
     if let Some(path) = &args.from {
-        refuse_options_beside_from(&task_request::new_task(&args.task, &args.command))?;
+        refuse_options_beside_from(&asked)?;
         return run_lines(&read(path)?, app, caller, terminal, console);
     }
     let yield_ms = task_request::duration("yield-after", args.yield_after.as_deref())?;
@@ -175,7 +190,8 @@ pub fn run(
         is_waited_for: true,
         reads_stdin: args.stdin || args.pty && terminal.caller.has_terminal,
         has_terminal: args.pty,
-        ..task_request::new_task(&args.task, &args.command)
+        terms: NewTerms { is_run: true, ..asked.terms },
+        ..asked
     };
     let result_file = ResultFile::prepare(args.result_file.as_deref())?;
     if let Some(within) = app.run_within(&new, caller)? {
@@ -183,7 +199,7 @@ pub fn run(
         return Ok(told_within(&within, console));
     }
     app.refuse_waiting_inside(&new, caller)?;
-    let accepted = app.enqueue(&new, caller)?;
+    let accepted = preempt::accept(app, (&new, &args.preempt), caller, agree)?;
     tell_notes(app, &[(&new, &accepted)], console);
     if args.no_wait && accepted.created {
         start_at_once(accepted.task.id, app, console)?;
@@ -204,6 +220,10 @@ pub fn run(
     room.patience = Patience { start_ms: start_ms.filter(|_| !args.no_wait), end_ms: None };
     room.leaves_waiting = around.is_agent;
     room.passes_keys_on = args.pty && around.has_terminal && accepted.created;
+    if !accepted.created && new.on_conflict == Some(OnConflict::Join) {
+        // Others wait for the same work.
+        room.interrupted = Wish::Leave;
+    }
     let seen = see_through(app, &accepted, args.group_output, &mut room);
     room.take_keys_back();
     let task = seen?;
@@ -213,7 +233,7 @@ pub fn run(
 }
 
 /// For how long `run` waits for a start when an agent called it, in milliseconds: its tools end a call after some minutes
-/// (`agents.md`, section 2).
+/// (decision 115).
 const AGENT_PATIENCE_MS: u64 = 90_000;
 
 /// Watches the task until it is over, or is to be left.
@@ -223,7 +243,8 @@ fn see_through(app: &App, accepted: &Accepted, group_output: bool, room: &mut Ro
     }
     loop {
         let task = app.see_through(accepted.task.id, group_output, room)?;
-        if task.status.is_final() || task.status == Status::Pending || room.closed.is_some() {
+        let is_left = room.interrupted == Wish::Leave && room.interrupts().count > 0;
+        if task.status.is_final() || task.status == Status::Pending || room.closed.is_some() || is_left {
             return Ok(task);
         }
         // It was to be left in the queue, and has started in that moment.
@@ -270,6 +291,10 @@ fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
                 Ok(Exit::of_signal(seen.first))
             }
         };
+    }
+    if !task.status.is_final() {
+        room.console.say(&format!("luzia: {} goes on", task.id));
+        return Ok(Exit::of_signal(seen.first));
     }
     tell_end(task, is_interrupted, app, room.console)?;
     Ok(if is_interrupted { Exit::of_signal(SIGINT) } else { messages::run_code(task) })

@@ -1,10 +1,10 @@
 //! `luzia wait`: waits for tasks to finish.
 
 use super::attach;
-use super::each::ids;
+use super::each::chosen;
 use super::room::Terminal;
 use crate::app::{App, Obstacle};
-use crate::cli::args::OutputFormat;
+use crate::cli::args::{OutputFormat, Selection};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::task::tell_wait;
@@ -18,8 +18,12 @@ use clap::Args;
 #[command(after_help = WAIT_HELP)]
 pub struct WaitArgs {
     /// The tasks, e.g. `task_12` or `12`
-    #[arg(value_name = "TASK", required = true)]
+    #[arg(value_name = "TASK", required_unless_present = "selection", conflicts_with = "selection")]
     pub tasks: Vec<String>,
+
+    /// Tasks that are not over now, by what they have in common.
+    #[command(flatten)]
+    pub selection: Selection,
 
     /// Wait no longer than this
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
@@ -44,6 +48,7 @@ const WAIT_HELP: &str = "\
 Examples:
   luzia wait task_12
   luzia wait 12 13 14 --any --timeout 10m
+  luzia wait -u alice
   luzia wait task_12 --stream --timeout 100s
 
 Exit codes:
@@ -51,7 +56,7 @@ Exit codes:
   1    a task failed or was cancelled
        inside a task for which one of them waits: nobody would ever end
   2    usage
-  66   no such task
+  66   no such task, or none that is chosen
   75   --timeout ran out; the tasks go on
   124  the time limit of a task ended it
   with --stream: the command's own code, as of luzia-run(1)
@@ -59,7 +64,7 @@ Exit codes:
 
 /// `luzia wait`.
 pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
-    let ids = ids(app, &args.tasks)?;
+    let (ids, _) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "wait")?;
     let timeout_ms = task_request::duration("timeout", args.timeout.as_deref())?;
     // Who waits for a time only does not wait for ever.
     if timeout_ms.is_none() {
@@ -84,6 +89,11 @@ pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     if args.any {
         over.iter().for_each(|task| tell_end(task, console));
     }
+    if console.verbose {
+        for task in &over {
+            app.event_messages(task.id, task.created_at)?.iter().for_each(|line| console.log(line));
+        }
+    }
     if console.format == OutputFormat::Json {
         console.items("wait", over.iter().map(json::task))?;
     }
@@ -94,7 +104,7 @@ pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
 
 /// `luzia wait --stream`.
 pub fn stream(args: &WaitArgs, app: &App, terminal: &mut Terminal, console: &mut Console) -> Answer {
-    let ids = ids(app, &args.tasks)?;
+    let (ids, _) = chosen(app, &args.tasks, &args.selection, |status| !status.is_final(), "wait")?;
     let timeout_ms = task_request::duration("timeout", args.timeout.as_deref())?;
     if timeout_ms.is_none() {
         app.refuse_waiting_for(&ids, false)?;
@@ -111,9 +121,9 @@ fn tell_end(task: &Task, console: &mut Console) {
     // An answer that cannot be written does not end the wait: the exit code is an answer, too.
     let _ = match console.format {
         OutputFormat::Json => Ok(()),
-        OutputFormat::Jsonl => console.out(&json::line(&json::task(task))),
+        OutputFormat::Jsonl => console.line("wait", &json::task(task)),
         OutputFormat::Name => console.out(&format!("{}\n", task.id)),
-        OutputFormat::Table | OutputFormat::Wide => {
+        _ => {
             console.say(&format!("{} {}: {}", task.id, task.status, outcome.summary));
             Ok(())
         }

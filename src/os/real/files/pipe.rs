@@ -13,6 +13,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// How many bytes a write does in one piece (PIPE_BUF, pipe(7)).
+const PIPE_BUF: usize = 4096;
+
 const AT_ONCE: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// A pipe that this process made, and one of another process that it watches.
@@ -33,7 +36,7 @@ pub(crate) fn make(beneath: &Arc<Beneath>, path: &str) -> io::Result<Option<Real
     match beneath.open(path, OFlags::RDWR | AT_ONCE, Mode::empty()) {
         Ok(own) => Ok(Some(RealPipe { beneath: Arc::clone(beneath), own, other: None })),
         Err(error) => {
-            // A umask without these bits, for example. It is ours, and whoever asked for it hears that there is none.
+            // A umask without these bits, for example. We made it, and the caller is told that it does not exist.
             let _ = beneath.on_name(path, |dir, name| unlinkat(dir, name, rustix::fs::AtFlags::empty()));
             Err(fault(path, error))
         }
@@ -119,6 +122,28 @@ impl Pipe for RealPipe {
             }
         }
     }
+
+    fn put(&mut self, tokens: u32) -> io::Result<()> {
+        let bytes = vec![b'+'; usize::try_from(tokens).unwrap_or(0)];
+        // A write of fewer bytes than a pipe holds at least is done in one piece (pipe(7)).
+        for some in bytes.chunks(PIPE_BUF) {
+            retry_on_intr(|| write(&self.own, some))?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, most: u32) -> io::Result<u32> {
+        let mut buffer = [0_u8; PIPE_BUF];
+        let most = usize::try_from(most).unwrap_or(PIPE_BUF).min(PIPE_BUF);
+        match retry_on_intr(|| read(&self.own, &mut buffer[..most])) {
+            Err(Errno::AGAIN) => Ok(0),
+            other => Ok(u32::try_from(other?).unwrap_or(0)),
+        }
+    }
+
+    fn share(&self) -> Option<std::fs::File> {
+        self.own.try_clone().ok().map(std::fs::File::from)
+    }
 }
 
 #[cfg(test)]
@@ -171,6 +196,22 @@ mod tests {
         assert!(files.call_pipe("1").expect("an answer") && files.call_pipe("1").expect("an answer"));
         assert!(own.wait(LONG).expect("a wait"));
         assert!(!own.wait(SOON).expect("a wait"), "calls are heard together");
+    }
+
+    #[test]
+    fn tokens_are_bytes_that_a_client_takes_and_gives_back() {
+        use std::io::{Read, Write};
+        let (dir, files) = files();
+        let mut own = files.make_pipe("jobs").expect("made").expect("new");
+        own.put(3).expect("room");
+        let path = dir.path().join("jobs");
+        let mut client = std::fs::OpenOptions::new().read(true).write(true).open(path).expect("a client");
+        let mut token = [0_u8];
+        client.read_exact(&mut token).expect("a token");
+        assert_eq!((own.take(9).expect("taken"), own.take(9).expect("none is left")), (2, 0));
+        client.write_all(&token).expect("given back");
+        assert_eq!(own.take(1).expect("taken"), 1);
+        assert!(own.share().is_some());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::os::StartError;
 use crate::os::places::{Place, Places};
+use crate::os::real::files::work_tree::tree_digest;
 use crate::os::real::process::program::{can_execute, check_cwd, find, lookup, start_error};
 use std::fs::Metadata;
 use std::io;
@@ -35,6 +36,10 @@ impl Places for RealPlaces {
         let mut bytes = Vec::new();
         std::fs::File::open(path)?.take(MOST).read_to_end(&mut bytes)?;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn tree_digest(&self, top: &str) -> io::Result<String> {
+        tree_digest(top)
     }
 
     fn check_program(&self, program: &str, env: &[(Vec<u8>, Vec<u8>)], cwd: &str) -> Result<(), StartError> {

@@ -29,6 +29,12 @@ impl Published {
         Ok(Self { file, path })
     }
 
+    /// Lets everybody read the file, whatever the mask of this process.
+    pub fn readable_by_all(self) -> io::Result<Self> {
+        self.file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        Ok(self)
+    }
+
     /// Lets the file appear with a text, in the place of an older one.
     pub fn publish(mut self, text: &str) -> io::Result<()> {
         self.file.write_all(text.as_bytes())?;

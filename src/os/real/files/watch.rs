@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
-/// Names that come, go or change. Not CLOSE_WRITE: whoever probes a lock opens it for writing, and two waiters would
+/// Names that come, go or change. Not CLOSE_WRITE: a process that probes a lock opens it for writing, and two waiters would
 /// wake each other for ever.
 const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVED_TO)

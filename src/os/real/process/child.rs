@@ -44,6 +44,9 @@ pub(crate) struct RealChild {
     ended: Option<Exit>,
     /// The files to which it writes.
     heed: Option<Heed>,
+    /// The pipe of its job server, and whether a token was seen in it.
+    tokens: Option<File>,
+    has_token: bool,
 }
 
 impl RealChild {
@@ -58,6 +61,8 @@ impl RealChild {
             reach,
             ended: None,
             heed: None,
+            tokens: None,
+            has_token: false,
         })
     }
 
@@ -74,10 +79,11 @@ impl RealChild {
         Ok(self.ended)
     }
 
-    fn sleep(&self, until: Option<Instant>) -> io::Result<()> {
+    fn sleep(&mut self, until: Option<Instant>) -> io::Result<()> {
         let wakeups = signals::wakeups().map(AsFd::as_fd);
         let ends = self.pidfd.as_ref().map(AsFd::as_fd);
-        let mut fds: Vec<PollFd<'_>> = [wakeups, ends, self.heed.as_ref().and_then(Heed::fd)]
+        let tokens = self.tokens.as_ref().map(AsFd::as_fd);
+        let mut fds: Vec<PollFd<'_>> = [tokens, wakeups, ends, self.heed.as_ref().and_then(Heed::fd)]
             .into_iter()
             .flatten()
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
@@ -85,6 +91,8 @@ impl RealChild {
         // Without a pidfd and with SIGCHLD blocked, nothing tells of the end.
         let nap = deadline(Duration::from_millis(100)).filter(|_| self.pidfd.is_none());
         poll_until(&mut fds, nap.into_iter().chain(until).chain(self.heed.as_ref().and_then(Heed::due)).min())?;
+        let has_token = tokens.is_some() && fds.first().is_some_and(|fd| fd.revents().contains(PollFlags::IN));
+        self.has_token = has_token;
         signals::drain();
         Ok(())
     }
@@ -114,6 +122,9 @@ impl Child for RealChild {
             if is_over() {
                 return Ok(Woken::TimeUp);
             }
+            if std::mem::take(&mut self.has_token) {
+                return Ok(Woken::Token);
+            }
             if self.heed.as_mut().is_some_and(Heed::has_news) {
                 return Ok(Woken::Wrote);
             }
@@ -123,6 +134,11 @@ impl Child for RealChild {
 
     fn heed(&mut self, files: Vec<File>) {
         self.heed = Some(Heed::of(files));
+    }
+
+    fn heed_tokens(&mut self, pipe: Option<File>) {
+        self.tokens = pipe;
+        self.has_token = false;
     }
 
     fn signal(&mut self, signal: Signal) -> io::Result<()> {

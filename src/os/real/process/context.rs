@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 /// What `/proc/self` and the kernel tell of this process. What cannot be read is absent: a sandbox without `/proc` equals
 /// only another one without.
 pub(crate) fn of_this_process(boot_id: String) -> Context {
-    let status = procfs::own_status();
-    let field = |name: &str| procfs::field(status, name).unwrap_or_default();
+    let field = |name: &str| procfs::own_field(name).unwrap_or_default();
     let bits = |name: &str| u64::from_str_radix(field(name), 16).unwrap_or(0);
     let (soft, hard) = limits();
     let sandbox = Sandbox {
@@ -45,8 +44,7 @@ fn groups(text: &str) -> Vec<u32> {
 }
 
 fn namespaces() -> BTreeMap<String, u64> {
-    let inode = |kind: &&str| stat(format!("/proc/self/ns/{kind}")).ok().map(|found| found.st_ino);
-    NAMESPACES.iter().filter_map(|kind| Some(((*kind).to_owned(), inode(kind)?))).collect()
+    NAMESPACES.iter().filter_map(|kind| Some(((*kind).to_owned(), procfs::own_namespace(kind)?))).collect()
 }
 
 /// Soft and hard limits by name; an absent name is no limit.

@@ -1,5 +1,6 @@
 //! Starts processes: supervisors, commands of tasks, and commands that run in place. What they are for is not known here.
 
+use crate::model::control::hooks::HOOK_VARIABLE;
 use crate::model::task::TASK_VARIABLES;
 use crate::os::real::process::account::{Credentials, ENVIRONMENT_FD, LIMITS, OWN_ACCOUNT, TREE_FD};
 use crate::os::real::process::child::{Reach, RealChild};
@@ -70,7 +71,7 @@ pub(crate) fn start(command: &Command, streams: &Streams, tree: Option<File>) ->
         let through = through_trampoline(command, &file, tree.as_ref())?;
         (through, Some(file))
     };
-    // Copies, since whoever has no process to start it with now may want to try again.
+    // Copies, since a caller that gets no process now may want to try again.
     let copy = |file: &File| file.try_clone().map(Stdio::from).map_err(StartError::Other);
     std_command
         .current_dir(cwd)
@@ -116,6 +117,9 @@ pub(crate) fn start_here(wanted: InPlace) -> Result<Box<dyn Child>, StartError> 
     if !wanted.has_input {
         command.stdin(Stdio::null());
     }
+    if let Some(output) = wanted.output {
+        command.stdout(output);
+    }
     let inherited = inheritable([wanted.held.map(out_of_the_way), None])?;
     let spawned = command.spawn();
     drop(inherited);
@@ -123,8 +127,8 @@ pub(crate) fn start_here(wanted: InPlace) -> Result<Box<dyn Child>, StartError> 
 }
 
 /// Takes away what would tell a process that it belongs to the task in which we run.
-fn leave_the_task(command: &mut StdCommand) {
-    for name in TASK_VARIABLES {
+pub(crate) fn leave_the_task(command: &mut StdCommand) {
+    for name in TASK_VARIABLES.into_iter().chain([HOOK_VARIABLE]) {
         command.env_remove(name);
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn own() -> Origin {
         boot_id: Some(procfs::boot_id().to_owned()),
         pid_namespace: Some(pid_namespace),
         init_start: if is_initial { None } else { procfs::stat(1).map(|init| init.start) },
-        user_namespace: Some(stat("/proc/self/ns/user").map_or(0, |seen| seen.st_ino)),
+        user_namespace: Some(procfs::own_namespace("user").unwrap_or(0)),
     }
 }
 

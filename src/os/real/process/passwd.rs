@@ -194,7 +194,7 @@ fn numbers_after(text: &[u8], name: &str) -> Option<Vec<u32>> {
 
 /// What `source` does not tell now, and may tell later.
 fn unreachable(key: &str, source: &str) -> io::Error {
-    let why = "whether there is none or it did not answer cannot be told";
+    let why = "whether the entry is absent or the source did not answer cannot be told";
     let text = format!("getent finds no account {key:?}, and \"{source}\" of /etc/nsswitch.conf is elsewhere: {why}");
     io::Error::new(io::ErrorKind::HostUnreachable, text)
 }

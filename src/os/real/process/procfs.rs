@@ -1,9 +1,13 @@
 //! What /proc says. Everything that cannot be read is `None` or empty, and never a guess.
 
 use crate::model::namespace::INITIAL_PID_NAMESPACE;
+use rustix::fs::{Mode, OFlags, open, readlinkat_raw};
 use rustix::process::getpid;
+use std::collections::BTreeMap;
 use std::fs;
-use std::sync::OnceLock;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// `/proc/sys/kernel/random/boot_id`; without /proc one word that is the same for ever.
 pub(crate) fn boot_id() -> &'static str {
@@ -25,7 +29,7 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    /// Whether nothing of it runs any more. A leader that ended before its threads looks like a zombie and is none.
+    /// Whether nothing of it runs any more. A leader that ended before its threads looks like a zombie and is alive.
     pub(crate) fn is_dead(&self) -> bool {
         match self.state {
             b'Z' => self.threads <= 1,
@@ -46,31 +50,54 @@ pub(crate) fn stat(pid: u32) -> Option<Stat> {
 /// Reads a file of /proc that fits a page: the kernel gives it in one piece, and one call is enough.
 pub(crate) fn small(path: &str) -> Option<Vec<u8>> {
     let file = fs::File::open(path).ok()?;
-    let mut bytes = vec![0; 4096];
-    let count = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut bytes[..])).ok()?;
-    bytes.truncate(count);
-    Some(bytes)
+    let mut page = [0; 4096];
+    let count = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut page[..])).ok()?;
+    page.get(..count).map(<[u8]>::to_vec)
 }
 
 /// The name of a program may hold spaces, brackets and line ends, so the fields are counted after the last bracket.
 fn parse_stat(text: &[u8]) -> Option<Stat> {
     let name_end = text.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(&text[name_end + 1..]).ok()?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // Field 3 of the manual is the first here.
-    let field = |number: usize| fields.get(number - 3).copied();
+    let mut fields = rest.split_ascii_whitespace();
+    // Field 3 of the manual is the first here; each look goes on behind the last one.
     Some(Stat {
-        state: *field(3)?.as_bytes().first()?,
-        parent: field(4)?.parse().ok()?,
-        threads: field(20)?.parse().ok()?,
-        start: field(22)?.parse().ok()?,
+        state: *fields.next()?.as_bytes().first()?,
+        parent: fields.next()?.parse().ok()?,
+        threads: fields.nth(20 - 5)?.parse().ok()?,
+        start: fields.nth(22 - 21)?.parse().ok()?,
     })
 }
 
 /// The inode of our pid namespace, which a process keeps for life (pid_namespaces(7)); 0 where /proc does not show it.
 pub(crate) fn pid_namespace() -> u64 {
-    static OWN: OnceLock<u64> = OnceLock::new();
-    *OWN.get_or_init(|| rustix::fs::stat("/proc/self/ns/pid").map_or(0, |seen| seen.st_ino))
+    own_namespace("pid").unwrap_or(0)
+}
+
+/// The inode of one of our namespaces. Nothing here ever enters another one, so the first look counts.
+pub(crate) fn own_namespace(kind: &str) -> Option<u64> {
+    static SEEN: Mutex<BTreeMap<String, Option<u64>>> = Mutex::new(BTreeMap::new());
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(inode) = seen.get(kind) {
+        return *inode;
+    }
+    let inode = namespace_link(kind);
+    seen.insert(kind.to_owned(), inode);
+    inode
+}
+
+/// Reads the text of a link, e.g. `pid:[4026531836]` (namespaces(7)). To follow the link would take twice as long.
+fn namespace_link(kind: &str) -> Option<u64> {
+    static FOLDER: OnceLock<Option<OwnedFd>> = OnceLock::new();
+    let open = || open("/proc/self/ns", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
+    let mut text = [MaybeUninit::uninit(); 64];
+    let (link, _) = readlinkat_raw(FOLDER.get_or_init(open).as_ref()?, kind, &mut text).ok()?;
+    namespace_inode(link, kind)
+}
+
+fn namespace_inode(link: &[u8], kind: &str) -> Option<u64> {
+    let number = std::str::from_utf8(link).ok()?.strip_prefix(kind)?.strip_prefix(":[")?.strip_suffix(']')?;
+    number.parse().ok()
 }
 
 /// Whether /proc was mounted for our own pid namespace. Another one tells of strangers. The line `NSpid` has a process's
@@ -144,9 +171,7 @@ pub(crate) fn environment_has(pid: u32, entries: &[Vec<u8>]) -> bool {
 pub(crate) fn ignored_signals() -> &'static [i32] {
     static IGNORED: OnceLock<Vec<i32>> = OnceLock::new();
     IGNORED.get_or_init(|| {
-        let line = own_status().lines().find_map(|line| line.strip_prefix("SigIgn:"));
-        let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
-        let mask = mask.unwrap_or(0);
+        let mask = own_field("SigIgn").and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0);
         (1..=64).filter(|n| mask >> (n - 1) & 1 == 1).collect()
     })
 }
@@ -185,15 +210,20 @@ fn find_holder(table: &str, (device, inode): (u64, u64)) -> Option<u32> {
     })
 }
 
-/// The file `/proc/self/status` as it was at the first look.
-pub(crate) fn own_status() -> &'static str {
-    static STATUS: OnceLock<String> = OnceLock::new();
-    STATUS.get_or_init(|| String::from_utf8_lossy(&small("/proc/self/status").unwrap_or_default()).into_owned())
+/// A field of `/proc/self/status` as it was at the first look, without the blanks around it.
+pub(crate) fn own_field(name: &str) -> Option<&'static str> {
+    static FIELDS: OnceLock<Vec<(&str, &str)>> = OnceLock::new();
+    let fields = FIELDS.get_or_init(|| {
+        static STATUS: OnceLock<String> = OnceLock::new();
+        let read = || String::from_utf8_lossy(&small("/proc/self/status").unwrap_or_default()).into_owned();
+        fields(STATUS.get_or_init(read))
+    });
+    fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value)
 }
 
-/// A field of `/proc/<pid>/status`, without the blanks around it.
-pub(crate) fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
-    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+/// The fields of a `status` file, read once: several are asked for.
+fn fields(status: &str) -> Vec<(&str, &str)> {
+    status.lines().filter_map(|line| line.split_once(':')).map(|(name, value)| (name, value.trim_ascii())).collect()
 }
 
 #[cfg(test)]
@@ -237,6 +267,18 @@ mod tests {
         assert_eq!(namespace_pids(b"Name:\tx\nNSpid:\t4242\t17\t1\nNSpgid:\t1\n"), Some(vec![4242, 17, 1]));
         assert_eq!(namespace_pids(b"NSpid:\t7\n"), Some(vec![7]));
         assert_eq!(namespace_pids(b"Pid:\t7\n"), None);
+    }
+
+    #[test]
+    fn the_inode_of_a_namespace_is_read_from_the_text_of_its_link() {
+        assert_eq!(namespace_inode(b"pid:[4026531836]", "pid"), Some(4_026_531_836));
+        for text in ["pid:[", "pid:[x]", "mnt:[4026531836]", "pid:4026531836", ""] {
+            assert_eq!(namespace_inode(text.as_bytes(), "pid"), None, "{text}");
+        }
+        for kind in crate::model::context::NAMESPACES {
+            let followed = rustix::fs::stat(format!("/proc/self/ns/{kind}")).ok().map(|found| found.st_ino);
+            assert_eq!(own_namespace(kind), followed, "{kind}");
+        }
     }
 
     #[test]

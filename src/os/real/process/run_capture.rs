@@ -18,6 +18,14 @@ const LAST: Duration = Duration::from_secs(1);
 /// [`io::ErrorKind::TimedOut`]. What it says goes to a file: whatever it leaves behind may keep that open, and nobody waits
 /// for it.
 pub(crate) fn ask(command: &mut Command, until: Instant) -> io::Result<(ExitStatus, Vec<u8>)> {
+    let (status, said) = ask_at_length(command, until)?;
+    let mut answer = Vec::new();
+    said.take(LONGEST).read_to_end(&mut answer)?;
+    Ok((status, answer))
+}
+
+/// Like `ask`, for an answer of any length, to be read from its beginning.
+pub(crate) fn ask_at_length(command: &mut Command, until: Instant) -> io::Result<(ExitStatus, File)> {
     let mut said = File::from(memfd_create("answer", MemfdFlags::CLOEXEC)?);
     fork_and_exec(command);
     command.process_group(0).stdin(Stdio::null()).stdout(said.try_clone()?).stderr(Stdio::null());
@@ -31,10 +39,8 @@ pub(crate) fn ask(command: &mut Command, until: Instant) -> io::Result<(ExitStat
         end_of(&mut child, Instant::now() + LAST)?;
         return Err(io::Error::new(io::ErrorKind::TimedOut, "it did not answer in time"));
     };
-    let mut answer = Vec::new();
     said.rewind()?;
-    said.take(LONGEST).read_to_end(&mut answer)?;
-    Ok((status, answer))
+    Ok((status, said))
 }
 
 fn end_of(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {

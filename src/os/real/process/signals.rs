@@ -1,4 +1,4 @@
-//! Signals of this process: which are caught, and a pipe that wakes whoever waits. What a signal means is not known here.
+//! Signals of this process: which are caught, and a pipe that wakes the waiter. What a signal means is not known here.
 //!
 //! A handler is reset to the default by an exec, an ignored signal stays ignored in every descendant; so nothing is
 //! ever set to "ignore" here, and what shall do no harm gets a handler that does nothing.
@@ -62,7 +62,7 @@ fn desk() -> io::Result<&'static Desk> {
         let (reader, writer) = UnixStream::pair()?;
         reader.set_nonblocking(true)?;
         writer.set_nonblocking(true)?;
-        // Whoever was first wins; the loser's pipe is closed.
+        // The first thread wins; the pipe of the other is closed.
         let _ = DESK.set(Desk { came: Default::default(), reader, writer });
     }
     DESK.get().ok_or_else(|| io::Error::other("no signal desk"))
@@ -106,7 +106,7 @@ pub(crate) fn catch_always(signal: Caught) -> io::Result<()> {
     let mut handled = HANDLED.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (signal.number(), Purpose::Wake);
     if !handled.contains(&key) {
-        // First the flag, then the pipe: whoever is woken by the pipe finds the flag.
+        // First the flag, then the pipe: a waiter that the pipe wakes finds the flag.
         flag::register(signal.number(), Arc::clone(&desk.came[signal as usize]))?;
         pipe::register(signal.number(), desk.writer.try_clone()?)?;
         handled.push(key);

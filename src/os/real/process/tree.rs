@@ -1,7 +1,7 @@
 //! The living processes of a task's tree. It finds and never kills.
 //!
-//! Three marks, each for those that the others miss: descent, for whoever emptied its environment; the environment,
-//! for whoever was inherited by init because a supervisor died; an open `tree.lock`, for whoever did both.
+//! Three marks, each for those that the others miss: descent, for a process that emptied its environment; the environment,
+//! for a process that init inherited because a supervisor died; an open `tree.lock`, for one that did both.
 //!
 //! A subreaper inherits more than its task's tree: when a supervisor that it started ends, the supervisors which that
 //! one started become its children. They are known by the lock they were started with, and descent ends at them.
@@ -31,7 +31,7 @@ pub(crate) fn tree(mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>>
     let me = getpid().as_raw_nonzero().get().unsigned_abs();
     let is_subreaper = matches!(child_subreaper(), Ok(Some(_)));
     if mark.is_own && mark.tree_lock.is_none() && is_subreaper && has_no_child() {
-        // Whoever is left without a parent becomes a child of this process: without a child, nobody is left.
+        // A process that is left without a parent becomes a child of this process: without a child, nobody is left.
         return Ok(Vec::new());
     }
     let begun_here = mark.since.filter(|_| mark.is_own);

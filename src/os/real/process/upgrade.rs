@@ -47,3 +47,8 @@ fn may_replace(found: &Stat) -> bool {
 pub(crate) fn is_running(found: &Stat) -> bool {
     stat(SELF).is_ok_and(|running| (found.st_dev, found.st_ino) == (running.st_dev, running.st_ino))
 }
+
+/// Whether a process runs the file that runs here; false of one that does not show its program.
+pub(crate) fn runs_this_program(pid: u32) -> bool {
+    stat(format!("/proc/{pid}/exe")).is_ok_and(|found| is_running(&found))
+}

@@ -22,7 +22,7 @@ pub(crate) struct SandboxFile {
     memory_max: Option<u64>,
 }
 
-/// Limits of the submitter. A limit that is absent is none.
+/// Limits of the submitter. A limit that is absent does not apply.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct LimitsFile {
     #[serde(default)]

@@ -142,7 +142,7 @@ mod tests {
             assert_ne!(CounterLine::parse(&flipped), Some(line()), "flipped at {at}");
         }
         assert_eq!(CounterLine::parse(&[0; 109]), None);
-        // The same numbers in another spelling, with the right sum.
+        // Equal numbers in another spelling, with the right sum.
         for body in ["5 1029 1029 b", "+0000000000000000005 00000000000000001029 00000000000000001029 b"] {
             let line = format!("{body} {:08x}\n", crc32fast::hash(body.as_bytes()));
             assert_eq!(CounterLine::parse(line.as_bytes()), None, "{body}");

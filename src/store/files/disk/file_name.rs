@@ -24,6 +24,18 @@ pub(crate) fn timer(name: &str) -> Option<(Timestamp, TaskId)> {
     Some((Timestamp(i64::try_from(number(ms)?).ok()?), task(id)?))
 }
 
+/// The name of a timer of a schedule: when it fires, and the stem of the schedule.
+pub(crate) fn schedule_timer_name(at: Timestamp, stem: &str) -> String {
+    format!("{}.cron.{stem}", at.0.max(0))
+}
+
+/// Reads [`schedule_timer_name`] back.
+pub(crate) fn schedule_timer(name: &str) -> Option<(Timestamp, &str)> {
+    let (ms, rest) = name.split_once('.')?;
+    let stem = rest.strip_prefix("cron.").filter(|stem| !stem.is_empty())?;
+    Some((Timestamp(i64::try_from(number(ms)?).ok()?), stem))
+}
+
 /// The name of a mark of order: a task's priority and number, and the stem of its user's lane.
 pub(crate) fn order_name(priority: Priority, id: TaskId, user_stem: &str) -> String {
     format!("{}.{}.{user_stem}", priority.number(), id.0)

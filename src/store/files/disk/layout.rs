@@ -15,6 +15,8 @@ pub(crate) const PENDING: &str = "spool/pending";
 pub(crate) const PARKED: &str = "spool/parked";
 pub(crate) const TIMERS: &str = "spool/timers";
 pub(crate) const AFTER: &str = "spool/after";
+pub(crate) const LOANS: &str = "spool/loans";
+pub(crate) const RATES: &str = "spool/rates";
 pub(crate) const ORDER: &str = "spool/lanes";
 pub(crate) const KEYS: &str = "spool/keys";
 pub(crate) const RUNNING: &str = "spool/running";
@@ -29,6 +31,19 @@ pub(crate) const DUTY: &str = "spool/duty";
 pub(crate) const PRUNED: &str = "spool/pruned";
 pub(crate) const USERS: &str = "spool/users";
 pub(crate) const PLACES: &str = "spool/places";
+pub(crate) const CONTROL: &str = "spool/control.json";
+pub(crate) const CONTROL_LOCK: &str = "spool/control.lock";
+pub(crate) const CONTROL_TMP: &str = "spool/tmp/control.json";
+pub(crate) const SCHEDULES: &str = "spool/schedules";
+pub(crate) const SCHEDULES_LOCK: &str = "spool/schedules.lock";
+pub(crate) const SCHEDULE_TMP: &str = "spool/tmp/schedule.json";
+pub(crate) const HOOKS: &str = "spool/hooks.json";
+pub(crate) const HOOKS_LOCK: &str = "spool/hooks.lock";
+pub(crate) const HOOKS_TMP: &str = "spool/tmp/hooks.json";
+pub(crate) const TALLY: &str = "spool/tally.json";
+pub(crate) const TALLY_LOCK: &str = "spool/tally.lock";
+pub(crate) const TALLY_TMP: &str = "spool/tmp/tally.json";
+pub(crate) const STEPS: &str = "spool/steps";
 pub(crate) const RUN: &str = "run";
 pub(crate) const EVENTS: &str = "events";
 pub(crate) const CONDUCTOR: &str = "conductor";
@@ -82,6 +97,16 @@ pub(crate) fn sidecar_tmp(lane_stem: &str, slot: u32) -> String {
     format!("{LOCKS}/.{}.json.tmp", slot_stem(lane_stem, slot))
 }
 
+/// When a lane with a rate was granted lately.
+pub(crate) fn rate(lane_stem: &str) -> String {
+    format!("{RATES}/{lane_stem}")
+}
+
+/// The temporary path of a sidecar, before it has its name. The guard of the bucket keeps others from it.
+pub(crate) fn rate_tmp(bucket: u8) -> String {
+    format!("{TMP}/rate.{bucket:02x}")
+}
+
 /// The name of the folder of a lane's line, in `locks`.
 pub(crate) fn line_name(lane_stem: &str) -> String {
     format!(".{lane_stem}.line")
@@ -90,6 +115,16 @@ pub(crate) fn line_name(lane_stem: &str) -> String {
 /// The folder of a lane's line.
 pub(crate) fn line(lane_stem: &str) -> String {
     format!("{LOCKS}/{}", line_name(lane_stem))
+}
+
+/// The mark of a lane whose gate is shut.
+pub(crate) fn gate(lane_stem: &str) -> String {
+    format!("{LOCKS}/.{lane_stem}.shut")
+}
+
+/// The FIFO of the job server of one holder.
+pub(crate) fn job_server(lane_stem: &str, slot: u32) -> String {
+    format!("{LOCKS}/.{}.jobs", slot_stem(lane_stem, slot))
 }
 
 pub(crate) fn pending_tier(priority: Priority) -> String {
@@ -159,6 +194,24 @@ pub(crate) fn run_file(id: TaskId, name: &str) -> String {
     format!("{RUN}/{}/{name}", id.0)
 }
 
+/// The folder of what a task remembers between its starts.
+pub(crate) fn steps(id: TaskId) -> String {
+    format!("{STEPS}/{}", id.0)
+}
+
+pub(crate) fn step_file(id: TaskId, name: &str) -> String {
+    format!("{STEPS}/{}/{name}", id.0)
+}
+
+/// The mailbox of a task.
+pub(crate) fn mail(id: TaskId) -> String {
+    format!("{STEPS}/{}/mail", id.0)
+}
+
+pub(crate) fn mail_file(id: TaskId, number: u64) -> String {
+    format!("{STEPS}/{}/mail/{number}.json", id.0)
+}
+
 /// The folder of the timers of an hour.
 pub(crate) fn timer_hour(at: Timestamp) -> String {
     format!("{TIMERS}/{}", at.0.max(0) / HOUR_MS)
@@ -168,9 +221,27 @@ pub(crate) fn timer(id: TaskId, at: Timestamp) -> String {
     format!("{}/{}", timer_hour(at), file_name::timer_name(at, id))
 }
 
+pub(crate) fn schedule(stem: &str) -> String {
+    format!("{SCHEDULES}/{stem}.json")
+}
+
+/// The task that a slot of a schedule is about to make.
+pub(crate) fn staged_slot(stem: &str, id: TaskId) -> String {
+    format!("{SCHEDULES}/{stem}.{}.task", id.0)
+}
+
+pub(crate) fn schedule_timer(stem: &str, at: Timestamp) -> String {
+    format!("{}/{}", timer_hour(at), file_name::schedule_timer_name(at, stem))
+}
+
 /// The folder of the marks of the tasks that come after a task.
 pub(crate) fn after(dependency: TaskId) -> String {
     format!("{AFTER}/{}", dependency.0)
+}
+
+/// The lock of those who wait for a child.
+pub(crate) fn loan(child: TaskId) -> String {
+    format!("{LOANS}/{}", child.0)
 }
 
 pub(crate) fn after_mark(id: TaskId, dependency: TaskId) -> String {
@@ -182,17 +253,12 @@ pub(crate) fn order(lane: &LaneName) -> String {
     format!("{ORDER}/{}", lane.stem())
 }
 
-/// The events of a day.
-pub(crate) fn events(day: &str) -> String {
-    format!("{EVENTS}/{day}.jsonl")
-}
-
 /// What a process is writing for a task.
 pub(crate) fn tmp(id: TaskId, pid: u32) -> String {
     format!("{TMP}/{}.{pid}", id.0)
 }
 
-/// What whoever has a task's `supervisor.lock` is writing as its result.
+/// Temporary path of a task's result; only the holder of its `supervisor.lock` writes it.
 pub(crate) fn result_tmp(id: TaskId) -> String {
     format!("{TMP}/{}.result", id.0)
 }

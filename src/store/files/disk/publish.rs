@@ -54,7 +54,7 @@ impl Store {
         self.read_within(path, MAX_RECORD_BYTES)
     }
 
-    /// The same of a file with a limit of its own, in bytes.
+    /// Like `read`, of a file with a limit of its own, in bytes.
     pub(crate) fn read_within(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let no_record = |action: &'static str| {
             move |source: std::io::Error| match source.kind() {
@@ -88,7 +88,7 @@ impl Store {
         listed(path, self.vfs.list(path))
     }
 
-    /// The same of many folders, one after the other as far as `sink` says to go on; of some of them at once.
+    /// Like `list`, of many folders, one after the other as far as `sink` says to go on; of some of them at once.
     pub(crate) fn list_each(&self, paths: &[String], sink: &mut dyn FnMut(usize, Vec<Entry>) -> bool) -> Result<()> {
         for (part, some) in paths.chunks(LISTED_AT_ONCE).enumerate() {
             for (at, found) in self.vfs.list_many(some).into_iter().enumerate() {
@@ -106,8 +106,8 @@ impl Store {
         Ok(self.list(path)?.into_iter().filter(is_folder).map(|entry| entry.name.into()).collect())
     }
 
-    /// The same of a folder that holds nothing but folders and mostly none. A folder has two names and one more by each
-    /// folder in it, or always one where the file system does not count, so one look says that there is none.
+    /// Like `folders`, of a folder that holds nothing but folders and mostly none. A folder has two names and one more by each
+    /// folder in it, or always one where the file system does not count, so one look says that it holds no folder.
     pub(crate) fn folders_if_any(&self, path: &str) -> Result<Vec<String>> {
         if self.meta(path)?.is_some_and(|meta| meta.kind == FileKind::Dir && meta.links == 2) {
             return Ok(Vec::new());
@@ -179,7 +179,7 @@ impl Store {
         self.publish_after(tmp, to, folders, None)
     }
 
-    /// The same where a look has just told that the last folder is missing, and mostly no other.
+    /// Like `publish`, where a look has just told that the last folder is missing, and mostly no other.
     pub(crate) fn publish_in_new(&self, tmp: &str, to: &str, folders: &[String]) -> Result<Publication> {
         let last = folders.len().saturating_sub(1);
         let first_made = match folders.last().map(|folder| self.vfs.make_dir(folder, 0o700)) {
@@ -273,4 +273,11 @@ pub(crate) fn records_in(entries: &[Entry]) -> impl Iterator<Item = TaskId> {
 /// A count as it is told.
 pub(crate) fn number(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// Writes and syncs a file that is open; false when it has no name any more.
+pub(crate) fn write_durably(mut file: Box<dyn Handle>, bytes: &[u8]) -> std::io::Result<bool> {
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    Ok(file.meta()?.links > 0)
 }

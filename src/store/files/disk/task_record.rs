@@ -1,5 +1,7 @@
 //! Task records: JSON on disk, `model::Task` in memory. Members that this version does not know are kept.
 
+use crate::model::calendar::SlotOf;
+use crate::model::queue::is_digest;
 use crate::model::task::{Environment, Outcome, Start};
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
@@ -8,11 +10,16 @@ use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::context_record::{
     LimitsFile, SandboxFile, decode_limits, decode_sandbox, encode_limits, encode_sandbox, is_true, yes,
 };
+use crate::store::files::disk::hold_record::{HoldFile, decode_task_hold, encode_task_hold};
 use crate::store::files::disk::json_object;
+use crate::store::files::disk::stepwise_record::{StepwiseFile, decode_stepwise, encode_stepwise};
+use crate::store::files::disk::terms_record::{TermsFile, decode_terms, encode_terms};
+use crate::store::files::disk::wait_record::{WaitFile, decode_wait, encode_wait};
 use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 #[derive(Serialize, Deserialize)]
 struct TaskFile<'a> {
@@ -70,6 +77,26 @@ struct TaskFile<'a> {
     parent: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     waited_for: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    no_inherit: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    ends_with_parent: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    goal: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    share: Option<String>,
+    #[serde(default, deserialize_with = "json_object::member", skip_serializing_if = "Option::is_none")]
+    stepwise: Option<StepwiseFile>,
+    #[serde(default, deserialize_with = "json_object::member", skip_serializing_if = "Option::is_none")]
+    wait: Option<WaitFile>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    schedule: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slot: Option<String>,
+    #[serde(default, deserialize_with = "json_object::member", skip_serializing_if = "Option::is_none")]
+    hold: Option<HoldFile>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    was_in: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     due_at: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -95,6 +122,8 @@ struct TaskFile<'a> {
     #[serde(default, deserialize_with = "json_object::member", skip_serializing_if = "Option::is_none")]
     outcome: Option<OutcomeFile>,
     #[serde(flatten)]
+    terms: TermsFile,
+    #[serde(flatten)]
     extra: Map<String, Value>,
 }
 
@@ -103,6 +132,8 @@ struct StartFile {
     at: String,
     lock_id: String,
     fence: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    slots: BTreeMap<String, String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -114,6 +145,8 @@ struct OutcomeFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signal: Option<i32>,
     summary: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -193,6 +226,16 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         created_by_pid: task.created_by_pid,
         parent: task.parent.map(|id| id.to_string()),
         waited_for: task.waited_for,
+        no_inherit: task.no_inherit,
+        ends_with_parent: task.ends_with_parent,
+        goal: task.goal.clone(),
+        share: task.share.clone(),
+        stepwise: task.stepwise.as_ref().map(encode_stepwise),
+        wait: task.wait.as_ref().map(encode_wait),
+        schedule: task.schedule.as_ref().map(|of| of.schedule.to_string()),
+        slot: task.schedule.as_ref().map(|of| of.slot.to_string()),
+        hold: task.hold.as_ref().map(encode_task_hold),
+        was_in: task.was_in.clone(),
         due_at: time(&task.due_at),
         after: task.after.iter().map(TaskId::to_string).collect(),
         comes_after: task.comes_after.iter().map(TaskId::to_string).collect(),
@@ -203,12 +246,9 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         failures: task.failures,
         starts: task.starts,
         claims: task.claims,
-        last_start: task.last_start.as_ref().map(|start| StartFile {
-            at: start.at.to_string(),
-            lock_id: start.lock_id.clone(),
-            fence: start.fence,
-        }),
+        last_start: task.last_start.as_ref().map(encode_start),
         outcome: task.outcome.as_ref().map(encode_outcome),
+        terms: encode_terms(&task.terms),
         extra: task.extra.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default(),
     };
     let mut bytes = serde_json::to_vec(&file).map_err(|error| StoreError::corrupt("task record", error.to_string()))?;
@@ -258,8 +298,9 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
     let task_ids = |texts: &[String]| texts.iter().map(task_id).collect::<std::result::Result<Vec<TaskId>, String>>();
     let after = task_ids(&file.after)?;
     let comes_after = if file.comes_after.is_empty() { after.clone() } else { task_ids(&file.comes_after)? };
+    let id = task_id(&file.id)?;
     let task = Task {
-        id: task_id(&file.id)?,
+        id,
         status: Status::parse(&file.status).ok_or_else(|| format!("\"{}\" is not a state", file.status))?,
         takes_user_lane: file.user_lane,
         lanes: lanes_of(&file.lanes, &user)?,
@@ -287,6 +328,15 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         // What does not read is no link, and no reason to set the task aside.
         parent: file.parent.as_deref().and_then(TaskId::parse),
         waited_for: file.waited_for,
+        no_inherit: file.no_inherit,
+        ends_with_parent: file.ends_with_parent,
+        goal: file.goal,
+        share: file.share.filter(|share| is_digest(share)),
+        stepwise: file.stepwise.map(decode_stepwise).transpose()?,
+        wait: file.wait.map(decode_wait).transpose()?,
+        schedule: slot_of(file.schedule, file.slot),
+        hold: file.hold.map(decode_task_hold).transpose()?,
+        was_in: file.was_in,
         due_at: file.due_at.as_deref().map(time).transpose()?,
         after,
         comes_after,
@@ -299,6 +349,7 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         claims: file.claims,
         last_start: file.last_start.map(decode_start).transpose()?,
         outcome: file.outcome.map(decode_outcome).transpose()?,
+        terms: decode_terms(file.terms, id)?,
         extra: (!file.extra.is_empty()).then(|| Value::Object(file.extra).to_string()),
     };
     check(&task)?;
@@ -308,6 +359,11 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
 fn agent_of(name: Option<String>, session: Option<String>) -> Option<Agent> {
     let name = clean(&name?, MOST_BYTES)?;
     Some(Agent { name, session: session.and_then(|key| clean(&key, MOST_SESSION_BYTES)) })
+}
+
+/// The schedule of a task. What does not read is a note that is lost, and no reason to set the task aside.
+fn slot_of(schedule: Option<String>, slot: Option<String>) -> Option<SlotOf> {
+    Some(SlotOf { schedule: Name::new(&schedule?).ok()?, slot: Timestamp::parse(&slot?)? })
 }
 
 /// The further lanes in canonical order, without repeats, however the record lists them: a lane that is wanted twice
@@ -353,8 +409,13 @@ fn time(text: &str) -> std::result::Result<Timestamp, String> {
     Timestamp::parse(text).ok_or_else(|| format!("\"{text}\" is not a time"))
 }
 
+fn encode_start(start: &Start) -> StartFile {
+    let Start { at, lock_id, fence, slots } = start;
+    StartFile { at: at.to_string(), lock_id: lock_id.clone(), fence: *fence, slots: slots.clone() }
+}
+
 fn decode_start(file: StartFile) -> std::result::Result<Start, String> {
-    Ok(Start { at: time(&file.at)?, lock_id: file.lock_id, fence: file.fence })
+    Ok(Start { at: time(&file.at)?, lock_id: file.lock_id, fence: file.fence, slots: file.slots })
 }
 
 fn encode_outcome(outcome: &Outcome) -> OutcomeFile {
@@ -364,6 +425,7 @@ fn encode_outcome(outcome: &Outcome) -> OutcomeFile {
         exit_code: outcome.exit_code,
         signal: outcome.signal,
         summary: outcome.summary.clone(),
+        data: outcome.data.clone(),
         error: outcome.error.clone(),
         cancelled_by: outcome.cancelled_by.clone(),
         cancel_reason: outcome.cancel_reason.clone(),
@@ -379,6 +441,7 @@ fn decode_outcome(file: OutcomeFile) -> std::result::Result<Outcome, String> {
         exit_code: file.exit_code,
         signal: file.signal,
         summary: file.summary,
+        data: file.data,
         error: file.error,
         cancelled_by: file.cancelled_by,
         cancel_reason: file.cancel_reason,

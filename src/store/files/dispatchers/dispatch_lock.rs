@@ -1,5 +1,5 @@
 //! The turn: who has it releases the lanes of a task that ended and claims the next ones without another dispatcher between
-//! the two, so that each finds the slot it freed itself. Nothing depends on it but how many processes a queue costs: whoever
+//! the two, so that each finds the slot it freed itself. Nothing depends on it but how many processes a queue costs: a process that
 //! does not get it in time goes on without.
 
 use crate::os::Handle;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// How long a `run` that stands by without a place sleeps before it asks for the duty again.
 const STANDBY: Duration = Duration::from_secs(2);
-/// The same where the kernel gives no further watch.
+/// How often it is asked for where the kernel gives no further watch.
 const STANDBY_UNWATCHED: Duration = Duration::from_millis(500);
 
 /// The duty, held while this lives. Its file goes with it: a sandbox that is used once leaves nothing behind.
@@ -34,7 +34,7 @@ impl Drop for Duty {
         let _ = self.vfs.unlink(&self.path);
         // In words, because a process that was started meanwhile may have a copy of the descriptor for an instant.
         let _ = self.handle.unlock();
-        // The pipe ends after that, so whoever it wakes finds the duty free.
+        // The pipe ends after that, so the process that it wakes finds the duty free.
         if let Some(shown) = self.shown.take() {
             shown.end(self.vfs.as_ref());
         }

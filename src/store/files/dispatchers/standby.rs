@@ -71,7 +71,7 @@ impl Store {
                 // That of a `run` of the task that was killed.
                 Ok(None) if !self.vfs.is_pipe_alive(&path).ok()? => drop(self.vfs.unlink(&path).ok()?),
                 Ok(None) => return None,
-                // Whoever leaves removes an empty folder at any time.
+                // A process that leaves removes an empty folder at any time.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(_) => {
                     let _ = self.vfs.remove_dir(folder);
@@ -101,7 +101,7 @@ impl Store {
         Ok(standby.pipe.watch(&path).map_err(StoreError::io("watch", &path))?.then_some(0))
     }
 
-    /// Sleeps until the record has left the queue, whoever is before has gone, or a caught signal came; `longest` at most. False
+    /// Sleeps until the record has left the queue, the one before it has gone, or a caught signal came; `longest` at most. False
     /// when that has passed.
     pub fn wait_on_standby(&self, standby: &mut Standby, longest: Duration) -> bool {
         let woken = standby.pipe.wait(longest);

@@ -4,6 +4,7 @@
 
 use crate::model::evidence::{Judge, Sidecar, Verdict};
 use crate::model::lock::Grant;
+use crate::model::lock::loan::{self, Lent};
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, TaskId, Timestamp};
 use crate::os::{Entry, Handle, Open};
 use crate::store::Store;
@@ -13,12 +14,17 @@ use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
 use crate::store::files::locks::bucket::Guards;
 use crate::store::files::locks::line::InLine;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
-use crate::store::files::locks::request::{Acquired, Break, LaneNeed, Request};
+use crate::store::files::locks::request::{Acquired, Break, LaneNeed, NotNow, Request};
 use crate::store::files::locks::sidecar;
+use std::collections::BTreeSet;
 
 /// What is to be done in one lane of a request.
 struct Choice {
     slot: u32,
+    /// The slot from which the lane is borrowed.
+    lender: Option<u32>,
+    /// What the slot stands for, where it has a name.
+    value: Option<String>,
     breaks: Vec<Break>,
     fence_seen: u64,
 }
@@ -27,11 +33,12 @@ enum Chosen {
     Take(Choice),
     Refresh(u32, Box<LockRecord>),
     Held(Box<LockView>),
+    NotNow(NotNow),
     NeedsRecovery(TaskId),
 }
 
 impl Store {
-    /// Takes all lanes of a request, or none, whoever waits for them in a line.
+    /// Takes all lanes of a request, or none, without a look at the line.
     pub fn acquire(&self, request: &Request, judge: Judge) -> Result<Acquired> {
         self.acquire_by(request, judge, None)
     }
@@ -55,20 +62,33 @@ impl Store {
                     in_line.into_iter().for_each(|line| self.stand(&need.lane.stem(), line, Some(&view)));
                     return Ok(Acquired::Held(view));
                 }
+                Chosen::NotNow(why) => {
+                    in_line.into_iter().for_each(|line| self.stand(&need.lane.stem(), line, None));
+                    return Ok(Acquired::NotNow(why));
+                }
                 Chosen::NeedsRecovery(task) => return Ok(Acquired::NeedsRecovery(task)),
                 Chosen::Refresh(slot, record) => {
                     return self.refresh_lease(need, slot, *record, request).map(Acquired::Refreshed);
                 }
             }
         }
-        let Some(in_line) = in_line.as_mut() else { return self.take_all(request, choices, &mut guards, judge) };
-        for need in &request.needs {
+        for (need, choice) in request.needs.iter().zip(&choices).filter(|(_, choice)| choice.lender.is_none()) {
+            // A lane that is lent never gets free for those who wait in its line, and a loan is no grant of its own.
             let stem = need.lane.stem();
-            if !self.has_turn(&stem, &locks, in_line)? {
+            let is_broken = |slot: &u32| choice.breaks.iter().any(|lock| lock.slot == *slot);
+            let used = loan::holders(slots_in(&locks, &stem).into_iter().filter(|slot| !is_broken(slot)));
+            if let Some(answer) = self.beyond_limit(need, used, 1, &locks)? {
+                in_line.into_iter().for_each(|in_line| self.stand(&stem, in_line, None));
+                return Ok(answer);
+            }
+            if let Some(in_line) = in_line.as_mut()
+                && !self.has_turn(&stem, &locks, in_line)?
+            {
                 self.stand(&stem, in_line, None);
                 return Ok(Acquired::Behind);
             }
         }
+        let Some(in_line) = in_line.as_mut() else { return self.take_all(request, choices, &mut guards, judge) };
         let answer = self.take_all(request, choices, &mut guards, judge)?;
         if matches!(answer, Acquired::Granted { .. }) {
             self.leave_with_lane(in_line, request.needs.iter().map(|need| need.limit).max().unwrap_or(1));
@@ -87,7 +107,7 @@ impl Store {
                 }
                 Ok(None) => {
                     // Another program created the file between our look and our open: honour it.
-                    self.give_back(&grants)?;
+                    self.give_back(guards, &grants)?;
                     let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };
                     if let Some(view) = self.view(&need.lane.stem(), slot, limits, judge)? {
                         return Ok(Acquired::Held(Box::new(view)));
@@ -97,16 +117,21 @@ impl Store {
                     ));
                 }
                 Err(error) => {
-                    self.give_back(&grants)?;
+                    self.give_back(guards, &grants)?;
                     return Err(error);
                 }
             }
         }
+        if let Err(error) = self.count_grants(&request.needs, &grants, |grant| loan::is_loan(grant.slot)) {
+            self.give_back(guards, &grants)?;
+            return Err(error);
+        }
         Ok(Acquired::Granted { grants, broken, files })
     }
 
-    fn give_back(&self, grants: &[Grant]) -> Result<()> {
+    fn give_back(&self, guards: &mut Guards<'_>, grants: &[Grant]) -> Result<()> {
         for grant in grants.iter().rev() {
+            self.return_loan(guards, &grant.lane, grant.slot);
             self.remove_lock(&grant.lane.stem(), grant.slot)?;
         }
         Ok(())
@@ -116,43 +141,45 @@ impl Store {
     fn choose_slot(&self, need: &LaneNeed, locks: &[Entry], request: &Request, judge: Judge) -> Result<Chosen> {
         let stem = need.lane.stem();
         let occupied = slots_in(locks, &stem);
-        let has_room = u32::try_from(occupied.len()).unwrap_or(u32::MAX) < need.limit;
-        let mut choice = Choice { slot: free_slot(&occupied), breaks: Vec::new(), fence_seen: 0 };
+        let has_room = loan::holders(occupied.iter().copied()) < need.limit;
+        let roots = occupied.iter().copied().map(loan::root).collect();
+        let mut choice =
+            Choice { slot: loan::free_slot(&roots), lender: None, value: None, breaks: Vec::new(), fence_seen: 0 };
         let need_not_look = match request.kind {
+            _ if need.values.is_some() || need.is_shut => false,
             LockKind::Process => has_room,
-            LockKind::Task => has_room && self.holds_other_tasks_only(&stem, &occupied, &request.holder),
+            LockKind::Task => {
+                let is_plain = has_room && request.lenders.is_empty();
+                is_plain && self.holds_other_tasks_only(&stem, &occupied, &request.holder)
+            }
             _ => false,
         };
         if need_not_look {
             return Ok(Chosen::Take(choice));
         }
         let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };
-        let (mut living, mut first_live, mut dead) = (0, None, Vec::new());
+        let (mut living, mut dead, mut taken) = (Vec::new(), Vec::new(), Vec::new());
         for slot in occupied {
             let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
             choice.fence_seen = choice.fence_seen.max(view.record().and_then(|r| r.fence).map_or(0, |fence| fence.0));
-            match self.standing(&stem, &view, request)? {
+            let standing = self.standing(&stem, &view, request)?;
+            if !matches!(standing, Standing::Breakable) {
+                taken.push((loan::root(slot), view.record().and_then(|record| record.value.clone())));
+            }
+            match standing {
                 Standing::Own(record) => return Ok(Chosen::Refresh(slot, record)),
                 Standing::Breakable => choice.breaks.push(broken(&need.lane, &view)),
-                Standing::Dead(task) => dead.push(task),
-                Standing::Living => {
-                    living += 1;
-                    first_live.get_or_insert(view);
-                }
+                Standing::Dead(task) => dead.push((slot, task)),
+                Standing::Living => living.push(view),
             }
         }
-        if let Some(view) = first_live.filter(|_| living >= need.limit) {
-            return Ok(Chosen::Held(Box::new(view)));
-        }
-        // A dead task whose command may still live counts as a holder until it is recovered.
-        let unproven = u32::try_from(dead.len()).unwrap_or(u32::MAX);
-        if let Some(task) = dead.first().filter(|_| living.saturating_add(unproven) >= need.limit) {
-            return Ok(Chosen::NeedsRecovery(*task));
-        }
-        if let Some(first) = choice.breaks.first() {
-            choice.slot = first.slot;
-        }
-        Ok(Chosen::Take(choice))
+        Ok(match choose_among(need, request, choice, living, &dead) {
+            Chosen::Take(choice) if choice.lender.is_none() => match self.name_slot(need, &taken, choice.slot) {
+                Ok((slot, value)) => Chosen::Take(Choice { slot, value, ..choice }),
+                Err(why) => Chosen::NotNow(why),
+            },
+            chosen => chosen,
+        })
     }
 
     /// Whether all slots are held by other tasks than a holder, as their lock files say: then nothing is left there of a dead
@@ -206,7 +233,7 @@ impl Store {
 
     /// The dead task whose locks must go the way of the recovery table; `None` once nothing of it is left to recover.
     pub(crate) fn task_to_recover(&self, record: Option<&LockRecord>) -> Option<TaskId> {
-        let record = record.filter(|record| record.kind == LockKind::Task)?;
+        let record = record.filter(|record| matches!(record.kind, LockKind::Task | LockKind::Wait))?;
         let task = record.task_id.as_deref().and_then(TaskId::parse)?;
         let exists = |path: &str| self.vfs.meta(path).ok().flatten().is_some();
         (exists(&layout::running(task)) || exists(&layout::run_dir(task))).then_some(task)
@@ -224,6 +251,7 @@ impl Store {
         let stem = need.lane.stem();
         let last_id = choice.breaks.iter().find(|lock| lock.slot == choice.slot).and_then(|lock| lock.lock_id.clone());
         for stale in &choice.breaks {
+            self.return_loan(guards, &need.lane, stale.slot);
             self.remove_lock(&stem, stale.slot)?;
         }
         broken.extend(choice.breaks);
@@ -233,7 +261,12 @@ impl Store {
         if last_id.as_deref() == Some(lock_id.as_str()) {
             lock_id = format!("{}_{}", request.holder, now.unix_seconds() + 1);
         }
-        let record = self.new_record(need, request, &lock_id, fence, now);
+        let mut record = self.new_record(need, request, &lock_id, fence, now);
+        record.value = choice.value;
+        record.cpus = (need.shares_cpus && matches!(request.kind, LockKind::Task | LockKind::Process)).then_some(1);
+        if let Some(lender) = choice.lender {
+            self.borrow_from(&need.lane, lender, &mut record);
+        }
         let path = layout::lock_file(&stem, choice.slot);
         self.write_sidecar(&need.lane, choice.slot, &record, request.durable)?;
         let opened = self.vfs.open(&path, Open::CreateNew(0o644));
@@ -242,7 +275,11 @@ impl Store {
             self.remove_lock(&stem, choice.slot)?;
             return Err(error);
         }
-        let grant = Grant { lane: need.lane.clone(), slot: choice.slot, lock_id: LockId(lock_id), fence };
+        let (lane, slot, value, has_share) = (need.lane.clone(), choice.slot, record.value, record.cpus.is_some());
+        let grant = Grant { lane, slot, lock_id: LockId(lock_id), fence, value, has_share };
+        if let Some(lender) = choice.lender {
+            self.note_borrower(&grant, &request.holder, lender);
+        }
         let is_kept_open = matches!(request.kind, LockKind::Process | LockKind::Session);
         Ok(Some((grant, is_kept_open.then_some(file))))
     }
@@ -319,6 +356,8 @@ impl Store {
             command: None,
             pid_watched: request.pid_watched,
             is_supervised: false,
+            value: None,
+            cpus: None,
             kind: request.kind,
             who: request.who.clone(),
             extra: None,
@@ -380,6 +419,8 @@ impl Store {
             slot,
             lock_id: LockId(record.lock_id.unwrap_or_default()),
             fence: record.fence.unwrap_or(Fence(0)),
+            has_share: record.cpus.is_some(),
+            value: record.value,
         })
     }
 }
@@ -400,8 +441,45 @@ fn is_of_session(record: &LockRecord, request: &Request) -> bool {
     are_leases && request.who.session.is_some() && record.who.session == request.who.session
 }
 
-fn free_slot(occupied: &[u32]) -> u32 {
-    (0..).find(|slot| !occupied.contains(slot)).unwrap_or(u32::MAX)
+/// Chooses between a loan, a free slot and giving up, when all holders of a lane are judged. `dead` are tasks whose command
+/// may still live: each counts as a holder until it is recovered.
+fn choose_among(
+    need: &LaneNeed,
+    request: &Request,
+    mut choice: Choice,
+    mut living: Vec<LockView>,
+    dead: &[(u32, TaskId)],
+) -> Chosen {
+    let lent = match request.lenders.as_slice() {
+        [] => Lent::No,
+        lenders => {
+            let holder = |view: &LockView| (view.slot, view.holder().and_then(TaskId::parse));
+            loan::lent(living.iter().map(holder).chain(dead.iter().map(|(slot, task)| (*slot, Some(*task)))), lenders)
+        }
+    };
+    if let Lent::By(slot) | Lent::Taken(slot) = lent {
+        if let Some((_, task)) = dead.iter().find(|(at, _)| *at == slot) {
+            return Chosen::NeedsRecovery(*task);
+        }
+        if let (Lent::By(lender), Some(above)) = (lent, loan::above(slot)) {
+            (choice.slot, choice.lender) = (above, Some(lender));
+            return Chosen::Take(choice);
+        }
+        living.retain(|view| view.slot == slot);
+        return living.pop().map_or(Chosen::Take(choice), |view| Chosen::Held(Box::new(view)));
+    }
+    let lived: BTreeSet<u32> = living.iter().map(|view| loan::root(view.slot)).collect();
+    let count = |roots: &BTreeSet<u32>| u32::try_from(roots.len()).unwrap_or(u32::MAX);
+    if count(&lived) >= need.limit && !living.is_empty() {
+        return Chosen::Held(Box::new(living.swap_remove(0)));
+    }
+    let occupied: BTreeSet<u32> = lived.into_iter().chain(dead.iter().map(|(slot, _)| loan::root(*slot))).collect();
+    if let Some((_, task)) = dead.first().filter(|_| count(&occupied) >= need.limit) {
+        return Chosen::NeedsRecovery(*task);
+    }
+    let again = choice.breaks.iter().map(|lock| loan::root(lock.slot)).find(|root| !occupied.contains(root));
+    choice.slot = again.unwrap_or_else(|| loan::free_slot(&occupied));
+    Chosen::Take(choice)
 }
 
 /// A lock as what ended, by the verdict on its holder.

@@ -24,7 +24,7 @@ pub fn bucket(lane: &LaneName) -> u8 {
     bucket_of_stem(&lane.stem())
 }
 
-/// The same by the stem of its lock files.
+/// Like `bucket`, by the stem of its lock files.
 pub(crate) fn bucket_of_stem(lane_stem: &str) -> u8 {
     let [first, ..] = crc32fast::hash(lane_stem.as_bytes()).to_be_bytes();
     first
@@ -36,7 +36,7 @@ impl Store {
         self.enter_guards_within(lanes, FILE_WAIT_MS)
     }
 
-    /// The same with a patience in milliseconds.
+    /// Like `enter_guards`, with a patience in milliseconds.
     pub(crate) fn enter_guards_within(&self, lanes: &[&LaneName], patience_ms: u64) -> Result<Guards<'_>> {
         let mut back_off = BackOff::new(self, patience_ms, PAUSE_MOST_US);
         loop {
@@ -54,7 +54,7 @@ impl Store {
         let mut buckets: Vec<u8> = lanes.iter().map(|lane| bucket(lane)).collect();
         buckets.sort_unstable();
         buckets.dedup();
-        // Also when there is none to enter: leaving lets them through again.
+        // Also without a bucket to enter: leaving lets them through again.
         self.procs.hold_stop_signals(true);
         let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()) };
         for bucket in buckets {
@@ -75,6 +75,15 @@ impl Store {
     /// The lane itself when its guard exists, nothing otherwise.
     pub(crate) fn guarded<'a>(&self, lane: &'a LaneName) -> Result<Vec<&'a LaneName>> {
         Ok(if self.meta(&layout::guard(bucket(lane)))?.is_some() { vec![lane] } else { Vec::new() })
+    }
+
+    /// Enters a guard by its number, without waiting; `None` when it is busy.
+    pub(crate) fn try_bucket(&self, bucket: u8) -> Result<Option<Guards<'_>>> {
+        self.procs.hold_stop_signals(true);
+        let mut guards = Guards { store: self, held: Vec::with_capacity(1) };
+        let Some(handle) = self.try_guard(bucket)? else { return Ok(None) };
+        guards.held.push((bucket, handle));
+        Ok(Some(guards))
     }
 
     fn try_guard(&self, bucket: u8) -> Result<Option<Box<dyn Handle>>> {

@@ -3,6 +3,7 @@
 
 use crate::model::evidence::{Evidence, Judge, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::lane::{is_user_stem, split_slot_stem};
+use crate::model::lock::loan;
 use crate::model::{LaneName, LockKind, LockRecord, TaskId};
 use crate::os::{Entry, FileKind, Open};
 use crate::store::Store;
@@ -49,6 +50,11 @@ impl LockView {
         self.record()?.lock_id.as_deref()
     }
 
+    /// The path of its lock file in the state directory.
+    pub fn path(&self) -> String {
+        format!("{}/{}.lock", layout::LOCKS, self.stem)
+    }
+
     /// The name of the lane for people, even when it is only known by its file.
     pub fn lane_name(&self) -> String {
         self.lane.as_ref().map_or_else(|| self.stem.clone(), LaneName::to_string)
@@ -76,16 +82,26 @@ pub(crate) struct Limits {
     pub max_age_ms: Option<u64>,
 }
 
-/// Which slots of which lanes were occupied at one moment: for whoever looks at many lanes, because each look by itself
+/// Which slots of which lanes were occupied at one moment: for a caller that looks at many lanes, because each look by itself
 /// lists all locks. In order.
 #[derive(Debug, Default)]
 pub struct LockIndex(Vec<(String, u32)>);
 
 impl LockIndex {
+    /// The stems of the lanes that have a lock.
+    pub fn stems(&self) -> impl Iterator<Item = &str> {
+        self.0.chunk_by(|one, next| one.0 == next.0).map(|slots| slots[0].0.as_str())
+    }
+
     /// The occupied slots of a lane, in order.
     pub fn slots(&self, lane_stem: &str) -> impl Iterator<Item = u32> {
         let first = self.0.partition_point(|(stem, _)| stem.as_str() < lane_stem);
         self.0[first..].iter().take_while(move |(stem, _)| stem == lane_stem).map(|(_, slot)| *slot)
+    }
+
+    /// How many holders a lane has: lenders and their borrowers count as one.
+    pub fn holders(&self, lane_stem: &str) -> u32 {
+        loan::holders(self.slots(lane_stem))
     }
 }
 
@@ -103,7 +119,7 @@ impl Store {
         Ok(slots_in(&self.list(layout::LOCKS)?, lane_stem))
     }
 
-    /// The highest fence among the locks of all lanes of a guard; 0 where there is none. The caller is in the guard.
+    /// The highest fence among the locks of all lanes of a guard; 0 without locks. The caller is in the guard.
     pub(crate) fn highest_fence(&self, guard: u8) -> Result<u64> {
         let mut highest = 0;
         for (stem, slot) in self.lock_stems()?.into_iter().filter(|(stem, _)| bucket_of_stem(stem) == guard) {
@@ -135,7 +151,10 @@ impl Store {
             is_own: lock.uid == self.uid,
             lock_modified: lock.modified,
             sidecar_modified: sidecar_meta.map(|meta| meta.modified),
-            is_waiting: self.is_waiting(&sidecar)?,
+            // After the kernel lock: a supervisor gives that up when its task stands in `waiting`.
+            is_waiting: is_regular
+                && kernel_lock == KernelLock::Free
+                && self.is_kept_by_wait(lane_stem, &lock_path, &sidecar)?,
             kernel_lock,
             process,
             command,
@@ -319,9 +338,9 @@ impl Store {
     fn kernel_lock(&self, lock_path: &str, sidecar: &Sidecar) -> Result<KernelLock> {
         let (task, may_hold_file) = match sidecar.record() {
             Some(record) => match record.kind {
-                LockKind::Task => (record.task_id.as_deref().and_then(TaskId::parse), false),
+                LockKind::Task | LockKind::Wait => (record.task_id.as_deref().and_then(TaskId::parse), false),
                 LockKind::Process | LockKind::Session => (None, true),
-                LockKind::Lease | LockKind::Wait | LockKind::Foreign => (None, false),
+                LockKind::Lease | LockKind::Foreign => (None, false),
             },
             None => (self.task_in_lock_file(lock_path)?, true),
         };
@@ -344,7 +363,7 @@ impl Store {
         Ok(self.named_in_lock_file(lock_path)?.map(|(task, _)| task))
     }
 
-    /// The same with the lock id.
+    /// Like `task_in_lock_file`, with the lock id.
     pub(crate) fn named_in_lock_file(&self, lock_path: &str) -> Result<Option<(TaskId, String)>> {
         let Some(mut handle) = self.open(lock_path, Open::ReadOnly)? else { return Ok(None) };
         let bytes = handle.read_part(0, 4096).unwrap_or_default();
@@ -374,13 +393,5 @@ impl Store {
             handle.unlock().map_err(StoreError::io("unlock", path))?;
         }
         Ok(!free)
-    }
-
-    fn is_waiting(&self, sidecar: &Sidecar) -> Result<bool> {
-        let Some(record) = sidecar.record().filter(|record| record.kind == LockKind::Wait) else { return Ok(false) };
-        let Some(id) = record.task_id.as_deref().and_then(TaskId::parse) else { return Ok(false) };
-        let Some(bytes) = self.read(&layout::waiting(id))? else { return Ok(false) };
-        let task = crate::store::decode_task(&layout::waiting(id), &bytes, None);
-        Ok(task.is_ok_and(|task| task.last_start.map(|start| start.lock_id) == record.lock_id))
     }
 }

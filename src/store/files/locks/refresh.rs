@@ -1,5 +1,5 @@
 //! How a living holder keeps the sidecars of its locks: it refreshes their times, and writes a sidecar anew that was lost
-//! or damaged. Whoever cleans up does the latter for a holder that the kernel proves alive. Commit point: the rename of
+//! or damaged. A clean-up does the latter for a holder that the kernel proves alive. Commit point: the rename of
 //! `.json`. Nothing here breaks a lock, and nothing takes one.
 
 use crate::model::evidence::{Reason, Sidecar, Verdict};
@@ -35,7 +35,9 @@ impl Store {
         }
         let (mut record, kept) = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
             Sidecar::Whole(record) if is_of(&record, kind, holder, grant) => (*record, Kept::Refreshed),
-            Sidecar::Missing | Sidecar::Corrupt if self.granted_by_file(&stem, grant.slot)?.as_ref() == Some(grant) => {
+            Sidecar::Missing | Sidecar::Corrupt
+                if self.granted_by_file(&stem, grant.slot)?.is_some_and(|other| other.is_same(grant)) =>
+            {
                 (self.lost_record(kind, holder, grant, &self.identity(), self.own_origin()), Kept::Rebuilt)
             }
             Sidecar::Whole(_) | Sidecar::Newer | Sidecar::Missing | Sidecar::Corrupt => return Ok(Kept::NotOurs),
@@ -100,11 +102,18 @@ impl Store {
         let parts = text.strip_suffix('\n').and_then(|line| line.split_once(' '));
         let Some((lock_id, fence)) = parts else { return Ok(None) };
         let (Ok(fence), Some(lane)) = (fence.parse(), self.lane_of_stem(stem, slot)?) else { return Ok(None) };
-        Ok(Some(Grant { lane, slot, lock_id: LockId(lock_id.to_owned()), fence: Fence(fence) }))
+        Ok(Some(Grant {
+            lane,
+            slot,
+            lock_id: LockId(lock_id.to_owned()),
+            fence: Fence(fence),
+            value: None,
+            has_share: false,
+        }))
     }
 
     /// What a sidecar that was lost said, as far as a grant and its process tell.
-    fn lost_record(
+    pub(crate) fn lost_record(
         &self,
         kind: LockKind,
         holder: &str,
@@ -134,6 +143,8 @@ impl Store {
             command: None,
             pid_watched: false,
             is_supervised: kind == LockKind::Task,
+            value: grant.value.clone(),
+            cpus: grant.has_share.then_some(1),
             kind,
             who: Who::default(),
             extra: None,
@@ -145,5 +156,6 @@ fn is_of(record: &LockRecord, kind: LockKind, holder: &str, grant: &Grant) -> bo
     record.kind == kind
         && record.task_id.as_deref() == Some(holder)
         && record.lock_id.as_ref() == Some(&grant.lock_id.0)
-        && record.fence == Some(grant.fence)
+        // A loan that was given back has left a greater one.
+        && record.fence >= Some(grant.fence)
 }

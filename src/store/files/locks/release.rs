@@ -31,11 +31,11 @@ pub struct Cleanup {
 }
 
 /// A slot that a task holds.
-struct Held {
-    slot: u32,
-    lock_id: String,
+pub(crate) struct Held {
+    pub(crate) slot: u32,
+    pub(crate) lock_id: String,
     /// What its sidecar says, when it reads.
-    record: Option<Box<LockRecord>>,
+    pub(crate) record: Option<Box<LockRecord>>,
 }
 
 /// What became of the lock of a process that gives it back.
@@ -52,7 +52,7 @@ pub enum GivenBack {
 /// Who asks for a release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
-    /// Whoever can name the lock, and so speaks for its holder.
+    /// A caller that can name the lock, and so speaks for its holder.
     Holder,
     /// Anybody.
     Anybody,
@@ -66,13 +66,13 @@ impl Store {
             return Ok(Released::Free);
         }
         let stem = lane.stem();
-        let _guards = self.enter_guards(&[lane])?;
+        let mut guards = self.enter_guards(&[lane])?;
         let limits = Limits { timeout_ms, max_age_ms: None };
         let mut others = Vec::new();
         for slot in self.occupied_slots(&stem)? {
             let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
             if is_meant(&view, which) {
-                return self.release_seen(lane, view, by);
+                return self.release_seen(&mut guards, lane, view, by);
             }
             others.push(LockView { lane: Some(lane.clone()), ..view });
         }
@@ -82,7 +82,7 @@ impl Store {
         })
     }
 
-    fn release_seen(&self, lane: &LaneName, view: LockView, by: By) -> Result<Released> {
+    fn release_seen(&self, guards: &mut Guards<'_>, lane: &LaneName, view: LockView, by: By) -> Result<Released> {
         let view = LockView { lane: Some(lane.clone()), ..view };
         let is_lease = view.record().is_some_and(|record| matches!(record.kind, LockKind::Lease | LockKind::Session));
         let is_given_back = is_lease && by == By::Holder;
@@ -95,7 +95,7 @@ impl Store {
                 if let Some(task) = self.task_to_recover(view.record()) {
                     return Ok(Released::NeedsRecovery(task));
                 }
-                self.free_lock(&lane.stem(), view.slot, FreedBy::Other)?;
+                self.free_lock(guards, lane, view.slot, FreedBy::Other)?;
                 Ok(Released::Removed(Break { why: None, ..broken(lane, &view) }))
             }
         }
@@ -106,7 +106,7 @@ impl Store {
     /// until that one ends.
     pub fn release_process(&self, grant: &Grant, file: Box<dyn Handle>) -> Result<GivenBack> {
         let stem = grant.lane.stem();
-        let _guards = self.enter_patiently(&grant.lane)?;
+        let mut guards = self.enter_patiently(&grant.lane)?;
         drop(file);
         let path = layout::lock_file(&stem, grant.slot);
         let is_ours = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
@@ -121,7 +121,7 @@ impl Store {
         if self.is_kernel_locked(&path)? {
             return Ok(GivenBack::Kept);
         }
-        self.free_lock(&stem, grant.slot, FreedBy::Other)?;
+        self.free_lock(&mut guards, &grant.lane, grant.slot, FreedBy::Other)?;
         Ok(GivenBack::Free)
     }
 
@@ -131,9 +131,9 @@ impl Store {
     pub fn release_task(&self, task: TaskId, lanes: &[LaneName], known: &[Grant]) -> Result<Vec<Break>> {
         let (mut released, mut locks) = (Vec::new(), None);
         for lane in lanes.iter().rev() {
-            let _guards = self.enter_patiently(lane)?;
+            let mut guards = self.enter_patiently(lane)?;
             for Held { slot, lock_id, .. } in self.slots_of(task, lane, known, &mut locks)? {
-                self.free_lock(&lane.stem(), slot, FreedBy::Task)?;
+                self.free_lock(&mut guards, lane, slot, FreedBy::Task)?;
                 let (lane, holder) = (lane.clone(), Some(task.to_string()));
                 released.push(Break { lane, slot, lock_id: Some(lock_id), holder, why: None, age_ms: 0 });
             }
@@ -149,9 +149,9 @@ impl Store {
                 continue;
             }
             let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
-            let _guards = self.enter_patiently(&lane)?;
+            let mut guards = self.enter_patiently(&lane)?;
             if self.held_in(task, &stem, slot)?.is_some() {
-                self.free_lock(&stem, slot, FreedBy::Task)?;
+                self.free_lock(&mut guards, &lane, slot, FreedBy::Task)?;
             }
         }
         Ok(())
@@ -173,6 +173,8 @@ impl Store {
                     slot,
                     lock_id: LockId(lock_id),
                     fence: record.fence.unwrap_or(Fence(0)),
+                    has_share: record.cpus.is_some(),
+                    value: record.value,
                 });
             }
         }
@@ -191,7 +193,7 @@ impl Store {
         Ok(false)
     }
 
-    /// Enters the guard of a lane. Whoever has run a command, or supervises one, never gives up on one that is busy.
+    /// Enters the guard of a lane. A process that has run a command, or supervises one, never gives up on one that is busy.
     pub(crate) fn enter_patiently(&self, lane: &LaneName) -> Result<Guards<'_>> {
         loop {
             match self.enter_guards(&[lane]) {
@@ -204,7 +206,7 @@ impl Store {
     /// The slots of `lane` that a task holds: those of the `known` grants where the task still holds them all, else those
     /// that a listing of all `locks` has, which is made when it is wanted first. It may be older than the guard, in which
     /// the caller is: nobody else takes locks for the task.
-    fn slots_of(
+    pub(crate) fn slots_of(
         &self,
         task: TaskId,
         lane: &LaneName,
@@ -241,7 +243,8 @@ impl Store {
             let named = named.filter(|(holder, _)| *holder == task);
             return Ok(named.map(|(_, lock_id)| Held { slot, lock_id, record: None }));
         };
-        let is_held = record.kind == LockKind::Task && record.task_id.as_deref() == Some(task.to_string().as_str());
+        let is_of_task = matches!(record.kind, LockKind::Task | LockKind::Wait);
+        let is_held = is_of_task && record.task_id.as_deref() == Some(task.to_string().as_str());
         let lock_id = record.lock_id.clone().unwrap_or_default();
         Ok(is_held.then_some(Held { slot, lock_id, record: Some(record) }))
     }
@@ -259,7 +262,7 @@ impl Store {
         Ok(done)
     }
 
-    /// The same; what was done before an error stands in `done`.
+    /// Like `clean_locks`; what was done before an error stands in `done`.
     pub fn clean_locks_into(
         &self,
         timeout_ms: impl Fn(&LaneName) -> u64,
@@ -274,7 +277,7 @@ impl Store {
         for (stem, slot) in self.lock_stems()? {
             let Some(lane) = self.lane_of_stem(&stem, slot)? else { continue };
             let limits = Limits { timeout_ms: timeout_ms(&lane), max_age_ms };
-            let Some(_guards) = self.guards_to_clean(&lane, dry_run)? else {
+            let Some(mut guards) = self.guards_to_clean(&lane, dry_run)? else {
                 done.skipped.push(lane.to_string());
                 continue;
             };
@@ -289,7 +292,7 @@ impl Store {
                 continue;
             }
             if !dry_run {
-                self.free_lock(&stem, slot, FreedBy::Other)?;
+                self.free_lock(&mut guards, &lane, slot, FreedBy::Other)?;
             }
             done.broken.push(broken(&lane, &view));
         }
@@ -335,7 +338,7 @@ impl Store {
 
 fn is_meant(view: &LockView, which: &Release) -> bool {
     match which {
-        Release::Whoever => true,
+        Release::Anybody => true,
         Release::LockId(id) => view.lock_id() == Some(id),
         Release::Holder(name) => view.record().is_some_and(|record| record.is_held_by(name)),
     }

@@ -1,8 +1,10 @@
 //! What is asked of the locks, and the answers.
 
+use crate::model::capacity::{Occupied, SlotValues};
+use crate::model::config::Rate;
 use crate::model::evidence::Reason;
 use crate::model::lock::Grant;
-use crate::model::{Identity, LaneName, LockKind, TaskId, Who};
+use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp, Who};
 use crate::os::Handle;
 use crate::store::files::locks::list::LockView;
 
@@ -15,6 +17,41 @@ pub struct LaneNeed {
     pub limit: u32,
     /// Its lock timeout, in milliseconds.
     pub timeout_ms: u64,
+    /// How often it is granted at most.
+    pub rate: Option<Rate>,
+    /// Of `global`: the lanes that have slots to themselves, and how many, without those that are asked for together with it.
+    pub kept: Vec<(LaneName, u32)>,
+    /// What its slots stand for, in a lane whose slots have names.
+    pub values: Option<SlotValues>,
+    /// Whether its gate is shut: then nothing new is granted in it, but what a holder lends may be borrowed.
+    pub is_shut: bool,
+    /// Whether tasks and commands in it have shares of processors.
+    pub shares_cpus: bool,
+}
+
+impl LaneNeed {
+    /// A lane with a limit and no other rule.
+    pub fn new(lane: LaneName, limit: u32, timeout_ms: u64) -> Self {
+        Self { lane, limit, timeout_ms, rate: None, kept: Vec::new(), values: None, is_shut: false, shares_cpus: false }
+    }
+}
+
+/// Why a lane that has room grants nothing now. Nobody who holds a lock of it changes that, so it is tried again by a timer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotNow {
+    /// Its gate is shut.
+    Shut(LaneName),
+    /// What no holder has is used by strangers.
+    Occupied(LaneName, Occupied),
+}
+
+impl NotNow {
+    /// The lane.
+    pub fn lane(&self) -> &LaneName {
+        match self {
+            Self::Shut(lane) | Self::Occupied(lane, _) => lane,
+        }
+    }
 }
 
 /// Who wants which lanes. The lanes stand in the order in which they are taken.
@@ -32,10 +69,12 @@ pub struct Request {
     pub process: Identity,
     /// Whether a lease ends with that process.
     pub pid_watched: bool,
-    /// What the sidecar says of whoever asks.
+    /// What the sidecar says of the requester.
     pub who: Who,
     /// Whether the lock files are synced, to survive a power cut.
     pub durable: bool,
+    /// The tasks that wait for the holder to be, and so lend it their lanes: its parent, then those that wait for the parent.
+    pub lenders: Vec<TaskId>,
 }
 
 /// A lock that was removed, and why.
@@ -67,13 +106,24 @@ pub enum Acquired {
         /// that the acquirer keeps until the keeper of the session has them.
         files: Vec<Box<dyn Handle>>,
     },
-    /// The same holder had a live lease; it was refreshed and keeps its lock id and fence.
+    /// This holder had a live lease; it was refreshed and keeps its lock id and fence.
     Refreshed(Grant),
     /// A lane is full. Nothing was changed.
     Held(Box<LockView>),
+    /// A lane has room, and its rate does not allow a grant before a moment. Nothing was changed.
+    Limited {
+        /// The lane.
+        lane: LaneName,
+        /// When it may be granted again.
+        until: Timestamp,
+    },
+    /// What is left of `global` is kept for other lanes. Nothing was changed.
+    Kept,
     /// The lanes are free, but in one of them it is the turn of somebody who waits in its line, or of a task. Nothing was
     /// changed.
     Behind,
+    /// A lane has room and grants nothing all the same. Nothing was changed.
+    NotNow(NotNow),
     /// A dead task holds a lane; it must be recovered first, because its command may still live. Nothing was changed.
     NeedsRecovery(TaskId),
 }
@@ -85,8 +135,8 @@ pub enum Release {
     LockId(String),
     /// The lock of this holder.
     Holder(String),
-    /// Whoever holds it.
-    Whoever,
+    /// Any holder.
+    Anybody,
 }
 
 /// The answer to a release.

@@ -1,4 +1,4 @@
-//! Session leases on disk: whoever acquires one holds the kernel lock of its lock file shared, tells the keeper of the session
+//! Session leases on disk: the acquirer holds the kernel lock of its lock file shared, tells the keeper of the session
 //! by a mark in `locks/.sessions/<session>/`, and lets go once the keeper holds that lock as well. So there is no instant at
 //! which a lease in force has no kernel lock. The marks tell and prove nothing: `want-<lock>` asks the keeper to take a lock,
 //! `held-<lock>` says that it has. Nothing here decides whether a session is over.
@@ -106,7 +106,7 @@ impl Store {
         self.meta(&mark(key, HELD, slot_stem)).is_ok_and(|meta| meta.is_some())
     }
 
-    /// Takes a mark back, for whoever gives up.
+    /// Takes a mark back, for an acquirer that gives up.
     pub fn unask_keeper(&self, key: &str, slot_stem: &str) -> Result<()> {
         self.unlink(&mark(key, WANTED, slot_stem)).map(drop)
     }
@@ -188,7 +188,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes the kernel lock of a lease of a session, shared with whoever acquired it. A lock that nobody holds is one whose
+    /// Takes the kernel lock of a lease of a session, shared with the acquirer. A lock that nobody holds is one whose
     /// acquirer died, and is left to the judge.
     fn hold_for_session(&self, key: &str, slot_stem: &str, is_mine: bool) -> Result<Option<SessionLock>> {
         let Some((stem, slot)) = split_slot_stem(slot_stem) else { return Ok(None) };
@@ -208,7 +208,8 @@ impl Store {
             return Ok(None);
         }
         let lock_id = LockId(record.lock_id.clone().unwrap_or_default());
-        let grant = Grant { lane, slot, lock_id, fence: record.fence.unwrap_or(Fence(0)) };
+        let (fence, value) = (record.fence.unwrap_or(Fence(0)), record.value.clone());
+        let grant = Grant { lane, slot, lock_id, fence, value, has_share: record.cpus.is_some() };
         Ok(Some(SessionLock { grant, record: *record, slot_stem: slot_stem.to_owned(), file }))
     }
 
@@ -269,13 +270,13 @@ impl Store {
             return Ok(false);
         }
         self.unlink(&keeper_lock(key))?;
-        // A mark that came since keeps the folder; whoever made it sees that no keeper lives.
+        // A mark that came since keeps the folder; its maker sees that no keeper lives.
         let path = folder(key);
         self.vfs.remove_dir(&path).map_err(StoreError::io("remove the folder", &path))?;
         Ok(true)
     }
 
-    /// Removes what keepers and acquirers that were killed left in the folders of sessions. Old marks only: whoever has just made
+    /// Removes what keepers and acquirers that were killed left in the folders of sessions. Old marks only: an acquirer that has just made
     /// one is about to look for a keeper.
     pub(crate) fn clean_sessions(&self, dry_run: bool, removed: &mut Vec<String>) -> Result<()> {
         for session in self.list(SESSIONS)?.into_iter().filter(|entry| entry.kind == FileKind::Dir) {

@@ -42,6 +42,10 @@ struct SidecarFile<'a> {
     command_start: Option<u64>,
     pid_watched: bool,
     supervised: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpus: Option<u32>,
     kind: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<&'a str>,
@@ -87,6 +91,8 @@ pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
         command_start: record.command.map(|(_, start)| start),
         pid_watched: record.pid_watched,
         supervised: record.is_supervised,
+        value: record.value.as_deref(),
+        cpus: record.cpus,
         kind: record.kind.word(),
         agent: record.who.agent.as_deref(),
         session: record.who.session.as_deref(),
@@ -132,6 +138,8 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
         command: number(found, "command_pid").and_then(plausible_pid).zip(number(found, "command_start")),
         pid_watched: yes(found, "pid_watched"),
         is_supervised: yes(found, "supervised"),
+        value: text(found, "value"),
+        cpus: number(found, "cpus").and_then(|cpus| u32::try_from(cpus).ok()),
         kind,
         who: who(found),
         extra: None,
@@ -233,6 +241,8 @@ mod tests {
             command: Some((4243, 100)),
             pid_watched: false,
             is_supervised: true,
+            value: Some("emulator-5556".into()),
+            cpus: Some(3),
             kind: LockKind::Task,
             who: Who { agent: Some("codex".into()), command: Some("make".into()), ..Who::default() },
             extra: Some("{\"x\":1}".into()),

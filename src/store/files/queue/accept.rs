@@ -2,7 +2,7 @@
 //! The place of a record is its state; a task appears by a rename, complete and synced.
 
 use crate::model::task::Start;
-use crate::model::{LaneName, Name, QueueName, Status, Task, TaskId, Timestamp};
+use crate::model::{Name, QueueName, Status, Task, TaskId, Timestamp};
 use crate::os::{Open, Published};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::counter;
@@ -22,7 +22,7 @@ pub type Told<'a> = &'a dyn Fn(&Task) -> Event;
 
 /// The event of a task that was told of and is not in the queue.
 pub(crate) fn withdrawn(task: &Task, error: &StoreError) -> Event {
-    Event::of("withdrawn", task).in_lane(&LaneName::user(&task.user)).saying(error.to_string())
+    Event::of("withdrawn", task).in_lane_of(task).saying(error.to_string())
 }
 
 /// In which folder a task's record stands.
@@ -109,9 +109,12 @@ impl Store {
         if let Some(at) = task.start_by {
             self.set_timer(task.id, at)?;
         }
+        if let Some(parent) = task.parent.filter(|_| task.ends_with_parent) {
+            self.mark_after(task.id, parent)?;
+        }
         let is_parked = self.must_park(task);
         let (spot, publication) = if is_parked {
-            if let Some(at) = task.due_at {
+            if let Some(at) = task.wakes_at() {
                 self.set_timer(task.id, at)?;
             }
             for dependency in &task.after {
@@ -134,7 +137,8 @@ impl Store {
 
     /// Whether a task must wait outside the scan, by its own members.
     pub fn must_park(&self, task: &Task) -> bool {
-        !task.after.is_empty() || task.due_at.is_some_and(|at| at > self.clock.now())
+        let now = self.clock.now();
+        !task.after.is_empty() || task.is_held(now) || task.due_at.is_some_and(|at| at > now)
     }
 
     /// Makes a published name durable: its folder, and every folder in which a new one was made on the way, `root`
@@ -159,7 +163,7 @@ impl Store {
         Ok(())
     }
 
-    /// Tells whoever watches that there is something to do. Never relied on.
+    /// Tells watchers that there is something to do. Never relied on.
     pub fn ring(&self) {
         if let Ok(Some(mut wake)) = self.vfs.open(layout::WAKE, Open::Existing) {
             let _ = wake.write_at_start(b"\n");
@@ -170,7 +174,7 @@ impl Store {
     pub(crate) fn sync_parked(&self, id: TaskId) -> Result<()> {
         let folder = layout::parked_segment(layout::segment(id));
         match self.vfs.sync_dir(&folder) {
-            // Whoever met it empty has removed it.
+            // A process that met it empty has removed it.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.sync_dir(layout::PARKED),
             other => other.map_err(StoreError::io("sync", &folder)),
         }
@@ -270,9 +274,9 @@ impl Store {
             Place::Running => {
                 task.status = Status::Running;
                 task.outcome = None;
-                if let Some(Some(Started { start, at, lock_id, fence, .. })) = self.started(id)? {
-                    task.starts = start;
-                    task.last_start = Some(Start { at, lock_id, fence });
+                if let Some(Some(Started { start, at, lock_id, fence, slots, .. })) = self.started(id)? {
+                    (task.starts, task.wait) = (start, None);
+                    task.last_start = Some(Start { at, lock_id, fence, slots });
                 }
             }
             Place::Done if task.outcome.is_some() => {}
@@ -283,7 +287,7 @@ impl Store {
 
     /// Calls `visit` for every task's number and place; by names only.
     pub fn visit_ids(&self, visit: &mut dyn FnMut(Place, TaskId)) -> Result<()> {
-        self.each_pending(&|_| true, &mut |_, ids| {
+        self.each_pending(&|_| true, &mut |_, _, ids| {
             ids.into_iter().for_each(|id| visit(Place::Pending, id));
             true
         })?;

@@ -53,7 +53,7 @@ fn staged_record(task: &Task, folder: Option<&str>, pid: u32) -> String {
 impl Store {
     /// Accepts tasks whose numbers follow one another. Commit point: the second sync of the file system.
     pub(crate) fn accept_batch(&self, tasks: &[Task], told: Option<Told>) -> Result<()> {
-        let portions = portions(tasks, self.lane_holds, &|task| self.must_park(task));
+        let portions = portions(tasks, self.lane_holds, &|task| self.must_park(task) || task.ends_with_parent);
         if let Err(error) = self.stage_all(&portions) {
             portions.iter().for_each(|portion| drop(self.withdraw_portion(portion)));
             return Err(error);
@@ -189,7 +189,7 @@ fn portions<'a>(tasks: &'a [Task], lane_holds: usize, must_park: &dyn Fn(&Task) 
         let found = key.and_then(|key| folders.get_mut(&key).map(|folder| (key, folder)));
         match found {
             Some((key, (all, true))) if all.len() != 1 => {
-                // Whoever comes first takes all; the others find none.
+                // The first process takes all; the others find nothing.
                 if !all.is_empty() {
                     portions.push(Portion::Folder(key, std::mem::take(all)));
                 }

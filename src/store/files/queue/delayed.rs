@@ -1,4 +1,4 @@
-//! How parked tasks leave their place, and what would have woken them. Whoever retries a task, or queues it again after a
+//! How parked tasks leave their place, and what would have woken them. A process that retries a task, or queues it again after a
 //! failed attempt, sets its marks and timers before its record stands among the parked ones. So these are removed only by
 //! who holds the task's `supervisor.lock` and sees that it is not about to be parked.
 
@@ -14,7 +14,7 @@ impl Store {
     /// it is not parked any more, or somebody acts for it.
     pub fn unpark(&self, id: TaskId) -> Result<bool> {
         let is_moved = self.under_its_lock(id, |found| match found {
-            Some((Place::Parked, task)) => self.move_to_its_lane(&task),
+            Some((Place::Parked, task)) if !task.is_held(self.clock.now()) => self.move_to_its_lane(&task),
             _ => Ok(false),
         })?;
         if is_moved {
@@ -66,7 +66,7 @@ impl Store {
                 for dependency in &task.after {
                     self.clear_after(task.id, *dependency)?;
                 }
-                if let Some(at) = task.due_at {
+                if let Some(at) = task.wakes_at() {
                     self.clear_timer(task.id, at)?;
                 }
                 true

@@ -1,57 +1,13 @@
 //! How a task moves: claimed, ended, queued again. Each verb names its commit point; every step after it is idempotent
-//! and is finished by whoever comes next. All of them require the task's `supervisor.lock`.
+//! and is finished by the next pass. All of them require the task's `supervisor.lock`.
 
-use crate::model::evidence::Judge;
-use crate::model::lock::Grant;
-use crate::model::lock::line::LineJudge;
 use crate::model::{Status, Task, TaskId};
 use crate::os::Handle;
+use crate::store::Claimed;
 use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::publish::write_durably;
 use crate::store::files::disk::{file_name, layout};
-use crate::store::files::locks::line::InLine;
-use crate::store::files::locks::list::LockView;
-use crate::store::files::locks::request::{Acquired, Break, Request};
-use crate::store::files::queue::pending::Head;
 use crate::store::{Place, Store, decode_task, encode_task, run_dir};
-
-/// A task that this process may start.
-pub struct Claimed {
-    /// The task.
-    pub task: Task,
-    /// Its `supervisor.lock`, to be handed to the supervisor.
-    pub lock: Box<dyn Handle>,
-    /// Its lanes.
-    pub grants: Vec<Grant>,
-    /// Stale locks that were broken on the way.
-    pub broken: Vec<Break>,
-}
-
-/// What decides for a claim.
-#[derive(Clone, Copy)]
-pub struct Judges {
-    /// Who holds a lane still.
-    pub lock: Judge,
-    /// Whose turn it is in a lane that has a line.
-    pub turn: LineJudge,
-}
-
-/// The answer to a claim.
-pub enum Claim {
-    /// The task is this process's to start.
-    Claimed(Box<Claimed>),
-    /// Somebody else has it, or had it.
-    Lost,
-    /// It may not start now, as the check of the caller said.
-    Refused(Box<Task>),
-    /// A lane is held.
-    Held(Box<Task>, Box<LockView>),
-    /// A dead task must be recovered first; perhaps this very one.
-    NeedsRecovery(TaskId),
-    /// Its record is damaged; it was set aside.
-    SetAside(StoreError),
-    /// A newer luzia wrote its record; it stays as it is, and what stands behind it in its lane waits for that luzia.
-    Newer(StoreError),
-}
 
 /// What comes after a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,9 +16,11 @@ pub enum Next {
     Over,
     /// It is queued again.
     Queued,
+    /// It waits for an event.
+    Waiting,
 }
 
-/// The end of a run: the task as it will be recorded. With an outcome it is over, without one it is queued again.
+/// The end of a run: the task as it will be recorded. With an outcome it is over, with a wait it waits, else it is queued again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ending {
     /// The record to be.
@@ -72,7 +30,11 @@ pub struct Ending {
 impl Ending {
     /// What comes after it.
     pub fn next(&self) -> Next {
-        if self.task.outcome.is_some() { Next::Over } else { Next::Queued }
+        match (&self.task.outcome, &self.task.wait) {
+            (Some(_), _) => Next::Over,
+            (None, Some(_)) => Next::Waiting,
+            (None, None) => Next::Queued,
+        }
     }
 }
 
@@ -103,96 +65,8 @@ pub enum Removed {
 }
 
 impl Store {
-    /// Claims the head of a lane: takes its `supervisor.lock`, asks `admit`, takes its lanes, moves its record. Commit
-    /// point: the rename `pending` -> `running`, which needs no sync, because after a power cut the record stands in its
-    /// old place and every holder is dead.
-    pub fn claim(
-        &self,
-        head: &Head,
-        admit: &dyn Fn(&Task) -> bool,
-        request: &dyn Fn(&Task) -> Request,
-        judges: Judges,
-    ) -> Result<Claim> {
-        let Some(lock) = self.take_supervisor_lock(head.id)? else { return Ok(Claim::Lost) };
-        match self.claim_locked(head, lock, admit, request, judges)? {
-            (claim, None) => Ok(claim),
-            (claim, Some(lock)) => {
-                // Nothing was claimed: the run folder goes again, so that an idle task leaves nothing behind.
-                self.remove_run_dir(head.id)?;
-                drop(lock);
-                Ok(claim)
-            }
-        }
-    }
-
-    fn claim_locked(
-        &self,
-        head: &Head,
-        lock: Box<dyn Handle>,
-        admit: &dyn Fn(&Task) -> bool,
-        request: &dyn Fn(&Task) -> Request,
-        judges: Judges,
-    ) -> Result<(Claim, Option<Box<dyn Handle>>)> {
-        let id = head.id;
-        let (path, read) = self.read_pending(head.priority, &head.queue, id);
-        let (task, names_user) = match read {
-            Ok(Some(read)) => read,
-            Ok(None) => return Ok((Claim::Lost, self.if_unused(id, lock)?)),
-            Err(error @ StoreError::Corrupt { .. }) => {
-                self.set_aside(&path, &error)?;
-                return Ok((Claim::SetAside(error), self.if_unused(id, lock)?));
-            }
-            Err(error @ StoreError::Newer { .. }) => return Ok((Claim::Newer(error), self.if_unused(id, lock)?)),
-            Err(error) => return Err(error),
-        };
-        if self.read_result(id)?.is_some() || self.started(id)?.is_some() {
-            return Ok((Claim::NeedsRecovery(id), None));
-        }
-        if !admit(&task) {
-            return Ok((Claim::Refused(Box::new(task)), Some(lock)));
-        }
-        let sandbox = || task.sandbox.as_ref().map(|sandbox| sandbox.id().clone());
-        let mut in_line = InLine::of_task(judges.turn, &sandbox);
-        let (grants, broken) = match self.acquire_in_line(&request(&task), judges.lock, &mut in_line)? {
-            Acquired::Granted { grants, broken, .. } => (grants, broken),
-            Acquired::Held(view) => return Ok((Claim::Held(Box::new(task), view), Some(lock))),
-            // The first of the line is called, or will be.
-            Acquired::Behind => return Ok((Claim::Refused(Box::new(task)), Some(lock))),
-            Acquired::NeedsRecovery(dead) => return Ok((Claim::NeedsRecovery(dead), Some(lock))),
-            Acquired::Refreshed(_) => return Ok((Claim::Lost, Some(lock))),
-        };
-        let named = if names_user { Ok(()) } else { self.name_user(&task, &path) };
-        match named.and_then(|()| self.rename(&path, &layout::running(id))) {
-            Ok(true) => {}
-            lost => {
-                self.release_task(id, &task.all_lanes(), &grants)?;
-                lost?;
-                return Ok((Claim::Lost, Some(lock)));
-            }
-        }
-        self.unmark_order(&task)?;
-        self.sweep_moved(&task, &path)?;
-        Ok((Claim::Claimed(Box::new(Claimed { task, lock, grants, broken })), None))
-    }
-
-    /// Writes a pending record anew with its user, which so far only the folder of its lane tells: nothing else tells it
-    /// once the record stands elsewhere. The caller holds the task's `supervisor.lock`.
-    fn name_user(&self, task: &Task, path: &str) -> Result<()> {
-        let staged = layout::tmp(task.id, self.me.pid);
-        self.stage(&staged, &encode_task(task)?)?;
-        self.replace_by(&staged, path)
-    }
-
-    /// The lock itself when the run folder may be removed: nothing of the task is there that recovery would need.
-    fn if_unused(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<Option<Box<dyn Handle>>> {
-        let in_use = self.meta(&layout::running(id))?.is_some()
-            || self.meta(&layout::waiting(id))?.is_some()
-            || self.meta(&layout::result(id))?.is_some();
-        Ok((!in_use).then_some(lock))
-    }
-
     /// Lets go of a task that was not taken after all.
-    pub(crate) fn let_go(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
+    pub fn let_go(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
         if let Some(lock) = self.if_unused(id, lock)? {
             self.remove_run_dir(id)?;
             drop(lock);
@@ -243,7 +117,7 @@ impl Store {
         }
     }
 
-    /// Records how a run ended; what follows is finished by whoever comes next. `file` is the one that the start made for
+    /// Records how a run ended; the next pass finishes what follows. `file` is the one that the start made for
     /// it: its name is durable, so the commit point is the sync of its content. Without it, or where somebody took its name
     /// away, a synced file gets the name, and the commit point is the sync of `running`.
     pub fn record_ending(&self, ending: &Ending, file: Option<Box<dyn Handle>>) -> Result<()> {
@@ -289,7 +163,7 @@ impl Store {
         }
     }
 
-    /// The same for whoever goes on from it: written anew, because whoever wrote it may have been killed before it was
+    /// The recorded result, for a process that goes on from it: written anew, because its writer may have been killed before it was
     /// synced, or after that failed.
     fn durable_result(&self, id: TaskId) -> Result<Option<Ending>> {
         let ending = self.read_result(id)?;
@@ -305,6 +179,9 @@ impl Store {
         let task = &ending.task;
         let result = layout::result(task.id);
         self.unmark_order(task)?;
+        if ending.next() == Next::Waiting {
+            return self.settle_waiting(task, lock).map(|()| Vec::new());
+        }
         // The result then has no name left in `running`.
         let mut has_moved = false;
         let dependents = match &task.outcome {
@@ -335,6 +212,7 @@ impl Store {
                 if self.meta(&result)?.is_some() {
                     // A queued copy is of the time before it was over: a killed cancel leaves one, until the next claim.
                     self.leave_pending_for_good(task)?;
+                    self.leave_former_queue(task)?;
                     self.leave_parked(task.id)?;
                     self.place(task, &result, true)?;
                 }
@@ -342,7 +220,9 @@ impl Store {
             }
         };
         self.unlink(&layout::running(task.id))?;
-        self.unlink(&layout::waiting(task.id))?;
+        if self.unlink(&layout::waiting(task.id))? {
+            self.sync_dir(layout::WAITING)?;
+        }
         if has_moved {
             self.unlink(&layout::started(task.id))?;
             self.remove_run_dir_alone(task.id)?;
@@ -355,7 +235,7 @@ impl Store {
     }
 
     /// Removes a parked record for good, before it stands elsewhere.
-    fn leave_parked(&self, id: TaskId) -> Result<()> {
+    pub(crate) fn leave_parked(&self, id: TaskId) -> Result<()> {
         if self.unlink(&layout::parked(id))? {
             self.sync_parked(id)?;
             self.sweep_parked(id)?;
@@ -364,11 +244,12 @@ impl Store {
     }
 
     pub(crate) fn drop_hints(&self, task: &Task) -> Result<()> {
-        for at in [task.start_by, task.due_at].into_iter().flatten() {
+        for at in [task.start_by, task.due_at, task.wakes_at()].into_iter().flatten() {
             self.clear_timer(task.id, at)?;
         }
-        for dependency in &task.after {
-            self.clear_after(task.id, *dependency)?;
+        let parent = task.parent.filter(|_| task.ends_with_parent);
+        for dependency in task.after.iter().copied().chain(parent) {
+            self.clear_after(task.id, dependency)?;
         }
         Ok(())
     }
@@ -379,7 +260,7 @@ impl Store {
         self.look_abandoned(id, lock).map(Some)
     }
 
-    /// The same with a lock that was handed over.
+    /// Like `find_abandoned`, with a lock that was handed over.
     pub fn look_abandoned(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<Found> {
         let ending = self.durable_result(id)?;
         let (place, task) = match self.find_for_recovery(id)? {
@@ -396,7 +277,7 @@ impl Store {
         })
     }
 
-    /// The same for a task that this very process has claimed: its claim has read the record, and has found no start and no
+    /// Like `look_abandoned`, for a task that this very process has claimed: its claim has read the record, and has found no start and no
     /// end. Only what else may stand of it is looked for.
     pub fn look_claimed(&self, task: Task, lock: Box<dyn Handle>) -> Result<Found> {
         let id = task.id;
@@ -467,7 +348,7 @@ impl Store {
         Ok(ids)
     }
 
-    /// The tasks in flight that nobody supervises. One that ended while we looked is not in flight any more, and is none.
+    /// The tasks in flight that nobody supervises. One that ended while we looked is not in flight any more, and is left out.
     pub fn unsupervised(&self) -> Result<Vec<TaskId>> {
         let mut alone = Vec::new();
         for id in self.in_flight()? {
@@ -481,11 +362,4 @@ impl Store {
         }
         Ok(alone)
     }
-}
-
-/// Writes and syncs a file that is open; false when it has no name any more.
-fn write_durably(mut file: Box<dyn Handle>, bytes: &[u8]) -> std::io::Result<bool> {
-    file.write_all(bytes)?;
-    file.sync_data()?;
-    Ok(file.meta()?.links > 0)
 }

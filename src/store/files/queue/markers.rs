@@ -1,8 +1,10 @@
 //! Hints beside the records: the order of tasks in their further key lanes, timers, dependents and keys. A hint without
 //! its record means nothing and goes away; a record never depends on one to be found.
 
-use crate::model::{LaneName, Priority, Task, TaskId, Tier, Timestamp};
-use crate::os::{Handle, Meta, Open};
+use crate::model::queue::digest;
+use crate::model::task::Terms;
+use crate::model::{LaneName, Name, QueueName, Task, TaskId, Tier, Timestamp, Turn};
+use crate::os::{Entry, Handle, Meta, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
 use crate::store::{MAX_RECORD_BYTES, Store};
@@ -12,6 +14,17 @@ const ORPHAN_HINT_MS: i64 = 60_000;
 
 /// A task, and the moment at which a pass is to look at it.
 pub type Timer = (TaskId, Timestamp);
+
+/// The timers that a pass looks at.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Timers {
+    /// Those of tasks that are due.
+    pub due: Vec<Timer>,
+    /// The stems of schedules that are due, each with its timer.
+    pub schedules: Vec<(String, Timestamp)>,
+    /// The moment of the next one.
+    pub next: Option<Timestamp>,
+}
 
 impl Store {
     fn order_marker(task: &Task, lane: &LaneName) -> String {
@@ -38,21 +51,21 @@ impl Store {
     }
 
     /// The first task of a tier in a key lane that tasks of several users may have.
-    pub fn first_in(&self, lane: &LaneName, tier: Tier) -> Result<Option<(Priority, TaskId)>> {
+    pub fn first_in(&self, lane: &LaneName, tier: Tier) -> Result<Option<Turn>> {
         let folder = layout::order(lane);
         let entries = self.list(&folder)?;
-        let mut marks: Vec<(Priority, TaskId, &str, &str)> = entries
-            .iter()
-            .filter_map(|entry| {
-                file_name::order(&entry.name).map(|(priority, id, user)| (priority, id, user, &*entry.name))
-            })
-            .filter(|(priority, ..)| priority.tier() == tier)
-            .collect();
+        let mark = |entry: &'_ Entry| {
+            let (priority, id, queue) = file_name::order(&entry.name)?;
+            let turn: Turn = (priority, QueueName::place_in(queue, id));
+            (priority.tier() == tier).then(|| (turn, queue.to_owned(), entry.name.to_string()))
+        };
+        let mut marks: Vec<(Turn, String, String)> = entries.iter().filter_map(mark).collect();
         marks.sort_unstable();
-        for (priority, id, user, name) in marks {
+        for (turn, queue, name) in marks {
             let mark = format!("{folder}/{name}");
-            if self.pending_path(priority, user, id)?.is_some() || !self.is_orphan_hint(&mark)? {
-                return Ok(Some((priority, id)));
+            let (priority, (_, id)) = turn;
+            if self.pending_path(priority, &queue, id)?.is_some() || !self.is_orphan_hint(&mark)? {
+                return Ok(Some(turn));
             }
             self.unlink(&mark)?;
         }
@@ -93,35 +106,34 @@ impl Store {
         match self.meta(layout::TIMERS)? {
             None => Ok(false),
             Some(meta) if meta.links == 2 => Ok(false),
-            Some(_) => Ok(!self.timers(self.clock.now())?.0.is_empty()),
+            Some(_) => self.timers(self.clock.now()).map(|found| !found.due.is_empty() || !found.schedules.is_empty()),
         }
     }
 
     /// The timers that are due, and the moment of the next one.
-    pub fn timers(&self, now: Timestamp) -> Result<(Vec<Timer>, Option<Timestamp>)> {
-        let (mut due, mut next) = (Vec::new(), None);
+    pub fn timers(&self, now: Timestamp) -> Result<Timers> {
+        let mut timers = Timers::default();
         let mut hours: Vec<u64> =
             self.folders_if_any(layout::TIMERS)?.iter().filter_map(|name| file_name::number(name)).collect();
         hours.sort_unstable();
         for hour in hours {
-            let mut found: Vec<(Timestamp, TaskId)> = self
-                .list(&format!("{}/{hour}", layout::TIMERS))?
-                .iter()
-                .filter_map(|entry| file_name::timer(&entry.name))
-                .collect();
+            let entries = self.list(&format!("{}/{hour}", layout::TIMERS))?;
+            let mut found: Vec<(Timestamp, TaskId)> =
+                entries.iter().filter_map(|entry| file_name::timer(&entry.name)).collect();
+            let mut slots: Vec<(Timestamp, &str)> =
+                entries.iter().filter_map(|entry| file_name::schedule_timer(&entry.name)).collect();
             found.sort_unstable();
-            for (at, id) in found {
-                if at <= now {
-                    due.push((id, at));
-                } else {
-                    next.get_or_insert(at);
-                }
-            }
-            if next.is_some() {
+            slots.sort_unstable();
+            let moments = found.iter().map(|(at, _)| *at).chain(slots.iter().map(|(at, _)| *at));
+            timers.next = moments.filter(|at| *at > now).min();
+            timers.due.extend(found.into_iter().filter(|(at, _)| *at <= now).map(|(at, id)| (id, at)));
+            let due = slots.into_iter().filter(|(at, _)| *at <= now);
+            timers.schedules.extend(due.map(|(at, stem)| (stem.to_owned(), at)));
+            if timers.next.is_some() {
                 break;
             }
         }
-        Ok((due, next))
+        Ok(timers)
     }
 
     /// Marks that `id` waits for the end of `dependency`.
@@ -154,7 +166,18 @@ impl Store {
 
     /// Enters the transaction of a key: its file, locked. Dropping it leaves.
     pub fn enter_key(&self, key: &str) -> Result<KeySlot<'_>> {
-        let path = format!("{}/{}", layout::KEYS, crate::model::name::encode(key));
+        self.enter_slot(format!("{}/{}", layout::KEYS, crate::model::name::encode(key)))
+    }
+
+    /// Like `enter_key`, for a group of tasks of one queue: its file has a name that no key has. Its holders are the tasks of the group,
+    /// the last one first.
+    pub fn enter_group(&self, task: &Task, group: &Name) -> Result<KeySlot<'_>> {
+        let alone = Task { terms: Terms::default(), ..task.clone() };
+        let digest = digest(&format!("{}\n{}\n{group}", task.priority.number(), alone.queue()));
+        self.enter_slot(format!("{}/=g{digest}", layout::KEYS))
+    }
+
+    fn enter_slot(&self, path: String) -> Result<KeySlot<'_>> {
         loop {
             let mut handle = self.open_or_make(&path)?;
             self.lock_soon(handle.as_mut(), &path, false)?;
@@ -164,7 +187,7 @@ impl Store {
         }
     }
 
-    /// The same for a key file that exists, without waiting; `None` when it is gone or somebody is in it.
+    /// Like `enter_slot`, for a key file that exists, without waiting; `None` when it is gone or somebody is in it.
     pub(crate) fn try_key(&self, path: &str) -> Result<Option<KeySlot<'_>>> {
         let Some(mut handle) = self.open(path, Open::Existing)? else { return Ok(None) };
         let is_mine = handle.try_lock(false).map_err(StoreError::io("lock", path))?
@@ -175,6 +198,9 @@ impl Store {
     /// Takes a task off the holders of its key; a key without holders is forgotten. A key that an enqueuer keeps locked is
     /// left as it is: that task is over, so it holds nothing, and `cleanup-stale` removes the key.
     pub(crate) fn drop_key(&self, task: &Task) -> Result<()> {
+        if let Some(group) = &task.terms.group {
+            self.drop_group(task, &group.name)?;
+        }
         let Some(key) = &task.key else { return Ok(()) };
         let mut slot = match self.enter_key(key) {
             Err(StoreError::FileBusy { .. }) => return Ok(()),
@@ -190,7 +216,18 @@ impl Store {
         }
     }
 
-    fn touch(&self, path: &str, folder: &str) -> Result<()> {
+    /// Forgets a group of which the last task is over.
+    fn drop_group(&self, task: &Task, group: &Name) -> Result<()> {
+        let mut slot = match self.enter_group(task, group) {
+            Err(StoreError::FileBusy { .. }) => return Ok(()),
+            other => other?,
+        };
+        // An empty one was made by this very look.
+        let last = slot.holders()?.first().copied();
+        if last.is_none_or(|last| last == task.id) { self.unlink(&slot.path).map(drop) } else { Ok(()) }
+    }
+
+    pub(crate) fn touch(&self, path: &str, folder: &str) -> Result<()> {
         loop {
             self.make_dir(folder)?;
             match self.vfs.open(path, Open::Truncate(0o600)) {
@@ -219,14 +256,19 @@ impl KeySlot<'_> {
 
     /// Gives the key to tasks, durably, before the record of a new one appears.
     pub fn assign(&mut self, ids: &[TaskId]) -> Result<()> {
+        self.note(ids)?;
+        self.handle.sync_data().map_err(StoreError::io("sync", &self.path))?;
+        self.store.sync_dir(layout::KEYS)
+    }
+
+    /// Like `assign`, for what may be lost in a power cut.
+    pub fn note(&mut self, ids: &[TaskId]) -> Result<()> {
         let names: Vec<String> = ids.iter().map(TaskId::to_string).collect();
         // A longer line than before covers what stood there.
         let before = self.handle.meta().map_err(StoreError::io("look at", &self.path))?.size;
         let width = usize::try_from(before).unwrap_or(0).saturating_sub(1).max(40);
         let line = format!("{:<width$}\n", names.join(" "));
-        self.handle.write_at_start(line.as_bytes()).map_err(StoreError::io("write", &self.path))?;
-        self.handle.sync_data().map_err(StoreError::io("sync", &self.path))?;
-        self.store.sync_dir(layout::KEYS)
+        self.handle.write_at_start(line.as_bytes()).map_err(StoreError::io("write", &self.path))
     }
 }
 

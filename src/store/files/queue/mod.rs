@@ -3,10 +3,14 @@
 
 pub(crate) mod accept;
 pub(crate) mod batch;
+pub(crate) mod change;
+pub(crate) mod claim;
+pub(crate) mod control;
 pub(crate) mod delayed;
 pub(crate) mod ledger;
 pub(crate) mod lifecycle;
 pub(crate) mod markers;
+pub(crate) mod next_step;
 pub(crate) mod pending;
 pub(crate) mod places;
 pub(crate) mod query;

@@ -2,7 +2,7 @@
 //! A lane's own folder holds its records while they are few, and segments hold what comes beyond, so that a queue of very
 //! many users has no more folders than users, and no listing of a very deep lane is long.
 
-use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier};
+use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier, Turn};
 use crate::os::{Entry, Meta};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
@@ -129,7 +129,7 @@ impl Store {
         self.clear(task, false)
     }
 
-    /// The same for good, before it is queued again: a power cut must not bring an older record back beside the new one.
+    /// Removes the copy durably, before the task is queued again: a power cut must not bring an older record back beside the new one.
     pub(crate) fn leave_pending_for_good(&self, task: &Task) -> Result<()> {
         self.clear(task, true)
     }
@@ -148,7 +148,7 @@ impl Store {
     }
 
     /// Removes the folders that the record of a task left empty when it was moved from a path. One that a power cut brought
-    /// back at its other place stays: whoever supervises the task meets it and leaves the task to it.
+    /// back at its other place stays: the supervisor of the task meets it and leaves the task to it.
     pub(crate) fn sweep_moved(&self, task: &Task, path: &str) -> Result<()> {
         self.call_standby(task);
         let spot = Spot::of_pending(task).into_iter().find(|spot| spot.path == path);
@@ -165,7 +165,7 @@ impl Store {
         Ok(())
     }
 
-    /// Syncs the lowest of nested folders that is there; whoever meets the others empty removes them.
+    /// Syncs the lowest of nested folders that is there; a process that meets the others empty removes them.
     fn sync_lowest(&self, folders: &[String]) -> Result<()> {
         for folder in folders.iter().rev() {
             match self.vfs.sync_dir(folder) {
@@ -236,20 +236,23 @@ impl Store {
     pub(crate) fn each_pending(
         &self,
         wanted: &dyn Fn(&str) -> bool,
-        sink: &mut dyn FnMut(Priority, Vec<TaskId>) -> bool,
+        sink: &mut dyn FnMut(Priority, &str, Vec<TaskId>) -> bool,
     ) -> Result<()> {
-        let (mut priorities, mut segments, mut goes_on) = (Vec::new(), Vec::new(), true);
+        let (mut queues, mut segments, mut goes_on) = (Vec::new(), Vec::new(), true);
         self.each_lane(wanted, &mut |priority, stem, standing| {
             let lane = layout::pending_lane(priority, stem);
-            priorities.extend(standing.segments.iter().map(|_| priority));
+            queues.extend(standing.segments.iter().map(|_| (priority, stem.to_owned())));
             segments.extend(standing.segments.into_iter().map(|segment| layout::segment_of_lane(&lane, segment)));
-            goes_on = sink(priority, standing.records);
+            goes_on = sink(priority, stem, standing.records);
             goes_on
         })?;
         if !goes_on {
             return Ok(());
         }
-        self.list_each(&segments, &mut |at, entries| sink(priorities[at], records_in(&entries).collect()))
+        self.list_each(&segments, &mut |at, entries| {
+            let (priority, stem) = &queues[at];
+            sink(*priority, stem, records_in(&entries).collect())
+        })
     }
 
     /// Where a pending task stands, in whichever lane.
@@ -297,7 +300,7 @@ impl Store {
         self.first_of(tier.priorities(), lane_stem)
     }
 
-    /// The same for a lane of which a listing has told that `best` is its best priority in the tier.
+    /// Like `head`, for a lane of which a listing has told that `best` is its best priority in the tier.
     pub fn head_from(&self, best: Priority, lane_stem: &str) -> Result<Option<Head>> {
         self.first_of(best.tier().priorities().filter(|priority| *priority >= best), lane_stem)
     }
@@ -351,23 +354,34 @@ impl Store {
     }
 
     /// The first pending tasks in those queues of a user that `counts`, in the order of their turn, `most` at most.
-    pub fn first_pending(
-        &self,
-        user: &Name,
-        most: u64,
-        counts: &dyn Fn(&str) -> bool,
-    ) -> Result<Vec<(Priority, TaskId)>> {
+    pub fn first_pending(&self, user: &Name, most: u64, counts: &dyn Fn(&str) -> bool) -> Result<Vec<Turn>> {
         let (stem, most) = (LaneName::user(user).stem(), usize::try_from(most).unwrap_or(usize::MAX));
         let mut first = Vec::new();
         for priority in self.used_priorities()? {
             let mut ids = Vec::new();
             for queue in self.queues_of(priority, &stem)? {
                 if counts(&queue) {
-                    ids.extend(self.first_of_queue(priority, &queue, most - first.len())?);
+                    let some = self.first_of_queue(priority, &queue, most - first.len())?;
+                    ids.extend(some.into_iter().map(|id| QueueName::place_in(&queue, id)));
                 }
             }
             ids.sort_unstable();
-            first.extend(ids.into_iter().map(|id| (priority, id)));
+            first.extend(ids.into_iter().map(|place| (priority, place)));
+            if first.len() >= most {
+                first.truncate(most);
+                break;
+            }
+        }
+        Ok(first)
+    }
+
+    /// The first tasks of a queue in the tier of its best priority, in their order, `most` at most.
+    pub fn first_in_tier(&self, best: Priority, queue: &str, most: usize) -> Result<Vec<Head>> {
+        let mut first = Vec::new();
+        for priority in best.tier().priorities().filter(|priority| *priority >= best) {
+            let mut ids = self.first_of_queue(priority, queue, most - first.len())?;
+            ids.sort_unstable();
+            first.extend(ids.into_iter().map(|id| Head { queue: queue.to_owned(), priority, id }));
             if first.len() >= most {
                 first.truncate(most);
                 break;
@@ -409,7 +423,7 @@ impl Store {
         for queue in queues.iter().filter(|queue| counts(queue)) {
             heads.extend(self.head(tier, queue)?);
         }
-        Ok(heads.into_iter().min_by_key(|head| (head.priority, head.id)))
+        Ok(heads.into_iter().min_by_key(|head| (head.priority, QueueName::place_in(&head.queue, head.id))))
     }
 }
 

@@ -18,6 +18,10 @@ pub struct Counts {
     pub pending: [u64; 3],
     /// Parked tasks: not due, or after another.
     pub parked: u64,
+    /// Pending tasks by user; users whose name is too long to stand in the name of a folder are left out.
+    pub users: BTreeMap<String, u64>,
+    /// The pending task of the lowest number.
+    pub oldest: Option<TaskId>,
 }
 
 /// Something in the state directory that should not be there.
@@ -52,7 +56,7 @@ pub struct Survey<'a> {
 }
 
 impl Survey<'_> {
-    /// Lists the next shelf; false when there is none.
+    /// Lists the next shelf; false after the last one.
     fn turn_to_next(&mut self) -> Result<bool> {
         let Some(shelf) = self.shelves.pop_front() else { return Ok(false) };
         let path = |((priority, stem), id): (Lane, TaskId)| {
@@ -122,9 +126,14 @@ impl Store {
 
     /// Counts pending tasks by names only.
     pub fn counts(&self) -> Result<Counts> {
-        let mut counts = Counts { pending: [0; 3], parked: 0 };
-        self.each_pending(&|_| true, &mut |priority, ids| {
+        let mut counts = Counts::default();
+        self.each_pending(&|_| true, &mut |priority, queue, ids| {
             counts.pending[priority.tier().index()] += number(ids.len());
+            counts.oldest = counts.oldest.into_iter().chain(ids.iter().copied().min()).min();
+            let user = QueueName::parse(queue).and_then(|name| name.user()).filter(|_| !ids.is_empty());
+            if let Some(user) = user {
+                *counts.users.entry(user.to_string()).or_default() += number(ids.len());
+            }
             true
         })?;
         self.count_each(&self.parked_folders()?, &mut |_, count| {
@@ -142,7 +151,7 @@ impl Store {
             total <= most
         };
         self.count_each(&self.parked_folders()?, &mut |_, count| add(count))?;
-        self.each_pending(counts, &mut |_, ids| add(number(ids.len())))?;
+        self.each_pending(counts, &mut |_, _, ids| add(number(ids.len())))?;
         Ok(total > most)
     }
 
@@ -151,14 +160,14 @@ impl Store {
         self.depth_where(stem, &|_| true)
     }
 
-    /// The same of one tier.
+    /// Like `lane_depth`, of one tier.
     pub fn tier_depth(&self, tier: Tier, stem: &str) -> Result<u64> {
         self.depth_where(stem, &|priority| priority.tier() == tier)
     }
 
     fn depth_where(&self, stem: &str, counts: &dyn Fn(Priority) -> bool) -> Result<u64> {
         let mut depth = 0;
-        self.each_pending(&|queue| is_queue_of(queue, stem), &mut |priority, ids| {
+        self.each_pending(&|queue| is_queue_of(queue, stem), &mut |priority, _, ids| {
             depth += if counts(priority) { number(ids.len()) } else { 0 };
             true
         })?;
@@ -215,6 +224,17 @@ impl Store {
     pub fn done_tasks(&self) -> Result<Survey<'_>> {
         let days = self.folders(layout::DONE)?.into_iter();
         Ok(self.survey([Shelf::of(days.map(|day| (Place::Done, layout::done_day(&day))))]))
+    }
+
+    /// How many tasks are over.
+    pub fn finished_count(&self) -> Result<u64> {
+        let mut total = 0;
+        let days: Vec<String> = self.folders(layout::DONE)?.iter().map(|day| layout::done_day(day)).collect();
+        self.count_each(&days, &mut |_, count| {
+            total += count;
+            true
+        })?;
+        Ok(total)
     }
 
     /// The ids of the tasks that ended on a day or later, in no order.

@@ -143,7 +143,7 @@ fn what_somebody_asked_for_is_no_problem() {
     let (world, mut checker) = quiet();
     checker.acknowledged.get_mut(&2).unwrap().reopens = 1;
     say(&world, "B task_2 bob 2 9999999999999999999 1");
-    // The event of the retry itself is missing: whoever asked was killed.
+    // The event of the retry itself is missing: the caller was killed.
     note(&world, &[("started", 2, "bob", 1), ("ended", 2, "bob", 2), ("requeued", 2, "bob", 3)]);
     note(&world, &[("started", 2, "bob", 5), ("ended", 2, "bob", 9)]);
     checker.assert_quiet(&world);

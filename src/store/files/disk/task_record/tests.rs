@@ -1,6 +1,7 @@
 //! Tests of task records, and the task that tests of other rooms begin with.
 
 use super::*;
+use crate::model::task::{Group, OnInterrupt, Terms};
 use proptest::prelude::*;
 
 pub(crate) fn task(id: u64) -> Task {
@@ -32,6 +33,15 @@ pub(crate) fn task(id: u64) -> Task {
         created_by_pid: 9,
         parent: None,
         waited_for: false,
+        no_inherit: false,
+        ends_with_parent: false,
+        share: None,
+        goal: None,
+        stepwise: None,
+        wait: None,
+        schedule: None,
+        hold: None,
+        was_in: None,
         due_at: None,
         after: vec![TaskId(1)],
         comes_after: vec![TaskId(1), TaskId(2)],
@@ -42,8 +52,14 @@ pub(crate) fn task(id: u64) -> Task {
         failures: 1,
         starts: 1,
         claims: 0,
-        last_start: Some(Start { at: Timestamp(4), lock_id: "task_3_1".into(), fence: 7 }),
+        last_start: Some(Start {
+            at: Timestamp(4),
+            lock_id: "task_3_1".into(),
+            fence: 7,
+            slots: [("resource:emu".to_owned(), "emulator-5558".to_owned())].into(),
+        }),
         outcome: None,
+        terms: Terms::default(),
         extra: Some("{\"later\":[1]}".into()),
     }
 }
@@ -53,6 +69,47 @@ fn a_task_reads_back_with_what_it_does_not_know() {
     let task = task(3);
     let bytes = encode_task(&task).expect("it encodes");
     assert_eq!(decode_task("x", &bytes, None).expect("it reads"), task);
+}
+
+#[test]
+fn terms_read_back_and_have_no_member_where_there_are_none() {
+    let bare = task(3);
+    let text = String::from_utf8(encode_task(&bare).expect("it encodes")).expect("text");
+    for member in ["after_any", "group", "subject", "stable", "backoff", "on_", "log_sample", "reuses", "dependency"] {
+        assert!(!text.contains(&format!("\"{member}")), "{member} in {text}");
+    }
+    let terms = Terms {
+        after_any: vec![TaskId(1)],
+        after_failed: vec![TaskId(2)],
+        failed_dependency: Some(TaskId(2)),
+        group: Some(Group { name: Name::new("docs").expect("a name"), first: TaskId(2) }),
+        subject: Some("abc".into()),
+        is_stable: true,
+        subject_changed: Some(false),
+        backoff_ms: Some(5),
+        most_backoff_ms: Some(9),
+        on_interrupt: OnInterrupt::Fail,
+        on_finish: Some("true".into()),
+        log_sample: Some(100_000),
+        reuses: Some(TaskId(1)),
+    };
+    let full = Task { terms, ..bare };
+    let bytes = encode_task(&full).expect("it encodes");
+    assert_eq!(decode_task("x", &bytes, None).expect("it reads"), full);
+    let whole = String::from_utf8(bytes).expect("text");
+    for (sound, wrong) in [
+        ("\"on_interrupt\":\"fail\"", "\"on_interrupt\":\"maybe\""),
+        ("\"backoff_ms\":5", "\"backoff_ms\":18446744073709551615"),
+        ("\"on_finish\":\"true\"", "\"on_finish\":\"\\u0000\""),
+        ("\"after_any\":[\"task_1\"]", "\"after_any\":[\"1x\"]"),
+    ] {
+        assert!(whole.contains(sound), "{sound} in {whole}");
+        let read = decode_task("x", whole.replacen(sound, wrong, 1).as_bytes(), None);
+        assert!(matches!(read, Err(StoreError::Corrupt { .. })), "{wrong}");
+    }
+    // A group that began with a later task is no group.
+    let later = whole.replacen("\"group_first\":\"task_2\"", "\"group_first\":\"task_4\"", 1);
+    assert_eq!(decode_task("x", later.as_bytes(), None).expect("it reads").terms.group, None);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //!
 //! The line only orders: what excludes is the lock itself. A lost call costs time, because everybody asks again by itself.
 //! Places are taken and given up without the guard of the lane, into which only the first of the line comes then. It finds
-//! the lane held in the guard, where the lane is freed as well, so it misses no call. Names are never used again, so whoever
+//! the lane held in the guard, where the lane is freed as well, so it misses no call. Names are never used again, so a process that
 //! has seen that a place is of the dead may remove it at any time. The folder goes with its last place.
 
 pub(crate) mod turns;
@@ -199,7 +199,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether somebody makes a pass for a task of this sandbox after the next one of the line: whoever that is does so
+    /// Whether somebody makes a pass for a task of this sandbox after the next one of the line: that process does so
     /// itself where it may start the task, and a dispatcher does anyway.
     fn comes_again(&self, first: Option<&Ticket>, sandbox: Option<SandboxId>) -> Result<bool> {
         let is_same = sandbox.is_some() && first.and_then(Ticket::sandbox) == sandbox;
@@ -225,13 +225,13 @@ impl Store {
         self.vfs.is_pipe_alive(path).map_err(StoreError::io("look at", path))
     }
 
-    /// Takes a place in the line of a lane, or keeps the one there, and watches whoever is before it. Needs no guard. Where no
+    /// Takes a place in the line of a lane, or keeps the one there, and watches the process before it. Needs no guard. Where no
     /// place can be had, as on a full disk, the asker goes without.
     pub fn join_line(&self, lane: &LaneName, in_line: &mut InLine<'_>) {
         self.stand(&lane.stem(), in_line, None);
     }
 
-    /// The same for whoever has found the lane held, or another one's turn, in the guard in which it still is.
+    /// Like `join_line`, for a process that has found the lane held, or another one's turn, in the guard in which it still is.
     pub(crate) fn stand(&self, stem: &str, in_line: &mut InLine<'_>, holder: Option<&LockView>) {
         if in_line.asker != Asker::Newcomer {
             return;
@@ -261,7 +261,7 @@ impl Store {
     fn join(&self, folder: &str, sandbox: Option<SandboxId>) -> Result<Place> {
         let sandbox = sandbox.map(|sandbox| sandbox.to_string()).unwrap_or_default();
         let process = format!("{}-{}-{}", self.me.pid, self.me.start, self.clock.boot_ms());
-        // Whoever leaves the line removes an empty folder at any time.
+        // A process that leaves the line removes an empty folder at any time.
         for again in 0..JOINS {
             self.make_dir(folder)?;
             let number = self.read_line(folder)?.tickets.last().map_or(1, |last| last.number.saturating_add(1));
@@ -355,7 +355,7 @@ impl Store {
         Some(false)
     }
 
-    /// Gives a place in a line up, if there is one. Whoever comes next hears of it.
+    /// Gives a place in a line up, if there is one. The next process in the line hears of it.
     pub fn leave_line(&self, in_line: &mut InLine<'_>) {
         if let Some(place) = in_line.place.take() {
             let _ = self.vfs.unlink(&place.path);

@@ -2,10 +2,12 @@
 //! turn alternates; files in the folder of the line say who is next.
 
 use crate::model::LaneName;
+use crate::model::lock::loan::is_loan;
 use crate::os::Open;
 use crate::store::Store;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
+use crate::store::files::locks::bucket::Guards;
 use crate::store::files::locks::line::Line;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -58,10 +60,15 @@ impl Store {
         Ok(())
     }
 
-    /// Removes a lock and calls the line of its lane. The caller is in the guard and has judged the lock.
-    pub(crate) fn free_lock(&self, stem: &str, slot: u32, by: FreedBy) -> Result<()> {
-        self.remove_lock(stem, slot)?;
-        self.call_line(stem, by);
+    /// Removes a lock and calls the line of its lane, which a loan that ends does not free. The caller is in the guard and
+    /// has judged the lock.
+    pub(crate) fn free_lock(&self, guards: &mut Guards<'_>, lane: &LaneName, slot: u32, by: FreedBy) -> Result<()> {
+        let is_returned = is_loan(slot) && self.return_loan(guards, lane, slot);
+        let stem = lane.stem();
+        self.remove_lock(&stem, slot)?;
+        if !is_returned {
+            self.call_line(&stem, by);
+        }
         Ok(())
     }
 
@@ -99,6 +106,15 @@ impl Store {
         let _ = self.unmark(&line, TASKS_TURN, line.is_tasks_turn);
         let _ = self.unmark(&line, TASKS_NEXT, line.may_have_tasks);
         let _ = self.vfs.remove_dir(folder);
+    }
+
+    /// Wakes the first of the line of a lane, so that it looks again: the rules of the lane have changed. Nothing is removed,
+    /// because the caller is not in the guard.
+    pub fn call_waiters(&self, lane: &LaneName) {
+        let folder = layout::line(&lane.stem());
+        let Ok(Some(entries)) = self.vfs.list(&folder) else { return };
+        let line = Line::of(&folder, &entries);
+        line.tickets.iter().any(|ticket| matches!(self.vfs.call_pipe(&line.path(&ticket.name)), Ok(true)));
     }
 
     /// The pass that this process owes since it has given a lane back; asked once.

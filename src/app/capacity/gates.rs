@@ -1,0 +1,70 @@
+//! Gates: whether a lane grants anything now. A grant is never taken back for a gate.
+
+use crate::app::App;
+use crate::model::LaneName;
+use crate::model::capacity::Readings;
+use crate::policy::admission::Shut;
+use crate::policy::capacity::gate::judge;
+use crate::store::{Event, NotNow};
+use serde_json::json;
+
+/// How old readings of this process may be, in milliseconds: the kernel averages over seconds.
+const FRESH_MS: u64 = 250;
+/// After how long a lane that grants nothing now is tried again, in milliseconds. Nothing tells of the moment at which a host
+/// becomes idle or a stranger gives a port back.
+pub(crate) const AGAIN_MS: i64 = 1000;
+
+/// Readings with the moment of the boot clock at which they were taken.
+pub(crate) type Read = Option<(u64, Readings)>;
+
+impl App {
+    /// Those of some lanes whose gates are shut. With `notes` it is remembered, and told when it changes.
+    pub(crate) fn shut<'a>(&self, lanes: impl Iterator<Item = &'a LaneName>, notes: bool) -> Vec<Shut> {
+        lanes.filter_map(|lane| self.shut_one(lane, notes)).collect()
+    }
+
+    fn shut_one(&self, lane: &LaneName, notes: bool) -> Option<Shut> {
+        let gate = self.config().hold_while(lane)?;
+        let was_shut = self.store.was_shut(lane);
+        let busy = judge(&gate, &self.fresh_readings(), was_shut);
+        if notes && busy.is_some() != was_shut && self.store.mark_gate(lane, busy.is_some()) {
+            let (name, said) = match &busy {
+                Some(busy) => ("gate_shut", format!("{lane} grants nothing: {}", busy.text())),
+                None => ("gate_opened", format!("{lane} grants again")),
+            };
+            let data = json!({ "hold_while": gate.to_string(), "readings": busy.as_ref().map(|busy| &busy.readings) });
+            self.store.note(&Event::new(name).in_lane(lane).saying(said).with(data));
+        }
+        Some(Shut { lane: lane.clone(), busy: busy? })
+    }
+
+    /// What the gauges show, read anew when the last look is old.
+    pub(crate) fn fresh_readings(&self) -> Readings {
+        let now = self.store.boot_ms();
+        if let Some((at, known)) = *self.readings.borrow()
+            && now.saturating_sub(at) < FRESH_MS
+        {
+            return known;
+        }
+        let read = self.store.readings();
+        *self.readings.borrow_mut() = Some((now, read));
+        read
+    }
+
+    /// Why a lane that has room grants nothing now, in words.
+    pub(crate) fn not_now_text(&self, why: &NotNow) -> String {
+        match why {
+            NotNow::Shut(lane) => {
+                let busy = self.shut(std::iter::once(lane), false).pop();
+                let text = busy.map_or_else(|| "the host was busy".to_owned(), |shut| shut.busy.text());
+                format!("lane \"{lane}\" grants nothing while the host is busy: {text}")
+            }
+            NotNow::Occupied(lane, occupied) => {
+                let by = occupied.pid.map_or_else(|| "a process of another".to_owned(), |pid| format!("process {pid}"));
+                let more =
+                    if occupied.count > 1 { format!(", and {} more", occupied.count - 1) } else { String::new() };
+                format!("lane \"{lane}\" has no free value: {} is in use by {by}{more}", occupied.value)
+            }
+        }
+    }
+}

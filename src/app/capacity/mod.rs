@@ -1,0 +1,29 @@
+//! What lanes give beside a place in them, as the verbs use it.
+
+pub mod gates;
+pub mod holders;
+
+use crate::app::App;
+use crate::model::LaneName;
+use crate::model::capacity::CpuRule;
+use crate::model::capacity::rules::slot_variable;
+use crate::model::lock::Grant;
+use crate::supervise::CpuPlan;
+
+impl App {
+    /// How the processors of a lane are shared, where it has a budget.
+    pub(crate) fn cpu_plan(&self, lane: &LaneName) -> Option<CpuPlan> {
+        self.config().cpu_rule(lane).map(|rule| self.plan_of(&rule))
+    }
+
+    fn plan_of(&self, rule: &CpuRule) -> CpuPlan {
+        let (allowed, parallelism) = self.store.processors();
+        let budget = rule.budget.cpus(parallelism);
+        CpuPlan { budget, allowed: rule.is_bound.then_some(allowed) }
+    }
+}
+
+/// The variables that tell a holder what its slots stand for.
+pub(crate) fn slot_variables(grants: &[Grant]) -> impl Iterator<Item = (String, String)> + '_ {
+    grants.iter().filter_map(|grant| Some((slot_variable(&grant.lane), grant.value.clone()?)))
+}

@@ -1,0 +1,320 @@
+//! `cron`: schedules, each of whose moments makes a task.
+
+pub mod slots;
+
+use crate::app::queue::accepted::although;
+use crate::app::queue::enqueue::{Caller, NewTask, name};
+use crate::app::queue::moments::{duration, positive};
+use crate::app::{App, AppError, shell_word};
+use crate::model::calendar::{Overlap, Pattern, PatternError, Schedule, Zone};
+use crate::model::{Name, Task, TaskId, Timestamp};
+use crate::policy::cron::contradicts;
+use crate::policy::naming::mistakes::nearest;
+use crate::store::{Event, StoreError, stem_of};
+use serde_json::json;
+
+/// How many slots `cron next` tells at most.
+pub const MOST_TOLD: usize = 1000;
+
+/// The name of the schedule that is built in: each pass looks for tasks that died, and proves their death before it acts (S2.15).
+pub const HEALTH: &str = "health";
+
+/// What `cron add` asks for.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct NewSchedule {
+    /// Its name.
+    pub name: String,
+    /// The cron line.
+    pub expression: String,
+    /// `--tz`.
+    pub zone: Option<String>,
+    /// `--overlap`.
+    pub overlap: Option<Overlap>,
+    /// `--fill`.
+    pub fill: Option<String>,
+    /// `--replace`.
+    pub replace: bool,
+    /// The task of each slot.
+    pub task: NewTask,
+}
+
+/// A schedule with what is known of its last task.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ScheduleRow {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// Its zone.
+    pub zone: Zone,
+    /// Its last task, if that is still known.
+    pub last: Option<Task>,
+}
+
+/// The schedules there are, and what is wrong with those that do not read.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Schedules {
+    /// Those that read, by name.
+    pub rows: Vec<ScheduleRow>,
+    /// A sentence for each other one.
+    pub broken: Vec<String>,
+}
+
+/// The event of a task that a schedule makes.
+fn enqueued(task: &Task) -> Event {
+    let of = task.schedule.as_ref();
+    let data = json!({
+        "priority": task.priority.number(),
+        "schedule": of.map(|of| of.schedule.as_str()),
+        "slot": of.map(|of| of.slot.to_string()),
+    });
+    Event::of("enqueued", task).in_lane_of(task).with(data)
+}
+
+impl App {
+    /// Adds a schedule. The first slot is the first that comes after now.
+    pub fn cron_add(&self, new: &NewSchedule, caller: &Caller) -> Result<ScheduleRow, AppError> {
+        let name = schedule_name(&new.name)?;
+        let zone = self.zone_of(new.zone.as_deref())?;
+        let now = self.store.now();
+        let pattern = Pattern::to_come(&new.expression, zone.clone(), now).map_err(|error| bad_line(&error))?;
+        let fill_ms = positive("fill", new.fill.as_deref())?;
+        if contradicts(new.overlap, fill_ms) {
+            return Err(AppError::usage("--fill makes every missed slot, and --overlap skip passes slots over")
+                .hint("leave one of the two out; nothing was added"));
+        }
+        let default = if fill_ms.is_some() { Overlap::Queue } else { Overlap::Skip };
+        let template = self.template_of(new, caller, now)?;
+        let mut schedule = Schedule {
+            name,
+            expression: new.expression.trim().to_owned(),
+            zone: zone.name().to_owned(),
+            overlap: new.overlap.unwrap_or(default),
+            fill_ms,
+            start_within_ms: duration("start-within", new.task.start_within.as_deref())?,
+            hold: new.task.hold,
+            created_at: now,
+            next: pattern.after(now),
+            last: None,
+            skipped: None,
+            task: template,
+            extra: None,
+        };
+        self.store.prepare()?;
+        let stem = stem_of(&schedule.name);
+        let book = self.store.enter_schedules()?;
+        book.settle(&stem)?;
+        let former = self.store.schedule_at(&stem)?;
+        if former.is_some() && !new.replace {
+            return Err(name_taken(&schedule.name));
+        }
+        schedule.last = former.as_ref().and_then(|former| former.last);
+        // The timer first: one without a schedule is forgotten, a schedule without one would never make anything.
+        if let Some(next) = schedule.next {
+            self.store.set_schedule_timer(&stem, next)?;
+        }
+        book.write(&schedule)?;
+        self.note_schedule("schedule_added", &schedule);
+        if let Some(old) = former.and_then(|former| former.next).filter(|old| Some(*old) != schedule.next) {
+            // One that stays is cleared when it fires.
+            let _ = self.store.clear_schedule_timer(&stem, old);
+        }
+        drop(book);
+        self.store.ring();
+        Ok(self.row_of(schedule))
+    }
+
+    /// The task of a schedule, as it is but for its number, its moments and its slot.
+    fn template_of(&self, new: &NewSchedule, caller: &Caller, now: Timestamp) -> Result<Task, AppError> {
+        let has = |is_given: bool, option: &'static str| is_given.then_some(option);
+        let given = [
+            has(new.task.at.is_some(), "--at"),
+            has(new.task.delay.is_some(), "--in"),
+            has(!new.task.after.is_empty(), "--after"),
+            has(new.task.key.is_some(), "--key"),
+            has(!new.task.terms.after_any.is_empty(), "--after-any"),
+            has(!new.task.terms.after_failed.is_empty(), "--after-failed"),
+            has(new.task.terms.is_stable, "--stable"),
+            has(new.task.terms.group.is_some(), "--group"),
+            has(new.task.terms.reuse.is_some(), "--reuse"),
+        ];
+        if let Some(option) = given.into_iter().flatten().next() {
+            return Err(AppError::usage(format!("{option} is about one task, and a schedule makes many")).hint(
+                "the cron line says when; --overlap says what happens while the former task is not over; \
+                       nothing was added",
+            ));
+        }
+        let task = self.task_of(&new.task, caller)?;
+        Ok(Task {
+            id: TaskId(1),
+            created_at: now,
+            parent: None,
+            waited_for: false,
+            no_inherit: false,
+            ends_with_parent: false,
+            hold: None,
+            start_by: None,
+            due_at: None,
+            ..task
+        })
+    }
+
+    /// Every schedule.
+    pub fn cron_list(&self) -> Result<Schedules, AppError> {
+        let mut found = Schedules::default();
+        for schedule in self.store.schedules()? {
+            match schedule {
+                Ok(schedule) => found.rows.push(self.row_of(schedule)),
+                Err(error @ (StoreError::Corrupt { .. } | StoreError::Newer { .. })) => {
+                    found.broken.push(error.to_string());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        found.rows.sort_by(|a, b| a.schedule.name.cmp(&b.schedule.name));
+        Ok(found)
+    }
+
+    /// The next slots of a schedule, or of all of them together, in their order.
+    pub fn cron_next(&self, name: Option<&str>, count: usize) -> Result<Vec<(ScheduleRow, Timestamp)>, AppError> {
+        let rows = match name {
+            Some(name) => vec![self.row_of(self.existing_schedule(name)?)],
+            None => self.cron_list()?.rows,
+        };
+        let now = self.store.now();
+        let mut slots = Vec::new();
+        for row in rows {
+            let pattern = self.pattern_of(&row.schedule)?;
+            let first = row.schedule.next.map(|next| if next > now { Some(next) } else { pattern.after(now) });
+            let coming = std::iter::successors(first.flatten(), |at| pattern.after(*at)).take(count.min(MOST_TOLD));
+            slots.extend(coming.map(|at| (row.clone(), at)));
+        }
+        slots.sort_by(|(a, first), (b, second)| (first, &a.schedule.name).cmp(&(second, &b.schedule.name)));
+        slots.truncate(count.min(MOST_TOLD));
+        Ok(slots)
+    }
+
+    /// Makes one task of a schedule now, beside those of its slots.
+    pub fn cron_run(&self, name: &str) -> Result<Task, AppError> {
+        let stem = stem_of(&self.existing_schedule(name)?.name);
+        let book = self.store.enter_schedules()?;
+        book.settle(&stem)?;
+        let Some(mut schedule) = self.store.schedule_at(&stem)? else { return Err(self.unknown_schedule(name)?) };
+        let now = self.store.now();
+        // Somebody looks, should this process be killed in the middle.
+        self.store.set_schedule_timer(&stem, now)?;
+        let made = self.make_slot(&book, &mut schedule, now, now);
+        let id = schedule.last.map_or(TaskId(0), |made| made.task);
+        if let Err(error) = made {
+            return Err(self.half_made(&stem, id, error));
+        }
+        if schedule.next != Some(now) {
+            // One that stays is cleared when it fires.
+            let _ = self.store.clear_schedule_timer(&stem, now);
+        }
+        drop(book);
+        Ok(self.find(id).ok().flatten().map_or_else(|| schedule.task_for(id, now, now), |(_, task)| task))
+    }
+
+    /// An error in the middle of a `cron run`: what stands goes first. Once the schedule names the task, a pass queues it.
+    fn half_made(&self, stem: &str, id: TaskId, error: StoreError) -> AppError {
+        let is_named = |found: Option<Schedule>| found.and_then(|found| found.last).is_some_and(|made| made.task == id);
+        let stands = match (self.store.find(id), self.store.schedule_at(stem).map(is_named)) {
+            (Ok(Some(_)), _) => format!("{id} is queued"),
+            (Ok(None), Ok(false)) => return error.into(),
+            (Ok(None), Ok(true)) => format!("{id} is noted, and the next pass queues it"),
+            (Err(_), _) | (_, Err(_)) => format!("whether {id} is queued cannot be told"),
+        };
+        let mut error = although(&stands, error.into());
+        error.0.hint = Some("do not ask again before you have looked".to_owned());
+        error.0.next = vec!["luzia cron list".to_owned(), format!("luzia show {id}")];
+        error
+    }
+
+    /// Removes a schedule. The tasks that it made stay.
+    pub fn cron_rm(&self, name: &str) -> Result<Schedule, AppError> {
+        let stem = stem_of(&self.existing_schedule(name)?.name);
+        let book = self.store.enter_schedules()?;
+        book.settle(&stem)?;
+        let Some(schedule) = self.store.schedule_at(&stem)? else { return Err(self.unknown_schedule(name)?) };
+        book.remove(&schedule)?;
+        self.note_schedule("schedule_removed", &schedule);
+        Ok(schedule)
+    }
+
+    /// The cron line of a schedule.
+    pub(crate) fn pattern_of(&self, schedule: &Schedule) -> Result<Pattern, StoreError> {
+        let corrupt = |why: String| StoreError::Corrupt { path: format!("schedule {}", schedule.name), why };
+        let zone = Zone::parse(&schedule.zone).map_err(|error| corrupt(error.to_string()))?;
+        Pattern::parse(&schedule.expression, zone).map_err(|error| corrupt(error.to_string()))
+    }
+
+    fn row_of(&self, schedule: Schedule) -> ScheduleRow {
+        let zone = Zone::parse(&schedule.zone).unwrap_or_else(|_| Zone::utc());
+        // A record that does not read is told elsewhere.
+        let last = schedule.last.and_then(|made| self.store.find(made.task).ok().flatten()).map(|(_, task)| task);
+        ScheduleRow { schedule, zone, last }
+    }
+
+    fn existing_schedule(&self, text: &str) -> Result<Schedule, AppError> {
+        let name = schedule_name(text)?;
+        match self.store.schedule(&name)? {
+            Some(schedule) => Ok(schedule),
+            None => Err(self.unknown_schedule(text)?),
+        }
+    }
+
+    fn unknown_schedule(&self, text: &str) -> Result<AppError, AppError> {
+        let rows = self.cron_list()?.rows;
+        let names = rows.iter().map(|row| row.schedule.name.as_str());
+        let hint = match nearest(text, names) {
+            Some(meant) => format!("did you mean {}? `luzia cron list` shows the schedules", shell_word(meant)),
+            None => "`luzia cron list` shows the schedules".to_owned(),
+        };
+        let shown: String = text.chars().take(80).collect();
+        let message = format!("there is no schedule \"{}\"", shown.escape_debug());
+        Ok(AppError::not_found("SCHEDULE_NOT_FOUND", message).hint(hint).next("luzia cron list"))
+    }
+
+    /// The zone of `--tz`, or that of this host.
+    pub(crate) fn zone_of(&self, given: Option<&str>) -> Result<Zone, AppError> {
+        let Some(given) = given else { return Ok(self.local_zone()) };
+        Zone::parse(given).map_err(|error| {
+            let hint = match error.near.as_slice() {
+                [] => "a zone is named as Europe/Berlin or UTC; nothing was changed".to_owned(),
+                near => format!("did you mean {}? Nothing was changed", near.join(", ")),
+            };
+            AppError::usage(error.to_string()).hint(hint)
+        })
+    }
+
+    /// The time zone of this host. One that has no name known here counts as UTC, and each answer names the zone.
+    pub fn local_zone(&self) -> Zone {
+        (self.zone_name)().and_then(|name| Zone::parse(&name).ok()).unwrap_or_else(Zone::utc)
+    }
+
+    fn note_schedule(&self, what: &'static str, schedule: &Schedule) {
+        let data =
+            json!({ "schedule": schedule.name.as_str(), "expression": schedule.expression, "tz": schedule.zone });
+        self.store.note(&Event::new(what).with(data));
+    }
+}
+
+fn schedule_name(text: &str) -> Result<Name, AppError> {
+    if text == HEALTH {
+        return Err(AppError::usage(format!("\"{HEALTH}\" is built in: each pass looks for tasks that died"))
+            .hint("`luzia dispatch` makes a pass, `luzia doctor` looks closer; nothing was changed")
+            .next("luzia doctor"));
+    }
+    name("name of a schedule", text)
+}
+
+fn name_taken(name: &Name) -> AppError {
+    AppError::new(crate::app::Kind::Usage, "NAME_TAKEN", format!("there is a schedule \"{name}\" already"))
+        .hint("--replace puts the new one in its place, `luzia cron rm` takes it away; nothing was changed")
+        .next(format!("luzia cron next {}", shell_word(name)))
+}
+
+fn bad_line(error: &PatternError) -> AppError {
+    AppError::usage(error.to_string()).hint(
+        "the fields are minute, hour, day, month, weekday: '30 9 * * mon-fri' is 9:30 on workdays; nothing was added",
+    )
+}

@@ -1,0 +1,156 @@
+//! What a pass does about schedules whose timers fired: each slot makes exactly one task, however many processes look, and however often.
+
+use crate::app::cron::enqueued;
+use crate::app::pass::Pass;
+use crate::app::{App, AppError};
+use crate::model::Timestamp;
+use crate::model::calendar::{Made, Schedule};
+use crate::policy::cron::{SlotPlan, due, plan};
+use crate::store::{Event, ScheduleBook, StoreError};
+use serde_json::json;
+
+/// After how long a look is made again that could not be made, in milliseconds.
+const AGAIN_MS: i64 = 1000;
+/// After how long a schedule of a newer luzia is looked at again, in milliseconds.
+const NEWER_AGAIN_MS: i64 = 60_000;
+
+impl App {
+    /// Makes the tasks of slots that are due, and gives the moment of the next slot of these schedules. A schedule that does not
+    /// read is set aside. No failure stops the others, or the pass.
+    pub(crate) fn make_due_slots(
+        &self,
+        due: &[(String, Timestamp)],
+        now: Timestamp,
+        pass: &mut Pass,
+    ) -> Option<Timestamp> {
+        if due.is_empty() {
+            return None;
+        }
+        let again = Some(now.plus_ms(AGAIN_MS));
+        let book = match self.store.try_schedules() {
+            Ok(Some(book)) => book,
+            // The process that has the lock does the same work.
+            Ok(None) => return again,
+            Err(error) => {
+                self.note_failed(None, &error.into(), pass);
+                return again;
+            }
+        };
+        let mut next: Option<Timestamp> = None;
+        for (stem, at) in due {
+            let found = match self.look_at_schedule(&book, stem, *at, now) {
+                Ok(found) => found,
+                Err(error) => match self.after_failure(stem, *at, now, error, pass) {
+                    Ok(found) => found,
+                    Err(error) => {
+                        self.note_failed(Some(stem), &error, pass);
+                        again
+                    }
+                },
+            };
+            next = next.into_iter().chain(found).min();
+        }
+        next
+    }
+
+    fn look_at_schedule(
+        &self,
+        book: &ScheduleBook,
+        stem: &str,
+        at: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        book.settle(stem)?;
+        let Some(mut schedule) = self.store.schedule_at(stem)? else {
+            self.store.clear_schedule_timer(stem, at)?;
+            return Ok(None);
+        };
+        let pattern = self.pattern_of(&schedule)?;
+        let due = due(&schedule, &pattern, now);
+        for (place, slot) in due.slots.iter().enumerate() {
+            let next = due.slots.get(place + 1).copied().or(due.next);
+            schedule = self.take_slot(book, Schedule { next, ..schedule }, *slot, now)?;
+        }
+        if schedule.next != due.next {
+            schedule.next = due.next;
+            book.write(&schedule)?;
+        }
+        if let Some(next) = schedule.next {
+            self.store.set_schedule_timer(stem, next)?;
+        }
+        if schedule.next != Some(at) {
+            self.store.clear_schedule_timer(stem, at)?;
+        }
+        Ok(schedule.next)
+    }
+
+    /// Makes the task of a slot, or passes it over. Gives the schedule as it is then.
+    fn take_slot(
+        &self,
+        book: &ScheduleBook,
+        mut schedule: Schedule,
+        slot: Timestamp,
+        now: Timestamp,
+    ) -> Result<Schedule, StoreError> {
+        let former = schedule.last.map(|made| made.task);
+        let is_former_unfinished = former.map(|id| book.is_unfinished(id)).transpose()?.unwrap_or(false);
+        match plan(schedule.overlap, is_former_unfinished) {
+            SlotPlan::Make => self.make_slot(book, &mut schedule, slot, now)?,
+            SlotPlan::Skip => {
+                schedule.skipped = Some(slot);
+                book.write(&schedule)?;
+                let data = json!({ "schedule": schedule.name.as_str(), "slot": slot.to_string() });
+                self.store.note(&Event { task: former, ..Event::new("schedule_skipped").with(data) });
+            }
+        }
+        Ok(schedule)
+    }
+
+    /// Makes a task of a schedule and notes it there.
+    pub(super) fn make_slot(
+        &self,
+        book: &ScheduleBook,
+        schedule: &mut Schedule,
+        slot: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let id = self.store.reserve_ids(1)?;
+        let task = schedule.task_for(id, slot, now);
+        schedule.last = Some(Made { slot, task: id });
+        book.make(schedule, &task, &enqueued)
+    }
+
+    /// What to do about a schedule that cannot be looked at: one that is damaged is set aside, one of a newer luzia is looked at
+    /// again later, so that it does not keep every pass busy.
+    fn after_failure(
+        &self,
+        stem: &str,
+        at: Timestamp,
+        now: Timestamp,
+        error: StoreError,
+        pass: &mut Pass,
+    ) -> Result<Option<Timestamp>, AppError> {
+        match error {
+            StoreError::Corrupt { path, why } => {
+                let wrong = StoreError::Corrupt { path: path.clone(), why };
+                self.store.set_aside(&path, &wrong)?;
+                self.store.clear_schedule_timer(stem, at)?;
+                pass.set_aside.push(wrong.to_string());
+                Ok(None)
+            }
+            StoreError::Newer { .. } => {
+                let later = now.plus_ms(NEWER_AGAIN_MS);
+                self.store.set_schedule_timer(stem, later)?;
+                self.store.clear_schedule_timer(stem, at)?;
+                Ok(Some(later))
+            }
+            other => Err(other.into()),
+        }
+    }
+
+    fn note_failed(&self, stem: Option<&str>, error: &AppError, pass: &mut Pass) {
+        pass.not_made.push(error.to_string());
+        let event = Event::new("schedule_failed").saying(error.to_string());
+        self.store.note(&event.with(json!({ "file": stem })));
+    }
+}

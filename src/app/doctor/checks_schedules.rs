@@ -1,0 +1,59 @@
+//! The schedules: whether each reads, and whether somebody will look at its next slot.
+
+use crate::app::doctor::{Finding, add};
+use crate::app::{App, AppError};
+use crate::model::Timestamp;
+use crate::model::calendar::Schedule;
+use crate::store::{StoreError, stem_of};
+
+const CHECK: &str = "schedules";
+/// For how long the slot of a schedule may be due before that is a matter to tell, in milliseconds: an hour.
+const LATE_MS: i64 = 3_600_000;
+
+pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
+    add(CHECK, "every schedule reads and will make its tasks", schedules(app), findings);
+}
+
+fn schedules(app: &App) -> Result<Vec<Finding>, AppError> {
+    let (mut found, now) = (Vec::new(), app.store.now());
+    for schedule in app.store.schedules()? {
+        match schedule {
+            Ok(schedule) => found.extend(late(&schedule, now)),
+            Err(error @ StoreError::Corrupt { .. }) => {
+                let hint = "its slots make no tasks; luzia sets it aside at the next one; add it again";
+                found.push(Finding::problem(CHECK, error.to_string(), hint));
+            }
+            Err(error) => found.push(Finding::error(CHECK, &error.into())),
+        }
+    }
+    for (schedule, at) in untimed(app)? {
+        let message = format!("nothing looks at the slot {at} of the schedule \"{}\"", schedule.name);
+        found.push(Finding::problem(CHECK, message, "luzia doctor --fix sets its timer again"));
+    }
+    Ok(found)
+}
+
+fn late(schedule: &Schedule, now: Timestamp) -> Option<Finding> {
+    let next = schedule.next.filter(|next| now.ms_since(*next) > LATE_MS)?;
+    let message = format!("the schedule \"{}\" has been due since {next}", schedule.name);
+    Some(Finding::warn(CHECK, message, "nobody makes a pass: luzia dispatch, or a luzia daemon"))
+}
+
+/// The schedules whose next slot has no timer, with that slot.
+pub(super) fn untimed(app: &App) -> Result<Vec<(Schedule, Timestamp)>, AppError> {
+    let mut found = Vec::new();
+    for schedule in app.store.schedules()?.into_iter().flatten() {
+        let Some(next) = schedule.next else { continue };
+        let stem = stem_of(&schedule.name);
+        // A pass may just have made the slot: it is looked at again.
+        if app.store.has_schedule_timer(&stem, next)?
+            || app.store.schedule_at(&stem).ok().flatten() != Some(schedule.clone())
+        {
+            continue;
+        }
+        if !app.store.has_schedule_timer(&stem, next)? {
+            found.push((schedule, next));
+        }
+    }
+    Ok(found)
+}

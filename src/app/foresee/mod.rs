@@ -1,0 +1,182 @@
+//! What would happen: estimates of starts, `simulate`, and the score of past estimates.
+
+mod queue;
+pub mod simulate;
+
+use crate::app::{App, AppError, Obstacle};
+use crate::model::evidence::Verdict;
+use crate::model::time::format_duration;
+use crate::model::{LaneName, Task, TaskId, Timestamp};
+use crate::policy::analytics::record::Record;
+use crate::policy::simulate::coming::expect;
+use crate::policy::simulate::estimate::{Holding, estimate, estimate_lock};
+use crate::policy::simulate::history::History;
+use crate::policy::simulate::score::Score;
+use crate::store::LockView;
+use std::collections::BTreeMap;
+
+pub use crate::policy::simulate::estimate::Estimate;
+pub use crate::policy::simulate::score::LaneScore;
+
+/// How much an estimate may cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// With more waiting tasks nothing is said.
+    tasks: usize,
+    /// How many heads may be looked at, over all runs.
+    looks: u64,
+    /// How many bytes of the newest events are read for durations.
+    event_bytes: u64,
+}
+
+/// For a line that is said while somebody waits: a few milliseconds.
+pub const QUICK: Effort = Effort { tasks: 200, looks: 6_000, event_bytes: 128 * 1024 };
+/// For an answer about one task: some tenths of a second at most.
+pub const THOROUGH: Effort = Effort { tasks: 5_000, looks: 500_000, event_bytes: 8 * 1024 * 1024 };
+
+/// How many past estimates are scored at most.
+const MOST_SCORED: u64 = 500;
+
+impl App {
+    /// When a task is expected to start, over the queue of all users. `None` if too little is known, or the effort does not
+    /// suffice. Changes nothing.
+    pub fn estimate(&self, task: &Task, effort: Effort) -> Result<Option<Estimate>, AppError> {
+        if self.is_absent || !self.store.has_layout()? {
+            return Ok(None);
+        }
+        // To count names costs a fraction of reading records.
+        let most = u64::try_from(effort.tasks).unwrap_or(u64::MAX);
+        if self.store.has_more_waiting_than(most, &|_| true)? {
+            return Ok(None);
+        }
+        let history = self.history(effort.event_bytes)?;
+        let Some(mut queue) = self.queue_as_it_is(&self.config(), &history, effort.tasks, Some(task))? else {
+            return Ok(None);
+        };
+        expect(&mut queue.load, &history, &self.config(), self.store.now());
+        let Some(target) = queue.places.get(&task.id) else { return Ok(None) };
+        Ok(estimate(&queue.load, &queue.ledger, self.store.now(), *target, effort.looks, task.id.0))
+    }
+
+    /// Like `estimate`, for a task that waits for something: nothing is expected of one that waits for what does not come by itself.
+    pub fn expected(&self, task: &Task, reasons: &[Obstacle], effort: Effort) -> Result<Option<Estimate>, AppError> {
+        let is_open = |obstacle: &Obstacle| {
+            let is_endless = matches!(obstacle, Obstacle::Paused { pause } if pause.until.is_none());
+            is_endless
+                || matches!(
+                    obstacle,
+                    Obstacle::OtherContext { .. } | Obstacle::NewerRecord { .. } | Obstacle::Cycle { .. }
+                )
+        };
+        if reasons.is_empty() || reasons.iter().any(is_open) {
+            return Ok(None);
+        }
+        self.estimate(task, effort)
+    }
+
+    /// When a lane is expected to be had by `lock` or `acquire`, behind so many others in its line. An error is no error of
+    /// the verb.
+    pub(crate) fn expected_lock(&self, lane: &LaneName, ahead: u64) -> Option<Estimate> {
+        let history = self.history(QUICK.event_bytes).ok()?;
+        let now = self.store.now();
+        let holders: Vec<Holding> = self
+            .holders(lane)
+            .ok()?
+            .iter()
+            .filter(|view| !matches!(view.verdict, Verdict::Stale { .. }))
+            .map(|view| self.holding(view, lane, &history, now))
+            .collect();
+        let lengths = history.lengths(None, std::slice::from_ref(lane));
+        estimate_lock(&holders, self.config().limit(lane), ahead, &lengths, now)
+    }
+
+    fn holding(&self, view: &LockView, lane: &LaneName, history: &History, now: Timestamp) -> Holding {
+        let record = view.record();
+        let since = record.and_then(|record| record.acquired_at).unwrap_or(now);
+        let task = view.holder().and_then(TaskId::parse).and_then(|id| self.find(id).ok().flatten());
+        let work = task.map(|(_, task)| task.work());
+        Holding { since, length: history.lengths(work.as_deref(), std::slice::from_ref(lane)) }
+    }
+
+    /// What the newest events say of how long work runs.
+    fn history(&self, bytes: u64) -> Result<History, AppError> {
+        let mut history = History::default();
+        self.store.recent_events(bytes, &mut |event| {
+            if let Some(record) = Record::of(event.at, &event.line) {
+                history.take(&record);
+            }
+            true
+        })?;
+        Ok(history)
+    }
+
+    /// How good the estimates were for the tasks that were accepted since a moment, by lane: the queue of each moment is
+    /// played as it was, with what was known then.
+    pub fn estimate_scores(&self, since: Timestamp) -> Result<BTreeMap<String, LaneScore>, AppError> {
+        if self.is_absent {
+            return Ok(BTreeMap::new());
+        }
+        // The newest count, so those before them are only learned from.
+        let (mut accepted, mut begin): (u64, Vec<Timestamp>) = (0, Vec::new());
+        let config = self.config();
+        self.store.visit_events(since, &mut |event| {
+            if event.line.get("event").and_then(serde_json::Value::as_str) == Some("enqueued") {
+                accepted += 1;
+                begin.push(event.at);
+            }
+            true
+        })?;
+        let skipped = usize::try_from(accepted.saturating_sub(MOST_SCORED)).unwrap_or(usize::MAX);
+        let since = begin.get(skipped).copied().unwrap_or(since);
+        let mut score = Score::new(since, &config, MOST_SCORED);
+        self.store.visit_events(Timestamp::FIRST, &mut |event| {
+            if let Some(record) = Record::of(event.at, &event.line) {
+                score.take(&record);
+            }
+            true
+        })?;
+        Ok(score.finish())
+    }
+}
+
+/// A time that is not to be taken exactly: `about 4m`.
+pub fn about(ms: u64) -> String {
+    format!("about {}", rough(ms))
+}
+
+/// A length in a unit of which it has a few.
+pub fn rough(ms: u64) -> String {
+    let unit = match ms {
+        0..90_000 => 1000,
+        90_000..5_400_000 => 60_000,
+        _ => 1_800_000,
+    };
+    format_duration((ms.saturating_add(unit / 2) / unit).max(1) * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::about;
+    use crate::store::tests_support::task;
+
+    #[test]
+    fn a_rough_time_has_one_unit() {
+        let said = [0, 1499, 89_000, 90_000, 240_000, 5_399_000, 5_400_000, 7_000_000].map(about);
+        let wanted = ["1s", "1s", "1m29s", "2m", "4m", "1h30m", "1h30m", "2h"].map(|text| format!("about {text}"));
+        assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn work_is_the_first_two_words_and_the_directory() {
+        let of = |words: &[&str], cwd: &str| {
+            let mut one = task(1);
+            one.command = words.iter().map(|word| (*word).to_owned()).collect();
+            one.cwd = cwd.to_owned();
+            one.work()
+        };
+        assert_eq!(of(&["make", "test", "-j8"], "/a"), of(&["make", "test"], "/a"));
+        assert_eq!(of(&["sh", "-c", "make test && true"], "/a"), of(&["make", "test"], "/a"));
+        assert_ne!(of(&["make", "test"], "/a"), of(&["make", "test"], "/b"));
+        assert_ne!(of(&["make", "test"], "/a"), of(&["make", "lint"], "/a"));
+    }
+}

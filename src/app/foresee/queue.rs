@@ -1,0 +1,206 @@
+//! The queue as it is, for a simulation: what waits, what runs, and who else holds lanes.
+
+use crate::app::pass::candidates::weights_of;
+use crate::app::{App, AppError};
+use crate::model::evidence::Verdict;
+use crate::model::{Config, LaneName, LockKind, Priority, Status, Task, TaskId, Timestamp};
+use crate::policy::fair::Ledger;
+use crate::policy::hold::pause_of;
+use crate::policy::simulate::history::{History, p90};
+use crate::policy::simulate::load::{Job, Length, Load};
+use crate::store::{LockIndex, LockView};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The queue at a moment.
+pub(super) struct Queue {
+    /// Its tasks and lanes.
+    pub load: Load,
+    /// What was used by whom.
+    pub ledger: Ledger,
+    /// Where each task stands in the load.
+    pub places: BTreeMap<TaskId, usize>,
+}
+
+/// A load that is being put together, by rules that need not be those in force.
+struct Builder<'a> {
+    app: &'a App,
+    config: &'a Config,
+    history: &'a History,
+    now: Timestamp,
+    queue: Queue,
+}
+
+impl App {
+    /// The queue as it is; `None` when more than `most` tasks wait. `extra` is a task that is not queued, or one that is.
+    /// Tasks of which nobody knows when they could start are left out: paused ones, and those after such.
+    pub(super) fn queue_as_it_is(
+        &self,
+        config: &Config,
+        history: &History,
+        most: usize,
+        extra: Option<&Task>,
+    ) -> Result<Option<Queue>, AppError> {
+        let load = Load::empty(config.slots_max, config.tier_shares);
+        let ledger = self.store.ledger()?.as_deref().and_then(Ledger::from_text).unwrap_or_default();
+        let queue = Queue { load, ledger, places: BTreeMap::new() };
+        let mut builder = Builder { app: self, config, history, now: self.store.now(), queue };
+        builder.add_running();
+        let mut waiting = Vec::new();
+        for task in self.store.pending_tasks(None)?.take(most.saturating_add(1)) {
+            // A record that does not read is `doctor`'s to report.
+            waiting.extend(task.ok().filter(|task| task.status == Status::Pending));
+        }
+        if waiting.len() > most {
+            return Ok(None);
+        }
+        if let Some(extra) = extra.filter(|extra| waiting.iter().all(|task| task.id != extra.id)) {
+            waiting.push(extra.clone());
+        }
+        builder.add_waiting(waiting);
+        builder.add_other_holders()?;
+        Ok(Some(builder.queue))
+    }
+}
+
+impl Builder<'_> {
+    /// What runs. A child that borrows holds what its parent holds.
+    fn add_running(&mut self) {
+        let running: Vec<Task> = self.app.store.started_tasks().filter_map(Result::ok).collect();
+        let running: Vec<Task> = running.into_iter().filter(|task| !task.status.is_final()).collect();
+        let lenders: BTreeMap<TaskId, BTreeSet<LaneName>> =
+            running.iter().map(|task| (task.id, task.all_lanes().into_iter().collect())).collect();
+        for task in &running {
+            let parent = task.parent.filter(|_| task.waited_for && !task.no_inherit);
+            let lent = parent.and_then(|parent| lenders.get(&parent));
+            let lanes = task.all_lanes().into_iter().filter(|lane| lent.is_none_or(|lent| !lent.contains(lane)));
+            let lanes: Vec<LaneName> = lanes.collect();
+            let since = task.last_start.as_ref().map_or(self.now, |start| start.at);
+            let mut job = self.job(task, &lanes);
+            job.since = Some(since.min(self.now));
+            if task.status == Status::Waiting {
+                job.length = Length::Unknown;
+            }
+            self.push(task.id, job);
+        }
+    }
+
+    fn add_waiting(&mut self, mut waiting: Vec<Task>) {
+        waiting.sort_by_key(|task| task.id);
+        let control = self.app.control();
+        let mut after = Vec::new();
+        for task in &waiting {
+            let pause = pause_of(task, &control.holds, self.now);
+            let own_hold = task.hold.as_ref().filter(|_| task.is_held(self.now));
+            let is_endless = pause.as_ref().is_some_and(|pause| pause.until.is_none())
+                || own_hold.is_some_and(|hold| hold.until.is_none());
+            if is_endless {
+                continue;
+            }
+            let until = [pause.and_then(|pause| pause.until), own_hold.and_then(|hold| hold.until), task.due_at];
+            let mut job = self.job(task, &task.all_lanes());
+            job.ready = until.into_iter().flatten().chain([self.now]).max().unwrap_or(self.now);
+            self.push(task.id, job);
+            let unfinished = self.app.unfinished_before(task);
+            if !unfinished.is_empty() {
+                after.push((task.id, unfinished));
+            }
+        }
+        for (id, unfinished) in after {
+            let places: Option<Vec<usize>> = unfinished.iter().map(|id| self.queue.places.get(id).copied()).collect();
+            let Some(place) = self.queue.places.get(&id).copied() else { continue };
+            match places {
+                Some(places) => self.queue.load.jobs[place].after = places,
+                // What it comes after is not going to end as far as anybody knows: it comes after itself, never.
+                None => self.queue.load.jobs[place].after = vec![place],
+            }
+        }
+    }
+
+    fn push(&mut self, id: TaskId, job: Job) {
+        self.queue.load.jobs.push(job);
+        self.queue.places.insert(id, self.queue.load.jobs.len() - 1);
+    }
+
+    fn job(&mut self, task: &Task, lanes: &[LaneName]) -> Job {
+        let named: Vec<LaneName> =
+            task.lanes.iter().cloned().chain(task.takes_user_lane.then(|| LaneName::user(&task.user))).collect();
+        let length = limited(self.history.lengths(Some(&task.work()), &named), task.timeout_ms);
+        let most = if let Length::Seen(lengths) = &length { p90(lengths) } else { None };
+        let (config, load) = (self.config, &mut self.queue.load);
+        Job {
+            id: task.id,
+            is_task: true,
+            user: load.user(&task.user, || config.weight(&task.user)),
+            queue: task.queue().into(),
+            takes_user_lane: task.takes_user_lane,
+            weights: weights_of(task, config),
+            priority: task.priority,
+            lanes: lanes.iter().map(|lane| (load.lane(lane, || config.limit(lane)), 1)).collect(),
+            ready: self.now,
+            after: Vec::new(),
+            since: None,
+            length,
+            most_ms: most.into_iter().chain(task.timeout_ms).min(),
+        }
+    }
+
+    /// Those that hold a lane by `lock` or `acquire`. Only lanes that a task takes are looked at.
+    fn add_other_holders(&mut self) -> Result<(), AppError> {
+        let locks: LockIndex = self.app.store.lock_index()?;
+        for at in 0..self.queue.load.lanes.len() {
+            let lane = self.queue.load.lanes[at].name.clone();
+            if lane.is_global() || locks.holders(&lane.stem()) == 0 {
+                continue;
+            }
+            for view in self.app.holders_in(&locks, &lane)? {
+                if let Some(job) = self.other(at, &lane, &view) {
+                    self.queue.load.jobs.push(job);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn other(&mut self, at: usize, lane: &LaneName, view: &LockView) -> Option<Job> {
+        let record = view.record();
+        let is_task = record.is_some_and(|record| record.kind == LockKind::Task);
+        let known = view.holder().and_then(TaskId::parse).is_some_and(|id| self.queue.places.contains_key(&id));
+        if is_task || known || matches!(view.verdict, Verdict::Stale { .. }) {
+            return None;
+        }
+        let since = record.and_then(|record| record.acquired_at).unwrap_or(self.now).min(self.now);
+        let expires = record.filter(|record| record.kind == LockKind::Lease).and_then(|record| record.expires_at);
+        let left = expires.and_then(|at| u64::try_from(at.ms_since(since)).ok());
+        let length = self.history.lengths(None, std::slice::from_ref(lane));
+        let most = if let Length::Seen(lengths) = &length { p90(lengths) } else { None };
+        let user = self.queue.load.jobs.first().map_or(0, |job| job.user);
+        Some(Job {
+            id: TaskId(0),
+            is_task: false,
+            user,
+            queue: "".into(),
+            takes_user_lane: false,
+            weights: 1.into(),
+            priority: Priority::DEFAULT,
+            lanes: vec![(at, 1)],
+            ready: self.now,
+            after: Vec::new(),
+            since: Some(since),
+            length: match (length, left) {
+                (Length::Unknown, Some(left)) => Length::Fixed(left),
+                (length, left) => limited(length, left),
+            },
+            most_ms: most.into_iter().chain(left).min(),
+        })
+    }
+}
+
+/// Lengths that a limit cuts off.
+fn limited(length: Length, limit: Option<u64>) -> Length {
+    match (length, limit) {
+        (Length::Seen(lengths), Some(limit)) => {
+            Length::Seen(lengths.iter().map(|length| (*length).min(limit)).collect())
+        }
+        (length, _) => length,
+    }
+}

@@ -1,0 +1,79 @@
+//! `simulate`: a described load, or the queue as it is, and what changes of limits and weights would make of it.
+
+use crate::app::{App, AppError};
+use crate::model::{Config, Timestamp};
+use crate::policy::fair::Ledger;
+use crate::policy::simulate::load::{Length, Load};
+use crate::policy::simulate::random::Random;
+use crate::policy::simulate::simulate;
+
+pub use crate::policy::simulate::load::Length as RunLength;
+pub use crate::policy::simulate::plan::{Change, Gap, MOST_TASKS, Plan, Stream, To};
+pub use crate::policy::simulate::report::{Report, UserReport};
+
+/// How many waiting tasks of the queue as it is are simulated at most.
+const MOST_WAITING: usize = 100_000;
+/// How many bytes of the newest events are read for durations.
+const EVENT_BYTES: u64 = 32 * 1024 * 1024;
+/// How long a task runs of which nothing is known, in milliseconds.
+pub const ASSUMED_MS: u64 = 60_000;
+
+/// The outcome as things are, and with the changes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// With the rules as they are, from the first moment on.
+    pub now: Report,
+    /// With the changes.
+    pub then: Option<Report>,
+    /// How many tasks were assumed to run for [`ASSUMED_MS`], because nothing is known of them.
+    pub assumed: u64,
+    /// When it began; reports count from there.
+    pub begin: Timestamp,
+}
+
+/// Runs a described load, and again with changes.
+pub fn simulate_plan(plan: &Plan, changes: &[Change], seed: u64) -> Outcome {
+    let of = |plan: &Plan| {
+        let mut random = Random::new(seed);
+        let load = plan.load(&mut random);
+        simulate(&load, Ledger::default(), Timestamp(0), &mut random)
+    };
+    let mut changed = plan.clone();
+    changes.iter().for_each(|change| change.apply(&mut changed.config));
+    let then = (!changes.is_empty()).then(|| of(&changed));
+    Outcome { now: of(plan), then, assumed: 0, begin: Timestamp(0) }
+}
+
+impl App {
+    /// Runs the queue as it is, and again with changes. Lengths are drawn once from those that were seen.
+    pub fn simulate_queue(&self, changes: &[Change], seed: u64) -> Result<Outcome, AppError> {
+        let begin = self.store.now();
+        let nothing = || simulate(&Load::empty(1, [1; 3]), Ledger::default(), begin, &mut Random::new(seed));
+        if self.is_absent || !self.store.has_layout()? {
+            let then = (!changes.is_empty()).then(nothing);
+            return Ok(Outcome { now: nothing(), then, assumed: 0, begin });
+        }
+        let history = self.history(EVENT_BYTES)?;
+        let mut assumed = 0;
+        let mut of = |config: &Config| -> Result<Report, AppError> {
+            let Some(mut queue) = self.queue_as_it_is(config, &history, MOST_WAITING, None)? else {
+                let message = format!("more than {MOST_WAITING} tasks wait, and so many are not simulated");
+                return Err(AppError::usage(message).hint("describe the load in a file: luzia simulate --help"));
+            };
+            let mut random = Random::new(seed);
+            assumed = 0;
+            for job in &mut queue.load.jobs {
+                let ran = job.since.map_or(0, |since| u64::try_from(begin.ms_since(since)).unwrap_or(0));
+                let drawn = job.length.draw(ran, &mut random);
+                assumed += u64::from(drawn.is_none() && job.is_task);
+                job.length = Length::Fixed(drawn.unwrap_or(ran.saturating_add(ASSUMED_MS)));
+            }
+            Ok(simulate(&queue.load, queue.ledger, begin, &mut random))
+        };
+        let mut changed = Config::clone(&self.config());
+        changes.iter().for_each(|change| change.apply(&mut changed));
+        let then = if changes.is_empty() { None } else { Some(of(&changed)?) };
+        let now = of(&self.config())?;
+        Ok(Outcome { now, then, assumed, begin })
+    }
+}

@@ -1,0 +1,103 @@
+//! `events`: the event log, the oldest first; `-f` goes on with what is written later, across segments and days.
+
+use crate::app::{App, AppError};
+use crate::model::{TaskId, Timestamp};
+pub use crate::policy::analytics::otlp::Tracer;
+pub use crate::policy::analytics::record::{Filter, Record};
+pub use crate::store::{KINDS, is_kind};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a follower sleeps between two looks. A look costs an open, a read and a close.
+const LOOK: Duration = Duration::from_millis(200);
+/// An event of a task may be older than the task by what two processes need for one change.
+const BEFORE_TASK_MS: i64 = 60_000;
+
+/// Which events are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// By what they say.
+    pub filter: Filter,
+    /// Only of tasks that the caller asked for; the name is that of the caller's account.
+    pub mine: Option<String>,
+    /// Not before this moment.
+    pub since: Option<Timestamp>,
+    /// Go on with what is written later, until every task that was named is over.
+    pub follow: bool,
+}
+
+/// What an event is told to.
+pub type Sink<'a> = dyn FnMut(&Record) -> bool + 'a;
+
+impl App {
+    /// The name of this host.
+    pub fn host(&self) -> String {
+        self.store.host()
+    }
+
+    /// Gives events to `sink`, which says whether to go on. Gives how many there were.
+    pub fn events(&self, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<u64, AppError> {
+        if self.is_absent && !wanted.follow {
+            return Ok(0);
+        }
+        let since = wanted.since.unwrap_or(self.first_event_of(&wanted.filter)?);
+        let mut reader = self.store.events_from(since)?;
+        let (mut owners, mut count, mut stopped) = (BTreeMap::new(), 0, false);
+        loop {
+            // Asked before the log is read: what a finished task did then stands there.
+            let is_over = wanted.follow && self.are_over(&wanted.filter)?;
+            reader.more(&self.store, &mut |event| {
+                let Some(record) = Record::of(event.at, &event.line).filter(|_| event.at >= since) else { return true };
+                if !wanted.filter.lets(&record) || !self.is_mine(&record, wanted, &mut owners) {
+                    return true;
+                }
+                count += 1;
+                stopped = !sink(&record);
+                !stopped
+            })?;
+            if stopped || is_over || !wanted.follow {
+                return Ok(count);
+            }
+            self.store.sleep(LOOK);
+        }
+    }
+
+    /// The moment before which there is no event of the tasks that are named.
+    fn first_event_of(&self, filter: &Filter) -> Result<Timestamp, AppError> {
+        let mut first = None;
+        for id in &filter.tasks {
+            let Some((_, task)) = self.find(*id)? else { return Ok(Timestamp::FIRST) };
+            first = Some(first.map_or(task.created_at, |first: Timestamp| first.min(task.created_at)));
+        }
+        Ok(first.map_or(Timestamp::FIRST, |first| first.plus_ms(-BEFORE_TASK_MS)))
+    }
+
+    /// Whether tasks are named, and all of them are over.
+    fn are_over(&self, filter: &Filter) -> Result<bool, AppError> {
+        for id in &filter.tasks {
+            if self.find(*id)?.is_some_and(|(_, task)| !task.status.is_final()) {
+                return Ok(false);
+            }
+        }
+        Ok(!filter.tasks.is_empty())
+    }
+
+    /// Whether an event is of a task that this caller asked for: in its session, inside its task, or, where neither is known,
+    /// of its account's user.
+    fn is_mine(&self, record: &Record, wanted: &Wanted, owners: &mut BTreeMap<TaskId, bool>) -> bool {
+        let Some(account) = &wanted.mine else { return true };
+        let Some(id) = record.task else { return self.agent.is_none() && record.is_of_user(account) };
+        *owners.entry(id).or_insert_with(|| self.is_my_task(id, record, account))
+    }
+
+    fn is_my_task(&self, id: TaskId, record: &Record, account: &str) -> bool {
+        let task = self.find(id).ok().flatten().map(|(_, task)| task);
+        if let Some(inside) = &self.inside {
+            return inside.task == id || task.is_some_and(|task| task.parent == Some(inside.task));
+        }
+        match self.agent.as_ref().and_then(|agent| agent.session.as_ref()) {
+            Some(session) => task.and_then(|task| task.agent).and_then(|agent| agent.session).as_ref() == Some(session),
+            None => record.is_of_user(account),
+        }
+    }
+}

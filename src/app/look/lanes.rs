@@ -1,0 +1,264 @@
+//! `lanes`: which lanes there are, how full they are, and the rules they go by; and `lanes set` and `rm`, which change a rule
+//! while luzia runs.
+
+use crate::app::{App, AppError, lock_state};
+use crate::model::capacity::SlotValues;
+use crate::model::config::LaneRule;
+use crate::model::control::{Held, Hold};
+use crate::model::lane::BUILT_IN;
+use crate::model::lock::loan;
+use crate::model::{LaneName, Name, Task, Timestamp};
+use crate::policy::capacity::gate::Busy;
+use crate::policy::hold::means_lane;
+use crate::store::Event;
+use crate::store::config::{lane_or_pattern, rule_from_options, rule_json};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many waiting tasks are looked at for the depth of lanes.
+pub const MOST_COUNTED: usize = 10_000;
+
+/// Why an affinity alone is not set.
+const NO_BUDGET: &str = "affinity binds to as many processors as the CPU budget, and the lane has no budget";
+
+/// Where the rule of a lane comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// Nobody set anything.
+    Default,
+    /// The configuration.
+    Config,
+    /// `lanes set`.
+    Set,
+}
+
+impl Source {
+    /// The word in tables and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Config => "config",
+            Self::Set => "set",
+        }
+    }
+}
+
+/// One lane, or a pattern that has a rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaneRow {
+    /// The lane or the pattern.
+    pub name: String,
+    /// How many may hold it at once; `u32::MAX` for no limit.
+    pub max: u32,
+    /// The rule in force; members without a value or a default are `None`.
+    pub rule: LaneRule,
+    /// How many living holders it has.
+    pub active: u64,
+    /// How many tasks wait for it.
+    pub queue: u64,
+    /// Where its rule comes from.
+    pub source: Source,
+    /// Whether it is a pattern.
+    pub is_pattern: bool,
+    /// The hold that keeps its tasks from starting.
+    pub hold: Option<Hold>,
+    /// Why its gate is shut.
+    pub shut: Option<Busy>,
+    /// From when its rate allows a grant, when it does not now.
+    pub limited_until: Option<Timestamp>,
+}
+
+/// Lanes as they are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lanes {
+    /// By name.
+    pub rows: Vec<LaneRow>,
+    /// Whether every waiting task was counted.
+    pub is_complete: bool,
+}
+
+/// A lane, or a pattern that ends in `*`, as it was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Named(String);
+
+impl Named {
+    /// Whether it stands for many lanes.
+    pub fn is_pattern(&self) -> bool {
+        self.0.ends_with('*')
+    }
+
+    /// The one spelling.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    fn means(&self, name: &str) -> bool {
+        match self.0.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => name == self.0,
+        }
+    }
+}
+
+impl App {
+    /// Reads a lane or a pattern. A bare word is a lane here, and never a user: `user:alice` is alice's.
+    pub fn lane_or_pattern(&self, text: &str) -> Result<Named, AppError> {
+        lane_or_pattern(text).map(Named).map_err(|why| {
+            AppError::usage(why).hint("write a lane such as build or user:alice, or a pattern such as session:*")
+        })
+    }
+
+    /// The lane of a name that [`LaneRow`] has.
+    pub fn lane_named(&self, name: &str) -> Result<LaneName, AppError> {
+        LaneName::parse(name).map_err(|error| AppError::usage(format!("\"{name}\" is not a lane: {error}")))
+    }
+
+    /// The lanes in use, those with a rule, and the built-in ones; of a pattern, those it means.
+    pub fn lane_rows(&self, wanted: Option<&Named>) -> Result<Lanes, AppError> {
+        let (mut active, mut queue) = (BTreeMap::new(), BTreeMap::new());
+        let mut is_complete = true;
+        if self.store.has_layout()? {
+            // A lender and its borrowers are one holder.
+            let mut families = BTreeSet::new();
+            for view in self.locks()?.iter().filter(|view| lock_state(&view.verdict) != "stale") {
+                if families.insert((view.lane_name(), loan::root(view.slot))) {
+                    *active.entry(view.lane_name()).or_insert(0) += 1;
+                }
+            }
+            for (at, task) in self.store.pending_tasks(None)?.enumerate() {
+                is_complete = at < MOST_COUNTED;
+                if !is_complete {
+                    break;
+                }
+                // A record that does not read is `doctor`'s to report.
+                let Ok(task) = task else { continue };
+                for lane in lanes_of(&task) {
+                    *queue.entry(lane.to_string()).or_insert(0) += 1;
+                }
+            }
+        }
+        let (config, control) = (self.config(), self.control());
+        let mut names: Vec<String> = BUILT_IN.iter().map(|name| (*name).to_owned()).collect();
+        names.extend(config.lanes.keys().chain(active.keys()).chain(queue.keys()).cloned());
+        names.extend(control.standing(self.store.now()).filter_map(|hold| match &hold.held {
+            Held::Lane(lane) => Some(lane.to_string()),
+            Held::All | Held::Pattern(_) => None,
+        }));
+        names.extend(wanted.filter(|wanted| !wanted.is_pattern()).map(|wanted| wanted.0.clone()));
+        names.sort();
+        names.dedup();
+        names.retain(|name| wanted.is_none_or(|wanted| wanted.means(name)));
+        let count = |of: &BTreeMap<String, u64>, name: &str| of.get(name).copied().unwrap_or(0);
+        let rows = names.into_iter().map(|name| self.lane_row(&name, count(&active, &name), count(&queue, &name)));
+        Ok(Lanes { rows: rows.collect(), is_complete })
+    }
+
+    fn lane_row(&self, name: &str, active: u64, queue: u64) -> LaneRow {
+        let (config, control, now) = (self.config(), self.control(), self.store.now());
+        let is_pattern = name.ends_with('*');
+        // The rule of a pattern is that of a name it means.
+        let lane = LaneName::parse(&name.replace('*', "x")).unwrap_or_else(|_| LaneName::global());
+        let source = match (control.lanes.contains_key(name), self.settings.written().lanes.contains_key(name)) {
+            (true, _) => Source::Set,
+            (false, true) => Source::Config,
+            (false, false) => Source::Default,
+        };
+        LaneRow {
+            name: name.to_owned(),
+            max: config.limit(&lane),
+            rule: LaneRule {
+                max: Some(config.limit(&lane)).filter(|max| *max < u32::MAX),
+                weight: lane.is_user().then(|| config.weight(lane.key())),
+                hold: Some(config.keeps(&lane)),
+                lock_timeout_ms: Some(config.lock_timeout_ms(&lane)),
+                warn_after_ms: Some(config.warn_after_ms(&lane)),
+                on_wait: config.on_wait(&lane),
+                rate: config.rate(&lane),
+                reserve: Some(config.reserve(&lane)).filter(|reserve| *reserve > 0),
+                on_overdue: Some(config.on_overdue(&lane)),
+                values: config.values(&lane).filter(|values| matches!(values, SlotValues::List(_))),
+                range: config.values(&lane).filter(|values| matches!(values, SlotValues::Ports(..))),
+                hold_while: config.hold_while(&lane),
+                cpu_budget: config.cpu_rule(&lane).map(|rule| rule.budget),
+                affinity: config.cpu_rule(&lane).map(|rule| rule.is_bound),
+            },
+            shut: self.shut([&lane].into_iter().filter(|_| !is_pattern), false).pop().map(|shut| shut.busy),
+            active,
+            queue,
+            source,
+            is_pattern,
+            limited_until: if is_pattern { None } else { self.limited_until(&lane).unwrap_or_default() },
+            hold: control.standing(now).find(|hold| !is_pattern && means_lane(&hold.held, &lane)).cloned(),
+        }
+    }
+
+    /// Whether a lane is known: built in, in use, paused, or with a rule of its own.
+    pub fn is_known_lane(&self, row: &LaneRow) -> bool {
+        let is_built_in = BUILT_IN.contains(&row.name.as_str());
+        is_built_in || row.active > 0 || row.queue > 0 || row.source != Source::Default || row.hold.is_some()
+    }
+
+    /// Reads the options of `lanes set`, by the rows that read the configuration.
+    pub fn lane_rule(&self, options: &[(&str, &str)]) -> Result<LaneRule, AppError> {
+        rule_from_options(options).map_err(|why| {
+            AppError::usage(why)
+                .hint("`luzia lanes set --help` has examples, and `luzia pause` stops a lane; nothing was set")
+        })
+    }
+
+    /// Changes the rule of a lane or a pattern from the next grant on. Members that are `None` stay.
+    pub fn set_lane(&self, named: &Named, rule: &LaneRule) -> Result<LaneRow, AppError> {
+        if *rule == LaneRule::default() {
+            return Err(AppError::usage("nothing is to be set").hint("e.g. --max, --weight or --rate; see --help"));
+        }
+        let is_user = LaneName::parse(&named.0.replace('*', "x")).is_ok_and(|lane| lane.is_user());
+        if rule.weight.is_some() && !is_user {
+            return Err(AppError::usage(format!("\"{}\" is not a user's lane, and has no weight", named.0))
+                .hint("weights are shares of users: luzia lanes set user:alice --weight 2; nothing was set"));
+        }
+        self.store.prepare()?;
+        self.store.change_control::<_, AppError>(|control| {
+            let known = control.lanes.entry(named.0.clone()).or_default();
+            *known = rule.clone().or(known);
+            let together = control.over(&self.settings.written());
+            let own = together.lanes.get(&named.0).and_then(|all| all.wrong_for(&named.0));
+            let touches_reserves = rule.reserve.or(rule.max).is_some();
+            let wrong = own.or_else(|| together.wrong_reserves().filter(|_| touches_reserves));
+            let is_bound = rule.affinity == Some(true);
+            let has_budget = together.lanes.get(&named.0).is_some_and(|all| all.cpu_budget.is_some());
+            let wrong = wrong.or_else(|| (is_bound && !has_budget).then(|| NO_BUDGET.to_owned()));
+            let wrong = wrong.or_else(|| together.wrong_ranges().filter(|_| rule.range.is_some()));
+            wrong.map_or(Ok(()), |why| Err(AppError::usage(why).hint("nothing was set").next("luzia lanes")))
+        })?;
+        let data = json!({ "what": named.0, "max": rule.max, "weight": rule.weight, "lock_timeout_ms": rule.lock_timeout_ms, "rule": rule_json(rule) });
+        self.store.note(&Event::new("lane_set").with(data));
+        self.after_a_change(named)
+    }
+
+    /// Takes back what `lanes set` has set; the configuration counts again. False when nothing was set.
+    pub fn unset_lane(&self, named: &Named) -> Result<(bool, LaneRow), AppError> {
+        let was_set = self.control().lanes.contains_key(&named.0);
+        if was_set {
+            self.store.change_control::<_, AppError>(|control| Ok(control.lanes.remove(&named.0)))?;
+            self.store.note(&Event::new("lane_unset").with(json!({ "what": named.0 })));
+        }
+        Ok((was_set, self.after_a_change(named)?))
+    }
+
+    fn after_a_change(&self, named: &Named) -> Result<LaneRow, AppError> {
+        self.follow_control()?;
+        if self.store.has_layout()? {
+            // Those who wait for a lane look at the new limit.
+            let locks = self.store.lock_index()?;
+            let lanes = locks.stems().filter_map(LaneName::from_stem).filter(|lane| named.means(&lane.to_string()));
+            lanes.for_each(|lane| self.store.call_waiters(&lane));
+        }
+        Ok(self.lane_row(named.text(), 0, 0))
+    }
+}
+
+/// The lanes a task waits for, but for `global`, which every task takes.
+fn lanes_of(task: &Task) -> Vec<LaneName> {
+    let user: Option<&Name> = task.takes_user_lane.then_some(&task.user);
+    user.map(LaneName::user).into_iter().chain(task.lanes.iter().cloned()).collect()
+}

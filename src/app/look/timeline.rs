@@ -1,0 +1,54 @@
+//! `timeline`: who held which lane when, from the event log.
+
+use crate::app::demo::{Run, runs_of};
+use crate::app::{App, AppError};
+use crate::model::Timestamp;
+use crate::policy::analytics::record::Record;
+use crate::policy::analytics::timeline::Holds;
+use serde_json::{Value, json};
+
+pub use crate::policy::analytics::timeline::{Hold, svg, trace};
+
+impl App {
+    /// The holds of lanes that lasted at a moment or later.
+    pub fn holds_since(&self, since: Timestamp) -> Result<Vec<Hold>, AppError> {
+        let mut holds = Holds::default();
+        if !self.is_absent {
+            self.store.visit_events(Timestamp::FIRST, &mut |event| {
+                if let Some(record) = Record::of(event.at, &event.line) {
+                    holds.take(&record);
+                }
+                true
+            })?;
+        }
+        Ok(holds.since(since))
+    }
+}
+
+/// The commands of tasks as runs, a row for each user, or for each lane. Times count from the first one.
+pub fn runs_by(holds: &[Hold], by_lane: bool, since: Timestamp, now: Timestamp) -> Vec<Run> {
+    let begin = holds.iter().filter_map(|hold| hold.run).map(|(from, _)| from).min().unwrap_or(now).max(since);
+    let ms = |at: Timestamp| u64::try_from(at.ms_since(begin)).unwrap_or(0);
+    let mut lines: Vec<(Timestamp, Value)> = Vec::new();
+    for hold in holds.iter().filter(|hold| by_lane || hold.lane == "global") {
+        let Some((from, to)) = hold.run.filter(|(_, to)| to.is_none_or(|to| to >= begin)) else { continue };
+        let row = if by_lane { Some(&hold.lane) } else { hold.user.as_ref() };
+        let line = |event: &str, at: Timestamp| {
+            (at, json!({ "event": event, "task": hold.holder, "user": row, "boot_ms": ms(at) }))
+        };
+        lines.push(line("dispatched", from.max(begin)));
+        lines.push(match to {
+            Some(to) if hold.end == "interrupted" => line("recovered", to),
+            Some(to) => line("ended", to),
+            // It goes on: the moment tells how far.
+            None => line("started", now),
+        });
+    }
+    lines.sort_by_key(|(at, _)| *at);
+    // One lane after another: a run is known by its task, and a task has several lanes.
+    let mut rows: Vec<String> = lines.iter().filter_map(|(_, line)| line["user"].as_str().map(str::to_owned)).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    let of_row = |row: &String| runs_of(lines.iter().map(|(_, line)| line).filter(|line| line["user"] == **row));
+    rows.iter().flat_map(of_row).collect()
+}

@@ -1,0 +1,51 @@
+//! `tree`: a task, the tasks that it has queued, and theirs.
+
+use crate::app::look::course::ActionLine;
+use crate::app::look::list::Filter;
+use crate::app::steps::Memory;
+use crate::app::{App, AppError};
+use crate::model::{Task, TaskId};
+use std::collections::BTreeMap;
+
+/// A task in its family.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Branch {
+    /// The task.
+    pub task: Task,
+    /// How far below the first one it stands.
+    pub depth: usize,
+    /// Whether it is the last child of its parent.
+    pub is_last: bool,
+    /// What it remembers: its steps.
+    pub memory: Option<Memory>,
+    /// The runs of its command, of a task that takes steps: each as its end (S2.7).
+    pub runs: Vec<ActionLine>,
+}
+
+impl App {
+    /// A task and its descendants, each before its children, which stand in the order of their numbers.
+    pub fn tree(&self, root: TaskId) -> Result<Vec<Branch>, AppError> {
+        let root = self.as_seen(self.existing(root)?);
+        let mut children: BTreeMap<TaskId, Vec<Task>> = BTreeMap::new();
+        self.list(&Filter { all: true, ..Filter::default() }, &mut |found| {
+            // A record that does not read is `doctor`'s to report.
+            if let Ok(task) = found
+                && let Some(parent) = task.parent
+            {
+                children.entry(parent).or_default().push(task);
+            }
+            true
+        })?;
+        let (mut branches, mut open) = (Vec::new(), vec![(root, 0, true)]);
+        while let Some((task, depth, is_last)) = open.pop() {
+            let mut own = children.remove(&task.id).unwrap_or_default();
+            own.sort_by_key(|child| std::cmp::Reverse(child.id));
+            let is_lowest = |at: usize| at == 0;
+            open.extend(own.into_iter().enumerate().map(|(at, child)| (child, depth + 1, is_lowest(at))));
+            let memory = self.memory(task.id)?;
+            let runs = if task.stepwise.is_some() { self.runs_of(task.id)? } else { Vec::new() };
+            branches.push(Branch { task, depth, is_last, memory, runs });
+        }
+        Ok(branches)
+    }
+}

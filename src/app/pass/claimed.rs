@@ -1,0 +1,29 @@
+//! What a pass tells of a task that it has claimed.
+
+use crate::app::App;
+use crate::model::{Task, Timestamp};
+use crate::store::{Claimed, Event};
+use serde_json::json;
+
+impl App {
+    /// Tells of the steps from the look at the queue to the lanes (S3.24), and of the locks that were removed for it.
+    pub(super) fn note_claim(&self, claimed: &Claimed) {
+        let Claimed { task, grants, broken, .. } = claimed;
+        let lanes: Vec<String> = grants.iter().map(|grant| grant.lane.to_string()).collect();
+        let fences: Vec<u64> = grants.iter().map(|grant| grant.fence.0).collect();
+        let slots: Vec<u32> = grants.iter().map(|grant| grant.slot).collect();
+        let waited_ms = self.store.now().ms_since(wanted_since(task)).max(0);
+        let data = json!({ "lanes": lanes, "fences": fences, "slots": slots, "waited_ms": waited_ms });
+        let of = |name| Event::of(name, task).in_lane_of(task);
+        let steps = [of("polled"), of("selected"), of("locked").with(data)];
+        let breaks =
+            broken.iter().map(|lock| Event { task: Some(task.id), ..crate::app::locks::cleanup::broken_event(lock) });
+        self.store.note_all(breaks.chain(steps));
+    }
+}
+
+/// Since when a task could have started: its acceptance, the moment it was due, or its last start.
+fn wanted_since(task: &Task) -> Timestamp {
+    let last = task.last_start.as_ref().map(|start| start.at);
+    [Some(task.created_at), task.due_at, last].into_iter().flatten().max().unwrap_or(task.created_at)
+}

@@ -1,0 +1,307 @@
+//! Tasks that make room for themselves (`--preempt`): a pass starts them before all others of their priority, and asks those
+//! who hold their lanes to end or to go back into the queue. Who asks is written down (`spool/control.json`), so a process that
+//! is killed on the way leaves the rest to the next pass.
+
+use crate::app::capacity::gates::AGAIN_MS;
+use crate::app::pass::{Hand, Pass};
+use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
+use crate::app::{App, AppError, Kind, lane_word};
+use crate::model::control::{How, Preempt};
+use crate::model::evidence::Verdict;
+use crate::model::lock::loan;
+use crate::model::{LaneName, LockKind, Priority, Status, Task, TaskId, Who};
+use crate::policy::admission::{Situation, first_obstacle};
+use crate::policy::agent;
+use crate::policy::agent::ownership::{Sides, is_foreign};
+use crate::policy::hold::pause_of;
+use crate::policy::line::has_turn;
+use crate::policy::preempt::{Full, Holds, Refusal, Rival, choose};
+use crate::policy::staleness::judge;
+use crate::store::{CancelRequest, Claim, Event, Head, Judges, LockView, Place, StoreError};
+use serde_json::json;
+
+/// How often the start of one task is tried in a pass, when dead tasks hold its lanes.
+const MOST_TRIES: u32 = 8;
+/// How far up the parents of a task are looked at.
+const MOST_PARENTS: u32 = 64;
+
+/// How room is made for a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Room {
+    /// What becomes of the holders.
+    pub how: How,
+    /// The time between SIGTERM and SIGKILL, in milliseconds; the holder's own when absent.
+    pub grace_ms: Option<u64>,
+    /// Whether work of somebody else may be ended.
+    pub others: bool,
+}
+
+impl App {
+    /// The question to ask before room is made for a task: it would end or interrupt work of somebody else. An error where no
+    /// room can be made.
+    pub fn room_question(&self, new: &NewTask, caller: &Caller, how: How) -> Result<Option<String>, AppError> {
+        let task = self.task_of(new, caller)?;
+        if !self.store.has_layout()? {
+            return Ok(None);
+        }
+        let full = self.full_lanes(&task)?;
+        let chosen = match choose(task.priority, false, &full) {
+            Err(Refusal::Foreign(..)) => choose(task.priority, true, &full).map_err(|why| refused(&why))?,
+            own => {
+                let account = caller.accounts.own().unwrap_or_default();
+                return self.foreign_question(verb_of(how), &own.map_err(|why| refused(&why))?, &account);
+            }
+        };
+        let names: Vec<String> = chosen.iter().map(ToString::to_string).collect();
+        Ok(Some(format!("{} work of somebody else: {}?", verb_of(how), names.join(", "))))
+    }
+
+    /// Accepts a request and makes room for it.
+    pub fn enqueue_preempting(&self, new: &NewTask, caller: &Caller, room: Room) -> Result<Accepted, AppError> {
+        let accepted = self.enqueue(new, caller)?;
+        if accepted.created {
+            let Room { how, grace_ms, others } = room;
+            let task = accepted.task.id;
+            let by = self.agent.as_ref().map_or_else(|| accepted.task.user.to_string(), |agent| agent.name.clone());
+            self.preempt_for(&accepted.task, Preempt { task, how, grace_ms, others, by })
+                .map_err(|error| self.after_accepting(task, error))?;
+        }
+        Ok(accepted)
+    }
+
+    /// Writes down that a task makes room for itself, and asks for that room. Commit point is the sync of `spool`.
+    fn preempt_for(&self, task: &Task, wish: Preempt) -> Result<(), AppError> {
+        self.store.change_control::<_, AppError>(|control| {
+            control.preempts.retain(|one| one.task != task.id);
+            control.preempts.push(wish.clone());
+            Ok(())
+        })?;
+        // One that is paused, not due or after others asks for room when a pass meets it in the queue.
+        if let Some((Place::Pending, task)) = self.store.find(task.id)?
+            && self.admits_passing(&task)
+            && self.is_near(&task.queue())?
+            && self.is_next(&task)?
+        {
+            self.ask_for_room(&task, &wish)?;
+        }
+        Ok(())
+    }
+
+    /// Starts the tasks that make room for themselves, as far as they can start, and asks for room for the others.
+    pub(super) fn start_preempting(&self, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
+        let control = self.control();
+        let mut over = Vec::new();
+        for wish in &control.preempts {
+            match self.store.find(wish.task) {
+                Ok(Some((Place::Pending, task))) if task.starts == 0 => {
+                    if self.is_near(&task.queue())?
+                        && self.is_next(&task)?
+                        && self.try_preempting(&task, wish, pass, hand)?
+                    {
+                        over.push(wish.task);
+                    }
+                }
+                // It is paused, not due, or comes after others.
+                Ok(Some((Place::Parked, task))) if task.starts == 0 => {}
+                // A record that does not read is set aside by the pass over its queue.
+                Err(_) => {}
+                Ok(_) => over.push(wish.task),
+            }
+        }
+        if !over.is_empty() {
+            self.store.change_control::<_, AppError>(|control| {
+                control.preempts.retain(|one| !over.contains(&one.task));
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Whether no task of a higher priority takes its turn before it. Those of its own priority it passes.
+    fn is_next(&self, task: &Task) -> Result<bool, AppError> {
+        let comes_before = |first: Option<Priority>| first.is_some_and(|first| first < task.priority);
+        if task.takes_user_lane && comes_before(self.turns_of(task)?.first().map(|(first, _)| *first)) {
+            return Ok(false);
+        }
+        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
+            if comes_before(self.store.first_in(lane, task.priority.tier())?.map(|(first, _)| first)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// True when it was started.
+    fn try_preempting(&self, task: &Task, wish: &Preempt, pass: &mut Pass, hand: &mut Hand) -> Result<bool, AppError> {
+        let head = Head { queue: task.queue(), priority: task.priority, id: task.id };
+        for _ in 0..MOST_TRIES {
+            match self.claim_passing(&head) {
+                Err(StoreError::GuardBusy { lane, .. }) => {
+                    self.store.note(&Event::new("guard_busy").in_lane(&lane));
+                    return Ok(false);
+                }
+                Err(error) => return Err(error.into()),
+                Ok(Claim::Claimed(claimed)) => return self.hand_over(claimed, pass, hand).map(|()| true),
+                Ok(Claim::Held(task, _)) => return self.ask_for_room(&task, wish).map(|()| false),
+                Ok(Claim::NeedsRecovery(dead)) => {
+                    if pass.recovered.contains(&dead) || !self.recover_one(dead, pass)? {
+                        return Ok(false);
+                    }
+                    pass.recovered.push(dead);
+                }
+                // Nobody who makes room changes the rate of a lane.
+                Ok(Claim::Limited { until, .. }) => {
+                    pass.comes_again(until);
+                    return Ok(false);
+                }
+                Ok(Claim::NotNow(_)) => {
+                    pass.comes_again(self.store.now().plus_ms(AGAIN_MS));
+                    return Ok(false);
+                }
+                Ok(Claim::Lost | Claim::Refused(_) | Claim::Newer(_) | Claim::Kept) => return Ok(false),
+                Ok(Claim::SetAside(error)) => {
+                    pass.set_aside.push(error.to_string());
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// As the claim of a pass, but it lets a task pass those of its own priority.
+    fn claim_passing(&self, head: &Head) -> Result<Claim, StoreError> {
+        let admit = |task: &Task| self.admits_passing(task);
+        let judges = Judges { lock: judge, turn: has_turn };
+        self.store.claim(head, &admit, &|task| self.request(task), judges)
+    }
+
+    /// Whether nothing but its lanes, and others of its priority, keeps a task from starting.
+    fn admits_passing(&self, task: &Task) -> bool {
+        let now = self.store.now();
+        let situation = Situation {
+            now,
+            paused: pause_of(task, &self.control().holds, now),
+            unfinished: self.unfinished_before(task),
+            context: self.differences(task),
+            newer: None,
+            ahead: 0,
+            first_in_lane: Vec::new(),
+            shut: self.shut(task.all_lanes().iter(), true),
+            lanes: Vec::new(),
+            has_dispatcher: true,
+        };
+        first_obstacle(task, &situation).is_none()
+    }
+
+    /// Asks those who hold the lanes of a task to make room, where that frees all of them. A request that stands already is
+    /// left alone: it may be a cancel.
+    fn ask_for_room(&self, task: &Task, wish: &Preempt) -> Result<(), AppError> {
+        let Ok(chosen) = choose(task.priority, wish.others, &self.full_lanes(task)?) else { return Ok(()) };
+        for id in chosen {
+            let request = CancelRequest {
+                by: wish.by.clone(),
+                reason: Some(format!("preempted by {}", task.id)),
+                grace_ms: wish.grace_ms,
+                requeue: wish.how == How::Requeue,
+            };
+            if self.store.cancel_request(id)?.is_some() || !self.store.request_cancel(id, &request)? {
+                continue;
+            }
+            let holder = self.existing(id)?;
+            let data = json!({ "by": task.id.to_string(), "how": wish.how.word() });
+            self.store.note(&Event::of("preempted", &holder).in_lane_of(&holder).with(data));
+            self.wake_supervisor(id)?;
+        }
+        Ok(())
+    }
+
+    /// The lanes of a task that are full, with their living holders.
+    fn full_lanes(&self, task: &Task) -> Result<Vec<Full>, AppError> {
+        let mut full = Vec::new();
+        for lane in task.all_lanes() {
+            let views = self.holders(&lane)?;
+            let living: Vec<&LockView> =
+                views.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. })).collect();
+            if loan::holders(living.iter().map(|view| view.slot)) >= self.config().limit(&lane) {
+                let holders = living.iter().map(|view| self.rival(task, view)).collect::<Result<_, _>>()?;
+                full.push(Full { lane, holders });
+            }
+        }
+        Ok(full)
+    }
+
+    fn rival(&self, task: &Task, view: &LockView) -> Result<Holds, AppError> {
+        let other = || Holds::Other(view.shown().unwrap_or_else(|| "an unknown holder".to_owned()));
+        let is_task = view.record().is_some_and(|record| record.kind == LockKind::Task);
+        let Some(id) = view.holder().and_then(TaskId::parse).filter(|_| is_task) else { return Ok(other()) };
+        let Some((_, holder)) = self.find(id)?.filter(|(_, holder)| matches!(holder.status, Status::Running)) else {
+            return Ok(other());
+        };
+        let same_agent = is_same_work(task, &holder);
+        let sides = Sides { same_agent, caller: task.user.as_str(), holder: Some(holder.user.as_str()) };
+        Ok(Holds::Task(Rival {
+            id,
+            priority: holder.priority,
+            since: holder.last_start.as_ref().map_or(holder.created_at, |start| start.at),
+            is_foreign: is_foreign(sides),
+            is_around: self.has_above(task, id)?,
+            is_asked: self.store.cancel_request(id)?.is_some(),
+        }))
+    }
+
+    /// Whether a task is above another one, or around this process, which asks for it.
+    fn has_above(&self, task: &Task, holder: TaskId) -> Result<bool, AppError> {
+        if self.inside.as_ref().is_some_and(|inside| inside.task == holder) {
+            return Ok(true);
+        }
+        let mut parent = task.parent;
+        for _ in 0..MOST_PARENTS {
+            match parent {
+                Some(id) if id == holder => return Ok(true),
+                Some(id) => parent = self.find(id)?.and_then(|(_, task)| task.parent),
+                None => return Ok(false),
+            }
+        }
+        // Nobody nests so deep; whatever it is, it is left alone.
+        Ok(true)
+    }
+}
+
+/// Whether the same agent or process asked for two tasks; `None` where too little is known.
+fn is_same_work(task: &Task, holder: &Task) -> Option<bool> {
+    let who = |task: &Task| Who::of(task.agent.as_ref(), &[], None);
+    agent::is_same(&who(task), &who(holder)).or_else(|| {
+        let is_same = task.asked_by.as_ref()? == holder.asked_by.as_ref()?;
+        (is_same || task.agent.is_some()).then_some(is_same)
+    })
+}
+
+fn verb_of(how: How) -> &'static str {
+    match how {
+        How::End => "end",
+        How::Requeue => "interrupt",
+    }
+}
+
+/// The error of a preemption that is not possible now.
+fn refused(why: &Refusal) -> AppError {
+    let (lane, message, next): (&LaneName, String, String) = match why {
+        Refusal::NoTask(lane, holder) => (
+            lane,
+            format!("{holder} holds it, and only a task can be preempted"),
+            format!("luzia explain {}", lane_word(lane)),
+        ),
+        Refusal::Higher(lane, id) => {
+            (lane, format!("{id} holds it and has a higher priority"), format!("luzia explain {id}"))
+        }
+        Refusal::Foreign(lane, id) => {
+            (lane, format!("{id} holds it, which is somebody else's"), format!("luzia explain {id}"))
+        }
+        Refusal::Around(lane, id) => {
+            (lane, format!("{id} holds it, and the task would be inside it"), format!("luzia explain {id}"))
+        }
+    };
+    AppError::new(Kind::No, "NOT_PREEMPTED", format!("no room can be made in lane \"{lane}\": {message}"))
+        .hint("nothing was queued; without --preempt the task would wait for its turn")
+        .next(next)
+}

@@ -1,0 +1,259 @@
+//! Trying one queue: its first task is admitted and claimed, or it is known why not. Where the first one waits for a capacity
+//! lane, a few behind it that may not need that lane are tried (`docs/decisions/273-past-a-full-lane.md`).
+
+use crate::app::capacity::gates::AGAIN_MS;
+use crate::app::pass::candidates::{GROUP_PAUSE, GROUP_TRIES};
+use crate::app::pass::heads::Firsts;
+use crate::app::pass::{Hand, Pass};
+use crate::app::{App, AppError};
+use crate::model::{LaneName, QueueName, Task, TaskId};
+use crate::policy::admission::{Obstacle, Situation, first_obstacle};
+use crate::policy::beyond::{MOST_TRIED, may_pass};
+use crate::policy::fair::Weights;
+use crate::policy::hold::pause_of;
+use crate::policy::line::has_turn;
+use crate::policy::schedule::Candidate;
+use crate::policy::staleness::judge;
+use crate::store::{Claim, Event, Head, Judges, StoreError};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+/// How many heads of one lane may turn out damaged in one pass.
+const MOST_SET_ASIDE: usize = 1000;
+
+/// What a pass has seen of lanes that tasks of several users have. Where it is the reason why one cannot start, the others
+/// need not be tried: the process that changes it makes a pass, or wakes somebody who does.
+#[derive(Default)]
+pub(super) struct Seen {
+    full: BTreeSet<LaneName>,
+    firsts: Firsts,
+    /// Whether what is left of `global` is kept for the lanes that have reserves.
+    is_kept: bool,
+    /// Whether something waits for an idle host, of which nobody tells.
+    pub(super) tries_again: bool,
+}
+
+/// What came of trying one lane.
+pub(super) enum Tried {
+    /// With its weights in fair share.
+    Started(Weights),
+    Blocked,
+    NoSlot,
+}
+
+/// What came of trying one task.
+enum Step {
+    /// The queue is done with.
+    Done(Tried),
+    /// Another task may be the first one now.
+    Again,
+    /// Another dispatcher had it.
+    Lost,
+    /// It waits for a capacity lane, which tasks behind it may not need.
+    Beyond,
+}
+
+/// Whether a task may start as far as its lanes were not asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Admission {
+    Yes,
+    No,
+    /// A capacity lane keeps it.
+    Beyond,
+}
+
+impl App {
+    pub(super) fn try_lane(
+        &self,
+        candidate: &Candidate,
+        seen: &RefCell<Seen>,
+        pass: &mut Pass,
+        hand: &mut Hand,
+    ) -> Result<Tried, AppError> {
+        let stem = candidate.queue.to_string();
+        // The sequence of a group is that of its first task.
+        let is_group = QueueName::parse(&stem).is_some_and(|name| name.group.is_some());
+        let mut group_tries = if is_group { GROUP_TRIES } else { 0 };
+        let mut known = candidate.sequence.filter(|_| !is_group).map(|sequence| Head {
+            queue: stem.clone(),
+            priority: candidate.priority,
+            id: TaskId(sequence),
+        });
+        for _ in 0..MOST_SET_ASIDE {
+            let was_known = known.is_some();
+            let head = match known.take() {
+                Some(head) => head,
+                None => match self.store.head_from(candidate.priority, &stem)? {
+                    Some(head) => head,
+                    None => return Ok(Tried::Blocked),
+                },
+            };
+            match self.try_task(&head, candidate, seen, pass, hand)? {
+                // Another dispatcher tries it; the tasks of a group do not fall behind others for that.
+                Step::Lost if group_tries > 0 => {
+                    group_tries -= 1;
+                    self.store.sleep(GROUP_PAUSE);
+                }
+                Step::Lost if !was_known => return Ok(Tried::Blocked),
+                Step::Again | Step::Lost => {}
+                Step::Done(tried) => return Ok(tried),
+                Step::Beyond => return self.try_beyond(&head, candidate, seen, pass, hand),
+            }
+        }
+        Ok(Tried::Blocked)
+    }
+
+    /// Tries tasks behind the first one of a queue that waits for a capacity lane. All tasks of a queue without its user's lane
+    /// have the same lanes, so there the others need no look.
+    fn try_beyond(
+        &self,
+        first: &Head,
+        candidate: &Candidate,
+        seen: &RefCell<Seen>,
+        pass: &mut Pass,
+        hand: &mut Hand,
+    ) -> Result<Tried, AppError> {
+        if !candidate.takes_user_lane {
+            return Ok(Tried::Blocked);
+        }
+        let mut passed = vec![first.id];
+        let heads = self.store.first_in_tier(first.priority, &first.queue, MOST_TRIED + 1)?;
+        for head in heads.iter().filter(|head| (head.priority, head.id) > (first.priority, first.id)) {
+            if !may_pass(&passed, head.id) {
+                break;
+            }
+            match self.try_task(head, candidate, seen, pass, hand)? {
+                Step::Done(tried) => return Ok(tried),
+                Step::Again | Step::Lost => {}
+                Step::Beyond => passed.push(head.id),
+            }
+        }
+        Ok(Tried::Blocked)
+    }
+
+    fn try_task(
+        &self,
+        head: &Head,
+        candidate: &Candidate,
+        seen: &RefCell<Seen>,
+        pass: &mut Pass,
+        hand: &mut Hand,
+    ) -> Result<Step, AppError> {
+        // A look at the record costs a fraction of a claim.
+        let knows_some = seen.borrow().knows_some() || self.control().standing(self.store.now()).next().is_some();
+        let admission = match self.store.peek(head).filter(|_| knows_some) {
+            Some(task) => self.admission(&task, seen),
+            None => Admission::Yes,
+        };
+        match admission {
+            Admission::Yes => {}
+            Admission::No => return Ok(Step::Done(Tried::Blocked)),
+            Admission::Beyond => return Ok(Step::Beyond),
+        }
+        let claim = match self.claim(head, seen) {
+            // Somebody was stopped in the guard of one lane; that must not keep the others from their turn.
+            Err(StoreError::GuardBusy { lane, .. }) => {
+                self.store.note(&Event::new("guard_busy").in_lane(&lane));
+                return Ok(Step::Done(if lane.is_global() { Tried::NoSlot } else { Tried::Blocked }));
+            }
+            other => other?,
+        };
+        Ok(match claim {
+            Claim::Claimed(claimed) => {
+                seen.borrow_mut().firsts.forget(&claimed.task);
+                let weights = self.weights_of(&claimed.task);
+                self.hand_over(claimed, pass, hand)?;
+                Step::Done(Tried::Started(weights))
+            }
+            Claim::Lost => Step::Lost,
+            Claim::Refused(task) if self.admission(&task, seen) == Admission::Beyond => Step::Beyond,
+            Claim::Refused(_) => Step::Done(Tried::Blocked),
+            Claim::Held(_, view) => view.lane.map_or(Step::Done(Tried::Blocked), |lane| seen.borrow_mut().fills(lane)),
+            Claim::Limited { lane, until } => {
+                pass.comes_again(until);
+                seen.borrow_mut().fills(lane)
+            }
+            Claim::NotNow(why) => {
+                pass.comes_again(self.store.now().plus_ms(AGAIN_MS));
+                seen.borrow_mut().fills(why.lane().clone())
+            }
+            Claim::Kept => {
+                seen.borrow_mut().is_kept = true;
+                Step::Done(Tried::Blocked)
+            }
+            Claim::NeedsRecovery(dead) => {
+                // Once it is recovered the lane is tried again; a supervisor that must kill first makes a pass itself.
+                let by_others = pass.recovered.contains(&dead);
+                if by_others || !self.recover_one(dead, pass)? {
+                    return Ok(Step::Done(Tried::Blocked));
+                }
+                pass.recovered.push(dead);
+                Step::Again
+            }
+            Claim::Newer(error) => {
+                pass.leave(head.id, error.to_string(), self.store.tier_depth(candidate.tier, &head.queue)?);
+                Step::Done(Tried::Blocked)
+            }
+            Claim::SetAside(error) => {
+                pass.set_aside.push(error.to_string());
+                Step::Again
+            }
+        })
+    }
+
+    fn claim(&self, head: &Head, seen: &RefCell<Seen>) -> Result<Claim, StoreError> {
+        let admit = |task: &Task| self.admission(task, seen) == Admission::Yes;
+        let judges = Judges { lock: judge, turn: has_turn };
+        self.store.claim(head, &admit, &|task| self.request(task), judges)
+    }
+
+    /// Admission, for the head of a lane whose locks will be asked for next.
+    fn admission(&self, task: &Task, seen: &RefCell<Seen>) -> Admission {
+        let Seen { full, firsts, is_kept, tries_again } = &mut *seen.borrow_mut();
+        if let Some(lane) = task.lanes.iter().find(|lane| full.contains(lane)) {
+            return if lane.is_key_lane() { Admission::No } else { Admission::Beyond };
+        }
+        let has_reserve = |lane: &LaneName| self.config().reserve(lane) > 0;
+        if *is_kept && !task.all_lanes().iter().any(has_reserve) {
+            return Admission::No;
+        }
+        let now = self.store.now();
+        let Ok(first_in_lane) = firsts.before(&self.store, task) else { return Admission::No };
+        let situation = Situation {
+            now,
+            paused: pause_of(task, &self.control().holds, now),
+            unfinished: self.unfinished_before(task),
+            context: self.differences(task),
+            newer: None,
+            ahead: 0,
+            first_in_lane,
+            shut: self.shut(task.all_lanes().iter(), true),
+            lanes: Vec::new(),
+            has_dispatcher: true,
+        };
+        let obstacle = first_obstacle(task, &situation);
+        *tries_again |= matches!(obstacle, Some(Obstacle::HostBusy { .. }));
+        match obstacle {
+            None => Admission::Yes,
+            Some(obstacle) if obstacle.is_of_capacity() => Admission::Beyond,
+            Some(_) => Admission::No,
+        }
+    }
+}
+
+impl Seen {
+    fn knows_some(&self) -> bool {
+        !self.full.is_empty() || self.is_kept || !self.firsts.is_empty()
+    }
+
+    /// Remembers a lane that gives nothing more in this pass.
+    fn fills(&mut self, lane: LaneName) -> Step {
+        let step = match (lane.is_global(), lane.is_key_lane()) {
+            (true, _) => Step::Done(Tried::NoSlot),
+            (false, true) => Step::Done(Tried::Blocked),
+            (false, false) => Step::Beyond,
+        };
+        self.full.extend(Some(lane).filter(|lane| !lane.is_user()));
+        step
+    }
+}

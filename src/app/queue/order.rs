@@ -1,0 +1,82 @@
+//! `move`: puts a task before others. The order of a queue is priority, then number, so a move is a change of priority.
+
+use crate::app::queue::pause::not_waiting;
+use crate::app::{App, AppError, Kind};
+use crate::model::{Priority, Status, Task, TaskId};
+
+/// Before whom a task is to come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Goal {
+    /// Before every task with which it takes turns.
+    First,
+    /// Before this task.
+    Before(TaskId),
+}
+
+impl App {
+    /// Gives a waiting task the least urgent priority with which it comes before others; gives the task as it is then, and
+    /// whether it was changed.
+    pub fn move_task(&self, id: TaskId, goal: Goal) -> Result<(Task, bool), AppError> {
+        let task = self.existing(id)?;
+        if task.status != Status::Pending {
+            return Err(not_waiting(id, task.status));
+        }
+        let Some(place) = self.place_before(&task, goal)? else { return Ok((task, false)) };
+        let wanted = if (place.0, task.turn().1.0) < place {
+            place.0
+        } else {
+            place.0.number().checked_sub(1).and_then(Priority::new).ok_or_else(|| nothing_before(&task, place.1))?
+        };
+        if wanted >= task.priority {
+            return Ok((task, false));
+        }
+        let moved = self.change_waiting(id, "edited", |task| Ok(Task { priority: wanted, ..task.clone() }))?;
+        Ok((moved, true))
+    }
+
+    /// The place before which a task is to come; `None` when nobody is before it.
+    fn place_before(&self, task: &Task, goal: Goal) -> Result<Option<(Priority, TaskId)>, AppError> {
+        match goal {
+            Goal::First => {
+                let others = self.turns_of(task)?.into_iter().filter(|(_, (_, id))| *id != task.id);
+                let mut first = others.map(|(priority, (place, _))| (priority, place)).next();
+                for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
+                    let others = crate::model::Tier::ALL.into_iter().map(|tier| self.store.first_in(lane, tier));
+                    for (priority, (place, id)) in others.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+                        first = first.into_iter().chain((id != task.id).then_some((priority, place))).min();
+                    }
+                }
+                Ok(first)
+            }
+            Goal::Before(other) if other == task.id => {
+                Err(AppError::usage(format!("{other} cannot come before itself")).hint("nothing was changed"))
+            }
+            Goal::Before(other) => {
+                let other = self.existing(other)?;
+                let has_common =
+                    task.all_lanes().iter().any(|lane| !lane.is_global() && other.all_lanes().contains(lane));
+                if other.status != Status::Pending || !has_common {
+                    let why = match other.status {
+                        Status::Pending => "they have no lane in common".to_owned(),
+                        status => format!("{} is {status}", other.id),
+                    };
+                    return Err(AppError::new(
+                        Kind::No,
+                        "NOT_IN_LINE",
+                        format!("{why}, so {} comes neither before nor after it", task.id),
+                    )
+                    .hint("nothing was changed")
+                    .next(format!("luzia list -u {}", crate::app::shell_word(&task.user))));
+                }
+                Ok(Some((other.priority, other.turn().1.0)))
+            }
+        }
+    }
+}
+
+fn nothing_before(task: &Task, other: TaskId) -> AppError {
+    let message = format!("{other} has priority 0, and is older than {}: nothing comes before it", task.id);
+    AppError::new(Kind::No, "NOTHING_BEFORE", message)
+        .hint("`luzia edit` gives the other one a higher number; nothing was changed")
+        .next(format!("luzia explain {other}"))
+}

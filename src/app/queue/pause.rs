@@ -1,0 +1,285 @@
+//! `pause` and `resume`: keep the host, a user, a lane, a pattern of lanes or a task from starting, and lift that again.
+//! A hold of a user or a lane is one line in `spool/control.json`, so it costs the others nothing however many tasks wait. A
+//! hold of a task stands in its record, which is parked outside the scan.
+
+mod running;
+
+use crate::app::queue::accepted::although;
+use crate::app::{App, AppError, Kind};
+use crate::model::control::{Held, Hold, TaskHold};
+use crate::model::{LaneName, Status, Target, Task, TaskId, Timestamp};
+use crate::store::{Event, Removed};
+use serde_json::json;
+
+/// The word for a task that has started, or is over.
+const NOT_PENDING: &str = "TASK_NOT_PENDING";
+/// For how long a hold that ended is remembered: its time does not count against `--start-within`.
+const KEPT_MS: i64 = 30 * 24 * 3_600_000;
+
+/// What a command line names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum What {
+    /// A task.
+    Task(TaskId),
+    /// The host, a user, a lane or a pattern.
+    Lanes(Held),
+}
+
+impl What {
+    /// The task, when one is named.
+    pub fn task(&self) -> Option<TaskId> {
+        match self {
+            Self::Task(id) => Some(*id),
+            Self::Lanes(_) => None,
+        }
+    }
+}
+
+/// What `pause` says of a hold.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Wish {
+    /// When it ends by itself.
+    pub until: Option<Timestamp>,
+    /// Why.
+    pub reason: Option<String>,
+    /// Who asks.
+    pub by: Option<String>,
+}
+
+/// What came of `pause` or `resume` for one name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Changed {
+    /// `task_<n>`, `*` for the host, a lane or a pattern.
+    pub what: String,
+    /// The hold as it stands, or as it stood.
+    pub hold: Option<Hold>,
+    /// Whether anything was changed.
+    pub is_changed: bool,
+}
+
+impl App {
+    /// Reads a `USER|LANE|TASK` argument, or a pattern of lanes that ends in `*`.
+    pub fn pausable(&self, text: &str) -> Result<What, AppError> {
+        if text == "*" {
+            return Err(
+                AppError::usage("\"*\" stands for nothing by itself").hint("--all means every task of the host")
+            );
+        }
+        if text.ends_with('*') {
+            let pattern = crate::store::config::lane_or_pattern(text).map_err(|why| {
+                AppError::usage(why).hint("a pattern is the beginning of a lane, as user:* or session:telegram:*")
+            })?;
+            let prefix = pattern.strip_suffix('*').unwrap_or(&pattern);
+            return Ok(What::Lanes(Held::Pattern(prefix.to_owned())));
+        }
+        Ok(match self.target(text)? {
+            Target::Task(id) => What::Task(id),
+            Target::Lane(lane) => What::Lanes(Held::Lane(lane)),
+        })
+    }
+
+    /// Refuses a pause that would be over before it begins.
+    pub fn check_wish(&self, wish: &Wish) -> Result<(), AppError> {
+        if wish.until.is_some_and(|until| until <= self.store.now()) {
+            return Err(AppError::usage("--until names a moment that has passed").hint("nothing was paused"));
+        }
+        Ok(())
+    }
+
+    /// Whether a task is paused by itself, and not by a hold of its user, its lanes or the host.
+    pub fn is_paused_itself(&self, task: &Task) -> bool {
+        match task.status {
+            Status::Pending => task.is_held(self.store.now()),
+            Status::Running | Status::Waiting => matches!(self.store.run_pause(task.id), Ok(Some(_))),
+            Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => false,
+        }
+    }
+
+    /// Keeps tasks from starting. What runs goes on, but for a task that is named: its processes are stopped.
+    pub fn pause(&self, what: &What, wish: &Wish) -> Result<Changed, AppError> {
+        let now = self.store.now();
+        match what {
+            What::Task(id) => self.pause_task(*id, wish, now),
+            What::Lanes(held) => {
+                self.store.prepare()?;
+                let hold = self.store.change_control::<_, AppError>(|control| {
+                    control.holds.retain(|hold| hold.until.is_none_or(|until| now.ms_since(until) < KEPT_MS));
+                    let standing = control.holds.iter().position(|hold| hold.held == *held && hold.stands(now));
+                    let since = standing.map_or(now, |at| control.holds.remove(at).since);
+                    let Wish { until, reason, by } = wish.clone();
+                    let hold = Hold { held: held.clone(), since, until, reason, by };
+                    control.holds.push(hold.clone());
+                    Ok(hold)
+                })?;
+                self.note_hold("paused", &hold);
+                Ok(Changed { what: held.text(), hold: Some(hold), is_changed: true })
+            }
+        }
+    }
+
+    /// Lets tasks start again. A pattern means every hold of a lane whose name begins so; one that means none is refused.
+    pub fn resume(&self, what: &What) -> Result<Vec<Changed>, AppError> {
+        let now = self.store.now();
+        let held = match what {
+            What::Task(id) => return self.resume_task(*id, now).map(|changed| vec![changed]),
+            What::Lanes(held) => held,
+        };
+        let nothing = || Changed { what: held.text(), hold: None, is_changed: false };
+        let is_meant = |hold: &Hold| {
+            hold.stands(now)
+                && match held {
+                    Held::Pattern(prefix) => hold.held != Held::All && hold.held.text().starts_with(prefix.as_str()),
+                    one => hold.held == *one,
+                }
+        };
+        if !self.control().holds.iter().any(is_meant) {
+            return match held {
+                Held::Pattern(_) => {
+                    let message = format!("nothing that \"{}\" means is paused", held.text());
+                    Err(AppError::not_found("NOT_PAUSED", message)
+                        .hint("`luzia status` shows what is paused")
+                        .next("luzia status"))
+                }
+                _ => Ok(vec![nothing()]),
+            };
+        }
+        let ended = self.store.change_control::<_, AppError>(|control| {
+            let mut ended = Vec::new();
+            for hold in control.holds.iter_mut().filter(|hold| is_meant(hold)) {
+                ended.push(hold.clone());
+                hold.until = Some(now);
+            }
+            Ok(ended)
+        })?;
+        ended.iter().for_each(|hold| self.note_hold("resumed", hold));
+        let changed = |hold: Hold| Changed { what: hold.held.text(), hold: Some(hold), is_changed: true };
+        Ok(ended.into_iter().map(changed).collect())
+    }
+
+    fn pause_task(&self, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
+        match self.existing(id)?.status {
+            Status::Running | Status::Waiting => return self.pause_running(id, wish, now),
+            Status::Pending => {}
+            Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => {
+                return Err(super::cancel::over(&self.existing(id)?));
+            }
+        }
+        match self.pause_waiting(id, wish, now) {
+            // It has started meanwhile.
+            Err(error) if error.0.code == NOT_PENDING => self.pause_running(id, wish, now),
+            paused => paused,
+        }
+    }
+
+    pub(super) fn pause_waiting(&self, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
+        let task = self.change_waiting(id, "paused", |task| {
+            let since = task.hold.as_ref().filter(|_| task.is_held(now)).map_or(now, |hold| hold.since);
+            let left = left_to_start(task, now);
+            let Wish { until, reason, by } = wish.clone();
+            let hold = TaskHold { since, until, reason, by, start_left_ms: left.filter(|_| until.is_none()) };
+            // The time of `--start-within` goes on when the hold ends.
+            let start_by = until.zip(left).map(|(until, left)| until.plus_ms(i64::try_from(left).unwrap_or(i64::MAX)));
+            Ok(Task { hold: Some(hold), start_by, ..task.clone() })
+        })?;
+        Ok(Changed {
+            what: id.to_string(),
+            hold: task.hold.as_ref().map(|hold| as_hold(&task, hold)),
+            is_changed: true,
+        })
+    }
+
+    fn resume_task(&self, id: TaskId, now: Timestamp) -> Result<Changed, AppError> {
+        let task = self.existing(id)?;
+        if matches!(task.status, Status::Running | Status::Waiting) {
+            return self.resume_running(&task, now);
+        }
+        let Some(hold) = task.hold.clone().filter(|_| task.status == Status::Pending && task.is_held(now)) else {
+            return Ok(Changed { what: id.to_string(), hold: None, is_changed: false });
+        };
+        self.change_waiting(id, "resumed", |task| {
+            let left = left_to_start(task, now);
+            let start_by = left.map(|left| now.plus_ms(i64::try_from(left).unwrap_or(i64::MAX)));
+            Ok(Task { hold: None, start_by, ..task.clone() })
+        })?;
+        Ok(Changed { what: id.to_string(), hold: Some(as_hold(&task, &hold)), is_changed: true })
+    }
+
+    /// Changes a task that has not started, durably, and gives it as it is then.
+    pub(crate) fn change_waiting(
+        &self,
+        id: TaskId,
+        event: &'static str,
+        change: impl FnOnce(&Task) -> Result<Task, AppError>,
+    ) -> Result<Task, AppError> {
+        let status = self.existing(id)?.status;
+        if status != Status::Pending {
+            return Err(not_waiting(id, status));
+        }
+        let (task, lock) = match self.store.take_pending(id)? {
+            Removed::Taken(task, lock) => (task, lock),
+            Removed::NotPending => return Err(not_waiting(id, self.existing(id)?.status)),
+            Removed::Busy => {
+                let message = format!("{id} starts or ends right now");
+                return Err(AppError::new(Kind::Busy, "TASK_BUSY", message)
+                    .hint("nothing was changed; try again")
+                    .next(format!("luzia show {id}")));
+            }
+        };
+        let changed = match change(&task) {
+            Ok(changed) => changed,
+            Err(error) => {
+                self.store.withdraw_ending(id, lock)?;
+                return Err(error);
+            }
+        };
+        let mut stands = false;
+        let note = || {
+            stands = true;
+            self.store.note(&Event::of(event, &changed).in_lane_of(&changed));
+        };
+        match self.store.change_pending(&task, changed.clone(), lock, note) {
+            Ok(()) => Ok(changed),
+            Err(error) if stands => Err(although(&format!("{id} is changed"), error.into())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn note_hold(&self, name: &'static str, hold: &Hold) {
+        let data = json!({
+            "what": hold.held.text(),
+            "until": hold.until.map(|at| at.to_string()),
+            "reason": hold.reason,
+            "by": hold.by,
+        });
+        let mut event = Event::new(name).with(data);
+        if let Held::Lane(lane) = &hold.held {
+            event = event.in_lane(lane);
+        }
+        self.store.note(&event);
+    }
+}
+
+/// How much of the time of `--start-within` is left, in milliseconds.
+fn left_to_start(task: &Task, now: Timestamp) -> Option<u64> {
+    let kept = task.hold.as_ref().and_then(|hold| hold.start_left_ms);
+    let from = match &task.hold {
+        Some(hold) if task.is_held(now) => hold.until.unwrap_or(now),
+        _ => now,
+    };
+    kept.or_else(|| task.start_by.map(|by| u64::try_from(by.ms_since(from)).unwrap_or(0)))
+}
+
+pub(super) fn as_hold(task: &Task, hold: &TaskHold) -> Hold {
+    Hold {
+        held: Held::Lane(LaneName::user(&task.user)),
+        since: hold.since,
+        until: hold.until,
+        reason: hold.reason.clone(),
+        by: hold.by.clone(),
+    }
+}
+
+pub(super) fn not_waiting(id: TaskId, status: Status) -> AppError {
+    let message = format!("{id} is {status}, and only a task that has not started can be changed");
+    AppError::new(Kind::No, NOT_PENDING, message).hint("nothing was changed").next(format!("luzia show {id}"))
+}

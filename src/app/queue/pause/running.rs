@@ -1,0 +1,154 @@
+//! `pause` and `resume` of a task that runs: a durable request, which its supervisor carries out. The answer waits until the
+//! task stands still, or goes on.
+
+use crate::app::queue::cancel::over;
+use crate::app::queue::pause::{Changed, Wish, as_hold};
+use crate::app::{App, AppError, Kind};
+use crate::model::control::TaskHold;
+use crate::model::{Status, Task, TaskId, Timestamp};
+use crate::os::Signal;
+use crate::store::{Changes, Place};
+use std::time::Duration;
+
+/// How long the supervisor may take, in milliseconds.
+const PATIENCE_MS: u64 = 10_000;
+/// How long is waited for a change at most before the next look: the supervisor's sign changes no folder.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What is asked of a supervisor.
+struct Asked<'a> {
+    id: TaskId,
+    hold: &'a TaskHold,
+    /// Whether the task is to stand still, and not to go on.
+    stops: bool,
+}
+
+/// What came of a look.
+enum Come {
+    /// It is as it was asked to be.
+    Done,
+    /// The task does not run any more.
+    Left(Status),
+    Waits,
+}
+
+impl App {
+    /// Stops the processes of a task that runs, until a moment or until `resume`.
+    pub(super) fn pause_running(&self, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
+        let task = self.existing(id)?;
+        let before = self.store.run_pause(id)?.filter(|pause| pause.stands(now));
+        let since = before.map_or(now, |pause| pause.hold.since);
+        let Wish { until, reason, by } = wish.clone();
+        let hold = TaskHold { since, until, reason, by, start_left_ms: None };
+        match self.ask(&Asked { id, hold: &hold, stops: true })? {
+            None => Ok(Changed { what: id.to_string(), hold: Some(as_hold(&task, &hold)), is_changed: true }),
+            // It is queued again: then it is kept from starting.
+            Some(Status::Pending) => self.pause_waiting(id, wish, now),
+            Some(_) => Err(over(&self.existing(id)?)),
+        }
+    }
+
+    /// Lets a task that stands still go on.
+    pub(super) fn resume_running(&self, task: &Task, now: Timestamp) -> Result<Changed, AppError> {
+        let id = task.id;
+        let unchanged = || Changed { what: id.to_string(), hold: None, is_changed: false };
+        let Some(pause) = self.store.run_pause(id)? else { return Ok(unchanged()) };
+        let hold = as_hold(task, &pause.hold);
+        let ended = TaskHold { until: Some(now), ..pause.hold };
+        self.ask(&Asked { id, hold: &ended, stops: false })?;
+        Ok(Changed { what: id.to_string(), hold: Some(hold), is_changed: true })
+    }
+
+    /// Asks the supervisor of a task, and waits until it has done it. Gives the state of a task that does not run any more.
+    fn ask(&self, asked: &Asked) -> Result<Option<Status>, AppError> {
+        let mut is_recorded = false;
+        self.ask_and_wait(asked, &mut is_recorded).map_err(|error| after_asking(asked, is_recorded, error))
+    }
+
+    fn ask_and_wait(&self, asked: &Asked, is_recorded: &mut bool) -> Result<Option<Status>, AppError> {
+        let begin = self.store.boot_ms();
+        let mut changes: Option<Changes> = None;
+        loop {
+            match self.look_at_pause(asked, is_recorded)? {
+                Come::Done => return Ok(None),
+                Come::Left(status) => return Ok(Some(status)),
+                Come::Waits => {}
+            }
+            if !self.store.is_supervised(asked.id)? {
+                self.recover_now(asked.id)?;
+                continue;
+            }
+            // Before the signal, so that nothing is missed.
+            let changes = changes.get_or_insert_with(|| self.store.watch());
+            if let Some(Some(started)) = self.store.started(asked.id)? {
+                self.store.signal(&started.supervisor, Signal::Wake);
+            }
+            changes.wait(LOOK);
+            if let Some(pid) = self.store.stopped_supervisor(asked.id)? {
+                return Err(crate::app::queue::cancel::stopped(asked.id, pid, words(asked.stops)));
+            }
+            if self.store.boot_ms().saturating_sub(begin) > PATIENCE_MS {
+                let message = format!("{} was asked to {}, and has not done so yet", asked.id, words(asked.stops));
+                return Err(AppError::new(Kind::Busy, "PAUSE_PENDING", message)
+                    .hint("the request is durable; its supervisor carries it out")
+                    .next(format!("luzia explain {}", asked.id)));
+            }
+        }
+    }
+
+    fn look_at_pause(&self, asked: &Asked, is_recorded: &mut bool) -> Result<Come, AppError> {
+        let Some((place, task)) = self.store.find(asked.id)? else {
+            return Ok(Come::Left(self.existing(asked.id)?.status));
+        };
+        if !matches!(place, Place::Running | Place::Waiting) {
+            // A result that nobody brought to its end may stand beside it.
+            if place != Place::Done && self.store.is_supervised(asked.id)? {
+                return Ok(Come::Waits);
+            }
+            return Ok(Come::Left(task.status));
+        }
+        if place == Place::Waiting && !self.store.is_supervised(asked.id)? {
+            return Err(no_process(asked.id));
+        }
+        let now = self.store.now();
+        match self.store.run_pause(asked.id)? {
+            // A later one has other words. What counts is that the task stands still.
+            Some(pause) if asked.stops && *is_recorded && pause.stands(now) => {
+                return Ok(if pause.is_in_effect { Come::Done } else { Come::Waits });
+            }
+            // Its end has come, or somebody has resumed it meanwhile.
+            Some(_) | None if asked.stops && *is_recorded && asked.hold.until.is_some_and(|until| until <= now) => {
+                return Ok(Come::Done);
+            }
+            None if !asked.stops => return Ok(Come::Done),
+            Some(_) if !asked.stops && *is_recorded => return Ok(Come::Waits),
+            Some(_) | None => {}
+        }
+        *is_recorded = self.store.request_pause(asked.id, asked.hold)?;
+        Ok(Come::Waits)
+    }
+}
+
+/// The error of a request to a task of which nothing runs.
+fn no_process(id: TaskId) -> AppError {
+    AppError::new(Kind::No, "TASK_WAITS", format!("{id} waits for an event without a process"))
+        .hint("nothing of it runs, so nothing was stopped; a pause of its user or of its lane holds it when the event comes")
+        .next(format!("luzia explain {id}"))
+}
+
+fn words(stops: bool) -> &'static str {
+    if stops { "stand still" } else { "go on" }
+}
+
+/// The error of a request that may stand: it says so.
+fn after_asking(asked: &Asked, is_recorded: bool, mut error: AppError) -> AppError {
+    let is_told = matches!(error.0.code, "PAUSE_PENDING" | "SUPERVISOR_STOPPED");
+    if is_told || matches!(error.0.kind, Kind::No | Kind::NotFound | Kind::Bug) {
+        return error;
+    }
+    let stands = if is_recorded { "was asked" } else { "may have been asked" };
+    error.0.message = format!("{} {stands} to {}, but {}", asked.id, words(asked.stops), error.0.message);
+    error.0.hint = Some("look at the task before you go on".to_owned());
+    error.0.next = vec![format!("luzia explain {}", asked.id)];
+    error
+}

@@ -1,0 +1,56 @@
+//! The steps of a new task.
+
+use crate::app::AppError;
+use crate::app::queue::enqueue::NewTask;
+use crate::model::task::Stepwise;
+use crate::model::task::stepwise::{MOST_PER_RUN, MOST_STEPS, MOST_STEPS_EVER};
+use crate::policy::steps::actions::actions_of;
+use std::borrow::Cow;
+
+/// The longest goal, in bytes.
+const MOST_GOAL_BYTES: usize = 16 * 1024;
+
+/// The request with the command of its first step, where a file says the steps.
+pub(super) fn with_first_command(new: &NewTask) -> Result<Cow<'_, NewTask>, AppError> {
+    let Some(first) = actions(new)?.into_iter().next() else { return Ok(Cow::Borrowed(new)) };
+    if !new.command.is_empty() || new.shell.is_some() || new.prompt.is_some() || new.is_stepwise {
+        return Err(AppError::usage("the steps have their commands, so there is no other, and no --stepwise"));
+    }
+    Ok(Cow::Owned(NewTask { command: first, ..new.clone() }))
+}
+
+/// The steps of a task; `None` of one that runs once.
+pub(super) fn stepwise_of(new: &NewTask) -> Result<Option<Stepwise>, AppError> {
+    if let Some(goal) = &new.goal
+        && (goal.contains('\0') || goal.len() > MOST_GOAL_BYTES)
+    {
+        return Err(AppError::usage(format!("a goal has at most {MOST_GOAL_BYTES} bytes, and no NUL")));
+    }
+    let actions = actions(new)?;
+    if !new.is_stepwise && actions.is_empty() {
+        let given = [("--steps-per-run", new.steps_per_run.is_some()), ("--max-steps", new.max_steps.is_some())];
+        return match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(AppError::usage(format!("{option} is for a task with --stepwise or --steps"))),
+            None => Ok(None),
+        };
+    }
+    if new.reads_stdin || new.has_terminal {
+        let message = "a task with steps is started several times, so --stdin and --pty are not for it";
+        return Err(AppError::usage(message).hint("the command finds the result of the last step as LUZIA_LAST_RESULT"));
+    }
+    let bounded = |option: &str, given: Option<u32>, default: u32, most: u32| match given.unwrap_or(default) {
+        number if (1..=most).contains(&number) => Ok(number),
+        other => Err(AppError::usage(format!("--{option} {other}: the range is 1 to {most}"))),
+    };
+    let most = bounded("max-steps", new.max_steps, MOST_STEPS, MOST_STEPS_EVER)?;
+    let per_run = bounded("steps-per-run", new.steps_per_run, 1, MOST_PER_RUN)?;
+    Ok(Some(Stepwise { step: 0, most, per_run, actions, seen_mail: 0, last: None }))
+}
+
+fn actions(new: &NewTask) -> Result<Vec<Vec<String>>, AppError> {
+    let Some(text) = &new.steps else { return Ok(Vec::new()) };
+    actions_of(text).map_err(|why| {
+        AppError::usage(format!("--steps: {why}; nothing was queued"))
+            .hint("a step is {\"command\": [\"make\"]} or {\"actionType\": \"wait_for_response\", \"parameters\": {\"timeout\": \"24h\"}}")
+    })
+}

@@ -1,0 +1,44 @@
+//! `--reuse`: a task goes on from what the last one of its goal had noted (S2.F3).
+
+use crate::app::queue::enqueue::NewTask;
+use crate::app::{App, AppError};
+use crate::model::{Status, Task, Timestamp};
+
+/// The word for the goal of the request itself.
+const OWN_GOAL: &str = "goal";
+
+impl App {
+    /// Gives a task that has its number the variables of the newest completed task of the goal, durably. They stand before the
+    /// task does, so that its first start finds them. Where there is no such task, it begins without any.
+    pub(super) fn reuse(&self, task: &mut Task, new: &NewTask) -> Result<(), AppError> {
+        let Some(text) = new.terms.reuse.as_deref() else { return Ok(()) };
+        let goal = goal_of(text, new.goal.as_deref())?;
+        task.goal.get_or_insert_with(|| goal.clone());
+        let member = format!("\"goal\":{}", serde_json::Value::from(goal.as_str()));
+        let counts = |other: &Task| {
+            other.status == Status::Completed && other.goal.as_deref() == Some(&*goal) && other.user == task.user
+        };
+        let Some(other) = self.store.last_ended(&member, Timestamp::FIRST, &counts)? else { return Ok(()) };
+        let vars = self.store.vars(other.id)?.vars;
+        task.terms.reuses = Some(other.id);
+        if vars.is_empty() {
+            return Ok(());
+        }
+        self.store.change_vars(task.id, |own| {
+            own.extend(vars);
+            Ok::<(), AppError>(())
+        })?;
+        Ok(())
+    }
+}
+
+/// The goal that is meant.
+pub(super) fn goal_of(text: &str, own: Option<&str>) -> Result<String, AppError> {
+    match (text, own) {
+        (OWN_GOAL, Some(own)) => Ok(own.to_owned()),
+        (OWN_GOAL, None) => Err(AppError::usage("--reuse goal needs the --goal of the task")
+            .hint("--reuse 'the goal' names one; nothing was queued")),
+        ("", _) => Err(AppError::usage("--reuse must name a goal").hint("nothing was queued")),
+        (other, _) => Ok(other.to_owned()),
+    }
+}

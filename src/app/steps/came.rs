@@ -1,0 +1,60 @@
+//! What an event means for a wait: whether it is meant, what the task is told of it.
+
+use crate::policy::steps::waits::{OnTimeout, Phase, Wait, WaitKind};
+use crate::store::{Mail, OpenWait, var_text};
+use serde_json::{Value, json};
+
+/// A wait that is open, as its table sees it.
+pub(super) fn as_wait(open: &OpenWait) -> Wait {
+    Wait {
+        phase: Phase::Waiting,
+        got: 0,
+        expect: open.expect.max(1),
+        timeouts: open.timeouts,
+        on_timeout: OnTimeout::parse(&open.on_timeout),
+        is_delay: WaitKind::parse(&open.kind) == Some(WaitKind::Delay),
+    }
+}
+
+/// Whether an event is one that a wait is for (S1.17, S1.19).
+pub(super) fn is_meant(mail: &Mail, open: &OpenWait) -> bool {
+    let value = |name: &str| match name {
+        "thread" if mail.thread.is_some() => mail.thread.clone(),
+        "user" if mail.user.is_some() => mail.user.clone(),
+        name => mail.data.get(name).map(var_text),
+    };
+    mail.event == open.event && open.filter.iter().all(|(name, wanted)| value(name).as_ref() == Some(wanted))
+}
+
+/// The text of an answer.
+pub fn answer_of(mail: &Mail) -> Value {
+    let named = ["lastResponse", "text", "message"].into_iter().find_map(|name| mail.data.get(name));
+    named.unwrap_or(&mail.data).clone()
+}
+
+pub(super) fn resumed_vars(kind: WaitKind, got: &[Mail]) -> Vec<(String, Value)> {
+    let Some(last) = got.last() else { return Vec::new() };
+    let member = |name: &str| last.data.get(name).cloned();
+    let named = |names: &[&str]| {
+        names.iter().filter_map(|name| Some(((*name).to_owned(), member(name)?))).collect::<Vec<(String, Value)>>()
+    };
+    match kind {
+        WaitKind::Response => vec![("lastResponse".to_owned(), answer_of(last))],
+        WaitKind::Agent => {
+            let own = named(&["triggeredExecutionId", "childExecutionStatus", "childExecutionSuccess", "lastResponse"]);
+            // The child's variables come first: what is told of the child itself stands.
+            let of_child = member("variables").and_then(|vars| vars.as_object().cloned()).unwrap_or_default();
+            of_child.into_iter().chain(own).collect()
+        }
+        WaitKind::Document => {
+            let url = |mail: &Mail| mail.data.get("url").cloned().unwrap_or_else(|| mail.data.clone());
+            vec![("documentUrls".to_owned(), got.iter().map(url).collect())]
+        }
+        WaitKind::Signature => {
+            let at = member("signedAt").unwrap_or_else(|| json!(last.at));
+            [named(&["signedDocumentUrl"]), vec![("signedAt".to_owned(), at)]].concat()
+        }
+        WaitKind::Test => named(&["testScore", "testResult"]),
+        WaitKind::Event | WaitKind::Delay => vec![("lastEvent".to_owned(), last.data.clone())],
+    }
+}

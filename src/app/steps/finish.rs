@@ -1,0 +1,63 @@
+//! `luzia finish`: a task says how it ends.
+
+use crate::app::{App, AppError, Kind};
+use crate::model::task::Finish;
+use crate::model::{Status, TaskId};
+use crate::policy::steps::names::MOST_VALUE_BYTES;
+use crate::store::Event;
+use serde_json::{Value, json};
+
+/// Reads what a task says of its end.
+pub fn finish_of(status: Status, summary: Option<&str>, data: Option<&str>) -> Result<Finish, AppError> {
+    let size = |text: Option<&str>| text.map_or(0, str::len);
+    for (option, given) in [("summary", summary), ("data", data)] {
+        if size(given) > MOST_VALUE_BYTES {
+            let message = format!(
+                "--{option} has {} bytes, and {MOST_VALUE_BYTES} are the most; nothing was changed",
+                size(given)
+            );
+            return Err(AppError::usage(message).hint("keep large results in a file, and its path in the data"));
+        }
+    }
+    if let Some(text) = data
+        && let Err(error) = serde_json::from_str::<Value>(text)
+    {
+        return Err(AppError::usage(format!("--data is not JSON: {error}; nothing was changed"))
+            .hint("such as --data '{\"pages\": 3}'"));
+    }
+    Ok(Finish { status, summary: summary.map(str::to_owned), data: data.map(str::to_owned) })
+}
+
+impl App {
+    /// Records how a task ends whose command runs. What it has said before stands.
+    pub fn finish(&self, id: TaskId, finish: &Finish) -> Result<(), AppError> {
+        let task = self.unfinished(id)?;
+        let not_running = || {
+            AppError::new(Kind::No, "TASK_NOT_RUNNING", format!("{id} does not run; nothing was changed"))
+                .next(format!("luzia show {id}"))
+        };
+        let start = self.store.started(id)?.flatten().map(|started| started.start);
+        let start = start.filter(|_| task.status == Status::Running).ok_or_else(not_running)?;
+        let check = || {
+            // It may have ended while this process waited for the lock.
+            self.unfinished(id)?;
+            let now = self.store.started(id)?.flatten().map(|started| started.start);
+            if now == Some(start) { Ok(()) } else { Err(not_running()) }
+        };
+        match self.store.record_finish(id, start, finish, check)? {
+            None => {
+                let data = json!({ "status": finish.status.word(), "summary": finish.summary });
+                self.store.note(&Event::of("finish_said", &task).with(data));
+                Ok(())
+            }
+            Some(said) if said == *finish => Ok(()),
+            Some(said) => Err(AppError::new(
+                Kind::No,
+                "FINISH_SAID",
+                format!("{id} has said already that it is {}; nothing was changed", said.status),
+            )
+            .hint("the task is over when its command ends")
+            .next(format!("luzia show {id}"))),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What a task remembers between its starts: variables, signs of progress, finished steps, and mail.
+
+pub(crate) mod came;
+pub mod finish;
+pub mod mail;
+pub mod step;
+pub mod vars;
+pub mod wait;
+pub(crate) mod waiting;
+
+use crate::app::{App, AppError, Kind};
+use crate::model::{Task, TaskId};
+use crate::store::{Beat, Vars};
+
+pub use crate::policy::steps::waits::{OnTimeout, WaitKind};
+pub use crate::store::{Mail, OpenWait, StepRecord as Step};
+pub use came::answer_of;
+
+/// What a task remembers between its starts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Memory {
+    /// Its variables; `None` where they do not read.
+    pub vars: Option<Vars>,
+    /// Its finished steps, in their order.
+    pub steps: Vec<Step>,
+    /// How many events were sent to it.
+    pub mail: usize,
+}
+
+impl App {
+    /// What a task remembers; `None` of one that has used none of it.
+    pub fn memory(&self, id: TaskId) -> Result<Option<Memory>, AppError> {
+        if !self.store.has_steps(id)? {
+            return Ok(None);
+        }
+        let vars = self.store.vars(id).ok().map(|read| read.vars);
+        // What does not read is told by the verbs that need it.
+        let steps = self.store.steps_done(id).unwrap_or_default();
+        Ok(Some(Memory { vars, steps, mail: self.store.mail_numbers(id)?.len() }))
+    }
+
+    /// The last sign of progress of a task that runs.
+    pub fn last_beat(&self, task: &Task) -> Result<Option<Beat>, AppError> {
+        Ok(self.store.last_beat(task.id)?)
+    }
+
+    /// The task that a verb of this group is about: the named one, else the one inside which this process runs.
+    pub fn subject(&self, named: Option<&str>) -> Result<TaskId, AppError> {
+        let own = || {
+            self.inside.as_ref().map(|inside| inside.task).ok_or_else(|| {
+                AppError::usage("this process runs inside no task".to_owned())
+                    .hint("--task names one from outside; `luzia list` shows them")
+            })
+        };
+        let id = named.map_or_else(own, |text| self.task_id(text))?;
+        self.existing(id)?;
+        Ok(id)
+    }
+
+    /// The task, which must not be over: nothing changes a finished task but a retry (S1.11).
+    pub(crate) fn unfinished(&self, id: TaskId) -> Result<Task, AppError> {
+        let task = self.existing(id)?;
+        if !task.status.is_final() {
+            return Ok(task);
+        }
+        Err(AppError::new(Kind::No, "TASK_OVER", format!("{id} is {}; nothing was changed", task.status))
+            .hint("a finished task changes by a retry only")
+            .next(format!("luzia show {id}")))
+    }
+}

@@ -1,0 +1,269 @@
+//! `step`: a part of a task that is done once, however often the task is started again.
+
+use crate::app::locks::lock::{End, not_started};
+use crate::app::{App, AppError, Kind};
+use crate::model::{Status, Task, TaskId};
+use crate::os::{Exit, Handle, InPlace, Signal, Woken};
+use crate::policy::outcome::backoff_ms;
+use crate::policy::steps::names::{MOST_OUTPUT_BYTES, MOST_STEP_BYTES, is_step_name};
+use crate::store::{Event, StepRecord, StoreError};
+use serde_json::json;
+use std::time::Duration;
+
+/// How much of a step's output is passed on at once.
+const PIECE: usize = 64 * 1024;
+/// How often the output of a command is looked at where nothing tells of it.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What a failure of a step's command means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnError {
+    /// The step is not done; its code is passed on.
+    Fail,
+    /// The step is done, and its code is kept.
+    Store,
+    /// It is tried again, with growing pauses, this many times; then as `Fail`.
+    Retry(u32),
+}
+
+/// A step as it was asked for.
+pub struct StepOrder<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What a failure means.
+    pub on_error: OnError,
+    /// Its command.
+    pub command: &'a [String],
+    /// The step around this process, if any.
+    pub around: Option<&'a str>,
+}
+
+/// What a step tells while it goes on.
+pub enum StepNews<'a> {
+    /// Output of its command.
+    Output(&'a [u8]),
+    /// A sentence for people.
+    Says(String),
+}
+
+/// What came of a step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StepEnd {
+    /// How its command ended.
+    pub end: End,
+    /// Whether it was done in an earlier start, so that nothing ran now.
+    pub is_remembered: bool,
+    /// Whether it is done.
+    pub is_done: bool,
+}
+
+type Tell<'a> = dyn FnMut(StepNews) -> Result<(), AppError> + 'a;
+
+impl App {
+    /// Does a step of the task inside which this process runs, unless it is done already.
+    pub fn step(&self, order: &StepOrder, tell: &mut Tell) -> Result<StepEnd, AppError> {
+        step_name(order.name)?;
+        let id = self.subject(None)?;
+        let task = self.unfinished(id)?;
+        let start = self.store.started(id)?.flatten().map(|started| started.start);
+        let Some(start) = start.filter(|_| task.status == Status::Running) else {
+            return Err(AppError::new(Kind::No, "TASK_NOT_RUNNING", format!("{id} does not run; nothing was run"))
+                .next(format!("luzia show {id}")));
+        };
+        let lock = self.store.lock_step(id, order.name)?.ok_or_else(|| self.runs_already(id, order))?;
+        if let Some(done) = self.done_step(id, order.name)? {
+            return remembered(id, start, &done, tell);
+        }
+        self.do_step(&task, start, order, lock.as_ref(), tell)
+    }
+
+    fn runs_already(&self, id: TaskId, order: &StepOrder) -> AppError {
+        let name = order.name;
+        if order.around == Some(name) {
+            return AppError::usage(format!("step \"{name}\" of {id} is around this one; nothing was run"))
+                .hint("give the inner step a name of its own");
+        }
+        AppError::new(Kind::Busy, "STEP_RUNS", format!("step \"{name}\" of {id} runs already; nothing was run"))
+            .hint("its command, or a process that it left behind, has not ended")
+    }
+
+    fn done_step(&self, id: TaskId, name: &str) -> Result<Option<StepRecord>, AppError> {
+        self.store.step(id, name).map_err(|error| match error {
+            StoreError::Corrupt { path, why } => AppError::new(
+                Kind::Corrupt,
+                "STEP_CORRUPT",
+                format!("the record of step \"{name}\" of {id} does not read: \"{path}\": {why}"),
+            )
+            .hint("it was done once; nothing was run; the file can be moved away if it may be done again"),
+            other => other.into(),
+        })
+    }
+
+    fn do_step(
+        &self,
+        task: &Task,
+        start: u32,
+        order: &StepOrder,
+        lock: &dyn Handle,
+        tell: &mut Tell,
+    ) -> Result<StepEnd, AppError> {
+        let (id, name) = (task.id, order.name);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let begun = self.store.boot_ms();
+            let mut output = self.store.step_output(id, name)?;
+            let exit = self.run_step(task, order, lock, output.as_mut(), tell)?;
+            let end = End::from(exit);
+            let code = code_of(end);
+            let ran_ms = self.store.boot_ms().saturating_sub(begun);
+            let is_done = code == 0 || order.on_error == OnError::Store;
+            let bytes = output.meta().map_err(|error| unread(name, &error))?.size;
+            // Where the output is found: luzia show --json has it among the steps.
+            let data = json!({ "step": name, "exit_code": code, "ran_ms": ran_ms, "tries": tries, "done": is_done,
+                "stdout_bytes": bytes, "output_ref": is_done.then(|| format!("step:{id}/{name}")) });
+            if is_done {
+                let kept = output.read_part(0, MOST_OUTPUT_BYTES).map_err(|error| unread(name, &error))?;
+                let mut record = StepRecord {
+                    name: name.to_owned(),
+                    exit_code: code,
+                    stdout_bytes: bytes,
+                    start: u64::from(start),
+                    tries,
+                    ended_at: self.store.now().to_string(),
+                    ran_ms,
+                    ..StepRecord::default()
+                };
+                record.keep_output(&kept);
+                self.store.record_step(id, record).map_err(|error| not_recorded(name, code, error.into()))?;
+            }
+            self.store.note(&Event::of("step", task).with(data));
+            drop(output);
+            self.store.drop_step_output(id, name)?;
+            match order.on_error {
+                OnError::Retry(most) if !is_done && tries <= most => {
+                    let pause = u64::try_from(backoff_ms(&Task { failures: tries, ..task.clone() })).unwrap_or(0);
+                    tell(StepNews::Says(format!(
+                        "luzia: step \"{name}\" ended with {code}; try {} of {} in {:.1} s",
+                        tries + 1,
+                        u64::from(most) + 1,
+                        Duration::from_millis(pause).as_secs_f64()
+                    )))?;
+                    self.store.sleep(Duration::from_millis(pause));
+                }
+                _ => return Ok(StepEnd { end, is_remembered: false, is_done }),
+            }
+        }
+    }
+
+    /// Runs the command of a step, and passes its output on while it comes.
+    fn run_step(
+        &self,
+        task: &Task,
+        order: &StepOrder,
+        lock: &dyn Handle,
+        output: &mut dyn Handle,
+        tell: &mut Tell,
+    ) -> Result<Exit, AppError> {
+        let word = order.command.first().map_or("", String::as_str);
+        let env = self.step_variables(task.id, order.name)?;
+        let place = InPlace {
+            argv: order.command,
+            env: &env,
+            cwd: None,
+            has_input: true,
+            held: lock.share(),
+            output: output.share(),
+        };
+        let mut child = self.store.start_here(place).map_err(|error| not_started(word, &error))?;
+        child.heed(output.share().into_iter().collect());
+        let (mut told, mut reader) = (0, Ok(()));
+        loop {
+            let woken = child
+                .wait(Some(LOOK))
+                .map_err(|error| AppError::new(Kind::Io, "IO", format!("cannot wait for \"{word}\": {error}")))?;
+            if reader.is_ok() {
+                // A reader that has gone does not end the command, which must come to be recorded.
+                reader = pass_on(order.name, output, &mut told, tell);
+            }
+            match woken {
+                Woken::Exited(exit) => return Ok(exit),
+                Woken::Terminate => drop(child.signal(Signal::Term)),
+                Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token => {}
+            }
+        }
+    }
+
+    /// What the command of a step has in its environment beside what is there.
+    fn step_variables(&self, id: TaskId, name: &str) -> Result<Vec<(String, String)>, AppError> {
+        let mut env = vec![("LUZIA_STEP_NAME".to_owned(), name.to_owned())];
+        if let Some(last) = self.store.steps_done(id)?.into_iter().last() {
+            let result = String::from_utf8_lossy(&last.output()).replace('\0', "");
+            env.push(("LUZIA_LAST_STEP".to_owned(), last.name));
+            env.push(("LUZIA_LAST_EXIT".to_owned(), last.exit_code.to_string()));
+            env.push(("LUZIA_LAST_RESULT".to_owned(), result.trim_end_matches('\n').to_owned()));
+        }
+        Ok(env)
+    }
+}
+
+fn pass_on(name: &str, output: &mut dyn Handle, told: &mut u64, tell: &mut Tell) -> Result<(), AppError> {
+    loop {
+        let bytes = output.read_part(*told, PIECE).map_err(|error| unread(name, &error))?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        *told += bytes.len() as u64;
+        tell(StepNews::Output(&bytes))?;
+    }
+}
+
+fn remembered(id: TaskId, start: u32, done: &StepRecord, tell: &mut Tell) -> Result<StepEnd, AppError> {
+    if done.start == u64::from(start) {
+        return Err(AppError::usage(format!(
+            "{id} has done step \"{}\" already in this start; nothing was run",
+            done.name
+        ))
+        .hint("every step needs a name of its own, such as fetch-1 and fetch-2 in a loop"));
+    }
+    tell(StepNews::Says(format!(
+        "luzia: step \"{}\" was done in start {}; its output is printed again, and nothing was run",
+        done.name, done.start
+    )))?;
+    let kept = done.output();
+    tell(StepNews::Output(&kept))?;
+    if done.stdout_bytes > kept.len() as u64 {
+        tell(StepNews::Says(format!("luzia: of {} bytes the first {} were kept", done.stdout_bytes, kept.len())))?;
+    }
+    Ok(StepEnd { end: End::Code(i32::from(done.exit_code)), is_remembered: true, is_done: true })
+}
+
+/// Refuses what cannot be the name of a step.
+fn step_name(name: &str) -> Result<(), AppError> {
+    if is_step_name(name) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(80).collect();
+    Err(AppError::usage(format!("\"{shown}\" is not the name of a step; nothing was run"))
+        .hint(format!("letters, digits, _ - and ., {MOST_STEP_BYTES} at most, not with - or . at the front")))
+}
+
+fn code_of(end: End) -> u8 {
+    match end {
+        End::Code(code) => u8::try_from(code).unwrap_or(1),
+        End::Signal(signal) => u8::try_from(signal).ok().and_then(|signal| signal.checked_add(128)).unwrap_or(u8::MAX),
+    }
+}
+
+fn unread(name: &str, error: &std::io::Error) -> AppError {
+    AppError::new(Kind::Io, "IO", format!("cannot read the output of step \"{name}\": {error}"))
+        .hint("its command was run, and is not recorded as done")
+}
+
+fn not_recorded(name: &str, code: u8, mut error: AppError) -> AppError {
+    error.0.message = format!(
+        "the command of step \"{name}\" ended with {code}, and whether that is recorded is not sure: {}",
+        error.0.message
+    );
+    error.hint("a further start of the task may run it again")
+}

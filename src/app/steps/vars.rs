@@ -1,0 +1,123 @@
+//! `set`, `get` and `beat`: the variables of a task and its signs of progress.
+
+use crate::app::{App, AppError, Kind};
+use crate::model::TaskId;
+use crate::policy::steps::names::{MOST_BYTES, MOST_NAME_BYTES, MOST_NOTE_BYTES, MOST_VALUE_BYTES, is_var_name};
+use crate::store::{Beat, Event, Vars, VarsRead, var_text};
+use serde_json::{Value, json};
+
+/// Reads `K=V` arguments. With `as_json` a value is JSON and may not be malformed.
+pub fn assignments(words: &[String], as_json: bool) -> Result<Vec<(String, Value)>, AppError> {
+    words.iter().map(|word| assignment(word, as_json)).collect()
+}
+
+fn assignment(word: &str, as_json: bool) -> Result<(String, Value), AppError> {
+    let shown: String = word.chars().take(80).collect();
+    let Some((name, text)) = word.split_once('=') else {
+        return Err(AppError::usage(format!("\"{shown}\" is not NAME=VALUE; nothing was changed")));
+    };
+    var_name(name)?;
+    let value = if as_json {
+        serde_json::from_str(text).map_err(|error| {
+            AppError::usage(format!("the value of \"{name}\" is not JSON: {error}; nothing was changed"))
+                .hint("a JSON string has quotes: 'name=\"text\"'; without --json-value every value is a string")
+        })?
+    } else {
+        Value::String(text.to_owned())
+    };
+    let text = var_text(&value);
+    if text.len() > MOST_VALUE_BYTES {
+        return Err(AppError::usage(format!(
+            "the value of \"{name}\" has {} bytes, and {MOST_VALUE_BYTES} are the most; nothing was changed",
+            text.len()
+        ))
+        .hint("keep large values in a file, and its path in the variable"));
+    }
+    if text.contains('\0') {
+        return Err(AppError::usage(format!("the value of \"{name}\" holds a NUL byte; nothing was changed"))
+            .hint("an environment variable cannot hold one"));
+    }
+    Ok((name.to_owned(), value))
+}
+
+/// Refuses what cannot be the name of a variable.
+pub fn var_name(name: &str) -> Result<(), AppError> {
+    if is_var_name(name) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(80).collect();
+    Err(AppError::usage(format!("\"{shown}\" is not the name of a variable; nothing was changed")).hint(format!(
+        "a letter or _, then letters, digits and _, {MOST_NAME_BYTES} at most; the command finds it as LUZIA_VAR_<name>"
+    )))
+}
+
+impl App {
+    /// Sets variables of a task, all or none, and removes others.
+    pub fn set_vars(&self, id: TaskId, new: &[(String, Value)], gone: &[String]) -> Result<VarsRead, AppError> {
+        let task = self.unfinished(id)?;
+        fits(&new.iter().cloned().collect())?;
+        let read = self.store.change_vars(id, |vars| {
+            // It may have ended while this process waited for the lock.
+            self.unfinished(id)?;
+            for name in gone {
+                vars.remove(name);
+            }
+            vars.extend(new.iter().cloned());
+            fits(vars)
+        })?;
+        let names: Vec<&str> = new.iter().map(|(name, _)| name.as_str()).collect();
+        self.store.note(&Event::of("vars_set", &task).with(json!({ "set": names, "unset": gone })));
+        Ok(read)
+    }
+
+    /// The variables of a task.
+    pub fn vars_of(&self, id: TaskId) -> Result<VarsRead, AppError> {
+        self.store.vars(id).map_err(|error| self.damaged(id, error))
+    }
+
+    fn damaged(&self, id: TaskId, error: crate::store::StoreError) -> AppError {
+        match error {
+            crate::store::StoreError::Corrupt { path, why } => AppError::new(
+                Kind::Corrupt,
+                "VARS_CORRUPT",
+                format!("the variables of {id} do not read, nor do those before: \"{path}\": {why}"),
+            )
+            .hint(format!("`luzia set --task {id} NAME=VALUE` keeps the damaged file aside and begins anew")),
+            other => other.into(),
+        }
+    }
+
+    /// One variable of a task.
+    pub fn var_of(&self, id: TaskId, name: &str) -> Result<(Value, Option<String>), AppError> {
+        let VarsRead { mut vars, damage } = self.vars_of(id)?;
+        let value = vars.remove(name).ok_or_else(|| {
+            AppError::new(Kind::No, "NO_VARIABLE", format!("{id} has no variable \"{name}\""))
+                .next(format!("luzia get --task {id}"))
+        })?;
+        Ok((value, damage))
+    }
+
+    /// Notes that a task makes progress.
+    pub fn beat(&self, id: TaskId, note: Option<String>) -> Result<Beat, AppError> {
+        self.unfinished(id)?;
+        if let Some(note) = note.as_deref().filter(|note| note.len() > MOST_NOTE_BYTES) {
+            return Err(AppError::usage(format!(
+                "the note has {} bytes, and {MOST_NOTE_BYTES} are the most; nothing was changed",
+                note.len()
+            )));
+        }
+        Ok(self.store.note_beat(id, note)?)
+    }
+}
+
+/// Refuses more than the environment of a command can hold.
+pub(crate) fn fits(vars: &Vars) -> Result<(), AppError> {
+    let bytes: usize = vars.iter().map(|(name, value)| name.len() + var_text(value).len()).sum();
+    if bytes <= MOST_BYTES {
+        return Ok(());
+    }
+    Err(AppError::usage(format!(
+        "all variables together would have {bytes} bytes, and {MOST_BYTES} are the most; nothing was changed"
+    ))
+    .hint("keep large values in a file, and its path in the variable"))
+}

@@ -1,0 +1,403 @@
+//! `await`: a process of a task blocks until an event comes, or its time runs out. The task keeps its lanes meanwhile.
+
+use crate::app::locks::lock::End;
+use crate::app::steps::came::{answer_of, as_wait, is_meant, resumed_vars};
+use crate::app::{App, AppError, Kind};
+use crate::model::time::format_duration;
+use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
+use crate::os::InPlace;
+use crate::policy::steps::waits::{Effect, OnTimeout, Phase, Wait, WaitEvent, WaitKind, next};
+use crate::store::{DoneWait, Event, Mail, OpenWait, StoreError, Waiter, Waits, var_text};
+use std::time::Duration;
+
+/// How long is waited without a look at the clock and the mailbox.
+const LOOK: Duration = Duration::from_secs(15);
+
+/// How often a supervisor is asked to end a run.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// How often is looked for a supervisor where none is left.
+const ORPHAN_PAUSE: Duration = Duration::from_millis(200);
+
+/// How many events that did not match are told of.
+const MOST_SHOWN: usize = 5;
+
+/// A wait as it was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WaitOrder {
+    /// What is waited for.
+    pub kind: WaitKind,
+    /// The event that ends it.
+    pub event: String,
+    /// How long, in milliseconds.
+    pub time_ms: u64,
+    /// What the end of the time means.
+    pub on_timeout: OnTimeout,
+    /// A shell command that is run once when the time has run out.
+    pub timeout_command: Option<String>,
+    /// What an event must say, by name.
+    pub filter: Vec<(String, String)>,
+    /// How many events are expected.
+    pub expect: u32,
+    /// Whether the run ends meanwhile, and the command is started again when the wait is over.
+    pub ends_run: bool,
+}
+
+/// What came of a wait.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WaitEnd {
+    /// The task.
+    pub task: TaskId,
+    /// The events that ended it.
+    pub mail: Vec<Mail>,
+    /// Whether its time ran out.
+    pub is_timed_out: bool,
+    /// Whether the task is to end for that.
+    pub is_failed: bool,
+    /// Whether it was over in an earlier start.
+    pub is_remembered: bool,
+}
+
+/// Reads the KIND of `await`: a kind, or `event:NAME` for an event of any name.
+pub fn wait_kind(text: &str) -> Result<(WaitKind, String), AppError> {
+    if let Some(name) = text.strip_prefix("event:") {
+        super::mail::check_name(name)?;
+        return Ok((WaitKind::Event, name.to_owned()));
+    }
+    let kind = WaitKind::parse(text).ok_or_else(|| {
+        let words: Vec<&str> = WaitKind::ALL.into_iter().map(WaitKind::word).collect();
+        let shown: String = text.chars().take(80).collect();
+        AppError::usage(format!("\"{shown}\" is nothing that a task can wait for"))
+            .hint(format!("one of {}, or event:NAME", words.join(", ")))
+    })?;
+    Ok((kind, kind.event().to_owned()))
+}
+
+/// The time of a wait: the one that was given, within what its kind allows (S1.30).
+pub fn wait_time(kind: WaitKind, given_ms: Option<u64>) -> Result<u64, AppError> {
+    let (default, most) = kind.times_ms();
+    match given_ms {
+        Some(ms) if ms > most => Err(AppError::usage(format!(
+            "a wait for {} lasts {} at most, and {} was asked for",
+            kind.word(),
+            format_duration(most),
+            format_duration(ms)
+        ))),
+        Some(ms) => Ok(ms),
+        None => Ok(default),
+    }
+}
+
+/// A wait that goes on.
+struct Going<'a> {
+    task: Task,
+    order: &'a WaitOrder,
+    waiter: Waiter,
+    waits: Waits,
+    open: OpenWait,
+    wait: Wait,
+    got: Vec<Mail>,
+}
+
+impl App {
+    /// The task as it is seen: one of which a process waits for an event is `waiting`.
+    pub(crate) fn as_seen(&self, task: Task) -> Task {
+        let waits = task.status == Status::Running && matches!(self.store.open_wait(task.id), Ok(Some(_)));
+        if waits { Task { status: Status::Waiting, ..task } } else { task }
+    }
+
+    /// The wait in which a task stands, with a process that waits or without.
+    pub fn open_wait(&self, id: TaskId) -> Result<Option<OpenWait>, AppError> {
+        match self.store.open_wait(id)? {
+            Some(open) => Ok(Some(open)),
+            None if self.store.stands_waiting(id)? => Ok(self.store.waits(id)?.open),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a task has what it waited for, and waits for its lanes (X16).
+    pub fn is_resume_ready(&self, id: TaskId) -> Result<bool, AppError> {
+        if !self.store.stands_waiting(id)? {
+            return Ok(false);
+        }
+        let waits = self.store.waits(id)?;
+        Ok(waits.open.is_none() && !waits.is_failed())
+    }
+
+    /// Why a task still waits: its wait, and the last events that came and did not match (S1.49).
+    pub fn wait_why(&self, id: TaskId) -> Result<Option<(OpenWait, Vec<Mail>)>, AppError> {
+        let Some(open) = self.open_wait(id)? else { return Ok(None) };
+        let waits = self.store.waits(id)?;
+        let is_used = |number: &u64| waits.done.iter().any(|done| done.mail.contains(number));
+        let numbers: Vec<u64> = self.store.mail_numbers(id)?.into_iter().filter(|number| !is_used(number)).collect();
+        let mut others: Vec<Mail> =
+            self.mail_of(id, &numbers)?.into_iter().filter(|mail| !is_meant(mail, &open)).collect();
+        others.drain(..others.len().saturating_sub(MOST_SHOWN));
+        Ok(Some((open, others)))
+    }
+
+    /// Waits for an event of the task inside which this process runs.
+    pub fn await_event(&self, order: &WaitOrder, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
+        let id = self.subject(None)?;
+        let task = self.unfinished(id)?;
+        let start = self.store.started(id)?.flatten().map(|started| u64::from(started.start));
+        let Some(start) = start.filter(|_| task.status == Status::Running) else {
+            return Err(AppError::new(
+                Kind::No,
+                "TASK_NOT_RUNNING",
+                format!("{id} does not run; nothing is waited for"),
+            )
+            .next(format!("luzia show {id}")));
+        };
+        let waiter = self.store.begin_wait(id).map_err(|error| waits_already(id, error))?;
+        let mut waits = self.store.waits(id)?;
+        let step = task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step);
+        if waits.step != step {
+            // Waits are known by their order within a step.
+            (waits.step, waits.base, waits.open) = (step, waits.done.len(), None);
+        }
+        if waits.start != start {
+            (waits.start, waits.next) = (start, waits.base);
+        }
+        // One that was killed in this very start is taken up where it stands.
+        let again = waits.open.as_ref().is_some_and(|open| open.position + 1 == waits.next);
+        let position = if again { waits.next - 1 } else { waits.next };
+        if let Some(done) = waits.done.get(position).cloned() {
+            check_same(id, position, (&done.kind, &done.event), order)?;
+            waits.next = position + 1;
+            self.store.write_waits(&waiter, &waits)?;
+            say(&format!("luzia: await {} was over in an earlier start; nothing is waited for", position + 1));
+            let mail = self.mail_of(id, &done.mail)?;
+            let is_timed_out = done.is_timed_out;
+            return Ok(WaitEnd { task: id, mail, is_timed_out, is_failed: false, is_remembered: true });
+        }
+        let open = self.opened(&task, &waits, position, order)?;
+        waits.next = position + 1;
+        waits.open = Some(open.clone());
+        let wait = as_wait(&open);
+        let mut going = Going { task, order, waiter, waits, open, wait, got: Vec::new() };
+        self.enter(&mut going, say)?;
+        self.go_on(&mut going, say)
+    }
+
+    /// The wait that is open at a position from an earlier start, or a new one.
+    fn opened(&self, task: &Task, waits: &Waits, position: usize, order: &WaitOrder) -> Result<OpenWait, AppError> {
+        let id = task.id;
+        if let Some(open) = waits.open.as_ref().filter(|open| open.position == position) {
+            check_same(id, position, (&open.kind, &open.event), order)?;
+            let (since, until) = (open.since.clone(), open.until.clone());
+            return Ok(OpenWait { since, until, timeouts: open.timeouts, ..self.open_now(task, position, order) });
+        }
+        Ok(self.open_now(task, position, order))
+    }
+
+    fn open_now(&self, task: &Task, position: usize, order: &WaitOrder) -> OpenWait {
+        let now = self.store.now();
+        OpenWait {
+            position,
+            kind: order.kind.word().to_owned(),
+            event: order.event.clone(),
+            since: now.to_string(),
+            until: later(now, order.time_ms).to_string(),
+            filter: order.filter.clone(),
+            expect: order.expect,
+            timeouts: 0,
+            time_ms: order.time_ms,
+            on_timeout: order.on_timeout.text(),
+            timeout_command: order.timeout_command.clone(),
+            ends_run: false,
+            keep: Some(self.lanes_kept(task)),
+        }
+    }
+
+    /// Makes the wait durable and says so, in the words and the order of S1.46.
+    fn enter(&self, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<(), AppError> {
+        let (task, kind) = (&going.task, &going.open.kind);
+        let note = |name, text: String| self.store.note(&Event::of(name, task).saying(text));
+        note("wait_needed", format!("Action wait_for_{kind} requires wait"));
+        note("checkpoint", format!("Saving checkpoint for execution {}", task.id.0));
+        let kept = |lane: &LaneName| self.is_kept_in_wait(lane);
+        let lanes: Vec<LaneName> = task.all_lanes().into_iter().filter(kept).collect();
+        self.store.secure_locks(&self.store.locks_of(task.id, &lanes)?)?;
+        self.store.write_waits(&going.waiter, &going.waits)?;
+        note("waiting", format!("Execution {} entering WAITING state (waitingFor: {kind})", task.id.0));
+        self.run_hooks(say);
+        say(&format!("luzia: {} waits for {} until {}", task.id, going.open.event, going.open.until));
+        Ok(())
+    }
+
+    fn go_on(&self, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
+        let id = going.task.id;
+        let mut changes = self.store.watch_mail(id);
+        let mut lent = Vec::new();
+        let used: Vec<u64> = going.waits.done.iter().flat_map(|done| done.mail.iter().copied()).collect();
+        let mut seen = used;
+        loop {
+            if !self.store.is_supervised(id)? {
+                // Recovery ends this run, and takes the wait over as it stands.
+                self.store.sleep(ORPHAN_PAUSE);
+                continue;
+            }
+            for number in self.store.mail_numbers(id)? {
+                if seen.contains(&number) || going.wait.phase != Phase::Waiting {
+                    continue;
+                }
+                seen.push(number);
+                let Some(mail) = self.store.mail(id, number)? else { continue };
+                let event = if is_meant(&mail, &going.open) { WaitEvent::Match } else { WaitEvent::Other };
+                self.step_wait(going, event, Some(mail), say)?;
+            }
+            let until = Timestamp::parse(&going.open.until).unwrap_or(Timestamp::FIRST);
+            let left = until.ms_since(self.store.now());
+            if going.wait.phase == Phase::Waiting && left <= 0 {
+                self.step_wait(going, WaitEvent::TimeUp, None, say)?;
+            }
+            match going.wait.phase {
+                Phase::Waiting => {}
+                phase => return Ok(self.ended(going, phase)),
+            }
+            if going.order.ends_run {
+                return self.end_run(going);
+            }
+            if going.order.kind == WaitKind::Agent {
+                // A task that waits for its children lends them its lanes.
+                lent = self.lend_to_children(id, lent)?;
+            }
+            changes.wait(Duration::from_millis(u64::try_from(left).unwrap_or(0)).clamp(Duration::from_millis(1), LOOK));
+        }
+    }
+
+    /// Asks the supervisor to end this run. From the checkpoint on the wait is not this process's any more: an event that
+    /// comes now is for the process that looks at the task when its run has ended.
+    fn end_run(&self, going: &mut Going) -> Result<WaitEnd, AppError> {
+        going.open.ends_run = true;
+        going.waits.open = Some(going.open.clone());
+        self.store.write_waits(&going.waiter, &going.waits)?;
+        loop {
+            self.wake_supervisor(going.task.id)?;
+            self.store.sleep(ASK_AGAIN);
+        }
+    }
+
+    /// Does what the table says of an event.
+    fn step_wait(
+        &self,
+        going: &mut Going,
+        event: WaitEvent,
+        mail: Option<Mail>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), AppError> {
+        let Some((after, effects)) = next(going.wait, event) else { return Ok(()) };
+        let is_late = after.timeouts > going.wait.timeouts;
+        going.wait = after;
+        if is_late {
+            // Before the command: a kill between the two runs it no second time.
+            going.open.timeouts = after.timeouts;
+            going.waits.open = Some(going.open.clone());
+            self.store.write_waits(&going.waiter, &going.waits)?;
+        }
+        for effect in effects {
+            match effect {
+                Effect::Take => going.got.extend(mail.clone()),
+                Effect::TimeoutCommand => self.run_timeout_command(going.order, say),
+                Effect::SetVariables => self.set_resumed(going)?,
+                Effect::BeginTime => {
+                    going.open.until = later(self.store.now(), going.order.time_ms).to_string();
+                    going.waits.open = Some(going.open.clone());
+                    self.store.write_waits(&going.waiter, &going.waits)?;
+                    say(&format!("luzia: {} waits once more, until {}", going.task.id, going.open.until));
+                }
+                Effect::GoOn => self.close(going, None)?,
+                Effect::EndTask => self.close(going, Some(going.waits.start))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Records that the wait is over. One that ends the task is asked for anew by a retry of it.
+    fn close(&self, going: &mut Going, failed_in: Option<u64>) -> Result<(), AppError> {
+        going.waits.open = None;
+        going.waits.failed_in = failed_in;
+        if failed_in.is_some() {
+            // Whatever is waited for next has this position.
+            going.waits.next = going.open.position;
+        } else {
+            going.waits.done.push(DoneWait {
+                kind: going.open.kind.clone(),
+                event: going.open.event.clone(),
+                mail: going.got.iter().map(|mail| mail.number).collect(),
+                is_timed_out: going.wait.phase == Phase::PassedOver,
+                at: self.store.now().to_string(),
+            });
+        }
+        Ok(self.store.write_waits(&going.waiter, &going.waits)?)
+    }
+
+    fn ended(&self, going: &Going, phase: Phase) -> WaitEnd {
+        let id = going.task.id;
+        let note = |name, text: String| self.store.note(&Event::of(name, &going.task).saying(text));
+        note("resumed", format!("Resuming execution {}", id.0));
+        let answer = going.got.last().filter(|_| going.order.kind == WaitKind::Response).map(answer_of);
+        let said = answer.map_or_else(String::new, |answer| {
+            let text: String = var_text(&answer).chars().take(200).collect();
+            format!(", lastResponse={text:?}")
+        });
+        note("state_updated", format!("Updating state: shouldWait=false{said}"));
+        note("continued", "Continuing from checkpoint".to_owned());
+        let is_failed = phase == Phase::Failed;
+        let is_timed_out = is_failed || phase == Phase::PassedOver;
+        WaitEnd { task: id, mail: going.got.clone(), is_timed_out, is_failed, is_remembered: false }
+    }
+
+    fn run_timeout_command(&self, order: &WaitOrder, say: &mut dyn FnMut(&str)) {
+        let Some(text) = &order.timeout_command else { return };
+        let argv = ["/bin/sh".to_owned(), "-c".to_owned(), text.clone()];
+        let place = InPlace { argv: &argv, env: &[], cwd: None, has_input: false, held: None, output: None };
+        match self.run_here(place, crate::app::locks::lock::Care::default(), &|_| {}).map(End::from) {
+            Ok(End::Code(0)) => {}
+            Ok(end) => say(&format!("luzia: the command of --timeout-do ended with {end:?}")),
+            Err(error) => say(&format!("luzia: the command of --timeout-do was not run: {}", error.0.message)),
+        }
+    }
+
+    /// Sets the variables of what came (S1.21–S1.28).
+    fn set_resumed(&self, going: &Going) -> Result<(), AppError> {
+        let new = resumed_vars(going.order.kind, &going.got);
+        self.store.change_vars::<AppError>(going.task.id, |vars| {
+            vars.extend(new);
+            super::vars::fits(vars)
+        })?;
+        Ok(())
+    }
+
+    fn mail_of(&self, id: TaskId, numbers: &[u64]) -> Result<Vec<Mail>, AppError> {
+        let found = numbers.iter().map(|number| Ok(self.store.mail(id, *number)?));
+        found.filter_map(Result::transpose).collect()
+    }
+}
+
+fn later(now: Timestamp, ms: u64) -> Timestamp {
+    now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX))
+}
+
+fn waits_already(id: TaskId, error: StoreError) -> AppError {
+    match error {
+        StoreError::FileBusy { .. } => {
+            AppError::new(Kind::Busy, "WAITS_ALREADY", format!("another process of {id} waits already"))
+                .hint("a task waits for one thing at a time")
+        }
+        other => other.into(),
+    }
+}
+
+fn check_same(id: TaskId, position: usize, was: (&str, &str), order: &WaitOrder) -> Result<(), AppError> {
+    if was == (order.kind.word(), order.event.as_str()) {
+        return Ok(());
+    }
+    let message = format!(
+        "await {} of {id} was for {} in an earlier start, and now it is for {}",
+        position + 1,
+        was.1,
+        order.event
+    );
+    Err(AppError::usage(message).hint("awaits are known by their order, which must be that of the earlier start"))
+}

@@ -1,0 +1,48 @@
+//! Tasks that are chosen by what they have in common.
+
+use crate::cli::args::TaskState;
+use clap::Args;
+
+/// Which tasks a command means, beside those it names. All that is given must hold.
+#[derive(Args, Clone, Debug, Default)]
+#[group(id = "selection", multiple = true)]
+pub struct Selection {
+    /// Every task of this user
+    #[arg(short, long, value_name = "USER")]
+    pub user: Option<String>,
+
+    /// Every task with this lane
+    #[arg(short, long, value_name = "LANE")]
+    pub lane: Option<String>,
+
+    /// Only tasks in these states; several separated by commas
+    #[arg(long = "state", value_name = "STATE", value_delimiter = ',')]
+    pub states: Vec<TaskState>,
+
+    /// Every task with this note
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub label: Option<String>,
+
+    /// Every task that was queued with this key
+    #[arg(long)]
+    pub key: Option<String>,
+
+    /// Every task that the command can be used on
+    #[arg(long)]
+    pub all: bool,
+}
+
+impl Selection {
+    /// Whether it is no more than a user, a lane or the whole host, each of which has a hold of its own.
+    pub fn is_a_hold(&self) -> bool {
+        let Self { user, lane, states, label, key, all } = self;
+        let names_one = [user.is_some(), lane.is_some(), *all].into_iter().filter(|is_named| *is_named).count() == 1;
+        names_one && states.is_empty() && label.is_none() && key.is_none()
+    }
+
+    /// Whether tasks are chosen by it.
+    pub fn is_given(&self) -> bool {
+        let Self { user, lane, states, label, key, all } = self;
+        user.is_some() || lane.is_some() || !states.is_empty() || label.is_some() || key.is_some() || *all
+    }
+}

@@ -1,0 +1,107 @@
+//! The options of a task that few tasks have.
+
+use crate::app::queue::terms::NewTerms;
+use crate::model::task::OnInterrupt;
+use clap::{Args, ValueEnum};
+
+/// What an interruption of the command means.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interruption {
+    /// A failure: another attempt follows where one is left (the default)
+    Retry,
+    /// The end of the task: its command must not run twice
+    Fail,
+}
+
+impl Interruption {
+    fn meaning(self) -> OnInterrupt {
+        match self {
+            Self::Retry => OnInterrupt::Retry,
+            Self::Fail => OnInterrupt::Fail,
+        }
+    }
+}
+
+/// What `enqueue` and `run` take.
+#[derive(Args, Clone, Debug, Default)]
+pub struct TermOptions {
+    /// Borrow the lanes of the parent, as a child does that is waited for; refused where the task could not
+    #[arg(long, conflicts_with = "no_inherit")]
+    pub inherit: bool,
+
+    /// Do not start before this task is over, however it ends; may be repeated
+    #[arg(long, value_name = "TASK")]
+    pub after_any: Vec<String>,
+
+    /// Do not start before this task has failed or run into a time limit; may be repeated
+    ///
+    /// Of --after, --after-any and --after-failed: when a task ends in another way than was asked for, the task that comes
+    /// after it can never start. It is cancelled with the reason DependencyFailed.
+    #[arg(long, value_name = "TASK")]
+    pub after_failed: Vec<String>,
+
+    /// With --on-conflict join: join a task too that ended less than this time ago
+    #[arg(long, value_name = "DUR", requires = "on_conflict", allow_hyphen_values = true)]
+    pub fresh: Option<String>,
+
+    /// Say at the end whether the git work tree of the task has changed since the task was queued
+    ///
+    /// The answer is the member subject_changed of `luzia show --json` and of the event that the task is over. A task whose
+    /// work tree changed is not joined by --fresh.
+    #[arg(long)]
+    pub stable: bool,
+
+    /// Run the tasks of this group one after another on their lane
+    ///
+    /// A task takes its turn as if it had been queued right behind the first of its group that is not over, at most 16 tasks in
+    /// a row. Tasks of a group have the same user, lanes and priority.
+    #[arg(long, value_name = "NAME")]
+    pub group: Option<String>,
+
+    /// The pause before the second attempt; each later one is twice as long. 2s when not given
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
+    pub backoff: Option<String>,
+
+    /// The longest pause between two attempts; 1h when not given
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
+    pub max_backoff: Option<String>,
+
+    /// What it means when the supervisor of the task or the host goes down while the command runs
+    #[arg(long, value_name = "WHAT")]
+    pub on_interrupt: Option<Interruption>,
+
+    /// Run this shell line once when the task is over, however it ended
+    ///
+    /// It gets what a hook gets (`luzia hook --help`), in the directory of the task. Its own end changes no task.
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
+    pub on_finish: Option<String>,
+
+    /// Log the prompt and the end of the output of this share of the starts, from 0 to 1, as events
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub log_sample: Option<String>,
+
+    /// Begin with the variables of the newest completed task of this goal; `goal` stands for the value of --goal
+    #[arg(long, value_name = "GOAL", allow_hyphen_values = true)]
+    pub reuse: Option<String>,
+}
+
+impl TermOptions {
+    /// The terms of a request.
+    pub fn terms(&self) -> NewTerms {
+        NewTerms {
+            after_any: self.after_any.clone(),
+            after_failed: self.after_failed.clone(),
+            fresh: self.fresh.clone(),
+            is_stable: self.stable,
+            group: self.group.clone(),
+            backoff: self.backoff.clone(),
+            most_backoff: self.max_backoff.clone(),
+            on_interrupt: self.on_interrupt.map(Interruption::meaning),
+            on_finish: self.on_finish.clone(),
+            log_sample: self.log_sample.clone(),
+            reuse: self.reuse.clone(),
+            must_inherit: self.inherit,
+            is_run: false,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `luzia guard`: runs a command only while the lock of its caller is in force.
+
+use crate::app::App;
+use crate::app::locks::guard::Guarded;
+use crate::cli::args::number;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::messages;
+use clap::{Args, ValueHint};
+
+/// `luzia guard`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = GUARD_HELP)]
+pub struct GuardArgs {
+    /// The lane whose lock must be in force; by default that of the lock in LUZIA_LOCK_ID
+    #[arg(short, long)]
+    pub lane: Option<String>,
+
+    /// The fence that must be in force; by default the lock in LUZIA_LOCK_ID, whatever fence it has now
+    #[arg(long, value_name = "N", value_parser = number::<u64>, allow_hyphen_values = true)]
+    pub fence: Option<u64>,
+
+    /// The command and its arguments
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<String>,
+}
+
+const GUARD_HELP: &str = "\
+Notes:
+  The lock is looked at before the command starts, and once a second while it runs. A command whose lock is lost gets
+  SIGTERM, and SIGKILL 5 seconds later. A lease is refreshed meanwhile, so it does not run out under the command.
+  The command gets LUZIA_FENCE and LUZIA_LOCK_ID of the lock. A store that keeps the greatest fence it has seen can refuse
+  writes of former holders.
+
+Examples:
+  luzia guard -- ./publish.sh
+  luzia guard --lane thread:7 -- ./reply.sh
+  luzia guard --lane build --fence 1795486342677002 -- rsync -a out/ host:/srv/
+
+Exit codes:
+  the command's own code, or 128+N when signal N killed it
+  1    the lock is not in force any more, or was lost while the command ran
+  2    usage, or there is no fence; nothing was run
+  125  luzia failed before the command was started
+  126  the command cannot be executed
+  127  there is no such command
+  others as in luzia-exit-codes(7)";
+
+/// `luzia guard`. `environment` has LUZIA_LOCK_ID and LUZIA_FENCE.
+pub fn run(args: &GuardArgs, app: &App, environment: [Option<String>; 2], console: &mut Console) -> Answer {
+    let [lock_id, fence] = environment;
+    let asked = Guarded {
+        lane: args.lane.as_deref().map(|lane| app.lane_option(lane, None)).transpose()?,
+        fence: args.fence,
+        lock_id: lock_id.filter(|id| !id.is_empty()),
+        env_fence: fence.and_then(|text| text.parse().ok()),
+    };
+    let ended = app.guard(&asked, &args.command)?;
+    if let Some(why) = &ended.lost {
+        console.say(&format!("luzia: {why}; the command was ended"));
+        return Ok(Exit::No.code());
+    }
+    Ok(messages::end_code(ended.end))
+}

@@ -1,0 +1,459 @@
+//! `luzia lanes`: the lanes, how full they are, and the rules they go by.
+
+use crate::app::capacity::holders::NamedSlot;
+use crate::app::look::lanes::{LaneRow, Lanes, MOST_COUNTED};
+use crate::app::{App, AppError};
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::json;
+use crate::cli::output::table::{Column, Table};
+use crate::model::capacity::SlotValues;
+use crate::model::config::{Keeps, OnOverdue};
+use crate::model::time::format_duration;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+/// `luzia lanes`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Show the lanes in use and the rules of lanes, and change those rules while luzia runs. What `set` changes \
+                  counts from the next grant on, without a restart, and wins over the configuration. A pattern such as \
+                  session:* is the rule of all such lanes; the most specific name wins.",
+    after_help = LANES_HELP
+)]
+pub struct LanesArgs {
+    /// What to do; without it, list them.
+    #[command(subcommand)]
+    pub verb: Option<LanesVerb>,
+}
+
+/// What `luzia lanes` does.
+#[derive(Subcommand, Clone, Debug)]
+pub enum LanesVerb {
+    /// List the lanes in use, and those with a rule
+    #[command(after_help = LIST_HELP)]
+    List {
+        /// Only these, e.g. `session:telegram:*`
+        #[arg(value_name = "LANE|PATTERN")]
+        pattern: Option<String>,
+    },
+    /// Show one lane
+    #[command(after_help = SHOW_HELP)]
+    Show {
+        /// The lane, e.g. `build` or `user:alice`, or a pattern that has a rule
+        #[arg(value_name = "LANE")]
+        lane: String,
+    },
+    /// Set rules of a lane or a pattern, from the next grant on
+    #[command(after_help = SET_HELP)]
+    Set {
+        /// The lane, e.g. `build` or `user:alice`, or a pattern such as `session:*`
+        #[arg(value_name = "LANE")]
+        lane: String,
+
+        /// What is set.
+        #[command(flatten)]
+        rule: Box<RuleOptions>,
+    },
+    /// Take back what `set` has set; the configuration counts again
+    #[command(after_help = RM_HELP)]
+    Rm {
+        /// The lane or the pattern
+        #[arg(value_name = "LANE")]
+        lane: String,
+    },
+}
+
+/// The members of a rule. Each is read by the row of the configuration that has its name (`store::config::keys`).
+#[derive(Args, Clone, Debug, Default)]
+pub struct RuleOptions {
+    /// How many may hold it at once, from 1; of `global`: how many tasks run at once
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    max: Option<String>,
+
+    /// The share of a user beside others, from 1; for lanes of users
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    weight: Option<String>,
+
+    /// How many grants in how long at most, e.g. `10/1m`
+    #[arg(long, value_name = "N/DUR", allow_hyphen_values = true)]
+    rate: Option<String>,
+
+    /// How many slots of `global` only tasks of this lane may take
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    reserve: Option<String>,
+
+    /// Whether a task keeps the lane while it waits: `keep` or `release`
+    #[arg(long, value_name = "HOW", allow_hyphen_values = true)]
+    hold: Option<String>,
+
+    /// After how long a lease that nobody renews is stale, e.g. `10m`
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
+    lock_timeout: Option<String>,
+
+    /// After how long a wait is to be told; kept and shown, without effect in this version
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
+    warn_after: Option<String>,
+
+    /// What is to be run then; kept and shown, without effect in this version
+    #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
+    on_wait: Option<String>,
+
+    /// What is to be done with a holder past its limit; kept and shown, this version reports
+    #[arg(long, value_name = "WHAT", allow_hyphen_values = true)]
+    on_overdue: Option<String>,
+
+    /// What each slot stands for, e.g. `emulator-5556,emulator-5558`; a holder finds its value in LUZIA_SLOT_NAME
+    #[arg(long, value_name = "A,B", allow_hyphen_values = true, conflicts_with = "range")]
+    values: Option<String>,
+
+    /// TCP ports that the slots stand for, e.g. `4000-4099`; a port that a stranger uses is skipped
+    #[arg(long, value_name = "FROM-TO", allow_hyphen_values = true)]
+    range: Option<String>,
+
+    /// Grant nothing while the host is busy, e.g. `psi.memory>20 | load>1.5 | mem<10%`
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    hold_while: Option<String>,
+
+    /// How many processors the holders use together, or `auto`
+    #[arg(long, value_name = "N|auto", allow_hyphen_values = true)]
+    cpu_budget: Option<String>,
+
+    /// Bind what runs in the lane to as many processors as its budget
+    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
+    affinity: Option<String>,
+}
+
+impl RuleOptions {
+    /// What was given, each by the key of the configuration.
+    fn given(&self) -> Vec<(&str, &str)> {
+        let all = [
+            ("max", &self.max),
+            ("weight", &self.weight),
+            ("rate", &self.rate),
+            ("reserve", &self.reserve),
+            ("hold", &self.hold),
+            ("lock_timeout_seconds", &self.lock_timeout),
+            ("warn_after_seconds", &self.warn_after),
+            ("on_wait", &self.on_wait),
+            ("on_overdue", &self.on_overdue),
+            ("values", &self.values),
+            ("range", &self.range),
+            ("hold_while", &self.hold_while),
+            ("cpu_budget", &self.cpu_budget),
+            ("affinity", &self.affinity),
+        ];
+        all.into_iter().filter_map(|(key, text)| Some((key, text.as_deref()?))).collect()
+    }
+}
+
+const LANES_HELP: &str = "\
+Examples:
+  luzia lanes
+  luzia lanes list 'session:telegram:*'
+  luzia lanes set build --max 3
+  luzia lanes rm build
+
+Notes:
+  A bare word is a lane here: build is the lane lane:build, and user:alice is
+  alice's. QUEUE counts the first 10000 waiting tasks. A lane that nobody uses
+  and that has no rule leaves nothing behind.
+
+Exit codes:
+  0    shown or changed
+  2    usage; nothing was changed
+  66   no such lane: nobody uses it, and it has no rule
+  others as in luzia-exit-codes(7)";
+
+const LIST_HELP: &str = "\
+Examples:
+  luzia lanes list
+  luzia lanes list 'session:telegram:*' --json
+
+Exit codes:
+  0    listed, also when the list is empty
+  2    usage
+  others as in luzia-exit-codes(7)";
+
+const SHOW_HELP: &str = "\
+Examples:
+  luzia lanes show build
+  luzia lanes show 'session:*'
+
+Exit codes:
+  0    shown
+  2    usage
+  66   no such lane: nobody uses it, and it has no rule
+  others as in luzia-exit-codes(7)";
+
+const RM_HELP: &str = "\
+Examples:
+  luzia lanes rm build
+
+Exit codes:
+  0    the configuration counts again, or did
+  2    usage; nothing was changed
+  others as in luzia-exit-codes(7)";
+
+const SET_HELP: &str = "\
+Examples:
+  luzia lanes set build --max 3
+  luzia lanes set 'goal:*' --max 2
+  luzia lanes set user:alice --weight 2
+  luzia lanes set thread:7 --lock-timeout 30m
+  luzia lanes set api --rate 10/1m
+  luzia lanes set deploy --reserve 1 --warn-after 30s --on-wait 'notify-send waits'
+  luzia lanes set resource:emu --values emulator-5556,emulator-5558
+  luzia lanes set port --range 4000-4099
+  luzia lanes set build --hold-while 'psi.memory>20 | load>1.5..1.0 | mem<10%'
+  luzia lanes set build --cpu-budget auto
+
+Notes:
+  A lower --max ends nobody: holders in excess stay until they are done.
+  --rate counts every grant of a lane; of a pattern, each lane counts alone.
+  --reserve is of one lane, and leaves at least one slot for all others. Of
+  several rules that mean a lane, the most specific name counts for each
+  option: user:alice before user:*.
+  --values and --range make as many slots as values, and --max bounds how many
+  are given at once. A holder finds its value in LUZIA_SLOT_NAME, where NAME is
+  the key of the lane: LUZIA_SLOT_EMU. A value that is removed goes with its
+  holder.
+  --hold-while compares psi.cpu, psi.memory and psi.io (percent, avg10), load
+  (of one minute, for each processor) and mem (available, in percent) with < or
+  >, joined by & and |. After .. stands the bound at which the lane grants
+  again. The control group of luzia counts before the host.
+  --cpu-budget gives each command a job server (make 4.4, cargo), and numbers
+  to tools without: CARGO_BUILD_JOBS, CMAKE_BUILD_PARALLEL_LEVEL, GOMAXPROCS
+  and PYTEST_XDIST_AUTO_NUM_WORKERS. `make -j8` in a command has a job server
+  of its own; --affinity bounds that, too.
+
+Exit codes:
+  0    set
+  2    usage; nothing was changed
+  others as in luzia-exit-codes(7)";
+
+/// `luzia lanes`.
+pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
+    match args.verb.clone().unwrap_or(LanesVerb::List { pattern: None }) {
+        LanesVerb::List { pattern } => {
+            let wanted = pattern.map(|text| app.lane_or_pattern(&text)).transpose()?;
+            list(&app.lane_rows(wanted.as_ref())?, console)?;
+        }
+        LanesVerb::Show { lane } => {
+            let named = app.lane_or_pattern(&lane)?;
+            let rows = app.lane_rows(Some(&named))?.rows;
+            let row = rows.into_iter().find(|row| row.name == named.text() && app.is_known_lane(row));
+            let row = row.ok_or_else(|| unknown(&lane))?;
+            let slots = if row.is_pattern { Vec::new() } else { app.named_slots(&app.lane_named(&row.name)?)? };
+            show(&row, &slots, console)?;
+        }
+        LanesVerb::Set { lane, rule } => {
+            let named = app.lane_or_pattern(&lane)?;
+            changed("set", &app.set_lane(&named, &app.lane_rule(&rule.given())?)?, true, console)?;
+        }
+        LanesVerb::Rm { lane } => {
+            let (was_set, row) = app.unset_lane(&app.lane_or_pattern(&lane)?)?;
+            changed("rm", &row, was_set, console)?;
+        }
+    }
+    Ok(Exit::Done.code())
+}
+
+fn unknown(lane: &str) -> AppError {
+    AppError::not_found("LANE_NOT_FOUND", format!("nobody uses a lane \"{lane}\", and it has no rule"))
+        .hint("`luzia lanes` lists them; any other lane appears when it is used")
+        .next("luzia lanes")
+}
+
+fn limit(row: &LaneRow) -> Option<u32> {
+    Some(row.max).filter(|max| *max < u32::MAX)
+}
+
+/// The members of a rule, as `list`, `show` and `set` give them.
+fn rule_of(row: &LaneRow) -> Value {
+    let rule = &row.rule;
+    json!({
+        "lane": row.name,
+        "max_concurrent": limit(row),
+        "weight": rule.weight,
+        "lock_timeout_ms": rule.lock_timeout_ms,
+        "rate": rule.rate.map(|rate| rate.to_string()),
+        "reserve": rule.reserve.unwrap_or(0),
+        "hold": rule.hold.map(Keeps::word),
+        "warn_after_ms": rule.warn_after_ms,
+        "on_wait": rule.on_wait,
+        "on_overdue": rule.on_overdue.map(OnOverdue::word),
+        "values": rule.values.as_ref().map(SlotValues::all),
+        "range": rule.range.as_ref().map(ToString::to_string),
+        "hold_while": rule.hold_while.as_ref().map(ToString::to_string),
+        "cpu_budget": rule.cpu_budget.map(|budget| budget.to_string()),
+        "affinity": rule.affinity.unwrap_or(false),
+        "rule": row.source.word(),
+    })
+}
+
+fn with_rule(row: &LaneRow, mut members: Value) -> Value {
+    if let (Value::Object(members), Value::Object(rule)) = (&mut members, rule_of(row)) {
+        members.extend(rule);
+    }
+    members
+}
+
+fn json_of(row: &LaneRow) -> Value {
+    let hold = row.hold.as_ref();
+    with_rule(
+        row,
+        json!({
+            "pattern": row.is_pattern,
+            "active": row.active,
+            "queue": row.queue,
+            // More holders than the limit, which was lowered meanwhile: it grants nothing until they are done.
+            "draining": !row.is_pattern && row.active > u64::from(row.max),
+            "shut": row.shut.as_ref().map(|busy| json!({ "conditions": busy.conditions, "readings": busy.readings })),
+            "limited_until": row.limited_until.map(|until| until.to_string()),
+            "paused": hold.is_some(),
+            "paused_until": hold.and_then(|hold| hold.until).map(|until| until.to_string()),
+        }),
+    )
+}
+
+/// The members of a rule beside its limit, in words for people; those without a value are empty.
+fn rule_words(row: &LaneRow) -> [(&'static str, String); 12] {
+    let rule = &row.rule;
+    let duration = |ms: Option<u64>| ms.map(format_duration).unwrap_or_default();
+    let number = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
+    [
+        ("weight", number(rule.weight)),
+        ("lock timeout", duration(rule.lock_timeout_ms)),
+        ("rate", rule.rate.map(|rate| rate.to_string()).unwrap_or_default()),
+        ("reserve", number(rule.reserve)),
+        ("hold", rule.hold.map(Keeps::word).unwrap_or_default().to_owned()),
+        ("warn after", duration(rule.warn_after_ms)),
+        ("on wait", rule.on_wait.clone().unwrap_or_default()),
+        ("on overdue", rule.on_overdue.map(OnOverdue::word).unwrap_or_default().to_owned()),
+        ("values", rule.slots().map(ToString::to_string).unwrap_or_default()),
+        ("hold while", rule.hold_while.as_ref().map(ToString::to_string).unwrap_or_default()),
+        ("cpu budget", rule.cpu_budget.map(|budget| budget.to_string()).unwrap_or_default()),
+        ("affinity", rule.affinity.filter(|is_bound| *is_bound).map(|_| "bound".to_owned()).unwrap_or_default()),
+    ]
+}
+
+fn list(lanes: &Lanes, console: &mut Console) -> Result<(), Stop> {
+    if console.is_json() {
+        return console.items("lanes", lanes.rows.iter().map(json_of));
+    }
+    let mut table = Table::new(&[
+        Column::new("LANE"),
+        Column::new("ACTIVE"),
+        Column::new("MAX"),
+        Column::new("QUEUE"),
+        Column::new("STATE"),
+        Column::new("RULE"),
+        Column::wide("WEIGHT"),
+        Column::wide("LOCK TIMEOUT"),
+        Column::wide("RATE"),
+        Column::wide("RESERVE"),
+        Column::wide("HOLD"),
+        Column::wide("WARN AFTER"),
+        Column::wide("ON WAIT"),
+        Column::wide("ON OVERDUE"),
+        Column::wide("VALUES"),
+        Column::wide("HOLD WHILE"),
+        Column::wide("CPU BUDGET"),
+        Column::wide("AFFINITY"),
+    ]);
+    for row in &lanes.rows {
+        let text = |number: u64| if row.is_pattern { String::new() } else { number.to_string() };
+        let cells = [
+            row.name.clone(),
+            text(row.active),
+            limit(row).map_or_else(|| "no limit".to_owned(), |max| max.to_string()),
+            text(row.queue),
+            state(row).to_owned(),
+            row.source.word().to_owned(),
+        ];
+        table.row(cells.into_iter().chain(rule_words(row).map(|(_, words)| words)));
+    }
+    console.table(&table)?;
+    if !lanes.is_complete {
+        console.say(&format!("note: QUEUE counts the first {MOST_COUNTED} waiting tasks"));
+    }
+    Ok(())
+}
+
+fn state(row: &LaneRow) -> &'static str {
+    match (row.is_pattern, row.hold.is_some(), u64::from(row.max)) {
+        (true, ..) => "",
+        (_, true, _) => "paused",
+        _ if row.shut.is_some() => "busy",
+        (_, _, max) if row.active > max => "draining",
+        (_, _, max) if row.active == max => "full",
+        _ if row.limited_until.is_some() => "limited",
+        _ => "free",
+    }
+}
+
+fn slot_json(slot: &NamedSlot) -> Value {
+    json!({
+        "value": slot.value,
+        "slot": slot.slot,
+        "holder": slot.holder,
+        "drained": slot.is_drained,
+        "in_use": slot.user.is_some(),
+        "in_use_by_pid": slot.user.flatten(),
+    })
+}
+
+/// Who has a value, in words; nothing of one that is free.
+fn slot_words(slot: &NamedSlot) -> Option<String> {
+    let drained = if slot.is_drained { ", and goes with its holder" } else { "" };
+    match (&slot.slot, slot.user) {
+        (Some(_), _) => {
+            let holder = slot.holder.as_deref().unwrap_or("an unknown holder");
+            Some(format!("held by {holder}{drained}"))
+        }
+        (None, Some(Some(pid))) => Some(format!("in use by process {pid}")),
+        (None, Some(None)) => Some("in use by a process that cannot be seen".to_owned()),
+        (None, None) => None,
+    }
+}
+
+fn show(row: &LaneRow, slots: &[NamedSlot], console: &mut Console) -> Result<(), Stop> {
+    if console.is_json() {
+        let mut value = json_of(row);
+        value["slots"] = slots.iter().map(slot_json).collect();
+        return console.document(&json::single("lanes", value));
+    }
+    let mut table = Table::new(&[Column::new("WHAT"), Column::new("NOW")]);
+    table.row(["lane".to_owned(), row.name.clone()]);
+    if !row.is_pattern {
+        table.row(["active".to_owned(), row.active.to_string()]);
+        table.row(["queue".to_owned(), row.queue.to_string()]);
+        table.row(["state".to_owned(), state(row).to_owned()]);
+    }
+    table.row(["max".to_owned(), limit(row).map_or_else(|| "no limit".to_owned(), |max| max.to_string())]);
+    for (name, words) in rule_words(row).into_iter().filter(|(_, words)| !words.is_empty()) {
+        table.row([name.to_owned(), words]);
+    }
+    table.row(["rule".to_owned(), row.source.word().to_owned()]);
+    if let Some(busy) = &row.shut {
+        table.row(["host".to_owned(), format!("busy: {}", busy.text())]);
+    }
+    for (value, words) in slots.iter().filter_map(|slot| Some((slot.value.clone(), slot_words(slot)?))) {
+        table.row([value, words]);
+    }
+    console.table(&table)
+}
+
+fn changed(what: &str, row: &LaneRow, is_changed: bool, console: &mut Console) -> Result<(), Stop> {
+    if console.is_json() {
+        let value = with_rule(row, json!({ "changed": is_changed }));
+        return console.document(&json::single("lanes", value));
+    }
+    let max = limit(row).map_or_else(|| "no limit".to_owned(), |max| format!("a limit of {max}"));
+    match (what, is_changed) {
+        (_, true) => console.say(&format!("\"{}\" has {max} from the next grant on", row.name)),
+        (_, false) => console.say(&format!("nothing was set for \"{}\"; it has {max}", row.name)),
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! The columns of `luzia list`.
+
+use crate::app::look::list::Stuck;
+use crate::app::{AppError, Obstacle};
+use crate::cli::output::style::{Tone, age};
+use crate::cli::output::table::{Column, Table};
+use crate::cli::output::task::tone;
+use crate::cli::output::{brief, json};
+use crate::model::{Task, Timestamp};
+
+/// Every column. On a narrow terminal those of a higher rank are left out first.
+const COLUMNS: [Column; 15] = [
+    Column::new("ID"),
+    Column::new("USER"),
+    Column::new("STATUS"),
+    Column::wide("PRIO").ranked(4),
+    Column::wide("AGE").ranked(5),
+    Column::new("RAN"),
+    Column::new("WAITED").ranked(1),
+    Column::new("START").ranked(2),
+    Column::wide("PROJECT").ranked(6),
+    Column::wide("LANES").ranked(3),
+    Column::wide("ATTEMPT").ranked(7),
+    Column::wide("LABEL").ranked(8),
+    Column::wide("AGENT").ranked(9),
+    Column::new("REASON"),
+    Column::new("COMMAND"),
+];
+
+/// The place of REASON, the one column that costs looks at the locks.
+pub(super) const REASON: usize = 13;
+
+/// The places of the columns that were asked for; all of them when none was.
+pub(super) fn chosen(names: &[String]) -> Result<Vec<usize>, AppError> {
+    if names.is_empty() {
+        return Ok((0..COLUMNS.len()).collect());
+    }
+    let place = |name: &String| {
+        COLUMNS.iter().position(|column| column.title.eq_ignore_ascii_case(name.trim())).ok_or_else(|| {
+            let all: Vec<String> = COLUMNS.iter().map(|column| column.title.to_ascii_lowercase()).collect();
+            AppError::usage(format!("there is no column \"{}\"", name.escape_default()))
+                .hint(format!("the columns are {}", all.join(", ")))
+        })
+    };
+    names.iter().map(place).collect()
+}
+
+/// An empty table of the columns at `shown`. Columns that were asked for by name are always there.
+pub(super) fn table(shown: &[usize], is_asked_for: bool) -> Table {
+    let columns = shown.iter().map(|at| COLUMNS[*at]);
+    let always = |column: Column| if is_asked_for { Column::new(column.title) } else { column };
+    Table::new(&columns.map(always).collect::<Vec<_>>())
+}
+
+/// What stands in a column.
+pub(super) fn cell(
+    at: usize,
+    task: &Task,
+    reason: Option<&Obstacle>,
+    stuck: Option<Stuck>,
+    now: Timestamp,
+) -> (String, Tone) {
+    let text = match COLUMNS[at].title {
+        "ID" => task.id.to_string(),
+        "USER" => task.user.to_string(),
+        "STATUS" => return (task.status.to_string(), tone(task.status)),
+        "PRIO" => task.priority.number().to_string(),
+        "AGE" => age(now, task.created_at),
+        "RAN" => brief::ran_ms(task, now).map(brief::length).unwrap_or_default(),
+        "WAITED" => brief::waited_ms(task, now).map(brief::length).unwrap_or_default(),
+        "START" => brief::start(task, now),
+        "PROJECT" => task.project.as_ref().map(ToString::to_string).unwrap_or_default(),
+        "LANES" => json::task_lanes(task).join(","),
+        "ATTEMPT" => task.attempt().to_string(),
+        "LABEL" => task.label.clone().unwrap_or_default(),
+        "AGENT" => task.agent.as_ref().map(|agent| agent.name.clone()).unwrap_or_default(),
+        "REASON" => match (reason, stuck, &task.outcome) {
+            (Some(obstacle), ..) => brief::reason(obstacle, task, now),
+            (None, Some(stuck), _) => brief::stuck(stuck),
+            (None, None, Some(outcome)) => brief::outcome(outcome),
+            (None, None, None) => String::new(),
+        },
+        _ => brief::command(&task.command),
+    };
+    (text, Tone::Plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_chosen_by_name() {
+        assert_eq!(COLUMNS[REASON].title, "REASON");
+        let names = |names: &[&str]| chosen(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(names(&["command", " Id"]).expect("columns"), [14, 0]);
+        assert_eq!(names(&[]).expect("columns").len(), COLUMNS.len());
+        let refused = names(&["id", "colour"]).expect_err("no such column");
+        assert!(refused.0.hint.is_some_and(|hint| hint.contains("waited")));
+    }
+}

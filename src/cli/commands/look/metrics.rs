@@ -1,0 +1,53 @@
+//! `luzia metrics`: numbers for Prometheus.
+
+use crate::app::App;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use crate::cli::result_file::write_text;
+use clap::Args;
+use serde_json::json;
+
+/// `luzia metrics`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = METRICS_HELP)]
+pub struct MetricsArgs {
+    /// Write to this file, for the textfile collector of the node exporter
+    ///
+    /// The file is replaced in one step, with mode 0644. The collector reads files whose names end in .prom.
+    #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
+    pub textfile: Option<String>,
+}
+
+const METRICS_HELP: &str = "\
+Notes:
+  Counters are those of all events that were ever written, also of those that
+  are kept no longer. Each member has the label account, for hosts with several
+  queues. Rules for alerts and a dashboard: packaging/prometheus and
+  packaging/grafana.
+
+Examples:
+  luzia metrics
+  luzia metrics --textfile /var/lib/node_exporter/luzia.prom
+
+Exit codes:
+  0    printed or written
+  2    usage
+  73   the file cannot be made
+  others as in luzia-exit-codes(7)";
+
+/// `luzia metrics`.
+pub fn run(args: &MetricsArgs, app: &App, console: &mut Console) -> Answer {
+    let text = app.metrics()?;
+    match &args.textfile {
+        Some(path) => {
+            write_text("textfile", path, &text)?;
+            if console.is_json() {
+                console.document(&json::document("metrics", [("textfile", json!(path))]))?;
+            }
+        }
+        None if console.is_json() => console.document(&json::document("metrics", [("text", json!(text))]))?,
+        None => console.out(&text)?,
+    }
+    Ok(Exit::Done.code())
+}

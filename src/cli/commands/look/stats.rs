@@ -1,0 +1,279 @@
+//! `luzia stats`: how long lanes were waited for and held, how deep they were, and how tasks ended.
+
+use super::logs::since;
+use crate::app::foresee::LaneScore;
+use crate::app::look::stats::{LaneLine, Spread, TaskLine};
+use crate::app::{App, AppError};
+use crate::cli::args::OutputFormat;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use crate::cli::output::table::{Column, Table};
+use crate::model::time::format_duration;
+use crate::model::{Status, Timestamp};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+/// What `stats` tells of.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Topic {
+    /// How long lanes were waited for and held (the default)
+    Locks,
+    /// How deep lanes were, and how many held them
+    Lanes,
+    /// How many tasks there are and were, and how long they took
+    Tasks,
+    /// How many tasks started within what was to be expected when they were queued
+    Estimates,
+}
+
+impl Topic {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Locks => "locks",
+            Self::Lanes => "lanes",
+            Self::Tasks => "tasks",
+            Self::Estimates => "estimates",
+        }
+    }
+}
+
+/// `luzia stats`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = STATS_HELP)]
+pub struct StatsArgs {
+    /// What to tell of
+    #[arg(value_name = "TOPIC")]
+    pub topic: Option<Topic>,
+
+    /// Only what was granted or ended in the last DUR, or after TIME (RFC 3339)
+    #[arg(long, value_name = "DUR|TIME", allow_hyphen_values = true)]
+    pub since: Option<String>,
+
+    /// Group the topic `tasks` by state
+    #[arg(long, value_name = "GROUP", value_parser = ["status"], conflicts_with = "topic")]
+    pub by: Option<String>,
+}
+
+const STATS_HELP: &str = "\
+Numbers:
+  They come from the events, which are kept for retention.days. P50 and P95 are
+  the lengths that half, and 95 of a hundred, did not exceed. CONTENDED is the
+  share of grants that were waited for while the lane was full. A task waits
+  from its acceptance, or its return to the queue, to its lanes.
+  `estimates` goes through the last 500 tasks that had to wait: what was to be
+  expected by what was known when each was queued, and when it started. Of
+  ten estimates nine should be WITHIN P90.
+
+Examples:
+  luzia stats
+  luzia stats locks --since 1h --json
+  luzia stats lanes
+  luzia stats tasks --since 1d
+  luzia stats estimates
+
+Exit codes:
+  0    shown
+  2    usage
+  others as in luzia-exit-codes(7)";
+
+/// `luzia stats`.
+pub fn run(args: &StatsArgs, app: &App, console: &mut Console) -> Answer {
+    let from = args.since.as_deref().map(|text| since(text, console.now)).transpose()?;
+    let topic = match (&args.by, args.topic) {
+        (Some(_), _) => Topic::Tasks,
+        (None, topic) => topic.unwrap_or(Topic::Locks),
+    };
+    let begin = from.unwrap_or(Timestamp::FIRST);
+    let (table, items, more) = match topic {
+        Topic::Locks => of_lines(&app.lane_stats(begin)?, lock_row, lock_json, &LOCKS),
+        Topic::Lanes => of_lines(&app.lane_stats(begin)?, lane_row, lane_json, &LANES),
+        Topic::Tasks => of_tasks(app, begin)?,
+        Topic::Estimates => of_estimates(app, begin)?,
+    };
+    match console.format {
+        OutputFormat::Json => {
+            let mut members = vec![("topic", json!(topic.word())), ("since", json::maybe_time(from))];
+            members.extend(more);
+            members.push(("items", items.into()));
+            console.document(&json::document("stats", members))?;
+        }
+        OutputFormat::Jsonl => console.items("stats", items)?,
+        _ => console.table(&table)?,
+    }
+    Ok(Exit::Done.code())
+}
+
+type Told = (Table, Vec<Value>, Vec<(&'static str, Value)>);
+
+const LOCKS: [Column; 9] = [
+    Column::new("LANE"),
+    Column::new("GRANTS"),
+    Column::new("WAIT P50"),
+    Column::new("P95"),
+    Column::new("MAX"),
+    Column::new("HELD P50"),
+    Column::new("P95"),
+    Column::new("MAX"),
+    Column::new("CONTENDED"),
+];
+
+const LANES: [Column; 6] = [
+    Column::new("LANE"),
+    Column::new("LIMIT"),
+    Column::new("DEPTH"),
+    Column::new("MOST"),
+    Column::new("ACTIVE"),
+    Column::new("MOST"),
+];
+
+const ESTIMATES: [Column; 6] = [
+    Column::new("LANE"),
+    Column::new("WAITED"),
+    Column::new("ESTIMATED"),
+    Column::new("WITHIN P50"),
+    Column::new("WITHIN P90"),
+    Column::new("SHARE"),
+];
+
+const TASKS: [Column; 8] = [
+    Column::new("STATUS"),
+    Column::new("COUNT"),
+    Column::new("MEAN AGE"),
+    Column::new("WAIT P50"),
+    Column::new("P95"),
+    Column::new("RAN P50"),
+    Column::new("P95"),
+    Column::new("MAX"),
+];
+
+fn of_lines(
+    lines: &[LaneLine],
+    row: fn(&LaneLine) -> Option<Vec<String>>,
+    item: fn(&LaneLine) -> Option<Value>,
+    columns: &[Column],
+) -> Told {
+    let mut table = Table::new(columns);
+    lines.iter().filter_map(row).for_each(|cells| table.row(cells));
+    (table, lines.iter().filter_map(item).collect(), Vec::new())
+}
+
+/// Nothing of a lane that nobody got or gave back.
+fn lock_row(line: &LaneLine) -> Option<Vec<String>> {
+    let (waits, holds) = spreads(line)?;
+    let share = share(line).map_or_else(String::new, |share| format!("{:.0} %", share * 100.0));
+    let times = [waits.p50_ms, waits.p95_ms, waits.max_ms, holds.p50_ms, holds.p95_ms, holds.max_ms];
+    let cells = [line.name.clone(), waits.count.to_string()].into_iter();
+    Some(cells.chain(times.map(format_duration)).chain([share]).collect())
+}
+
+fn lock_json(line: &LaneLine) -> Option<Value> {
+    let (waits, holds) = spreads(line)?;
+    Some(json!({
+        "lane": line.name,
+        "grants": waits.count,
+        "waits": spread_json(waits),
+        "holds": spread_json(holds),
+        "contended": line.stats.contended,
+        "contended_share": share(line),
+    }))
+}
+
+fn spreads(line: &LaneLine) -> Option<(Spread, Spread)> {
+    let (waits, holds) = (Spread::of(&line.stats.waits), Spread::of(&line.stats.holds));
+    (waits.count + holds.count > 0).then_some((waits, holds))
+}
+
+/// The contended share of grants, to four digits.
+fn share(line: &LaneLine) -> Option<f64> {
+    let grants = line.stats.waits.len() as u64;
+    let parts = line.stats.contended.saturating_mul(10_000).checked_div(grants)?;
+    Some(f64::from(u32::try_from(parts).unwrap_or(10_000)) / 10_000.0)
+}
+
+fn lane_row(line: &LaneLine) -> Option<Vec<String>> {
+    let limit = if line.limit == u32::MAX { "none".to_owned() } else { line.limit.to_string() };
+    let stats = &line.stats;
+    let counts = [line.depth, stats.depth_max, line.active, stats.active_max];
+    Some([line.name.clone(), limit].into_iter().chain(counts.map(|count| count.to_string())).collect())
+}
+
+fn lane_json(line: &LaneLine) -> Option<Value> {
+    Some(json!({
+        "lane": line.name,
+        "limit": Some(line.limit).filter(|limit| *limit < u32::MAX),
+        "depth": line.depth,
+        "depth_max": line.stats.depth_max,
+        "active": line.active,
+        "active_max": line.stats.active_max,
+    }))
+}
+
+pub(super) fn spread_json(spread: Spread) -> Value {
+    let Spread { count, p50_ms, p95_ms, max_ms } = spread;
+    json!({ "count": count, "p50_ms": p50_ms, "p95_ms": p95_ms, "max_ms": max_ms })
+}
+
+fn of_tasks(app: &App, begin: Timestamp) -> Result<Told, AppError> {
+    let (lines, requeued) = app.task_stats(begin)?;
+    let (mut table, mut items) = (Table::new(&TASKS), Vec::new());
+    for status in Status::ALL {
+        let Some(line) = lines.get(status.word()) else { continue };
+        let (waits, runs) = (Spread::of(&line.stats.waits), Spread::of(&line.stats.runs));
+        let is_over = |length: u64| if status.is_final() { format_duration(length) } else { String::new() };
+        let times = [waits.p50_ms, waits.p95_ms, runs.p50_ms, runs.p95_ms, runs.max_ms].map(is_over);
+        let age = line.age_ms.map(format_duration).unwrap_or_default();
+        table.row([status.word().to_owned(), line.count.to_string(), age].into_iter().chain(times));
+        items.push(task_json(status, line, waits, runs));
+    }
+    Ok((table, items, vec![("requeued", json!(requeued))]))
+}
+
+/// By lane, and all of them.
+fn of_estimates(app: &App, begin: Timestamp) -> Result<Told, AppError> {
+    let lanes = app.estimate_scores(begin)?;
+    let (mut table, mut items, mut all) = (Table::new(&ESTIMATES), Vec::new(), LaneScore::default());
+    for (lane, score) in &lanes {
+        table.row(score_row(lane, score));
+        items.push(score_json(Some(lane), score));
+        all = all.with(score);
+    }
+    table.row(score_row("all", &all));
+    Ok((table, items, vec![("all", score_json(None, &all))]))
+}
+
+fn score_row(lane: &str, score: &LaneScore) -> Vec<String> {
+    let share = score.share().map_or_else(String::new, |share| format!("{:.0} %", share * 100.0));
+    let counts = [score.tasks, score.known, score.within_p50, score.within_p90].map(|count| count.to_string());
+    std::iter::once(lane.to_owned()).chain(counts).chain([share]).collect()
+}
+
+fn score_json(lane: Option<&str>, score: &LaneScore) -> Value {
+    let mut item = json!({
+        "tasks": score.tasks,
+        "estimated": score.known,
+        "within_p50": score.within_p50,
+        "within_p90": score.within_p90,
+        "share_p90": score.share(),
+    });
+    if let Some(lane) = lane {
+        item["lane"] = lane.into();
+    }
+    item
+}
+
+fn task_json(status: Status, line: &TaskLine, waits: Spread, runs: Spread) -> Value {
+    let mut item = json!({ "status": status.word(), "count": line.count });
+    let members = [
+        ("avg_age_seconds", line.age_ms.map(|ms| json!(std::time::Duration::from_millis(ms).as_secs_f64()))),
+        ("waits", status.is_final().then(|| spread_json(waits))),
+        ("runs", status.is_final().then(|| spread_json(runs))),
+        ("durations", status.is_final().then(|| spread_json(Spread::of(&line.stats.durations)))),
+    ];
+    for (name, value) in members {
+        if let Some(value) = value {
+            item[name] = value;
+        }
+    }
+    item
+}

@@ -1,0 +1,95 @@
+//! `luzia timeline`: who held which lane when, as text, as a picture, or as a trace.
+
+use super::logs::since;
+use crate::app::App;
+use crate::app::look::timeline::{Hold, runs_by, svg, trace};
+use crate::cli::args::OutputFormat;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::{json, timeline};
+use crate::cli::result_file::write_text;
+use clap::{Args, ValueHint};
+use serde_json::{Value, json};
+
+/// `luzia timeline`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = TIMELINE_HELP)]
+pub struct TimelineArgs {
+    /// Only the last DUR, or what was after TIME (RFC 3339); an hour by default
+    #[arg(long, value_name = "DUR|TIME", allow_hyphen_values = true)]
+    pub since: Option<String>,
+
+    /// Of the text: a row for each user, or for each lane
+    #[arg(long, value_name = "ROW", default_value = "user", value_parser = ["user", "lane"])]
+    pub by: String,
+
+    /// Write the picture of `-o svg` to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub svg: Option<String>,
+}
+
+const TIMELINE_HELP: &str = "\
+Forms:
+  -o text   a line for each user; a bar is a command, from the number of its
+            task to | or, where its supervisor died, to x; > goes on
+  -o svg    a picture: a row for each lane, thin bars are waits
+  -o trace  Chrome JSON for Perfetto: a process for each lane, a thread for
+            each slot, waits as asynchronous slices
+  -o jsonl  one hold of a lane a line
+
+Examples:
+  luzia timeline
+  luzia timeline --since 10m --by lane
+  luzia timeline --since 1d --svg day.svg
+  luzia timeline -o trace > trace.json
+
+Exit codes:
+  0    shown, if only nothing
+  2    usage
+  73   the file of --svg cannot be made
+  others as in luzia-exit-codes(7)";
+
+/// The width of a text that goes to no terminal.
+const PLAIN_WIDTH: usize = 80;
+
+/// `luzia timeline`.
+pub fn run(args: &TimelineArgs, app: &App, console: &mut Console) -> Answer {
+    let now = console.now;
+    let from = since(args.since.as_deref().unwrap_or("1h"), now)?;
+    let holds = app.holds_since(from)?;
+    if let Some(path) = &args.svg {
+        write_text("svg", path, &svg(&holds, from, now))?;
+        if console.is_json() {
+            console.document(&json::document("timeline", [("svg", json!(path))]))?;
+        }
+        return Ok(Exit::Done.code());
+    }
+    match console.format {
+        OutputFormat::Svg => console.out(&svg(&holds, from, now))?,
+        OutputFormat::Trace => console.out(&json::line(&trace(&holds, now)))?,
+        _ if console.is_json() => console.items("timeline", holds.iter().map(hold_json))?,
+        _ => {
+            let width = console.streams.width.map_or(PLAIN_WIDTH, usize::from);
+            let runs = runs_by(&holds, args.by == "lane", from, now);
+            if runs.is_empty() {
+                console.say("luzia: no command ran in that time");
+            }
+            console.out(&timeline::timeline(&runs, width))?;
+        }
+    }
+    Ok(Exit::Done.code())
+}
+
+fn hold_json(hold: &Hold) -> Value {
+    json!({
+        "lane": hold.lane,
+        "holder": hold.holder,
+        "user": hold.user,
+        "asked_at": json::time(hold.asked),
+        "from": json::time(hold.from),
+        "to": json::maybe_time(hold.to),
+        "run_from": json::maybe_time(hold.run.map(|(from, _)| from)),
+        "run_to": json::maybe_time(hold.run.and_then(|(_, to)| to)),
+        "ended_by": Some(&hold.end).filter(|end| !end.is_empty()),
+    })
+}

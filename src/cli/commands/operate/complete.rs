@@ -1,0 +1,123 @@
+//! `luzia __complete`: what completion scripts ask for. It answers with a line for each word, and never with an error.
+
+use crate::app::App;
+use crate::app::look::list::Filter;
+use crate::cli::args::command;
+use crate::cli::args::complete::{End, Live, Wanted, end_of};
+use crate::cli::docs::schemas::DOCUMENTS;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most tasks that are named.
+const MOST_TASKS: usize = 500;
+
+/// Gives the use cases for the global options of a line, where there are any.
+pub type Apps<'a> = &'a dyn Fn(&[(String, String)]) -> Option<App>;
+
+/// `luzia __complete KIND [PREFIX]`, and `luzia __complete line LINE`. Of a line, the answer begins with `lead<tab>part`, and a word in
+/// brackets stands for what the shell completes itself: `[files]`, `[directories]`, or `[command]` with the byte at which it
+/// begins and the number of words before it.
+pub fn run(args: &[String], apps: Apps, console: &mut Console) -> Answer {
+    let (kind, text) = (args.first().map_or("", String::as_str), args.get(1).map_or("", String::as_str));
+    if kind == "line" {
+        let mut root = command();
+        root.build();
+        line(&end_of(text, &root), apps, console)?;
+    } else if let Some((_, live)) = Live::WORDS.iter().find(|(word, _)| *word == kind) {
+        tell(names(*live, apps(&[]).as_ref()), "", text, console)?;
+    }
+    Ok(Exit::Done.code())
+}
+
+fn line(end: &End, apps: Apps, console: &mut Console) -> anyhow::Result<()> {
+    console.out(&format!("{}\t{}\n", end.lead, end.part))?;
+    match &end.wanted {
+        Wanted::Files => console.out("[files]\n")?,
+        Wanted::Directories => console.out("[directories]\n")?,
+        Wanted::Command(begin, count) => console.out(&format!("[command]\t{begin}\t{count}\n"))?,
+        Wanted::Words(words, live) => {
+            tell(words.clone(), &end.lead, &end.part, console)?;
+            let app = if live.is_empty() { None } else { apps(&end.places) };
+            for live in live {
+                tell(names(*live, app.as_ref()), &end.lead, &end.part, console)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tells the words that begin with a part, each on a line with what it means. Words that would break the line are left out.
+fn tell(words: Vec<(String, String)>, lead: &str, part: &str, console: &mut Console) -> anyhow::Result<()> {
+    let is_plain = |word: &str| !word.chars().any(char::is_control);
+    for (word, about) in words.iter().filter(|(word, _)| word.starts_with(part) && is_plain(word)) {
+        let about: String = about.chars().map(|c| if c.is_control() { ' ' } else { c }).take(100).collect();
+        console.out(&format!("{lead}{word}\t{about}\n"))?;
+    }
+    Ok(())
+}
+
+/// The names of a kind; none where they cannot be read.
+fn names(live: Live, app: Option<&App>) -> Vec<(String, String)> {
+    if live == Live::Documents {
+        return DOCUMENTS.iter().map(|shape| (shape.name.to_owned(), shape.about.to_owned())).collect();
+    }
+    let Some(app) = app else { return Vec::new() };
+    let named = |names: BTreeSet<String>| names.into_iter().map(|name| (name, String::new())).collect();
+    match live {
+        Live::Tasks => tasks(app, false),
+        Live::AllTasks => tasks(app, true),
+        Live::Users => named(users(app)),
+        Live::Lanes => lanes(app).into_iter().collect(),
+        Live::Projects => named(app.config().projects.keys().filter(|name| *name != "*").cloned().collect()),
+        Live::Keys => {
+            let mut keys = BTreeSet::new();
+            each(app, true, &mut |task| keys.extend(task.key.clone()));
+            named(keys)
+        }
+        Live::Schedules => {
+            let found = app.cron_list().map(|found| found.rows).unwrap_or_default();
+            found.iter().map(|row| (row.schedule.name.to_string(), row.schedule.expression.clone())).collect()
+        }
+        Live::Hooks => app.hooks().unwrap_or_default().into_iter().map(|hook| (hook.name, hook.event)).collect(),
+        Live::Documents => Vec::new(),
+    }
+}
+
+fn each(app: &App, all: bool, take: &mut dyn FnMut(&crate::model::Task)) {
+    let filter = Filter { all, ..Filter::default() };
+    let mut left = MOST_TASKS;
+    let _ = app.list(&filter, &mut |task| {
+        if let Ok(task) = task {
+            take(&task);
+        }
+        left -= 1;
+        left > 0
+    });
+}
+
+fn tasks(app: &App, all: bool) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    each(app, all, &mut |task| {
+        found.push((task.id, format!("{} {}: {}", task.user, task.status, task.command.join(" "))));
+    });
+    found.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
+    found.into_iter().map(|(id, about)| (id.to_string(), about)).collect()
+}
+
+fn users(app: &App) -> BTreeSet<String> {
+    let config = app.config();
+    let mut found: BTreeSet<String> = config.users_known.iter().map(ToString::to_string).collect();
+    found.extend(config.projects.values().filter_map(|project| project.user.as_ref().map(ToString::to_string)));
+    each(app, true, &mut |task| {
+        found.insert(task.user.to_string());
+    });
+    found.extend(lanes(app).into_keys().filter_map(|lane| Some(lane.strip_prefix("user:")?.to_owned())));
+    found.retain(|name| !name.contains('*'));
+    found
+}
+
+fn lanes(app: &App) -> BTreeMap<String, String> {
+    let rows = app.lane_rows(None).map(|lanes| lanes.rows).unwrap_or_default();
+    rows.into_iter().map(|row| (row.name, format!("{} active, {} queued", row.active, row.queue))).collect()
+}

@@ -1,0 +1,97 @@
+//! `luzia install-docs`: writes the manual pages and the completions where man(1) and the shells look.
+
+use super::completions::script;
+use crate::app::{AppError, Kind};
+use crate::cli::docs;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use clap::{Args, ValueHint};
+use clap_complete::Shell;
+use serde_json::json;
+
+/// `luzia install-docs`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Write the manual pages and the completions for bash, zsh and fish, e.g. after `cargo install`. Without \
+                  --prefix they go below $XDG_DATA_HOME, which is ~/.local/share where it is not set; man(1), bash and \
+                  fish look there. Older files of luzia are replaced, and nothing else is touched.",
+    after_help = INSTALL_DOCS_HELP
+)]
+pub struct InstallDocsArgs {
+    /// Write below DIR/share instead, e.g. `/usr/local`
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub prefix: Option<String>,
+
+    /// Only print the paths
+    #[arg(short = 'n', long, overrides_with = "dry_run")]
+    pub dry_run: bool,
+}
+
+const INSTALL_DOCS_HELP: &str = "\
+Examples:
+  luzia install-docs
+  sudo luzia install-docs --prefix /usr/local
+
+Notes:
+  zsh looks in the folders of its variable fpath only. Add the folder that is printed, before compinit:
+  fpath+=(~/.local/share/zsh/site-functions)
+
+Exit codes:
+  0    written
+  2    usage
+  73   a file cannot be written
+  others as in luzia-exit-codes(7)";
+
+/// The files below a folder `share`, with their texts.
+pub fn files() -> Vec<(String, String)> {
+    let page = |(name, text): (String, String)| {
+        let section = name.rsplit('.').next().unwrap_or("1").to_owned();
+        (format!("man/man{section}/{name}"), text)
+    };
+    let mut files: Vec<(String, String)> = docs::pages().into_iter().map(page).collect();
+    for (path, shell) in [
+        ("bash-completion/completions/luzia", Shell::Bash),
+        ("zsh/site-functions/_luzia", Shell::Zsh),
+        ("fish/vendor_completions.d/luzia.fish", Shell::Fish),
+    ] {
+        files.push((path.to_owned(), script(shell)));
+    }
+    files
+}
+
+/// `luzia install-docs`. `share` gives the folder that is used without `--prefix`; `write` replaces or makes a file.
+pub fn run(
+    args: &InstallDocsArgs,
+    share: &dyn Fn() -> Result<String, AppError>,
+    write: &dyn Fn(&str, &str) -> std::io::Result<()>,
+    console: &mut Console,
+) -> Answer {
+    let share = match &args.prefix {
+        Some(prefix) if prefix.starts_with('/') => format!("{}/share", prefix.trim_end_matches('/')),
+        Some(prefix) => {
+            let message = format!("\"{prefix}\" is not an absolute path");
+            return Err(AppError::usage(message).hint("--prefix takes an absolute path, e.g. /usr/local").into());
+        }
+        None => share()?,
+    };
+    let mut paths = Vec::new();
+    for (path, text) in files() {
+        let path = format!("{share}/{path}");
+        if !args.dry_run {
+            write(&path, &text).map_err(|error| failed(&path, &error))?;
+        }
+        paths.push(path);
+    }
+    if console.is_json() {
+        console.document(&json::document("install-docs", [("items", json!(paths))]))?;
+    } else {
+        paths.iter().try_for_each(|path| console.out(&format!("{path}\n")))?;
+    }
+    Ok(Exit::Done.code())
+}
+
+fn failed(path: &str, error: &std::io::Error) -> AppError {
+    AppError::new(Kind::CannotCreate, "DOCS", format!("cannot write \"{path}\": {error}"))
+        .hint("files before it are written; --prefix names another place")
+}

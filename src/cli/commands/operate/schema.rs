@@ -1,0 +1,50 @@
+//! `luzia schema`: prints the JSON Schema of a document.
+
+use crate::app::{AppError, Kind};
+use crate::cli::docs::schemas;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use clap::Args;
+
+/// `luzia schema`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Print the JSON Schema (draft 2020-12) of the document that a verb answers with --json; without VERB the \
+                  names of all documents. luzia-json(5) describes what they have in common.",
+    after_help = SCHEMA_HELP
+)]
+pub struct SchemaArgs {
+    /// The verb, e.g. `list` or `config show`, or `error`
+    #[arg(value_name = "VERB")]
+    pub verb: Vec<String>,
+}
+
+const SCHEMA_HELP: &str = "\
+Examples:
+  luzia schema list
+  luzia schema config show
+  luzia schema error
+
+Exit codes:
+  0    printed
+  2    usage
+  66   there is no such document
+  others as in luzia-exit-codes(7)";
+
+/// `luzia schema`.
+pub fn run(args: &SchemaArgs, console: &mut Console) -> Answer {
+    let name = args.verb.join("-").replace('_', "-");
+    if name.is_empty() {
+        for shape in schemas::DOCUMENTS {
+            console.out(&format!("{}\n", shape.name))?;
+        }
+        return Ok(Exit::Done.code());
+    }
+    let schema = schemas::schema(&name).ok_or_else(|| {
+        AppError::new(Kind::NotFound, "NO_SCHEMA", format!("there is no document \"{name}\""))
+            .hint("a verb without a document of its own answers with errors only: luzia schema error")
+            .next("luzia schema")
+    })?;
+    console.out(&format!("{schema:#}\n"))?;
+    Ok(Exit::Done.code())
+}

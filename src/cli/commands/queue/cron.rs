@@ -1,0 +1,412 @@
+//! `luzia cron`: schedules, each of whose moments makes a task.
+
+use crate::app::cron::{HEALTH, MOST_TOLD, NewSchedule, ScheduleRow};
+use crate::app::queue::enqueue::Caller;
+use crate::app::{App, AppError, shell_word};
+use crate::cli::args::{OutputFormat, StepOptions, TaskOptions, number};
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console, Stop};
+use crate::cli::output::json;
+use crate::cli::output::table::{Column, Table};
+use crate::cli::output::task::running_json;
+use crate::cli::task_request;
+use crate::model::calendar::Overlap;
+use crate::model::time::format_duration;
+use crate::model::{Task, Timestamp};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use serde_json::{Value, json};
+
+/// `luzia cron`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Make tasks at set times, by cron lines. Each moment that a line means is a slot, and makes exactly one task, \
+                  however many dispatchers look and whatever is killed in the middle. Slots are made by whatever makes a \
+                  pass: a daemon is on time, `luzia dispatch` and most other commands make up for what is due.",
+    after_help = CRON_HELP
+)]
+pub struct CronArgs {
+    /// What to do; without it, list the schedules.
+    #[command(subcommand)]
+    pub verb: Option<CronVerb>,
+}
+
+/// What `luzia cron` does.
+#[derive(Subcommand, Clone, Debug)]
+pub enum CronVerb {
+    /// Add a schedule
+    #[command(
+        after_help = ADD_HELP,
+        override_usage = "luzia cron add [OPTIONS] <NAME> <EXPR> [--] <CMD>...\n       \
+                          luzia cron add [OPTIONS] <NAME> <EXPR> --prompt <TEXT>\n       \
+                          luzia cron add [OPTIONS] <NAME> <EXPR> --shell <STRING>"
+    )]
+    Add(Box<AddArgs>),
+    /// List the schedules
+    #[command(after_help = LIST_HELP)]
+    List,
+    /// Show the next slots
+    #[command(after_help = NEXT_HELP)]
+    Next {
+        /// The schedule; all of them when not given
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+
+        /// How many slots
+        #[arg(short = 'n', long = "count", value_name = "N", default_value = "5", value_parser = number::<usize>,
+              allow_hyphen_values = true)]
+        count: usize,
+    },
+    /// Make one task of a schedule now
+    #[command(after_help = RUN_HELP)]
+    Run {
+        /// The schedule
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Remove a schedule; the tasks that it made stay
+    #[command(after_help = RM_HELP)]
+    Rm {
+        /// The schedule
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+/// `luzia cron add`.
+#[derive(Args, Clone, Debug)]
+pub struct AddArgs {
+    /// The name of the schedule
+    #[arg(value_name = "NAME")]
+    pub name: String,
+
+    /// The cron line, e.g. `0 9 * * mon-fri`, or a word such as `@daily`
+    #[arg(value_name = "EXPR")]
+    pub expression: String,
+
+    /// The time zone of the line, e.g. `Europe/Berlin`; by default that of this host
+    #[arg(long = "tz", value_name = "TZ")]
+    pub zone: Option<String>,
+
+    /// What becomes of a slot while the former task is not over; skip when not given
+    #[arg(long, value_name = "WHAT")]
+    pub overlap: Option<OverlapWord>,
+
+    /// Make every slot that was missed within this time, e.g. `6h`; without it the last one within a day
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
+    pub fill: Option<String>,
+
+    /// Put it in the place of a schedule of that name
+    #[arg(long)]
+    pub replace: bool,
+
+    /// What the task of each slot is.
+    #[command(flatten)]
+    pub task: TaskOptions,
+
+    /// Its steps.
+    #[command(flatten)]
+    pub steps: StepOptions,
+
+    /// The command and its arguments
+    #[arg(
+        value_name = "CMD",
+        trailing_var_arg = true,
+        value_hint = ValueHint::CommandWithArguments,
+        required_unless_present_any = ["prompt", "shell", "steps"],
+        conflicts_with = "shell"
+    )]
+    pub command: Vec<String>,
+}
+
+/// What becomes of a slot while the former task is not over.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OverlapWord {
+    /// It makes no task (the default)
+    Skip,
+    /// It makes a task, which waits for its turn (the default with --fill)
+    Queue,
+}
+
+const CRON_HELP: &str = "\
+Examples:
+  luzia cron add standup '0 9 * * mon-fri' -u alice -- ./standup.sh
+  luzia cron list
+  luzia cron next standup -n 3
+  luzia cron run standup
+  luzia cron rm standup
+
+Exit codes:
+  0    done
+  2    usage; nothing was changed
+  66   no such schedule
+  others as in luzia-exit-codes(7)";
+
+const ADD_HELP: &str = "\
+Examples:
+  luzia cron add standup '0 9 * * mon-fri' --tz Europe/Berlin -- ./standup.sh
+  luzia cron add daily '0 9 * * *' --goal standup --stepwise -- ./standup.sh
+  luzia cron add backup @daily --fill 3d -u root -- ./backup.sh
+  luzia cron add poll '*/10 * * * *' --overlap skip --shell 'make poll'
+
+Lines:
+  minute hour day month weekday, with * , - / and names such as mon and jan. L
+  is the last day of a month, fri#2 the second Friday. Six fields begin with
+  seconds. @hourly, @daily, @weekly, @monthly and @yearly are words for lines.
+  Where both the day and the weekday are set, either is enough.
+
+Changes of the clock:
+  A slot in the hour that is left out comes once, at the moment after it. One
+  in the hour that comes twice comes once, at the first. A line that means
+  every hour or every few minutes goes by the time that passes.
+
+Notes:
+  The task is that of `luzia enqueue` with these options, in the environment
+  and working directory of this moment. --at, --in, --after, --key and others are
+  about one task and are refused.
+
+Exit codes:
+  0    added
+  2    usage, a line that means no date, an unknown zone, or a name that is
+       taken; nothing was changed
+  66   no such project, or a user that users.known does not list
+  75   others change schedules; try again
+  others as in luzia-exit-codes(7)";
+
+const LIST_HELP: &str = "\
+Examples:
+  luzia cron list
+  luzia cron list --json
+
+Notes:
+  health is built in: each pass looks for tasks whose supervisor died, and
+  proves that before it does anything. -o name leaves it out.
+
+Exit codes:
+  0    listed, also when the list is empty
+  others as in luzia-exit-codes(7)";
+
+const NEXT_HELP: &str = "\
+Examples:
+  luzia cron next
+  luzia cron next standup -n 10
+
+Exit codes:
+  0    shown
+  2    usage
+  66   no such schedule
+  others as in luzia-exit-codes(7)";
+
+const RUN_HELP: &str = "\
+Examples:
+  luzia cron run standup
+
+Notes:
+  Prints the id of the task, which is one beside those of the slots. It is
+  queued like any other; --overlap counts it as the former task.
+
+Exit codes:
+  0    queued
+  66   no such schedule
+  75   others change schedules; try again
+  others as in luzia-exit-codes(7)";
+
+const RM_HELP: &str = "\
+Examples:
+  luzia cron rm standup
+
+Exit codes:
+  0    removed
+  66   no such schedule; nothing was changed
+  75   others change schedules; try again
+  others as in luzia-exit-codes(7)";
+
+/// `luzia cron`.
+pub fn run(
+    args: &CronArgs,
+    app: &App,
+    caller: &dyn Fn() -> Caller,
+    read: &dyn Fn(&str) -> Result<String, AppError>,
+    console: &mut Console,
+) -> Answer {
+    match args.verb.as_ref().unwrap_or(&CronVerb::List) {
+        CronVerb::Add(args) => add(args, app, &caller(), read, console)?,
+        CronVerb::List => list(app, console)?,
+        CronVerb::Next { name, count } => next(name.as_deref(), *count, app, console)?,
+        CronVerb::Run { name } => {
+            let task = app.cron_run(name)?;
+            print_task(&task, app, console).map_err(|error| app.after_accepting(task.id, error))?;
+        }
+        CronVerb::Rm { name } => {
+            let schedule = app.cron_rm(name)?;
+            let name = schedule.name.as_str();
+            tell(
+                name,
+                json!({ "name": name, "removed": true }),
+                &format!("the schedule \"{name}\" is removed"),
+                console,
+            )?;
+        }
+    }
+    Ok(Exit::Done.code())
+}
+
+fn add(
+    args: &AddArgs,
+    app: &App,
+    caller: &Caller,
+    read: &dyn Fn(&str) -> Result<String, AppError>,
+    console: &mut Console,
+) -> anyhow::Result<()> {
+    let mut task = task_request::new_task(&args.task, &args.command);
+    args.steps.add_to(&mut task, read)?;
+    let new = NewSchedule {
+        name: args.name.clone(),
+        expression: args.expression.clone(),
+        zone: args.zone.clone(),
+        overlap: args.overlap.map(|word| match word {
+            OverlapWord::Skip => Overlap::Skip,
+            OverlapWord::Queue => Overlap::Queue,
+        }),
+        fill: args.fill.clone(),
+        replace: args.replace,
+        task,
+    };
+    let row = app.cron_add(&new, caller).map_err(super::enqueue::refused_at_the_door)?;
+    let name = row.schedule.name.as_str();
+    let first = row.schedule.next.map_or_else(|| "never".to_owned(), |at| app.said(at, &row.zone));
+    tell(name, json_of(&row), &format!("\"{name}\" makes its first task at {first}"), console)?;
+    // The schedule stands, whether that can be looked at or not.
+    if !console.is_json() && app.inside.is_none() && !app.has_dispatcher().unwrap_or(true) {
+        console.hint("nothing is running that starts tasks; `luzia daemon` makes them on time");
+    }
+    Ok(())
+}
+
+/// Answers with one thing: a document, a name, or a sentence.
+fn tell(name: &str, document: Value, sentence: &str, console: &mut Console) -> Result<(), Stop> {
+    if console.is_json() {
+        return console.document(&json::single("cron", document));
+    }
+    if console.format == OutputFormat::Name {
+        return console.out(&format!("{name}\n"));
+    }
+    console.say(sentence);
+    Ok(())
+}
+
+fn print_task(task: &Task, app: &App, console: &mut Console) -> Result<(), AppError> {
+    let printed = if console.is_json() {
+        console.document(&json::single("cron", running_json(app, task)?))
+    } else {
+        console.out(&format!("{}\n", task.id))
+    };
+    printed.map_err(|stop| AppError::new(crate::app::Kind::Io, "OUTPUT", stop.to_string()))
+}
+
+fn json_of(row: &ScheduleRow) -> Value {
+    let schedule = &row.schedule;
+    let local = |at: Timestamp| row.zone.text(at);
+    json!({
+        "name": schedule.name.as_str(),
+        "expression": schedule.expression,
+        "tz": schedule.zone,
+        "next_at": json::maybe_time(schedule.next),
+        "next_local": schedule.next.map(local),
+        "last_slot": json::maybe_time(schedule.last.map(|made| made.slot)),
+        "last_task": schedule.last.map(|made| made.task.to_string()),
+        "last_status": row.last.as_ref().map(|task| task.status.word()),
+        "last_skipped": json::maybe_time(schedule.skipped),
+        "overlap": schedule.overlap.word(),
+        "fill_ms": schedule.fill_ms,
+        "created_at": json::time(schedule.created_at),
+        "user": schedule.task.user.as_str(),
+        "project": schedule.task.project.as_ref().map(|name| name.as_str()),
+        "lanes": json::task_lanes(&schedule.task),
+        "priority": schedule.task.priority.number(),
+        "command": schedule.task.command,
+        "cwd": schedule.task.cwd,
+        "label": schedule.task.label,
+        "built_in": false,
+    })
+}
+
+/// The look for dead tasks, which is a part of each pass.
+fn health_json(app: &App) -> Value {
+    json!({
+        "name": HEALTH,
+        "expression": Value::Null,
+        "next_at": Value::Null,
+        "built_in": true,
+        // Of a daemon, which makes a pass so often at least.
+        "every_ms": app.config().poll_interval_ms,
+        "has_dispatcher": app.has_dispatcher().ok(),
+    })
+}
+
+fn list(app: &App, console: &mut Console) -> anyhow::Result<()> {
+    let found = app.cron_list()?;
+    for broken in &found.broken {
+        console.say(&format!("warning: {broken}; its slots make no tasks"));
+    }
+    if console.is_json() {
+        let all = found.rows.iter().map(json_of).chain([health_json(app)]);
+        return Ok(console.items("cron", all)?);
+    }
+    let mut table = Table::new(&[
+        Column::new("NAME"),
+        Column::new("NEXT"),
+        Column::new("LAST SLOT"),
+        Column::new("LAST TASK"),
+        Column::new("STATUS"),
+        Column::new("LINE"),
+        Column::wide("OVERLAP"),
+        Column::wide("USER"),
+        Column::wide("COMMAND"),
+    ]);
+    for row in &found.rows {
+        let schedule = &row.schedule;
+        let local = |at: Option<Timestamp>, none: &str| at.map_or_else(|| none.to_owned(), |at| row.zone.text(at));
+        table.row([
+            schedule.name.to_string(),
+            local(schedule.next, "never"),
+            local(schedule.last.map(|made| made.slot), ""),
+            schedule.last.map(|made| made.task.to_string()).unwrap_or_default(),
+            row.last.as_ref().map(|task| task.status.word().to_owned()).unwrap_or_default(),
+            schedule.expression.clone(),
+            schedule.overlap.word().to_owned(),
+            schedule.task.user.to_string(),
+            schedule.task.command.iter().map(shell_word).collect::<Vec<_>>().join(" "),
+        ]);
+    }
+    if console.format != OutputFormat::Name {
+        if table.is_empty() {
+            console.say("there is no schedule of yours; `luzia cron add` makes one");
+        }
+        let often = format_duration(app.config().poll_interval_ms);
+        let next = match app.has_dispatcher() {
+            Ok(false) => "with the next pass; no daemon makes one".to_owned(),
+            Ok(true) | Err(_) => format!("with each pass, every {often}"),
+        };
+        let row = [HEALTH, &next, "", "", "", "built in", "", "", "look for tasks that died"];
+        table.row(row.map(str::to_owned));
+    }
+    Ok(console.table(&table)?)
+}
+
+fn next(name: Option<&str>, count: usize, app: &App, console: &mut Console) -> anyhow::Result<()> {
+    if count == 0 || count > MOST_TOLD {
+        let message = format!("-n is a whole number from 1 to {MOST_TOLD}, not {count}");
+        return Err(AppError::usage(message).hint("luzia cron next shows 5").into());
+    }
+    let slots = app.cron_next(name, count)?;
+    if console.is_json() {
+        let item = |(row, at): &(ScheduleRow, Timestamp)| json!({ "name": row.schedule.name.as_str(), "slot": json::time(*at), "local": row.zone.text(*at) });
+        return Ok(console.items("cron", slots.iter().map(item))?);
+    }
+    let mut table = Table::new(&[Column::new("NAME"), Column::new("SLOT"), Column::new("IN")]);
+    for (row, at) in &slots {
+        let left = u64::try_from(at.ms_since(console.now)).unwrap_or(0);
+        table.row([row.schedule.name.to_string(), row.zone.text(*at), format_duration(left)]);
+    }
+    Ok(console.table(&table)?)
+}

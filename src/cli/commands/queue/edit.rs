@@ -1,0 +1,133 @@
+//! `luzia edit`: changes a task that has not started.
+
+use super::each::{chosen, each};
+use crate::app::queue::edit::Edit;
+use crate::app::{App, AppError};
+use crate::cli::args::{OutputFormat, Selection, priority};
+use crate::cli::exit::Exit;
+use crate::cli::input::Ask;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use crate::model::Status;
+use clap::Args;
+
+/// Which tasks `edit` means beside the one it names. `--lane` and `--label` are what a task gets.
+#[derive(Args, Clone, Debug, Default)]
+#[group(id = "selection", multiple = true)]
+pub struct Chosen {
+    /// Every task of this user
+    #[arg(short, long, value_name = "USER")]
+    pub user: Option<String>,
+
+    /// Every task with this lane
+    #[arg(long, value_name = "LANE")]
+    pub in_lane: Option<String>,
+
+    /// Every task with this note
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub with_label: Option<String>,
+
+    /// Every task that was queued with this key
+    #[arg(long)]
+    pub key: Option<String>,
+
+    /// Every task that has not started
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// `luzia edit`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Change a task that has not started. It keeps its number, and with that its place among the tasks of its \
+                  priority. The change is one durable write: after a crash the task is the old one or the new one.",
+    after_help = EDIT_HELP
+)]
+pub struct EditArgs {
+    /// The task, e.g. `task_12` or `12`
+    #[arg(value_name = "TASK", required_unless_present = "selection", conflicts_with = "selection")]
+    pub task: Option<String>,
+
+    /// Tasks that have not started, by what they have in common.
+    #[command(flatten)]
+    pub chosen: Chosen,
+
+    /// 0 (first) to 9 (last)
+    #[arg(long, value_name = "N", value_parser = priority, allow_hyphen_values = true)]
+    pub priority: Option<u8>,
+
+    /// Do not start before this time has passed, e.g. `10m` or `2 hours`; 0 for now
+    #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, conflicts_with = "at")]
+    pub in_time: Option<String>,
+
+    /// Do not start before this moment, e.g. `8:00`, `tomorrow 8:00` or `2026-12-24 18:00`
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<String>,
+
+    /// A lane in place of those it names now; may be repeated. Its user's lane stays
+    #[arg(short, long = "lane", value_name = "LANE")]
+    pub lanes: Vec<String>,
+
+    /// A note for people; an empty text takes the note away
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub label: Option<String>,
+
+    /// Take the new command although it is not there now
+    #[arg(long)]
+    pub no_check: bool,
+
+    /// The command in place of the one it has
+    #[arg(value_name = "COMMAND", last = true, allow_hyphen_values = true)]
+    pub command: Vec<String>,
+}
+
+const EDIT_HELP: &str = "\
+Examples:
+  luzia edit task_12 --priority 0
+  luzia edit 12 --in 0                   # due now
+  luzia edit 12 --label 'after review' -- make test
+  luzia edit --in-lane build --priority 7
+
+Exit codes:
+  0    changed
+  1    the task has started; it is unchanged
+  2    usage; nothing was changed
+  66   no such task, or none that is chosen
+  75   the task starts or ends right now; try again
+  others as in luzia-exit-codes(7)";
+
+/// `luzia edit`.
+pub fn run(args: &EditArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {
+    let edit = Edit {
+        priority: args.priority,
+        delay: args.in_time.clone(),
+        at: args.at.clone(),
+        lanes: args.lanes.clone(),
+        label: args.label.clone(),
+        command: args.command.clone(),
+        no_check: args.no_check,
+    };
+    let Some(task) = &args.task else { return of_chosen(&args.chosen, &edit, app, ask, console) };
+    let task = app.edit(app.task_id(task)?, &edit)?;
+    if console.is_json() {
+        console.document(&json::single("edit", json::task(&task)))?;
+    } else if console.format == OutputFormat::Name {
+        console.out(&format!("{}\n", task.id))?;
+    } else {
+        let due = task.due_at.filter(|_| args.at.is_some() || args.in_time.is_some());
+        let due = due.map_or_else(String::new, |at| format!("; it starts at {}", app.said(at, &app.local_zone())));
+        console.say(&format!("{} is changed{due}", task.id));
+    }
+    Ok(Exit::Done.code())
+}
+
+fn of_chosen(wanted: &Chosen, edit: &Edit, app: &App, ask: Ask, console: &mut Console) -> Answer {
+    edit.check()?;
+    let Chosen { user, in_lane, with_label, key, all } = wanted.clone();
+    let selection = Selection { user, lane: in_lane, states: Vec::new(), label: with_label, key, all };
+    let (ids, question) = chosen(app, &[], &selection, |status| status == Status::Pending, "edit")?;
+    if question.is_some_and(|question| !ask(&question).unwrap_or(true)) {
+        return Err(AppError::usage("nothing was changed").into());
+    }
+    each(&ids, "edit", console, |id| app.edit(id, edit))
+}

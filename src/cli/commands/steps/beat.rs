@@ -1,0 +1,47 @@
+//! `luzia beat`: notes that a task makes progress.
+
+use crate::app::App;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use clap::Args;
+use serde_json::json;
+
+/// `luzia beat`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = BEAT_HELP)]
+pub struct BeatArgs {
+    /// What the task does now
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+
+    /// The task, instead of the one inside which luzia is called
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<String>,
+}
+
+const BEAT_HELP: &str = "\
+Notes:
+  `luzia show` has the last one, `luzia list --json` as well. It informs, and changes no state of the task.
+
+Examples:
+  luzia beat
+  luzia beat --note 'page 3 of 9'
+
+Exit codes:
+  0    noted
+  1    the task is over; nothing was changed
+  2    usage; nothing was changed
+  66   no such task
+  others as in luzia-exit-codes(7)";
+
+/// `luzia beat`.
+pub fn run(args: &BeatArgs, app: &App, console: &mut Console) -> Answer {
+    let id = app.subject(args.task.as_deref())?;
+    let beat = app.beat(id, args.note.clone())?;
+    if console.is_json() {
+        let value = json!({ "id": id.to_string(), "at": json::time(beat.at), "note": beat.note });
+        console.document(&json::single("beat", value))?;
+    }
+    Ok(Exit::Done.code())
+}

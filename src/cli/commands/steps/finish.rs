@@ -1,0 +1,74 @@
+//! `luzia finish`: a task says how it ends.
+
+use crate::app::App;
+use crate::app::steps::finish::finish_of;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use crate::model::Status;
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+/// `luzia finish`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = FINISH_HELP)]
+pub struct FinishArgs {
+    /// How the task ends
+    #[arg(long, value_enum, value_name = "STATUS", default_value = "completed")]
+    pub status: FinishWord,
+
+    /// One sentence on what came of it
+    #[arg(long, visible_alias = "result", value_name = "TEXT", allow_hyphen_values = true)]
+    pub summary: Option<String>,
+
+    /// What it hands on to the task that asked for it
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub data: Option<String>,
+
+    /// The task, instead of the one inside which luzia is called
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<String>,
+}
+
+/// How a task may say that it ends.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FinishWord {
+    /// It has done what it was for
+    Completed,
+    /// It cannot be done
+    Failed,
+}
+
+const FINISH_HELP: &str = "\
+Notes:
+  A task with --stepwise goes on, step by step, until one of its steps calls this. Any task may: what was said stands,
+  whatever the exit code of its command is; only a cancel comes before it. The task is over when its command ends.
+  Its parent finds summary and data in its mailbox (AGENT_COMPLETED, result_summary and result_data).
+
+Examples:
+  luzia finish --summary '3 pages written'
+  luzia finish --status failed --summary 'no such customer' --data '{\"customer\": 7}'
+
+Exit codes:
+  0    said; or said before in the same words
+  1    the task does not run, or has said otherwise; nothing was changed
+  2    usage; nothing was changed
+  66   no such task
+  others as in luzia-exit-codes(7)";
+
+/// `luzia finish`.
+pub fn run(args: &FinishArgs, app: &App, console: &mut Console) -> Answer {
+    let status = match args.status {
+        FinishWord::Completed => Status::Completed,
+        FinishWord::Failed => Status::Failed,
+    };
+    let finish = finish_of(status, args.summary.as_deref(), args.data.as_deref())?;
+    let id = app.subject(args.task.as_deref())?;
+    app.finish(id, &finish)?;
+    if console.is_json() {
+        let data = finish.data.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let value = json!({ "id": id.to_string(), "status": status.word(), "summary": finish.summary, "data": data });
+        console.document(&json::single("finish", value))?;
+    }
+    Ok(Exit::Done.code())
+}

@@ -1,0 +1,75 @@
+//! `luzia get`: prints variables of a task.
+
+use super::tell_damage;
+use crate::app::App;
+use crate::app::steps::vars::var_name;
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use crate::cli::output::table::{Column, Table};
+use clap::Args;
+use serde_json::{Value, json};
+
+/// `luzia get`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = GET_HELP)]
+pub struct GetArgs {
+    /// The variable; all of them without
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// The task, instead of the one inside which luzia is called
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<String>,
+}
+
+const GET_HELP: &str = "\
+Examples:
+  luzia get page
+  luzia get --task 12
+  luzia get --task 12 --json
+
+Exit codes:
+  0    printed
+  1    the task has no such variable
+  2    usage
+  65   the variables do not read, nor do those before
+  66   no such task
+  others as in luzia-exit-codes(7)";
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// `luzia get`.
+pub fn run(args: &GetArgs, app: &App, console: &mut Console) -> Answer {
+    let id = app.subject(args.task.as_deref())?;
+    if let Some(name) = args.name.as_deref() {
+        var_name(name)?;
+        let (value, damage) = app.var_of(id, name)?;
+        tell_damage(damage.as_ref(), console);
+        if console.is_json() {
+            let value = json!({ "id": id.to_string(), "name": name, "value": value });
+            console.document(&json::single("get", value))?;
+        } else {
+            console.out(&format!("{}\n", text(&value)))?;
+        }
+        return Ok(Exit::Done.code());
+    }
+    let read = app.vars_of(id)?;
+    tell_damage(read.damage.as_ref(), console);
+    if console.is_json() {
+        let value = json!({ "id": id.to_string(), "vars": read.vars });
+        console.document(&json::single("get", value))?;
+    } else {
+        let mut table = Table::new(&[Column::new("NAME"), Column::new("VALUE")]);
+        for (name, value) in &read.vars {
+            table.row([name.clone(), text(value)]);
+        }
+        console.table(&table)?;
+    }
+    Ok(Exit::Done.code())
+}

@@ -1,0 +1,62 @@
+//! `luzia set`: sets variables of a task.
+
+use super::tell_damage;
+use crate::app::App;
+use crate::app::steps::vars::{assignments, var_name};
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use clap::Args;
+use serde_json::json;
+
+/// `luzia set`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = SET_HELP)]
+pub struct SetArgs {
+    /// Names and values
+    #[arg(value_name = "NAME=VALUE", required_unless_present = "unset")]
+    pub values: Vec<String>,
+
+    /// The task, instead of the one inside which luzia is called
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<String>,
+
+    /// Read each value as JSON
+    #[arg(long)]
+    pub json_value: bool,
+
+    /// Remove a variable; can be repeated
+    #[arg(long, value_name = "NAME")]
+    pub unset: Vec<String>,
+}
+
+const SET_HELP: &str = "\
+Notes:
+  The next start of the task has each variable as LUZIA_VAR_<name>, and in its arguments as {{name}}.
+  The change is durable, all of it or none. Calls at one time take turns, so that none is lost.
+
+Examples:
+  luzia set page=3 last='two words'
+  luzia set --json-value 'urls=[\"a\",\"b\"]'
+  luzia set --task 12 approved=yes
+
+Exit codes:
+  0    set
+  1    the task is over; nothing was changed
+  2    usage; nothing was changed
+  66   no such task
+  others as in luzia-exit-codes(7)";
+
+/// `luzia set`.
+pub fn run(args: &SetArgs, app: &App, console: &mut Console) -> Answer {
+    let new = assignments(&args.values, args.json_value)?;
+    args.unset.iter().try_for_each(|name| var_name(name))?;
+    let id = app.subject(args.task.as_deref())?;
+    let read = app.set_vars(id, &new, &args.unset)?;
+    tell_damage(read.damage.as_ref(), console);
+    if console.is_json() {
+        let value = json!({ "id": id.to_string(), "vars": read.vars });
+        console.document(&json::single("set", value))?;
+    }
+    Ok(Exit::Done.code())
+}

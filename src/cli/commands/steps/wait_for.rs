@@ -1,0 +1,156 @@
+//! `luzia await`: blocks until an event comes for the task.
+
+use crate::app::steps::wait::{WaitOrder, wait_kind, wait_time};
+use crate::app::steps::{Mail, OnTimeout, WaitKind, answer_of};
+use crate::app::{App, AppError};
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use crate::cli::task_request;
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+/// `luzia await`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = AWAIT_HELP)]
+pub struct AwaitArgs {
+    /// What the task waits for: response, agent, document, signature, test, event, event:NAME or delay
+    #[arg(value_name = "KIND")]
+    pub kind: String,
+
+    /// End this run; the command is started again when the wait is over, and finished steps and awaits are remembered
+    #[arg(long)]
+    pub park: bool,
+
+    /// How long at most, e.g. `2h`
+    #[arg(long, value_name = "DUR")]
+    pub timeout: Option<String>,
+
+    /// With `delay`: how long
+    #[arg(long = "for", value_name = "DUR", conflicts_with = "timeout")]
+    pub time: Option<String>,
+
+    /// What it means that the time has run out
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "fail")]
+    pub on_timeout: Word,
+
+    /// With --on-timeout retry: how often it waits once more
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub retry_waits: u32,
+
+    /// A shell command that is run once when the time has run out
+    #[arg(long, value_name = "CMD")]
+    pub timeout_do: Option<String>,
+
+    /// What the event must say: a member of its data, or `thread` or `user`; can be repeated
+    #[arg(long = "match", value_name = "NAME=VALUE")]
+    pub matches: Vec<String>,
+
+    /// How many events it takes
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub expect: u32,
+}
+
+/// What the end of the time means.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Word {
+    /// Exit 0; the task goes on
+    Continue,
+    /// Exit 124; a command that passes it on ends its task as `timeout`
+    Fail,
+    /// It waits once more, then as fail
+    Retry,
+}
+
+const AWAIT_HELP: &str = "\
+Notes:
+  The event comes by `luzia emit`. One that came before the wait counts, and each ends one wait only:
+  response MESSAGE_RECEIVED, agent AGENT_COMPLETED, document DOCUMENT_UPLOADED, signature SIGNATURE_COMPLETED,
+  test TEST_COMPLETED, event EVENT_COMPLETED, event:NAME NAME, delay its time or SCHEDULE_REACHED.
+  Times, and the longest: response 24h 7d, agent 1h 1d, event 24h 30d, delay 30d, all others 7d 30d.
+  What came is printed and set as variables: lastResponse, documentUrls, signedDocumentUrl, testScore and so on.
+  The task is `waiting` meanwhile. It keeps all its lanes, and its --timeout goes on. With --park its processes end and it keeps
+  only the lanes whose rule says so (by default its user, threads and sessions: luzia lanes set LANE --hold). What it held of the
+  others it takes again before its command is started again, ahead of new work; until they are free it is `resume_ready`.
+  When the task is started again, awaits that were over return at once, by their order; the open one keeps its end.
+
+Examples:
+  luzia await document --expect 2 --timeout 7d
+  answer=$(luzia await response --timeout 2h --match from=ana)
+  luzia await signature --park --timeout-do 'mail -s late ops < /dev/null'
+  luzia await delay --for 10m
+
+Exit codes:
+  0    it came, or the time ran out with --on-timeout continue
+  1    the task does not run
+  2    usage, a time above the longest included
+  75   another process of the task waits already
+  124  the time ran out
+  others as in luzia-exit-codes(7)";
+
+fn order(args: &AwaitArgs) -> Result<WaitOrder, AppError> {
+    let (kind, event) = wait_kind(&args.kind)?;
+    let is_delay = kind == WaitKind::Delay;
+    let given = if is_delay { &args.time } else { &args.timeout };
+    if is_delay && given.is_none() {
+        return Err(AppError::usage("a delay needs its time".to_owned()).hint("such as `luzia await delay --for 10m`"));
+    }
+    if !is_delay && args.time.is_some() {
+        return Err(AppError::usage(format!("--for is for a delay, and this waits for {}", kind.word()))
+            .hint("--timeout says how long at most"));
+    }
+    let pair = |text: &String| {
+        text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| {
+            let shown: String = text.chars().take(80).collect();
+            AppError::usage(format!("\"--match {shown}\" is not NAME=VALUE")).hint("such as --match from=ana")
+        })
+    };
+    Ok(WaitOrder {
+        kind,
+        event,
+        time_ms: wait_time(kind, task_request::duration(if is_delay { "for" } else { "timeout" }, given.as_deref())?)?,
+        on_timeout: match args.on_timeout {
+            Word::Continue => OnTimeout::Continue,
+            Word::Fail => OnTimeout::Fail,
+            Word::Retry => OnTimeout::Retry(args.retry_waits),
+        },
+        timeout_command: args.timeout_do.clone(),
+        filter: args.matches.iter().map(pair).collect::<Result<_, _>>()?,
+        expect: args.expect,
+        ends_run: args.park,
+    })
+}
+
+fn text(mail: &Mail, kind: WaitKind) -> Option<String> {
+    let value = match kind {
+        WaitKind::Response => answer_of(mail),
+        WaitKind::Document => mail.data.get("url").unwrap_or(&mail.data).clone(),
+        _ => mail.data.clone(),
+    };
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    }
+}
+
+/// `luzia await`.
+pub fn run(args: &AwaitArgs, app: &App, console: &mut Console) -> Answer {
+    let order = order(args)?;
+    let ended = app.await_event(&order, &mut |line| console.progress(line))?;
+    if console.is_json() {
+        let mail: Vec<Value> =
+            ended.mail.iter().map(|mail| json!({ "event": mail.event, "data": mail.data })).collect();
+        let value = json!({ "id": ended.task.to_string(), "kind": order.kind.word(), "event": order.event,
+            "timed_out": ended.is_timed_out, "remembered": ended.is_remembered, "items": mail });
+        console.document(&json::single("await", value))?;
+    } else {
+        for line in ended.mail.iter().filter_map(|mail| text(mail, order.kind)) {
+            console.out(&format!("{line}\n"))?;
+        }
+    }
+    if ended.is_timed_out {
+        console.progress("luzia: the time of the wait has run out");
+    }
+    Ok(if ended.is_failed { Exit::TimedOut.code() } else { Exit::Done.code() })
+}

@@ -1,0 +1,22 @@
+//! The use cases behind the names that completion scripts ask for. Nothing is made and nothing is said.
+
+use super::args::{Command, Globals};
+use super::configuration::{config_of, followed};
+use super::context::{app_of, state_dir};
+use crate::app::App;
+
+/// The use cases in the state directory that a half-written line names; `None` where it cannot be used.
+pub(super) fn app(globals: &Globals, places: &[(String, String)], command: &Command) -> Option<App> {
+    let mut globals = globals.clone();
+    for (name, value) in places {
+        match name.as_str() {
+            "state-dir" => globals.state_dir = Some(value.clone()),
+            _ => globals.config = Some(value.clone()),
+        }
+    }
+    let loaded = config_of(&globals).ok()?;
+    let found = state_dir(&globals).ok()?;
+    let app = app_of(&globals, followed(Ok(loaded), &globals), &found, command).ok()?;
+    app.follow_control().ok()?;
+    Some(app)
+}

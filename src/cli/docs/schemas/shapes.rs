@@ -1,0 +1,261 @@
+//! The shapes that several documents share.
+
+use super::Shape;
+
+const fn shape(name: &'static str, about: &'static str, lines: &'static str) -> Shape {
+    Shape { name, about, lines }
+}
+
+/// The shapes.
+pub(super) const SHAPES: [Shape; 14] = [
+    shape("task", "A task, and its end once it is over.", TASK),
+    shape("lock", "A lock, and whether its holder lives.", LOCK),
+    shape("holder", "Who holds a slot of a lane.", HOLDER),
+    shape("reason", "One reason why a task does not run.", REASON),
+    shape("broken", "A lock that was released or removed.", BROKEN),
+    shape("event", "One event of the journal; luzia-spool(5) lists the kinds.", EVENT),
+    shape("step", "A finished step of a task.", STEP),
+    shape("remembered", "What a task remembers between its starts.", REMEMBERED),
+    shape("lane", "The rules of a lane that are in force.", LANE),
+    shape("lane_now", "A lane and its holders.", LANE_NOW),
+    shape("hook", "A hook.", HOOK),
+    shape("schedule", "A schedule.", SCHEDULE),
+    shape("pause", "A pause.", PAUSE),
+    shape("log", "A log file.", LOG),
+];
+
+const TASK: &str = "\
+id text The id, e.g. task_12.
+status text pending, running, waiting, completed, failed, timeout or cancelled.
+user text Its user.
+project text~ Its project.
+lanes [text] Its lanes, that of the user first. The lane global, which all tasks take, is left out.
+priority int From 0, the first, to 9.
+tier text high, normal or low.
+command [text] The command and its arguments.
+label text~ The note of the caller.
+agent text~ The agent that queued it.
+session text~ The session of that agent.
+key text~ The key that makes a repeated request one task.
+goal text~ The goal.
+stepwise object~ How far a stepwise task has come.
+schedule text~ The schedule that made it.
+slot time~ The moment for which the schedule made it.
+cwd text The working directory.
+created_at time When it was queued.
+due_at time~ It does not start before.
+after [text] It starts only after these have completed.
+parent text~ The task that queued it.
+can_inherit_lock bool Whether the parent lends its lanes.
+comes_after [text] Tasks that had its key when it was queued.
+timeout_ms int~ Its time limit.
+grace_ms int The time between SIGTERM and SIGKILL.
+start_by time~ It is cancelled when it has not started by then.
+retries int How many failed attempts are followed by another.
+attempt int The number of the attempt, from 1.
+starts int How often the command was started.
+started_at time~ The last start.
+lock_id text~ The lock id of the last start.
+fence int~ The fence of the last start.
+conductor_dir text The conductor directory.
+variables object Its variables, in show; empty elsewhere.
+supervisor_pid? int The process of its supervisor, while it runs.
+beat? object The last sign of progress: at and note.
+waiting_for? text What it waits for, while it waits.
+waiting_event? text The event that ends the wait.
+waiting_since? text The beginning of the wait.
+waiting_until? any The end of the wait at the latest.
+waiting_data? object What the event has to match.
+waiting_hours? number How long it has waited, in hours.
+agentId? text The agent that queued it, or its user.
+waitingFor? text An older spelling of waiting_for.
+waitingUntil? any An older spelling of waiting_until.
+waitingData? object An older spelling of waiting_data.
+context? object What it keeps of its request, in the words of older programs.
+reason? text Why it does not run, in one word.
+reason_detail? @reason Why it does not run.
+completed_at? time When it was over.
+result_type? text success, failure, timeout or cancelled.
+result_summary? text How it ended, in words.
+result_data? any The data that the task gave to its end.
+exit_code? int~ The exit code of the command.
+signal? int~ The signal that ended the command.
+ran_ms? int~ How long the last start ran.
+error_message? text~ Why it failed.
+failed_action_id? int The number of the step that failed; 0 without steps.
+cancelled_by? text~ Who cancelled it.
+cancel_reason? text~ Why it was cancelled.
+completedAt? time An older spelling of completed_at.
+resultType? text An older spelling of result_type.
+resultSummary? text An older spelling of result_summary.
+errorMessage? text~ An older spelling of error_message.
+failedActionId? int An older spelling of failed_action_id.
+cancelledBy? text~ An older spelling of cancelled_by.
+cancelReason? text~ An older spelling of cancel_reason.
+parentExecutionId? int~ The number of parent, as older programs name it.
+canInheritLock? bool An older spelling of can_inherit_lock.
+";
+
+const LOCK: &str = "\
+user text~ The user, of a lane of a user.
+lane text The lane.
+slot int The slot, from 0.
+lock_id text~ The id of the lock.
+holder text~ Who holds it: a task, or the name given to acquire.
+shown text~ The holder for people, with its command.
+task_id text~ The holder as the sidecar names it.
+fence int~ The token of the grant.
+kind text~ task, process, lease or wait.
+acquired_at time~ When it was taken.
+refreshed_at time~ When it was refreshed last.
+expires_at time~ When a lease ends without a refresh.
+acquired_by_pid int~ The process that took it.
+state text held, stale, orphan or overdue.
+evidence text What proves the state.
+age_ms int The time since the last refresh.
+agent text~ The agent that holds it.
+session text~ The session of that agent.
+command text~ The command that runs under it.
+label text~ The note of the holder.
+lender any The task that lends the lane.
+borrowers [any] The tasks that borrow the lane.
+path? text~ The repository or directory that the lane is named after.
+owner text~ An older name of holder.
+threadId text~ The thread, of a lane of a thread.
+activeExecutionId any The number of the task that holds it, or the name of the holder.
+executionLockedAt time~ As refreshed_at.
+lockMinutes int As age_ms, in minutes.
+";
+
+const HOLDER: &str = "\
+holder text~ A task, or the name given to acquire.
+shown text~ The holder for people, with its command.
+agent text~ The agent.
+session text~ The session of that agent.
+command text~ The command that runs under the lock.
+label text~ The note of the holder.
+lock_id text~ The id of the lock.
+acquired_at time~ When the lock was taken.
+expires_at time~ When a lease ends without a refresh.
+age_ms int The time since the last refresh.
+state text held, stale, orphan or overdue.
+alive bool Whether the holder is known to live.
+stopped bool Whether its process is stopped.
+evidence text What proves the state.
+";
+
+const REASON: &str = "\
+reason text The reason in one word, e.g. UserLockHeld.
+message? text The reason for people.
+next [text] Commands that help; the first harms nobody.
+override? [text] Commands that take the lane by force from a dead, stopped or overdue holder.
+override_ends? text Whose work those commands end.
+lock? @holder The holder that is in the way.
+lane? text The lane that is full.
+";
+
+const BROKEN: &str = "\
+lane text The lane.
+slot int The slot, from 0.
+lock_id text~ The id of the lock.
+holder text~ Who held it.
+why text~ What proved the holder dead; null where it was released.
+age_ms int The time since the last refresh.
+";
+
+const EVENT: &str = "\
+kind text What happened, e.g. task.enqueued.
+at time When.
+boot_ms int That moment as milliseconds since the boot.
+pid int The process that tells it.
+task? text The task.
+user? text The user.
+lane? text The lane.
+message? text The event for people.
+data? object Further members, by kind.
+";
+
+const STEP: &str = "\
+name text The name.
+exit_code int~ The exit code of its command.
+ended_at time When it ended.
+start int The start of the task in which it ran.
+tries int How often it was tried.
+ran_ms int How long it ran.
+stdout_bytes int The size of the output that is kept.
+";
+
+const REMEMBERED: &str = "\
+vars? {any}~ Its variables.
+steps? [@step] Its finished steps.
+mail? int How many events it keeps.
+";
+
+const LANE: &str = "\
+lane text The lane or pattern.
+max_concurrent int~ The limit; null for none.
+weight int~ The weight in fair share.
+lock_timeout_ms int~ After how long a lease expires.
+rate text~ How often it is granted at most, e.g. 10/1m.
+reserve int How many slots are kept for it.
+hold text~ Whether a task keeps it while it waits: keep or release.
+warn_after_ms int~ After how long a wait is told.
+on_wait text~ The command that runs then.
+on_overdue text~ What is done with an overdue holder: report or terminate.
+rule text Where its rule is from: default, config or set.
+";
+
+const LANE_NOW: &str = "\
+lane text The lane.
+limit int~ The limit; null for none.
+holders [@holder] Who holds it.
+";
+
+const HOOK: &str = "\
+name text The name.
+event text The kind of event that runs it.
+command [text]~ The command.
+url text~ The address that is called instead.
+user text~ Only events of this user.
+lane text~ Only events of this lane.
+timeout_ms int Its time limit.
+cwd text The working directory.
+added_at time When it was added.
+by text Who added it.
+";
+
+const SCHEDULE: &str = "\
+name text The name.
+expression text~ The cron line.
+tz? text~ The time zone.
+next_at time~ The next slot.
+next_local? text~ The next slot in that time zone.
+last_slot? time~ The last slot.
+last_task? text~ The task of the last slot.
+last_status? text~ The state of that task.
+last_skipped? any What was skipped last.
+overlap? text skip or queue.
+fill_ms? int~ How far back missed slots are made up.
+created_at? time When it was added.
+user? text The user of its tasks.
+project? text~ The project of its tasks.
+lanes? [text] The lanes of its tasks.
+priority? int The priority of its tasks.
+command? [text] The command of its tasks.
+cwd? text The working directory of its tasks.
+label? text~ The note of its tasks.
+built_in bool Whether luzia has it by itself.
+";
+
+const PAUSE: &str = "\
+what text What is paused: a user, a lane, a task, or * for all.
+since time Since when.
+until time~ Until when.
+reason text~ Why.
+by text~ Who paused it.
+";
+
+const LOG: &str = "\
+path text The file.
+bytes int Its size.
+";

@@ -1,0 +1,39 @@
+//! Estimates of starts, for people and as JSON.
+
+use crate::app::foresee::{Estimate, about, rough};
+use crate::app::queue::run::InQueue;
+use serde_json::{Value, json};
+
+/// An estimate as JSON; null where too little is known.
+pub fn estimate_json(estimate: Option<&Estimate>) -> Value {
+    estimate.map_or(Value::Null, |estimate| {
+        json!({
+            "start_p50_ms": estimate.p50_ms,
+            "start_p90_ms": estimate.p90_ms,
+            "samples": estimate.samples,
+            "position": estimate.position,
+        })
+    })
+}
+
+/// An estimate as a sentence; `None` where nothing is in the way of the task.
+pub fn estimate_text(estimate: Option<&Estimate>) -> Option<String> {
+    let Some(Estimate { p50_ms, p90_ms, samples, position }) = estimate else {
+        return Some("when it starts is unknown: too little is known of how long the work before it runs".to_owned());
+    };
+    if *p90_ms == 0 {
+        return None;
+    }
+    let (soon, late) = (rough(*p50_ms), rough(*p90_ms));
+    let span = if soon == late { about(*p50_ms) } else { format!("{soon} to {late}") };
+    let noun = if *position == 1 { "task" } else { "tasks" };
+    let told = format!("after {position} {noun} of all users (by the last {samples} runs of the same work)");
+    Some(format!("it starts in {span}, {told}"))
+}
+
+/// The place of a task that waits, behind a sentence.
+pub fn place_text(place: Option<&InQueue>) -> String {
+    let Some(InQueue { position, estimate }) = place else { return String::new() };
+    let about = estimate.map_or_else(String::new, |estimate| format!("; {}", about(estimate.p50_ms)));
+    format!("; position {position}{about}")
+}

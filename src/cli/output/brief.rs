@@ -1,0 +1,169 @@
+//! A task in the cells of a table: why it waits in a few words, and lengths of time in whole seconds. The full sentence is
+//! that of `messages`.
+
+use crate::app::look::list::Stuck;
+use crate::app::{Holder, Obstacle, shell_word};
+use crate::model::task::Outcome;
+use crate::model::time::format_duration;
+use crate::model::{Task, Timestamp};
+
+/// The first reason why a task waits, for the REASON column.
+pub fn reason(obstacle: &Obstacle, task: &Task, now: Timestamp) -> String {
+    match obstacle {
+        Obstacle::Cycle { members } => match members.iter().find(|id| **id != task.id) {
+            Some(other) => format!("waits in a circle with {other}"),
+            None => "waits for itself".to_owned(),
+        },
+        Obstacle::Paused { pause } => match pause.until {
+            Some(until) => format!("paused for {}", length(until.ms_since(now))),
+            None => "paused".to_owned(),
+        },
+        Obstacle::Delayed { until } => format!("due in {}", length(until.ms_since(now))),
+        Obstacle::After { tasks } => match tasks.as_slice() {
+            [] => "comes after others".to_owned(),
+            [one] => format!("comes after {one}"),
+            [one, rest @ ..] => format!("comes after {one} and {} more", rest.len()),
+        },
+        Obstacle::OtherContext { .. } => "queued in another sandbox".to_owned(),
+        Obstacle::NewerRecord { .. } => "needs a newer luzia".to_owned(),
+        Obstacle::Priority { ahead: 1 } => format!("1 task of {} first", task.user),
+        Obstacle::Priority { ahead } => format!("{ahead} tasks of {} first", task.user),
+        Obstacle::LaneOrder { lane, first } => format!("waits for {first} ({lane})"),
+        Obstacle::HostBusy { shut } => super::capacity::busy_brief(shut),
+        Obstacle::SlotOccupied { lane, occupied } => format!("{} in use ({lane})", occupied.value),
+        Obstacle::UserLockHeld { holder } => format!("waits for {} ({})", name(holder), task.user),
+        Obstacle::Loan { lane, holder } => format!("waits for {} (loan of {lane})", name(holder)),
+        Obstacle::LaneFull { lane, used, max, .. } if lane.is_global() => format!("{used} of {max} slots in use"),
+        Obstacle::LaneFull { lane, max: 1, holder, .. } => format!("waits for {} ({lane})", name(holder)),
+        Obstacle::LaneFull { lane, used, max, .. } => format!("{used} of {max} in use ({lane})"),
+        Obstacle::Reserved { used, max, kept } => format!("{used} of {max} slots in use, {kept} kept for others"),
+        Obstacle::RateLimited { lane, until, .. } => format!("{lane} again in {}", length(until.ms_since(now))),
+        Obstacle::StartWaits { .. } => "start waits for space".to_owned(),
+        Obstacle::ResultWaits { .. } => "result waits for space".to_owned(),
+        Obstacle::NoDispatcher => "nothing starts tasks".to_owned(),
+    }
+}
+
+fn name(holder: &Holder) -> &str {
+    holder.name.as_deref().unwrap_or("an unknown holder")
+}
+
+/// Why nobody watches a task.
+pub fn stuck(stuck: Stuck) -> String {
+    match stuck {
+        Stuck::Orphan => "orphan: supervisor dead".to_owned(),
+        Stuck::Dead => "supervisor dead".to_owned(),
+        Stuck::Stopped(pid) => format!("supervisor {pid} stopped"),
+        Stuck::Expired(until) => format!("wait over since {until}"),
+    }
+}
+
+/// How a task ended, where it did not end well.
+pub fn outcome(outcome: &Outcome) -> String {
+    match (outcome.exit_code, outcome.signal) {
+        (Some(0), _) => String::new(),
+        (Some(code), _) => format!("exit={code}"),
+        (None, Some(signal)) => format!("signal={signal}"),
+        (None, None) => outcome.cancel_reason.clone().or_else(|| outcome.error.clone()).unwrap_or_default(),
+    }
+}
+
+/// A length of time in whole seconds or larger units.
+pub fn length(ms: i64) -> String {
+    match u64::try_from(ms).unwrap_or(0) {
+        0..1000 => "0s".to_owned(),
+        ms => format_duration(ms),
+    }
+}
+
+/// A command as a shell reads it.
+pub fn command(words: &[String]) -> String {
+    words.iter().map(shell_word).collect::<Vec<_>>().join(" ")
+}
+
+/// How long the command of a task ran, or has been running, in milliseconds; none before it starts.
+pub fn ran_ms(task: &Task, now: Timestamp) -> Option<i64> {
+    match (&task.outcome, &task.last_start) {
+        (Some(outcome), _) => outcome.ran_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)),
+        (None, Some(start)) if task.status != crate::model::Status::Pending => Some(now.ms_since(start.at).max(0)),
+        (None, _) => None,
+    }
+}
+
+/// How long a task waited from the moment at which it was queued and due to its latest start, in milliseconds; none before it
+/// is due.
+pub fn waited_ms(task: &Task, now: Timestamp) -> Option<i64> {
+    let from = task.due_at.map_or(task.created_at, |due| due.max(task.created_at));
+    let is_pending = task.status == crate::model::Status::Pending;
+    let started = task.last_start.as_ref().filter(|_| !is_pending).map(|start| start.at);
+    let over = task.outcome.as_ref().map(|outcome| outcome.completed_at);
+    let to = started.or(over).unwrap_or(now);
+    (to >= from).then(|| to.ms_since(from))
+}
+
+/// When a task started, or is due.
+pub fn start(task: &Task, now: Timestamp) -> String {
+    match (&task.last_start, task.due_at) {
+        (Some(start), _) if task.status != crate::model::Status::Pending => {
+            format!("{} ago", length(now.ms_since(start.at)))
+        }
+        (_, Some(due)) if due > now && task.outcome.is_none() => format!("in {}", length(due.ms_since(now))),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::evidence::{Reason, Verdict};
+    use crate::model::{LaneName, Status, TaskId};
+    use crate::store::tests_support::task;
+
+    #[test]
+    fn a_reason_names_the_holder_and_the_lane_in_a_few_words() {
+        let verdict = Verdict::Live { why: Reason::SupervisorLives, overdue: false };
+        let holder = || Holder::unknown(Some("task_1"), verdict.clone());
+        let lane = |name: &str| LaneName::parse(name).expect("a lane");
+        for (obstacle, text) in [
+            (Obstacle::UserLockHeld { holder: holder() }, "waits for task_1 (alice)"),
+            (
+                Obstacle::LaneFull { lane: lane("repo:a"), used: 1, max: 1, holder: holder() },
+                "waits for task_1 (repo:a)",
+            ),
+            (Obstacle::LaneFull { lane: lane("build"), used: 3, max: 3, holder: holder() }, "3 of 3 in use (build)"),
+            (Obstacle::LaneFull { lane: LaneName::global(), used: 4, max: 4, holder: holder() }, "4 of 4 slots in use"),
+            (Obstacle::Priority { ahead: 1 }, "1 task of alice first"),
+            (Obstacle::After { tasks: vec![TaskId(3), TaskId(4)] }, "comes after task_3 and 1 more"),
+            (Obstacle::Delayed { until: Timestamp(61_500) }, "due in 1m1s"),
+            (Obstacle::NoDispatcher, "nothing starts tasks"),
+        ] {
+            assert_eq!(reason(&obstacle, &task(2), Timestamp(0)), text);
+        }
+    }
+
+    #[test]
+    fn waits_and_runs_are_measured_by_the_life_of_the_task() {
+        let mut one = task(1);
+        one.created_at = Timestamp(1000);
+        assert_eq!((waited_ms(&one, Timestamp(5000)), ran_ms(&one, Timestamp(5000))), (Some(4000), None));
+        one.due_at = Some(Timestamp(9000));
+        assert_eq!(waited_ms(&one, Timestamp(5000)), None, "it is not due");
+        assert_eq!(start(&one, Timestamp(5000)), "in 4s");
+        one.last_start = Some(crate::model::task::Start {
+            at: Timestamp(10_000),
+            lock_id: String::new(),
+            fence: 1,
+            slots: Default::default(),
+        });
+        one.status = Status::Running;
+        assert_eq!((waited_ms(&one, Timestamp(15_000)), ran_ms(&one, Timestamp(15_000))), (Some(1000), Some(5000)));
+        assert_eq!(start(&one, Timestamp(15_400)), "5s ago");
+        assert_eq!([length(-5), length(999), length(61_999)], ["0s", "0s", "1m1s"]);
+    }
+
+    #[test]
+    fn a_command_can_be_pasted() {
+        let words = ["sh", "-c", "sleep 3; exit 4", "it's", ""].map(str::to_owned);
+        assert_eq!(command(&words), r"sh -c 'sleep 3; exit 4' 'it'\''s' ''");
+    }
+}

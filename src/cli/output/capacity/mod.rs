@@ -1,0 +1,71 @@
+//! A lane that has room and grants nothing all the same: the host is busy, or strangers use what its slots stand for.
+
+use crate::app::Shut;
+use crate::app::lane_word;
+use crate::model::LaneName;
+use crate::model::capacity::Occupied;
+use serde_json::{Value, json};
+
+/// A shut gate as a sentence, and the command that looks closer.
+pub fn busy_text(shut: &Shut) -> (String, Option<String>) {
+    let text = format!("the host is too busy for lane \"{}\": {}", shut.lane, shut.busy.text());
+    (text, Some(format!("luzia lanes show {}", lane_word(&shut.lane))))
+}
+
+/// A shut gate in a few words, for a cell of a table.
+pub fn busy_brief(shut: &Shut) -> String {
+    format!("host busy: {} ({})", shut.busy.readings.join(", "), shut.lane)
+}
+
+/// A shut gate as JSON.
+pub fn busy_json(shut: &Shut) -> Value {
+    json!({
+        "lane": shut.lane.to_string(),
+        "conditions": shut.busy.conditions,
+        "readings": shut.busy.readings,
+    })
+}
+
+/// Values in use as a sentence, and the command that looks closer.
+pub fn occupied_text(lane: &LaneName, occupied: &Occupied) -> (String, Option<String>) {
+    let by = occupied.pid.map_or_else(|| "a process that cannot be seen".to_owned(), |pid| format!("process {pid}"));
+    let text = format!("every free value of lane \"{lane}\" is in use: {} by {by}", occupied.value);
+    let more = match occupied.count {
+        0 | 1 => String::new(),
+        count => format!(", and {} more", count - 1),
+    };
+    (text + &more, Some(format!("luzia lanes show {}", lane_word(lane))))
+}
+
+/// Values in use as JSON.
+pub fn occupied_json(lane: &LaneName, occupied: &Occupied) -> Value {
+    json!({ "lane": lane.to_string(), "value": occupied.value, "pid": occupied.pid, "count": occupied.count })
+}
+
+/// One of each, for the tests of all reasons.
+#[cfg(test)]
+pub(crate) fn examples() -> [crate::app::Obstacle; 2] {
+    let lane = LaneName::parse("build").expect("a lane");
+    let busy = crate::app::Busy { conditions: vec!["load>1".into()], readings: vec!["load 2".into()] };
+    let occupied = Occupied { value: "4000".into(), pid: Some(7), count: 2 };
+    let shut = Shut { lane: lane.clone(), busy };
+    [crate::app::Obstacle::HostBusy { shut }, crate::app::Obstacle::SlotOccupied { lane, occupied }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::Busy;
+
+    #[test]
+    fn the_words_name_the_reading_and_the_process() {
+        let lane = LaneName::parse("build").expect("a lane");
+        let busy = Busy { conditions: vec!["load>1.5".into()], readings: vec!["load 2.1".into()] };
+        let shut = Shut { lane: lane.clone(), busy };
+        assert_eq!(busy_text(&shut).0, "the host is too busy for lane \"build\": load 2.1 (load>1.5)");
+        assert_eq!(busy_brief(&shut), "host busy: load 2.1 (build)");
+        let occupied = Occupied { value: "4000".into(), pid: Some(7), count: 3 };
+        let text = occupied_text(&lane, &occupied).0;
+        assert_eq!(text, "every free value of lane \"build\" is in use: 4000 by process 7, and 2 more");
+    }
+}

@@ -1,0 +1,94 @@
+//! The reasons as JSON, and in words those for which no other task is to blame.
+
+use super::{forceful_command, holder_json, obstacle_text, rooms_json, rooms_text, worker};
+use crate::app::{Difference, Obstacle, lane_word, shell_word};
+use crate::cli::output::capacity;
+use crate::model::time::format_duration;
+use crate::model::{Task, Timestamp};
+use serde_json::{Value, json};
+
+/// The reasons that no other task is: rules of lanes, space, and that nothing starts tasks.
+pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (String, Option<String>) {
+    match obstacle {
+        Obstacle::Reserved { used, max, kept } => {
+            let left = max.saturating_sub(*used);
+            let text = format!(
+                "{used} of {max} slots are in use, and the {left} that are left are kept for other lanes ({kept} kept)"
+            );
+            (text, Some("luzia lanes".to_owned()))
+        }
+        Obstacle::RateLimited { lane, rate, until } => {
+            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            let text = format!("the rate of lane \"{lane}\", {rate}, is used up for {left} (until {until})");
+            (text, Some(format!("luzia wait {}", task.id)))
+        }
+        Obstacle::HostBusy { shut } => capacity::busy_text(shut),
+        Obstacle::SlotOccupied { lane, occupied } => capacity::occupied_text(lane, occupied),
+        Obstacle::StartWaits { rooms } => {
+            let text = format!("its start waits for space, a process or memory; {}", rooms_text(rooms));
+            (text, Some(format!("luzia explain {}", task.id)))
+        }
+        Obstacle::ResultWaits { rooms } => {
+            let text = format!("its command is over and its result waits for space; {}", rooms_text(rooms));
+            let text = text + "; free some space, and the result is written";
+            (text, Some(format!("luzia explain {}", task.id)))
+        }
+        _ => {
+            let text = "nothing is running that starts tasks: start `luzia daemon`, or run `luzia dispatch`".to_owned();
+            (text, Some("luzia dispatch".to_owned()))
+        }
+    }
+}
+
+/// An obstacle as JSON.
+pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value {
+    let (message, next) = obstacle_text(obstacle, task, now);
+    let next: Vec<String> = next.into_iter().collect();
+    let forceful = match obstacle {
+        Obstacle::UserLockHeld { holder } => forceful_command(&shell_word(&task.user), holder).zip(Some(holder)),
+        Obstacle::LaneFull { lane, holder, .. } => forceful_command(&lane_word(lane), holder).zip(Some(holder)),
+        _ => None,
+    };
+    let mut value = json!({ "reason": obstacle.word(), "message": message, "next": next });
+    if let (Value::Object(members), Some((command, holder))) = (&mut value, forceful) {
+        members.insert("override".into(), json!([command]));
+        members.insert("override_ends".into(), json!(worker(holder)));
+    }
+    let evidence = match obstacle {
+        Obstacle::Cycle { members } => {
+            json!({ "members": members.iter().map(ToString::to_string).collect::<Vec<_>>() })
+        }
+        Obstacle::Paused { pause } => json!({
+            "what": pause.what,
+            "since": pause.since.to_string(),
+            "until": pause.until.map(|until| until.to_string()),
+            "why": pause.reason,
+            "by": pause.by,
+        }),
+        Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
+        Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
+        Obstacle::OtherContext { differences } => {
+            json!({ "differences": differences.iter().map(Difference::text).collect::<Vec<_>>() })
+        }
+        Obstacle::NewerRecord { first, record } => json!({ "first": first.to_string(), "record": record }),
+        Obstacle::Priority { ahead } => json!({ "ahead": ahead }),
+        Obstacle::LaneOrder { lane, first } => json!({ "lane": lane.to_string(), "first": first.to_string() }),
+        Obstacle::HostBusy { shut } => capacity::busy_json(shut),
+        Obstacle::SlotOccupied { lane, occupied } => capacity::occupied_json(lane, occupied),
+        Obstacle::UserLockHeld { holder } => json!({ "lock": holder_json(holder) }),
+        Obstacle::Loan { lane, holder } => json!({ "lane": lane.to_string(), "lock": holder_json(holder) }),
+        Obstacle::LaneFull { lane, used, max, holder } => {
+            json!({ "lane": lane.to_string(), "used": used, "max": max, "lock": holder_json(holder) })
+        }
+        Obstacle::Reserved { used, max, kept } => json!({ "lane": "global", "used": used, "max": max, "kept": kept }),
+        Obstacle::RateLimited { lane, rate, until } => {
+            json!({ "lane": lane.to_string(), "rate": rate.to_string(), "until": until.to_string() })
+        }
+        Obstacle::StartWaits { rooms } | Obstacle::ResultWaits { rooms } => json!({ "rooms": rooms_json(rooms) }),
+        Obstacle::NoDispatcher => json!({}),
+    };
+    if let (Value::Object(members), Value::Object(evidence)) = (&mut value, evidence) {
+        members.extend(evidence);
+    }
+    value
+}

@@ -1,0 +1,35 @@
+//! What a task remembers: what reads is written again as something that reads the same.
+
+use crate::store::files::steps::vars::VarsFile;
+use crate::store::files::steps::{decode, encode};
+use crate::store::{Mail, StepRecord};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+fn same_again<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(bytes: &[u8]) -> Option<T> {
+    let read: T = decode("x", bytes).ok()?;
+    let written = encode("x", &read).ok()?;
+    assert_eq!(written.iter().filter(|byte| **byte == b'\n').count(), 1, "one line");
+    assert_eq!(decode::<T>("x", &written).ok().as_ref(), Some(&read));
+    Some(read)
+}
+
+/// `vars.json`.
+pub fn vars(bytes: &[u8]) {
+    same_again::<VarsFile>(bytes);
+}
+
+/// One event of a mailbox.
+pub fn mail(bytes: &[u8]) {
+    same_again::<Mail>(bytes);
+}
+
+/// A finished step, and the output that it keeps.
+pub fn step(bytes: &[u8]) {
+    if let Some(step) = same_again::<StepRecord>(bytes) {
+        assert!(step.output().len() <= step.stdout.len());
+    }
+    let mut step = StepRecord::default();
+    step.keep_output(bytes);
+    assert_eq!(step.output(), bytes);
+}

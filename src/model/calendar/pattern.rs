@@ -1,0 +1,243 @@
+//! Cron lines: which moments of a zone one means.
+
+use super::zone::Zone;
+use crate::model::Timestamp;
+use croner::Cron;
+use croner::errors::CronError;
+use croner::parser::CronParser;
+
+/// How long a cron line may be, in bytes.
+const LONGEST: usize = 200;
+
+/// A cron line in a zone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    cron: Cron,
+    zone: Zone,
+}
+
+/// Why a cron line was refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PatternError {
+    /// It cannot be read.
+    #[error("\"{0}\" is not a cron line: {1}")]
+    Unread(String, String),
+    /// It means no moment that ever comes.
+    #[error("\"{0}\" never comes: no such day exists, or it has passed")]
+    Never(String),
+}
+
+impl Pattern {
+    /// Reads a cron line: minute, hour, day of the month, month, day of the week; with seconds before them or a year behind them
+    /// where there are more; or a word such as `@daily`.
+    pub fn parse(text: &str, zone: Zone) -> Result<Self, PatternError> {
+        let shown: String = text.chars().take(LONGEST).collect();
+        let unread = |why: String| PatternError::Unread(shown.clone(), why);
+        if text.len() > LONGEST || !text.is_ascii() || text.contains(|c: char| c.is_ascii_control()) {
+            return Err(unread(format!("it is longer than {LONGEST} bytes, or holds letters of another alphabet")));
+        }
+        let word = text.trim();
+        const WORDS: [&str; 7] = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
+        if word.contains('@') && !WORDS.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+            return Err(unread(format!("the words are {}", WORDS.join(", "))));
+        }
+        let fields = word.split_ascii_whitespace().count();
+        if !word.starts_with('@') && !(5..=7).contains(&fields) {
+            return Err(unread(format!("it has {fields} fields, and 5 are usual, as in '30 9 * * mon-fri'")));
+        }
+        let cron =
+            CronParser::new().parse(word).map_err(|error| unread(wrong_field(word).unwrap_or_else(|| why(&error))))?;
+        Ok(Self { cron, zone })
+    }
+
+    /// Like `parse`, but refused where no moment after `now` is meant.
+    pub fn to_come(text: &str, zone: Zone, now: Timestamp) -> Result<Self, PatternError> {
+        let pattern = Self::parse(text, zone)?;
+        match pattern.after(now) {
+            Some(_) => Ok(pattern),
+            None => Err(PatternError::Never(text.chars().take(LONGEST).collect())),
+        }
+    }
+
+    /// Its zone.
+    pub fn zone(&self) -> &Zone {
+        &self.zone
+    }
+
+    /// The first moment after another one that it means; `None` where none comes.
+    pub fn after(&self, at: Timestamp) -> Option<Timestamp> {
+        // A search begins at a whole second.
+        let from = Timestamp(at.0.div_euclid(1000).saturating_mul(1000));
+        let mut from = self.zone.at(from);
+        loop {
+            let found = self.cron.find_next_occurrence(&from, false).ok()?;
+            let next = Timestamp(found.timestamp().as_millisecond());
+            if next > at {
+                return (next <= Timestamp::LAST).then_some(next);
+            }
+            if found <= from {
+                return None;
+            }
+            from = found;
+        }
+    }
+}
+
+/// Which field of a line cannot be read, found by reading each one beside stars.
+fn wrong_field(line: &str) -> Option<String> {
+    const NAMES: [&str; 7] = ["second", "minute", "hour", "day of a month", "month", "day of the week", "year"];
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let names = if fields.len() == 5 { &NAMES[1..6] } else { &NAMES[..fields.len().min(7)] };
+    let reads = |at: usize| {
+        let alone: Vec<&str> = (0..fields.len()).map(|other| if other == at { fields[at] } else { "*" }).collect();
+        CronParser::new().parse(&alone.join(" ")).is_ok()
+    };
+    let (field, name) = fields.iter().zip(names).enumerate().find(|(at, _)| !reads(*at)).map(|(_, pair)| pair)?;
+    Some(format!("\"{field}\" is no {name}"))
+}
+
+fn why(error: &CronError) -> String {
+    match error {
+        CronError::EmptyPattern => "it is empty".to_owned(),
+        CronError::InvalidDate | CronError::InvalidTime | CronError::TimeSearchLimitExceeded => {
+            "it means no date that exists".to_owned()
+        }
+        CronError::InvalidPattern(why) | CronError::IllegalCharacters(why) | CronError::ComponentError(why) => {
+            let why = why.trim_end_matches('.');
+            let mut letters = why.chars();
+            letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::parse(text).expect("a moment")
+    }
+
+    fn pattern(text: &str, zone: &str) -> Pattern {
+        Pattern::parse(text, Zone::parse(zone).expect("a zone")).expect("a cron line")
+    }
+
+    /// The first moments after another one.
+    fn slots(pattern: &Pattern, from: Timestamp, count: usize) -> Vec<Timestamp> {
+        std::iter::successors(pattern.after(from), |at| pattern.after(*at)).take(count).collect()
+    }
+
+    #[test]
+    fn a_line_means_moments_of_its_zone() {
+        for (line, zone, from, next) in [
+            ("0 9 * * *", "Europe/Berlin", "2026-11-24T07:59:59.999Z", "2026-11-24T08:00:00Z"),
+            ("0 9 * * *", "Europe/Berlin", "2026-11-24T08:00:00Z", "2026-11-25T08:00:00Z"),
+            ("0 9 * * *", "Europe/Berlin", "2026-07-01T00:00:00Z", "2026-07-01T07:00:00Z"),
+            ("*/15 * * * *", "UTC", "2026-11-24T07:46:00Z", "2026-11-24T08:00:00Z"),
+            ("30 18 * * fri", "America/New_York", "2026-11-24T00:00:00Z", "2026-11-27T23:30:00Z"),
+            ("0 0 29 2 *", "UTC", "2026-11-24T00:00:00Z", "2028-02-29T00:00:00Z"),
+            ("0 12 L * *", "UTC", "2026-11-24T00:00:00Z", "2026-11-30T12:00:00Z"),
+            ("*/10 * * * * *", "UTC", "2026-11-24T07:46:01.500Z", "2026-11-24T07:46:10Z"),
+            ("@daily", "Asia/Kolkata", "2026-11-24T00:00:00Z", "2026-11-24T18:30:00Z"),
+        ] {
+            assert_eq!(pattern(line, zone).after(at(from)), Some(at(next)), "{line} {zone} after {from}");
+        }
+    }
+
+    /// What a day on which the clock changes does to a slot: the table of the manual page.
+    #[test]
+    fn a_slot_in_a_gap_comes_once_at_the_moment_after_and_one_in_a_fold_comes_once() {
+        for (line, zone, from, next) in [
+            // Berlin: 02:00 becomes 03:00.
+            ("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"]),
+            ("0 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["2026-03-29T01:00:00Z", "2026-03-30T00:00:00Z"]),
+            ("0 3 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["2026-03-29T01:00:00Z", "2026-03-30T01:00:00Z"]),
+            ("59 1 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["2026-03-29T00:59:00Z", "2026-03-29T23:59:00Z"]),
+            // Berlin: 03:00 becomes 02:00.
+            ("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]),
+            ("0 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["2026-10-25T00:00:00Z", "2026-10-26T01:00:00Z"]),
+            ("0 3 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["2026-10-25T02:00:00Z", "2026-10-26T02:00:00Z"]),
+            // What means every hour goes by the hours that pass.
+            ("0 * * * *", "Europe/Berlin", "2026-03-29T00:30:00Z", ["2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z"]),
+            ("0 * * * *", "Europe/Berlin", "2026-10-24T23:30:00Z", ["2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z"]),
+            (
+                "30 2 * * *",
+                "America/New_York",
+                "2026-03-07T12:00:00Z",
+                ["2026-03-08T07:00:00Z", "2026-03-09T06:30:00Z"],
+            ),
+            (
+                "30 1 * * *",
+                "America/New_York",
+                "2026-10-31T12:00:00Z",
+                ["2026-11-01T05:30:00Z", "2026-11-02T06:30:00Z"],
+            ),
+            // Half an hour.
+            (
+                "15 2 * * *",
+                "Australia/Lord_Howe",
+                "2026-10-03T00:00:00Z",
+                ["2026-10-03T15:30:00Z", "2026-10-04T15:15:00Z"],
+            ),
+            // At midnight.
+            (
+                "30 0 * * *",
+                "America/Santiago",
+                "2026-09-05T12:00:00Z",
+                ["2026-09-06T04:00:00Z", "2026-09-07T03:30:00Z"],
+            ),
+        ] {
+            assert_eq!(slots(&pattern(line, zone), at(from), 2), next.map(at), "{line} {zone}");
+        }
+    }
+
+    #[test]
+    fn lines_that_mean_nothing_are_refused_and_what_is_wrong_is_said() {
+        for (line, why) in [
+            ("", "fields"),
+            ("0 9 * *", "4 fields"),
+            ("0 9 * * * * * *", "8 fields"),
+            ("60 9 * * *", "\"60\" is no minute"),
+            ("0 9 * * xyz", "\"xyz\" is no day of the week"),
+            ("0 0 25 * * *", "\"25\" is no hour"),
+            ("0 0 1 1 1 1 99999", "\"99999\" is no year"),
+            ("@reboot", "@daily"),
+            ("0 9 * * ١", "another alphabet"),
+            ("0 9-5 * * *", "not a cron line"),
+        ] {
+            let error = Pattern::parse(line, Zone::utc()).expect_err("it is refused").to_string();
+            assert!(error.contains(why), "{line}: {error}");
+        }
+        for line in ["0 0 30 2 *", "0 0 31 4,6,9,11 *", "0 0 0 1 1 * 2020"] {
+            let error = Pattern::to_come(line, Zone::utc(), at("2026-11-24T00:00:00Z")).expect_err("it never comes");
+            assert!(matches!(error, PatternError::Never(_)), "{line}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn moments_are_the_same_from_wherever_they_are_counted(offset in 0i64..172_800, line in 0usize..6, zone in 0usize..4) {
+            const LINES: [&str; 6] =
+                ["30 2 * * *", "0 2 * * *", "*/20 * * * *", "0 */2 * * *", "15 2,3 * * *", "0 0 * * *"];
+            const ZONES: [(&str, &str); 4] = [
+                ("Europe/Berlin", "2026-03-28T00:00:00Z"),
+                ("Europe/Berlin", "2026-10-24T00:00:00Z"),
+                ("Australia/Lord_Howe", "2026-04-04T00:00:00Z"),
+                ("America/Santiago", "2026-09-05T00:00:00Z"),
+            ];
+            let (zone, begin) = ZONES[zone];
+            let (pattern, begin) = (pattern(LINES[line], zone), at(begin));
+            let from = begin.plus_ms(offset * 1000);
+            let all: Vec<Timestamp> = slots(&pattern, begin, 400).into_iter().filter(|at| *at > from).collect();
+            prop_assert_eq!(pattern.after(from), all.first().copied());
+        }
+
+        #[test]
+        fn no_text_makes_a_line_panic(text in "[0-9*,/LW#@a-z -]{0,24}") {
+            if let Ok(pattern) = Pattern::parse(&text, Zone::utc()) {
+                let _ = pattern.after(Timestamp(1_700_000_000_000));
+            }
+        }
+    }
+}

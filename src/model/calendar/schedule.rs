@@ -1,0 +1,99 @@
+//! A schedule: a cron line, and the task that each of its moments makes.
+
+use crate::model::control::TaskHold;
+use crate::model::{Name, Task, TaskId, Timestamp};
+
+/// What becomes of a slot while the former task of its schedule is not over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Overlap {
+    /// The slot makes no task.
+    #[default]
+    Skip,
+    /// The slot makes a task, which waits for its turn like any other.
+    Queue,
+}
+
+impl Overlap {
+    /// The word on the command line and in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Skip => "skip",
+            Self::Queue => "queue",
+        }
+    }
+
+    /// Reads a word.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Skip, Self::Queue].into_iter().find(|one| one.word() == word)
+    }
+}
+
+/// The last task that a schedule made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Made {
+    /// The moment it was made for: a slot, or that of a `cron run`.
+    pub slot: Timestamp,
+    /// The task.
+    pub task: TaskId,
+}
+
+/// What a task says of the schedule that made it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SlotOf {
+    /// The schedule.
+    pub schedule: Name,
+    /// The moment it was made for.
+    pub slot: Timestamp,
+}
+
+/// A schedule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Schedule {
+    /// Its name.
+    pub name: Name,
+    /// The cron line as it was given.
+    pub expression: String,
+    /// The name of its time zone.
+    pub zone: String,
+    /// What becomes of a slot while the former task is not over.
+    pub overlap: Overlap,
+    /// Within which time every missed slot is made; without it, the last one.
+    pub fill_ms: Option<u64>,
+    /// `--start-within` of each task.
+    pub start_within_ms: Option<u64>,
+    /// Whether each task is queued paused.
+    pub hold: bool,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// The first slot that nobody has dealt with; `None` when none comes any more.
+    pub next: Option<Timestamp>,
+    /// The last task that it made.
+    pub last: Option<Made>,
+    /// The last slot that made no task, because the former one was not over.
+    pub skipped: Option<Timestamp>,
+    /// The task that each slot makes, but for its number, its moments and its slot.
+    pub task: Task,
+    /// Members of the record that this version does not know, kept as JSON text.
+    pub extra: Option<String>,
+}
+
+impl Schedule {
+    /// The task of a slot.
+    pub fn task_for(&self, id: TaskId, slot: Timestamp, now: Timestamp) -> Task {
+        let ms = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
+        Task {
+            id,
+            created_at: now,
+            hold: self.hold.then_some(TaskHold {
+                since: now,
+                until: None,
+                reason: None,
+                by: None,
+                start_left_ms: self.start_within_ms,
+            }),
+            start_by: self.start_within_ms.filter(|_| !self.hold).map(|within| now.plus_ms(ms(within))),
+            schedule: Some(SlotOf { schedule: self.name.clone(), slot }),
+            ..self.task.clone()
+        }
+    }
+}

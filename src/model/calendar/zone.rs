@@ -1,0 +1,212 @@
+//! Time zones by their names in the IANA database. A copy of the database is part of the program, so a zone means the same on
+//! every host. This file and `pattern` alone use jiff.
+
+use crate::model::Timestamp;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::{ToSpan, Zoned};
+
+/// How many near names an error shows.
+const MOST_NEAR: usize = 3;
+/// How much of a wrong name an error shows.
+const MOST_SHOWN: usize = 80;
+
+/// A time zone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Zone {
+    name: String,
+    zone: TimeZone,
+}
+
+/// A day of the calendar.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Day(Date);
+
+/// A time of day by the clock on the wall.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimeOfDay(Time);
+
+/// A name that is no time zone.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("\"{given}\" is not a time zone")]
+pub struct ZoneError {
+    /// The name, shortened.
+    pub given: String,
+    /// Names of zones that look like it.
+    pub near: Vec<String>,
+}
+
+impl Day {
+    /// A day that exists.
+    pub fn new(year: i16, month: i8, day: i8) -> Option<Self> {
+        Date::new(year, month, day).ok().filter(|_| (0..=9999).contains(&year)).map(Self)
+    }
+
+    /// The day that comes so many days later.
+    pub fn plus(self, days: i64) -> Option<Self> {
+        self.0.checked_add(days.days()).ok().map(Self)
+    }
+
+    /// Days since Monday.
+    pub fn weekday(self) -> i64 {
+        i64::from(self.0.weekday().to_monday_zero_offset())
+    }
+}
+
+impl TimeOfDay {
+    /// The begin of a day.
+    pub const MIDNIGHT: Self = Self(Time::midnight());
+
+    /// A time of day that exists.
+    pub fn new(hour: i8, minute: i8, second: i8) -> Option<Self> {
+        Time::new(hour, minute, second, 0).ok().map(Self)
+    }
+}
+
+impl Zone {
+    /// Reads the name of a zone, as `Europe/Berlin`, or the rule of one, as POSIX writes it in TZ, as `CET-1CEST,M3.5.0,M10.5.0/3`.
+    pub fn parse(name: &str) -> Result<Self, ZoneError> {
+        let rule = |_| TimeZone::posix(name);
+        let found = TimeZone::get(name).or_else(rule).ok().filter(|_| name.len() <= MOST_SHOWN);
+        let Some(zone) = found else {
+            return Err(ZoneError { given: name.chars().take(MOST_SHOWN).collect(), near: near(name) });
+        };
+        let name = zone.iana_name().map_or_else(|| name.to_owned(), str::to_owned);
+        Ok(Self { name, zone })
+    }
+
+    /// Universal time.
+    pub fn utc() -> Self {
+        Self { name: "UTC".to_owned(), zone: TimeZone::UTC }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the clock on the wall shows at a moment.
+    pub fn wall(&self, at: Timestamp) -> (Day, TimeOfDay) {
+        let zoned = self.at(at);
+        (Day(zoned.date()), TimeOfDay(zoned.time()))
+    }
+
+    /// The moments at which the clock on the wall shows a time: two where it is put back over it, the second one later. A time
+    /// over which the clock is put forward is the moment at which that happens.
+    pub fn moments(&self, day: Day, time: TimeOfDay) -> Option<(Timestamp, Option<Timestamp>)> {
+        let ambiguous = self.zone.to_ambiguous_zoned(DateTime::from_parts(day.0, time.0));
+        let offset = ambiguous.offset();
+        let earlier = ambiguous.clone().earlier().ok()?;
+        let later = ambiguous.later().ok()?;
+        let of = |zoned: &Zoned| {
+            let at = Timestamp(zoned.timestamp().as_millisecond());
+            (Timestamp::FIRST..=Timestamp::LAST).contains(&at).then_some(at)
+        };
+        match offset {
+            AmbiguousOffset::Unambiguous { .. } => Some((of(&earlier)?, None)),
+            AmbiguousOffset::Fold { .. } => Some((of(&earlier)?, of(&later))),
+            AmbiguousOffset::Gap { .. } => {
+                // The change itself counts as well.
+                let after = later.timestamp().checked_add(1.second()).ok()?;
+                let change = self.zone.preceding(after).next()?.timestamp();
+                Some((of(&change.to_zoned(self.zone.clone()))?, None))
+            }
+        }
+    }
+
+    /// A moment for people, as `2026-11-25 08:00 +01:00 (Europe/Berlin)`.
+    pub fn text(&self, at: Timestamp) -> String {
+        let zoned = self.at(at);
+        let has_seconds = zoned.second() != 0;
+        let time = if has_seconds { "%H:%M:%S" } else { "%H:%M" };
+        zoned.strftime(&format!("%Y-%m-%d {time} %:z ({})", self.name)).to_string()
+    }
+
+    /// A moment as a date and time of this zone.
+    pub(super) fn at(&self, at: Timestamp) -> Zoned {
+        let (first, last) = (jiff::Timestamp::MIN.as_millisecond(), jiff::Timestamp::MAX.as_millisecond());
+        let at = jiff::Timestamp::from_millisecond(at.0.clamp(first, last)).unwrap_or_default();
+        at.to_zoned(self.zone.clone())
+    }
+}
+
+/// The names of zones that look like a wrong one, the most similar first: by the whole name or by the place alone.
+fn near(wrong: &str) -> Vec<String> {
+    let place = |name: &str| name.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let given: String = wrong.chars().take(MOST_SHOWN).collect();
+    let distance = |name: &str| {
+        let whole = strsim::damerau_levenshtein(&given.to_lowercase(), &name.to_lowercase());
+        whole.min(strsim::damerau_levenshtein(&place(&given), &place(name)))
+    };
+    let names = jiff::tz::db().available().map(|name| name.as_str().to_owned());
+    let mut rated: Vec<(usize, String)> = names.map(|name| (distance(&name), name)).collect();
+    // A short name is near to many others.
+    let most = place(&given).chars().count().div_ceil(4).min(2);
+    rated.retain(|(distance, _)| *distance <= most);
+    rated.sort();
+    rated.into_iter().take(MOST_NEAR).map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::parse(text).expect("a moment")
+    }
+
+    #[test]
+    fn zones_are_known_by_their_names_and_by_rules() {
+        for (given, name) in
+            [("Europe/Berlin", "Europe/Berlin"), ("europe/berlin", "Europe/Berlin"), ("UTC", "UTC"), ("EST5", "EST5")]
+        {
+            assert_eq!(Zone::parse(given).map(|zone| zone.name().to_owned()), Ok(name.to_owned()));
+        }
+        for (wrong, near) in
+            [("Berlin", "Europe/Berlin"), ("Europe/Berln", "Europe/Berlin"), ("America/New_Yrok", "America/New_York")]
+        {
+            let error = Zone::parse(wrong).expect_err("no zone");
+            assert!(error.near.iter().any(|name| name == near), "{error:?}");
+        }
+        assert_eq!(Zone::parse("Mars/Base").expect_err("no zone").near.first(), None);
+        assert_eq!(Zone::parse("Nowhere/At_all").expect_err("no zone").near, Vec::<String>::new());
+        assert!(Zone::parse("").is_err() && Zone::parse(&"A".repeat(5000)).is_err());
+    }
+
+    #[test]
+    fn a_moment_is_written_with_its_zone() {
+        let berlin = Zone::parse("Europe/Berlin").expect("a zone");
+        assert_eq!(berlin.text(at("2026-11-25T07:00:00Z")), "2026-11-25 08:00 +01:00 (Europe/Berlin)");
+        assert_eq!(berlin.text(at("2026-07-01T07:00:05Z")), "2026-07-01 09:00:05 +02:00 (Europe/Berlin)");
+        assert_eq!(Zone::utc().text(at("2026-11-25T07:00:00Z")), "2026-11-25 07:00 +00:00 (UTC)");
+    }
+
+    #[test]
+    fn a_time_in_a_gap_is_the_moment_after_it_and_one_in_a_fold_has_two() {
+        let zone = |name| Zone::parse(name).expect("a zone");
+        for (name, day, time, first, second) in [
+            ("Europe/Berlin", (2026, 3, 29), (2, 30), "2026-03-29T01:00:00Z", None),
+            ("Europe/Berlin", (2026, 3, 29), (2, 0), "2026-03-29T01:00:00Z", None),
+            ("Europe/Berlin", (2026, 3, 29), (3, 0), "2026-03-29T01:00:00Z", None),
+            ("Europe/Berlin", (2026, 10, 25), (2, 30), "2026-10-25T00:30:00Z", Some("2026-10-25T01:30:00Z")),
+            ("America/New_York", (2026, 3, 8), (2, 59), "2026-03-08T07:00:00Z", None),
+            ("America/New_York", (2026, 11, 1), (1, 0), "2026-11-01T05:00:00Z", Some("2026-11-01T06:00:00Z")),
+            ("Australia/Lord_Howe", (2026, 10, 4), (2, 15), "2026-10-03T15:30:00Z", None),
+            ("Asia/Kolkata", (2026, 3, 29), (2, 30), "2026-03-28T21:00:00Z", None),
+        ] {
+            let (year, month, day) = day;
+            let day = Day::new(year, month, day).expect("a day");
+            let time = TimeOfDay::new(time.0, time.1, 0).expect("a time");
+            assert_eq!(zone(name).moments(day, time), Some((at(first), second.map(at))), "{name} {day:?}");
+        }
+    }
+
+    #[test]
+    fn moments_at_the_ends_of_time_have_a_wall_clock() {
+        let zone = Zone::parse("Pacific/Kiritimati").expect("a zone");
+        for end in [Timestamp::FIRST, Timestamp::LAST, Timestamp(i64::MIN), Timestamp(i64::MAX)] {
+            assert!(!zone.text(end).is_empty());
+            let _ = zone.wall(end);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What the configuration says of the capacity of lanes.
+
+use super::{Budget, Gate, SlotValues};
+use crate::model::Config;
+use crate::model::config::LaneRule;
+use crate::model::lane::LaneName;
+
+/// The CPU budget of a lane, with the lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CpuRule {
+    /// The lane.
+    pub lane: LaneName,
+    /// How many processors its holders use together.
+    pub budget: Budget,
+    /// Whether they are bound to as many processors.
+    pub is_bound: bool,
+}
+
+impl LaneRule {
+    /// What the slots stand for.
+    pub fn slots(&self) -> Option<&SlotValues> {
+        self.values.as_ref().or(self.range.as_ref())
+    }
+
+    /// Why a lane or a pattern of this name cannot have what this rule gives beside places.
+    pub(crate) fn wrong_capacity_for(&self, name: &str) -> Option<String> {
+        if self.values.is_some() && self.range.is_some() {
+            return Some("a lane has values or a range of ports, and not both".to_owned());
+        }
+        let is_user = name.starts_with("user:");
+        if self.slots().is_some() && (name.ends_with('*') || name == "global" || is_user) {
+            return Some(format!("values are of one lane that is neither global nor a user's, not of {name:?}"));
+        }
+        None
+    }
+}
+
+impl Config {
+    /// What the slots of `lane` stand for.
+    pub fn values(&self, lane: &LaneName) -> Option<SlotValues> {
+        self.rule(lane, |rule| rule.slots().cloned())
+    }
+
+    /// How many values `lane` gives away at once: all of them, or as many as its own rule says.
+    pub(crate) fn limit_of_values(&self, lane: &LaneName) -> Option<u32> {
+        let count = self.rule(lane, |rule| rule.slots().map(SlotValues::count))?;
+        let own = self.lanes.get(&lane.to_string()).and_then(|rule| rule.max);
+        Some(own.map_or(count, |own| own.min(count)))
+    }
+
+    /// The condition of the host under which `lane` grants nothing.
+    pub fn hold_while(&self, lane: &LaneName) -> Option<Gate> {
+        self.rule(lane, |rule| rule.hold_while.clone())
+    }
+
+    /// The CPU budget of `lane`.
+    pub fn cpu_rule(&self, lane: &LaneName) -> Option<CpuRule> {
+        let budget = self.rule(lane, |rule| rule.cpu_budget)?;
+        let is_bound = self.rule(lane, |rule| rule.affinity).unwrap_or(false);
+        Some(CpuRule { lane: lane.clone(), budget, is_bound })
+    }
+
+    /// Why these rules cannot be meant together: two lanes would give away the same port.
+    pub fn wrong_ranges(&self) -> Option<String> {
+        let ranges: Vec<(&String, &SlotValues)> =
+            self.lanes.iter().filter_map(|(name, rule)| Some((name, rule.range.as_ref()?))).collect();
+        ranges.iter().enumerate().find_map(|(at, (name, range))| {
+            let (other, both) = ranges[..at].iter().find_map(|(other, known)| Some((other, known.overlap(range)?)))?;
+            Some(format!("lanes {other:?} and {name:?} would both give away the ports {}-{}", both.0, both.1))
+        })
+    }
+}
+
+/// The variable in which a holder finds what its slot stands for, e.g. `LUZIA_SLOT_EMU` for the lane `resource:emu`.
+pub fn slot_variable(lane: &LaneName) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    format!("{SLOT_PREFIX}{}", lane.key().as_str().chars().map(plain).collect::<String>())
+}
+
+/// How those variables begin.
+pub const SLOT_PREFIX: &str = "LUZIA_SLOT_";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_has_the_key_of_its_lane() {
+        let of = |text: &str| slot_variable(&LaneName::parse(text).expect("a lane"));
+        assert_eq!(of("resource:emu"), "LUZIA_SLOT_EMU");
+        assert_eq!((of("port"), of("gpu:a-b.1")), ("LUZIA_SLOT_PORT".into(), "LUZIA_SLOT_A_B_1".into()));
+    }
+
+    #[test]
+    fn a_lane_with_values_has_as_many_slots() {
+        let mut config = Config::default();
+        let ports = SlotValues::Ports(4000, 4009);
+        let rule = LaneRule { range: Some(ports.clone()), ..LaneRule::default() };
+        config.lanes.insert("port".into(), rule.clone());
+        let lane = LaneName::parse("port").expect("a lane");
+        assert_eq!((config.limit(&lane), config.values(&lane), config.wrong_ranges()), (10, Some(ports), None));
+        config.lanes.insert("port".into(), LaneRule { max: Some(3), ..rule.clone() });
+        assert_eq!(config.limit(&lane), 3);
+        config.lanes.insert("port".into(), LaneRule { max: Some(30), ..rule });
+        assert_eq!(config.limit(&lane), 10);
+        let other = SlotValues::Ports(4005, 4100);
+        config.lanes.insert("web".into(), LaneRule { range: Some(other), ..LaneRule::default() });
+        assert!(config.wrong_ranges().is_some_and(|why| why.contains("4005-4009")));
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_meant_says_why() {
+        let values = SlotValues::list(vec!["a".into()]).ok();
+        let with = |rule: LaneRule, name: &str| rule.wrong_for(name).is_some();
+        let named = LaneRule { values: values.clone(), ..LaneRule::default() };
+        for (name, is_wrong) in [("resource:emu", false), ("resource:*", true), ("global", true), ("user:alice", true)]
+        {
+            assert_eq!(with(named.clone(), name), is_wrong, "{name}");
+        }
+        assert!(with(LaneRule { range: values, ..named }, "resource:emu"));
+    }
+}

@@ -1,0 +1,298 @@
+//! The rule of a lane or of a pattern of lanes. A new member has a field here and a row in `store::config::keys`, by which the
+//! configuration, `control.json` and `lanes set` read it.
+
+use super::Config;
+use crate::model::capacity::{Budget, Gate, SlotValues};
+use crate::model::lane::LaneName;
+use crate::model::time::{Timestamp, format_duration, parse_duration};
+use std::fmt;
+
+/// What is configured for a lane or a pattern of lanes; absent members fall to the next pattern, then to the default.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LaneRule {
+    /// How many may hold the lane at once.
+    pub max: Option<u32>,
+    /// The user's weight in fair share, for user lanes.
+    pub weight: Option<u32>,
+    /// Whether a task keeps the lane while it waits for an event.
+    pub hold: Option<Keeps>,
+    /// After how long a lease of this lane is stale, in milliseconds.
+    pub lock_timeout_ms: Option<u64>,
+    /// After how long a wait for the lane is told as `wait_warning`, in milliseconds (S4.8).
+    pub warn_after_ms: Option<u64>,
+    /// What is run then, by `/bin/sh -c`, once for each wait (S4.8).
+    pub on_wait: Option<String>,
+    /// How often the lane is granted at most (S1.13).
+    pub rate: Option<Rate>,
+    /// How many slots of `global` are kept for tasks of this lane.
+    pub reserve: Option<u32>,
+    /// What is done with a living holder past its limit (S3.F4).
+    pub on_overdue: Option<OnOverdue>,
+    /// What each slot stands for; then there are as many slots as values.
+    pub values: Option<SlotValues>,
+    /// The TCP ports that the slots stand for; then there are as many slots as ports.
+    pub range: Option<SlotValues>,
+    /// The condition of the host under which the lane grants nothing.
+    pub hold_while: Option<Gate>,
+    /// How many processors the holders use together.
+    pub cpu_budget: Option<Budget>,
+    /// Whether what runs in the lane is bound to as many processors as its budget.
+    pub affinity: Option<bool>,
+}
+
+/// Whether a task keeps a lane while it waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keeps {
+    /// The lane stays the task's.
+    Keep,
+    /// Others may have the lane meanwhile.
+    Release,
+}
+
+/// What is done with a living holder that is past its limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnOverdue {
+    /// It is shown, and nothing else is done.
+    Report,
+    /// A task is ended through its supervisor.
+    Terminate,
+}
+
+/// At most so many grants within any stretch of so many milliseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rate {
+    /// How many grants.
+    pub grants: u32,
+    /// In how many milliseconds.
+    pub window_ms: u64,
+}
+
+/// The most grants that a rate may name: so many moments are remembered for each lane.
+pub const MOST_GRANTS: u32 = 10_000;
+/// The longest window of a rate: 31 days, in milliseconds.
+pub const LONGEST_WINDOW_MS: u64 = 31 * 24 * 3600 * 1000;
+/// The default of `warn_after`: two seconds (X29).
+pub const WARN_AFTER_MS: u64 = 2000;
+
+impl Keeps {
+    /// The words in the configuration, in the order of the values.
+    pub const WORDS: [(&'static str, Self); 2] = [("keep", Self::Keep), ("release", Self::Release)];
+
+    /// The word in the configuration.
+    pub fn word(self) -> &'static str {
+        if self == Self::Keep { "keep" } else { "release" }
+    }
+}
+
+impl OnOverdue {
+    /// The words in the configuration, in the order of the values.
+    pub const WORDS: [(&'static str, Self); 2] = [("report", Self::Report), ("terminate", Self::Terminate)];
+
+    /// The word in the configuration.
+    pub fn word(self) -> &'static str {
+        if self == Self::Report { "report" } else { "terminate" }
+    }
+}
+
+impl Rate {
+    /// Reads `10/1m`: a number of grants and a duration, which may be a unit alone as in `10/s`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (grants, window) = text.split_once('/')?;
+        let is_number = !grants.is_empty() && grants.bytes().all(|byte| byte.is_ascii_digit());
+        let grants: u32 = grants.parse().ok().filter(|_| is_number)?;
+        let is_unit = window.starts_with(|c: char| c.is_ascii_lowercase());
+        let window_ms = parse_duration(&if is_unit { format!("1{window}") } else { window.to_owned() }).ok()?;
+        let is_meant = (1..=MOST_GRANTS).contains(&grants) && (1..=LONGEST_WINDOW_MS).contains(&window_ms);
+        is_meant.then_some(Self { grants, window_ms })
+    }
+
+    /// The moment from which the lane may be granted again, when it may not now. `grants` are the moments of earlier ones,
+    /// oldest first. One that lies further ahead than a window was written before the clock was set back, and counts as none.
+    pub fn next(self, grants: &[Timestamp], now: Timestamp) -> Option<Timestamp> {
+        let window = i64::try_from(self.window_ms).unwrap_or(i64::MAX);
+        let counts = |at: &&Timestamp| now.ms_since(**at) < window && at.ms_since(now) <= window;
+        let mut counted: Vec<Timestamp> = grants.iter().filter(counts).copied().collect();
+        counted.sort_unstable();
+        let oldest = counted.len().checked_sub(usize::try_from(self.grants).unwrap_or(usize::MAX))?;
+        counted.get(oldest).map(|at| at.plus_ms(window))
+    }
+}
+
+impl fmt::Display for Rate {
+    /// Writes what [`Rate::parse`] reads back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = format_duration(self.window_ms);
+        let window = if parse_duration(&short) == Ok(self.window_ms) { short } else { format!("{}ms", self.window_ms) };
+        write!(f, "{}/{window}", self.grants)
+    }
+}
+
+impl LaneRule {
+    /// This rule, with the members of another one where it has none.
+    #[must_use]
+    pub fn or(self, other: &Self) -> Self {
+        // Every member by its name, so that a new one is not forgotten here.
+        let Self {
+            max,
+            weight,
+            hold,
+            lock_timeout_ms,
+            warn_after_ms,
+            on_wait,
+            rate,
+            reserve,
+            on_overdue,
+            values,
+            range,
+            hold_while,
+            cpu_budget,
+            affinity,
+        } = self;
+        // Values and a range are one member in two spellings.
+        let has_slots = values.is_some() || range.is_some();
+        let (other_values, other_range) =
+            if has_slots { (None, None) } else { (other.values.clone(), other.range.clone()) };
+        Self {
+            max: max.or(other.max),
+            weight: weight.or(other.weight),
+            hold: hold.or(other.hold),
+            lock_timeout_ms: lock_timeout_ms.or(other.lock_timeout_ms),
+            warn_after_ms: warn_after_ms.or(other.warn_after_ms),
+            on_wait: on_wait.or_else(|| other.on_wait.clone()),
+            rate: rate.or(other.rate),
+            reserve: reserve.or(other.reserve),
+            on_overdue: on_overdue.or(other.on_overdue),
+            values: values.or(other_values),
+            range: range.or(other_range),
+            hold_while: hold_while.or_else(|| other.hold_while.clone()),
+            cpu_budget: cpu_budget.or(other.cpu_budget),
+            affinity: affinity.or(other.affinity),
+        }
+    }
+
+    /// Why a lane or a pattern of this name cannot have this rule.
+    pub fn wrong_for(&self, name: &str) -> Option<String> {
+        let is_of_one = name != "global" && !name.ends_with('*');
+        let has_reserve = self.reserve.is_some_and(|reserve| reserve > 0);
+        if has_reserve && !is_of_one {
+            return Some(format!("a reserve is of one lane other than global, not of {name:?}"));
+        }
+        self.wrong_capacity_for(name)
+    }
+}
+
+impl Config {
+    /// Whether a task keeps `lane` while it waits: users, threads and sessions are kept unless configured (contract, section
+    /// 7).
+    pub fn keeps(&self, lane: &LaneName) -> Keeps {
+        let default = if lane.is_key_lane() { Keeps::Keep } else { Keeps::Release };
+        self.rule(lane, |rule| rule.hold).unwrap_or(default)
+    }
+
+    /// After how long a wait for `lane` is told, in milliseconds.
+    pub fn warn_after_ms(&self, lane: &LaneName) -> u64 {
+        self.rule(lane, |rule| rule.warn_after_ms).unwrap_or(WARN_AFTER_MS)
+    }
+
+    /// What is run when a wait for `lane` is told.
+    pub fn on_wait(&self, lane: &LaneName) -> Option<String> {
+        self.rule(lane, |rule| rule.on_wait.clone())
+    }
+
+    /// How often `lane` is granted at most.
+    pub fn rate(&self, lane: &LaneName) -> Option<Rate> {
+        self.rule(lane, |rule| rule.rate)
+    }
+
+    /// What is done with a living holder of `lane` that is past its limit.
+    pub fn on_overdue(&self, lane: &LaneName) -> OnOverdue {
+        self.rule(lane, |rule| rule.on_overdue).unwrap_or(OnOverdue::Report)
+    }
+
+    /// How many slots of `global` are kept for tasks of `lane`.
+    pub fn reserve(&self, lane: &LaneName) -> u32 {
+        self.rule(lane, |rule| rule.reserve).unwrap_or(0)
+    }
+
+    /// The lanes that have slots of `global` to themselves, and how many.
+    pub fn reserves(&self) -> impl Iterator<Item = (LaneName, u32)> + '_ {
+        let of = |(name, rule): (&String, &LaneRule)| {
+            let reserve = rule.reserve.filter(|reserve| *reserve > 0 && !name.ends_with('*'))?;
+            Some((LaneName::parse(name).ok()?, reserve))
+        };
+        self.lanes.iter().filter_map(of)
+    }
+
+    /// Why these rules cannot be meant together. Every task takes a slot of `global`, so reserves of all of them would leave none
+    /// for other lanes; and what a lane keeps beyond its limit, nobody could take.
+    pub fn wrong_reserves(&self) -> Option<String> {
+        let beyond = self.reserves().find(|(lane, reserve)| *reserve > self.limit(lane));
+        if let Some((lane, reserve)) = beyond {
+            let limit = self.limit(&lane);
+            return Some(format!("a reserve of {reserve} is more than the {limit} that may hold \"{lane}\""));
+        }
+        let total: u64 = self.reserves().map(|(_, reserve)| u64::from(reserve)).sum();
+        let max = self.slots_max;
+        (total > 0 && total >= u64::from(max))
+            .then(|| format!("reserves of {total} slots in all leave none of the {max} of \"global\" for other lanes"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_rate_reads_what_it_writes_and_refuses_what_cannot_be_meant() {
+        for (text, written) in
+            [("10/1m", "10/1m"), ("3/s", "3/1s"), ("1/90s", "1/1m30s"), ("2/1500ms", "2/1500ms"), ("5/60", "5/1m")]
+        {
+            let rate = Rate::parse(text).expect(text);
+            assert_eq!((rate.to_string().as_str(), Rate::parse(&rate.to_string())), (written, Some(rate)));
+        }
+        for text in ["", "/", "1", "1/", "/1m", "0/1m", "1/0", "+1/1m", "1/1m/1m", "10001/1m", "1/32d", "-1/s", "1/ s"]
+        {
+            assert_eq!(Rate::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_says_why_it_cannot_be_meant() {
+        let mut config = Config { slots_max: 9, ..Config::default() };
+        config.lanes.insert("build".into(), LaneRule { reserve: Some(3), max: Some(2), ..LaneRule::default() });
+        assert!(config.wrong_reserves().is_some_and(|why| why.contains("more than the 2")));
+        let rule = LaneRule { reserve: Some(1), ..LaneRule::default() };
+        let wrong = |name: &str| rule.wrong_for(name).is_some();
+        assert_eq!([wrong("build"), wrong("global"), wrong("session:*")], [false, true, true]);
+        let mut config = Config { slots_max: 2, ..Config::default() };
+        config.lanes.insert("build".into(), rule.clone());
+        assert_eq!(config.wrong_reserves(), None);
+        config.lanes.insert("cron".into(), rule);
+        assert!(config.wrong_reserves().is_some());
+    }
+
+    proptest! {
+        /// Granted whenever it may be: no stretch of a window holds more grants than the rate, and a lane that may not be
+        /// granted may be at the moment that was named.
+        #[test]
+        fn no_window_holds_more_grants_than_the_rate(grants in 1..5u32, window_ms in 1..60u64, steps in prop::collection::vec(0..40i64, 1..80)) {
+            let rate = Rate { grants, window_ms };
+            let (mut now, mut given) = (Timestamp(1_000_000), Vec::new());
+            for step in steps {
+                now = now.plus_ms(step);
+                match rate.next(&given, now) {
+                    None => given.push(now),
+                    Some(at) => {
+                        prop_assert!(at > now && at <= now.plus_ms(window_ms as i64));
+                        prop_assert_eq!(rate.next(&given, at), None);
+                    }
+                }
+            }
+            for first in &given {
+                let within = given.iter().filter(|at| **at >= *first && at.ms_since(*first) < window_ms as i64).count();
+                prop_assert!(within <= grants as usize);
+            }
+        }
+    }
+}

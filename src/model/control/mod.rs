@@ -1,0 +1,170 @@
+//! What people set while luzia runs, beside the configuration: rules of lanes (`lanes set`) and holds (`pause`).
+
+pub mod hooks;
+mod preempt;
+
+pub use preempt::{How, Preempt};
+
+use super::config::{Config, LaneRule};
+use super::lane::LaneName;
+use super::task::Task;
+use super::time::Timestamp;
+use std::collections::BTreeMap;
+
+/// Everything that was set at run time.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Control {
+    /// Rules of lanes and of patterns. A member that is set here wins over the configuration's.
+    pub lanes: BTreeMap<String, LaneRule>,
+    /// Holds that stand, and those that ended not long ago.
+    pub holds: Vec<Hold>,
+    /// The tasks that make room for themselves.
+    pub preempts: Vec<Preempt>,
+}
+
+/// Whom a hold keeps from starting.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Held {
+    /// Every task of the host.
+    All,
+    /// The tasks of a user, or those that take a lane.
+    Lane(LaneName),
+    /// The tasks of all users or lanes whose names begin so.
+    Pattern(String),
+}
+
+/// One `pause`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hold {
+    /// Whom it keeps from starting.
+    pub held: Held,
+    /// When it began.
+    pub since: Timestamp,
+    /// When it ends by itself, or was ended.
+    pub until: Option<Timestamp>,
+    /// Why, in words for people.
+    pub reason: Option<String>,
+    /// Who asked for it.
+    pub by: Option<String>,
+}
+
+/// The hold of one task, in its record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskHold {
+    /// When it began.
+    pub since: Timestamp,
+    /// When it ends by itself.
+    pub until: Option<Timestamp>,
+    /// Why, in words for people.
+    pub reason: Option<String>,
+    /// Who asked for it.
+    pub by: Option<String>,
+    /// How much of the time of `--start-within` was left, in milliseconds.
+    pub start_left_ms: Option<u64>,
+}
+
+impl Task {
+    /// Whether it is paused by itself at a moment.
+    pub fn is_held(&self, now: Timestamp) -> bool {
+        self.hold.as_ref().is_some_and(|hold| hold.until.is_none_or(|until| until > now))
+    }
+
+    /// When a pass is to look at it again while it is parked: when it is due, and no hold of its own stands any more. `None`
+    /// where no moment wakes it.
+    pub fn wakes_at(&self) -> Option<Timestamp> {
+        match &self.hold {
+            None => self.due_at,
+            Some(hold) => hold.until.map(|until| self.due_at.map_or(until, |due| due.max(until))),
+        }
+    }
+}
+
+impl Hold {
+    /// Whether it keeps anybody from starting at a moment.
+    pub fn stands(&self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| until > now)
+    }
+}
+
+impl Held {
+    /// Reads what [`Held::text`] writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text == "*" {
+            return Some(Self::All);
+        }
+        if let Some(prefix) = text.strip_suffix('*') {
+            return Some(Self::Pattern(prefix.to_owned()));
+        }
+        LaneName::parse(text).ok().map(Self::Lane)
+    }
+
+    /// `*` for the host, a lane, or a pattern that ends in `*`.
+    pub fn text(&self) -> String {
+        match self {
+            Self::All => "*".to_owned(),
+            Self::Lane(lane) => lane.to_string(),
+            Self::Pattern(prefix) => format!("{prefix}*"),
+        }
+    }
+
+    /// Whether it means this lane.
+    pub fn is_of(&self, lane: &LaneName) -> bool {
+        match self {
+            Self::All => true,
+            Self::Lane(own) => own == lane,
+            Self::Pattern(prefix) => lane.to_string().starts_with(prefix.as_str()),
+        }
+    }
+}
+
+impl Control {
+    /// The configuration with the rules that were set at run time. The limit of `global` is `slots.max`.
+    pub fn over(&self, config: &Config) -> Config {
+        let mut all = config.clone();
+        for (lane, set) in &self.lanes {
+            if lane == "global" {
+                all.slots_max = set.max.unwrap_or(all.slots_max);
+            }
+            let rule = all.lanes.entry(lane.clone()).or_default();
+            *rule = set.clone().or(rule);
+        }
+        all
+    }
+
+    /// The holds that stand at a moment.
+    pub fn standing(&self, now: Timestamp) -> impl Iterator<Item = &Hold> {
+        self.holds.iter().filter(move |hold| hold.stands(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_set_at_run_time_wins_by_member_and_the_more_specific_name_still_wins() {
+        let mut config = Config::default();
+        let rule = |max, weight| LaneRule { max, weight, ..LaneRule::default() };
+        config.lanes.insert("user:alice".into(), rule(Some(2), Some(3)));
+        let mut control = Control::default();
+        control.lanes.insert("user:*".into(), rule(Some(5), None));
+        control.lanes.insert("global".into(), rule(Some(9), None));
+        let lane = |text: &str| LaneName::parse(text).expect("a lane");
+        let all = control.over(&config);
+        assert_eq!((all.limit(&lane("user:alice")), all.limit(&lane("user:bob")), all.slots_max), (2, 5, 9));
+        control.lanes.insert("user:alice".into(), rule(Some(7), None));
+        let all = control.over(&config);
+        assert_eq!((all.limit(&lane("user:alice")), all.lanes["user:alice"].weight), (7, Some(3)));
+    }
+
+    #[test]
+    fn what_is_held_reads_back_and_means_what_it_says() {
+        let lane = LaneName::parse("thread:7").expect("a lane");
+        for (text, is_of) in [("*", true), ("thread:7", true), ("thread:*", true), ("user:*", false), ("build", false)]
+        {
+            let held = Held::parse(text).expect("it reads");
+            assert_eq!((held.text().as_str(), held.is_of(&lane)), (text, is_of));
+        }
+        assert_eq!(Held::parse("Thread:7"), None);
+    }
+}

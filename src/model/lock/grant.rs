@@ -1,0 +1,28 @@
+//! A lock as its holder knows it.
+
+use super::{Fence, LockId};
+use crate::model::lane::LaneName;
+
+/// A lock that was granted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grant {
+    /// The lane.
+    pub lane: LaneName,
+    /// Which of its slots, from 0.
+    pub slot: u32,
+    /// The name of the grant.
+    pub lock_id: LockId,
+    /// Its token.
+    pub fence: Fence,
+    /// What its slot stands for, in a lane whose slots have names.
+    pub value: Option<String>,
+    /// Whether the holder has a share of processors, in a lane with a CPU budget.
+    pub has_share: bool,
+}
+
+impl Grant {
+    /// Whether another grant is this very one; what its slot stands for is not asked.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.lane, self.slot, &self.lock_id, self.fence) == (&other.lane, other.slot, &other.lock_id, other.fence)
+    }
+}

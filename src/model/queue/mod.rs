@@ -1,0 +1,149 @@
+//! Queues: the folders in which pending tasks stand. Tasks of one queue start in their order; a queue that cannot start
+//! now costs the others nothing.
+//!
+//! The name of a queue is `<stem of the user's lane>[~n<lanes>[~s<share>]][~g<task>][~c<sandbox>]`. `~n` marks tasks that take
+//! named lanes only, without the lane of their user, and tells one set of lanes from another. `~s` tells the agent session or
+//! the project of such tasks, between which the user's share is divided. `~g` marks the tasks of one group and names the first
+//! of them: all of them take their turn at its place. `~c` marks tasks that only a process of a
+//! compatible sandbox may start (contract P9). Records of luzia 0.1.0 stand in queues without either.
+
+use super::context::SandboxId;
+use super::lane::LaneName;
+use super::name::Name;
+use super::task::{Priority, Task, TaskId};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+
+/// How many words of a command make it the same work.
+const WORDS: usize = 2;
+
+/// What the name of a queue says.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct QueueName<'a> {
+    /// The stem of the user's lane.
+    pub user_stem: &'a str,
+    /// The digest of the named lanes, of tasks that do not take their user's lane.
+    pub lanes: Option<&'a str>,
+    /// The digest of the agent session or the project, of tasks that do not take their user's lane.
+    pub share: Option<&'a str>,
+    /// The first task of the group that its tasks form.
+    pub group: Option<TaskId>,
+    /// The sandbox in which its tasks were queued.
+    pub sandbox: Option<SandboxId>,
+}
+
+impl<'a> QueueName<'a> {
+    /// Reads the name of a folder; `None` for names that luzia does not make.
+    pub fn parse(name: &'a str) -> Option<Self> {
+        let mut parts = name.split('~');
+        let user_stem = parts.next().filter(|stem| super::lane::is_user_stem(stem))?;
+        let (mut lanes, mut share, mut group, mut sandbox) = (None, None, None, None);
+        for part in parts {
+            let is_last = group.is_some() || sandbox.is_some();
+            match part.split_at_checked(1)? {
+                ("n", digest) if lanes.is_none() && !is_last => lanes = Some(checked(digest)?),
+                ("s", digest) if lanes.is_some() && share.is_none() && !is_last => {
+                    share = Some(checked(digest)?);
+                }
+                ("g", first) if group.is_none() && sandbox.is_none() => {
+                    group = Some(TaskId::parse(first).filter(|_| first.bytes().all(|byte| byte.is_ascii_digit()))?);
+                }
+                ("c", digest) if sandbox.is_none() => sandbox = Some(SandboxId::parse(digest)?),
+                _ => return None,
+            }
+        }
+        Some(Self { user_stem, lanes, share, group, sandbox })
+    }
+
+    /// The user, where the stem tells; `None` where the name of the user is hashed.
+    pub fn user(&self) -> Option<Name> {
+        LaneName::from_stem(self.user_stem).map(|lane| lane.key().clone())
+    }
+
+    /// The place of a task of a queue among those of its priority: that of the first task of its group, then its own.
+    pub fn place_in(queue: &str, id: TaskId) -> (TaskId, TaskId) {
+        // Most names have no such part, and need no reading.
+        let group = if queue.contains("~g") { QueueName::parse(queue).and_then(|name| name.group) } else { None };
+        (group.unwrap_or(id), id)
+    }
+
+    /// Whether its tasks take the lane of their user.
+    pub fn takes_user_lane(&self) -> bool {
+        self.lanes.is_none()
+    }
+}
+
+/// Whether a text has the form of a digest.
+pub fn is_digest(text: &str) -> bool {
+    SandboxId::parse(text).is_some()
+}
+
+fn checked(text: &str) -> Option<&str> {
+    is_digest(text).then_some(text)
+}
+
+/// The first 16 hex digits of the SHA-256 of a text.
+pub fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(8).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// The place of a task among those with which it takes turns: its priority, the first task of its group, and its number.
+pub type Turn = (Priority, (TaskId, TaskId));
+
+impl Task {
+    /// A digest of the first words of the command and of its directory: what is the same has the same digest.
+    pub fn work(&self) -> String {
+        let command: Vec<&str> = match self.command.as_slice() {
+            // Of a shell the words of its script count.
+            [_, option, script] if option == "-c" => script.split_whitespace().take(WORDS).collect(),
+            words => words.iter().take(WORDS).map(String::as_str).collect(),
+        };
+        digest(&format!("{}\n{}", command.join("\n"), self.cwd))
+    }
+
+    /// Its place among the tasks with which it takes turns.
+    pub fn turn(&self) -> Turn {
+        let first = self.terms.group.as_ref().map_or(self.id, |group| group.first);
+        (self.priority, (first, self.id))
+    }
+
+    /// The digest of what a share of the user's slot time belongs to beside others of the user: the agent session, else the
+    /// project. `None` where neither is known, and for tasks that take the lane of their user: these run in their order.
+    pub fn own_share(&self) -> Option<String> {
+        let session = self.agent.as_ref().and_then(|agent| agent.session.as_ref());
+        let of = match (session, &self.project) {
+            (Some(session), _) => format!("session:{session}"),
+            (None, Some(project)) => format!("project:{project}"),
+            (None, None) => return None,
+        };
+        (!self.takes_user_lane).then(|| digest(&of))
+    }
+
+    /// The name of the queue in which the task stands while it is pending.
+    pub fn queue(&self) -> String {
+        let mut name = LaneName::user(&self.user).stem();
+        if !self.takes_user_lane {
+            let lanes: Vec<String> = self.lanes.iter().map(LaneName::to_string).collect();
+            name.push_str("~n");
+            name.push_str(&digest(&lanes.join("\n")));
+            if let Some(share) = &self.share {
+                name.push_str("~s");
+                name.push_str(share);
+            }
+        }
+        if let Some(group) = &self.terms.group {
+            let _ = write!(name, "~g{}", group.first.0);
+        }
+        if let Some(sandbox) = &self.sandbox {
+            name.push_str("~c");
+            name.push_str(sandbox.id().as_str());
+        }
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests;

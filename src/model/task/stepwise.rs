@@ -1,0 +1,49 @@
+//! A task whose command is started once per step, until a step calls `luzia finish` (`--stepwise`).
+
+use super::Status;
+
+/// The most steps of a task that names no limit.
+pub const MOST_STEPS: u32 = 1000;
+/// The most steps that a task may be given.
+pub const MOST_STEPS_EVER: u32 = 1_000_000;
+/// The most steps that one claim may be given.
+pub const MOST_PER_RUN: u32 = 10_000;
+
+/// How far a stepwise task has come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stepwise {
+    /// The number of the step that runs or comes next, from 0.
+    pub step: u32,
+    /// How many steps it may take.
+    pub most: u32,
+    /// How many steps one claim may take.
+    pub per_run: u32,
+    /// One command a step (`--steps`); empty where every step runs the command of the task.
+    pub actions: Vec<Vec<String>>,
+    /// The highest number of its mail that a step was told of.
+    pub seen_mail: u64,
+    /// What came of the last run of its command.
+    pub last: Option<LastRun>,
+}
+
+/// What came of one run of a stepwise command.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LastRun {
+    /// Whether the newest record of that run was made by `luzia step`.
+    pub is_tool: bool,
+    /// The exit code, 128+N for signal N.
+    pub exit_code: i32,
+    /// The end of what was written to standard output.
+    pub result: String,
+}
+
+/// The end of a task in its own words (`luzia finish`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finish {
+    /// `Completed` or `Failed`.
+    pub status: Status,
+    /// One sentence for people.
+    pub summary: Option<String>,
+    /// What it hands on, as JSON text.
+    pub data: Option<String>,
+}

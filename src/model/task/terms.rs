@@ -1,0 +1,109 @@
+//! What few tasks ask for. A record that has none of it has no member for it.
+
+use super::{Task, TaskId};
+use crate::model::Name;
+
+/// The first pause between two attempts of a task that names none, in milliseconds (S2.20).
+pub const FIRST_BACKOFF_MS: u64 = 2000;
+/// The longest pause between two attempts of a task that names none, in milliseconds (X19).
+pub const LONGEST_BACKOFF_MS: u64 = 3_600_000;
+
+/// How a task has to end before another one that comes after it may start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// It completed (`--after`).
+    Completed,
+    /// It ended, in whatever way (`--after-any`).
+    Any,
+    /// It failed, or a time limit ended it (`--after-failed`).
+    Failed,
+}
+
+impl Wanted {
+    /// The option.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Completed => "--after",
+            Self::Any => "--after-any",
+            Self::Failed => "--after-failed",
+        }
+    }
+}
+
+/// What an interruption of the command means: its supervisor or the host went down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnInterrupt {
+    /// As a failure: another attempt follows where one is left.
+    #[default]
+    Retry,
+    /// No attempt follows: the command must not run twice.
+    Fail,
+}
+
+impl OnInterrupt {
+    /// The word in options, files and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Fail => "fail",
+        }
+    }
+
+    /// The meaning of a word.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Retry, Self::Fail].into_iter().find(|one| one.word() == word)
+    }
+}
+
+/// Tasks that belong together and run one after another (S3.F3).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// Its name.
+    pub name: Name,
+    /// The first of its tasks: the others take their turn as if they had been queued right behind it.
+    pub first: TaskId,
+}
+
+/// What was asked for beside what every task has.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Terms {
+    /// Of the tasks it comes after, those that may end in any way.
+    pub after_any: Vec<TaskId>,
+    /// Of the tasks it comes after, those that must fail.
+    pub after_failed: Vec<TaskId>,
+    /// The task that it came after, and that ended in another way than was wanted: the reason of its own end.
+    pub failed_dependency: Option<TaskId>,
+    /// The group it belongs to.
+    pub group: Option<Group>,
+    /// The digest of its work tree when it was queued.
+    pub subject: Option<String>,
+    /// Whether the digest is taken again when its command has ended (`--stable`).
+    pub is_stable: bool,
+    /// Whether the work tree was another one then.
+    pub subject_changed: Option<bool>,
+    /// The first pause between two attempts, in milliseconds; each later one is twice as long.
+    pub backoff_ms: Option<u64>,
+    /// The longest pause between two attempts, in milliseconds.
+    pub most_backoff_ms: Option<u64>,
+    /// What an interruption means.
+    pub on_interrupt: OnInterrupt,
+    /// A shell command that is run once when the task is over.
+    pub on_finish: Option<String>,
+    /// Of how many of a million starts the prompt and the answer are logged.
+    pub log_sample: Option<u32>,
+    /// The task whose variables it began with.
+    pub reuses: Option<TaskId>,
+}
+
+impl Task {
+    /// How a task has to end before this one may start, which comes after it.
+    pub fn wanted(&self, before: TaskId) -> Wanted {
+        if self.terms.after_any.contains(&before) {
+            Wanted::Any
+        } else if self.terms.after_failed.contains(&before) {
+            Wanted::Failed
+        } else {
+            Wanted::Completed
+        }
+    }
+}

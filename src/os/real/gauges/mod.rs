@@ -1,0 +1,61 @@
+//! The gauges of this host: `/proc/pressure`, `/proc/loadavg`, `/proc/meminfo` and the files of control groups.
+
+mod ports;
+mod readings;
+
+use crate::model::capacity::Readings;
+use crate::os::real::process::procfs;
+use crate::os::real::process::program::find;
+use crate::os::real::process::run_capture::ask;
+use crate::os::{Gauges, Port};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// How long a program may take to say its version.
+const VERSION_TIME: Duration = Duration::from_secs(1);
+
+/// The gauges of this host.
+#[derive(Debug)]
+pub(crate) struct RealGauges;
+
+impl Gauges for RealGauges {
+    fn readings(&self) -> Readings {
+        let read = |path: &str| procfs::small(path).and_then(|bytes| String::from_utf8(bytes).ok());
+        readings::all(&read, std::thread::available_parallelism().map_or(1, |count| count.get()))
+    }
+
+    fn port(&self, port: u16) -> Port {
+        ports::look(port)
+    }
+
+    fn processors(&self) -> Vec<u32> {
+        let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+        let numbers = (0..CpuSet::MAX_CPU).filter(|number| set.is_set(*number));
+        numbers.filter_map(|number| u32::try_from(number).ok()).collect()
+    }
+
+    fn parallelism(&self) -> u32 {
+        std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
+    }
+
+    fn bind_to(&self, processors: &[u32]) -> io::Result<()> {
+        let mut set = CpuSet::new();
+        let numbers = processors.iter().filter_map(|number| usize::try_from(*number).ok());
+        numbers.filter(|number| *number < CpuSet::MAX_CPU).for_each(|number| set.set(number));
+        // No processor says nothing.
+        if set.count() > 0 { Ok(sched_setaffinity(None, &set)?) } else { Ok(()) }
+    }
+
+    fn version_of(&self, program: &str, path: Option<&[u8]>) -> Option<String> {
+        let found = find(program, path.map(OsStr::from_bytes), Path::new("/")).ok()?;
+        let mut command = Command::new(found);
+        command.arg("--version").env_clear().current_dir("/");
+        let said = ask(&mut command, Instant::now() + VERSION_TIME).map(|(_, said)| said).unwrap_or_default();
+        Some(String::from_utf8_lossy(&said).into_owned())
+    }
+}

@@ -1,0 +1,11 @@
+//! What can be computed from events: numbers, pictures and traces. Pure; takes events as they were read.
+
+pub mod course;
+pub mod exposition;
+pub mod goal;
+pub mod otlp;
+pub mod record;
+pub mod stats;
+pub mod tally;
+pub mod timeline;
+pub mod trace;

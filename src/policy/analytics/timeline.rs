@@ -1,0 +1,293 @@
+//! Who held which lane when, and waited for it since when, from events; and the pictures of that. Pure.
+
+use super::record::Record;
+use crate::model::Timestamp;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// One hold of one lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hold {
+    /// The lane.
+    pub lane: String,
+    /// The task, or the id of the lock.
+    pub holder: String,
+    /// The user of a task.
+    pub user: Option<String>,
+    /// Since when it was waited for.
+    pub asked: Timestamp,
+    /// When it was given.
+    pub from: Timestamp,
+    /// When it was given back; `None` while it lasts.
+    pub to: Option<Timestamp>,
+    /// When the command of a task ran.
+    pub run: Option<(Timestamp, Option<Timestamp>)>,
+    /// How the command ended, in one word.
+    pub end: String,
+}
+
+/// Gathers holds from events in their order.
+#[derive(Default)]
+pub struct Holds {
+    asked: BTreeMap<String, Timestamp>,
+    open: BTreeMap<(String, String), usize>,
+    /// In the order in which they were given.
+    pub all: Vec<Hold>,
+}
+
+impl Holds {
+    /// Goes on with one event.
+    pub fn take(&mut self, record: &Record) {
+        let task = record.task.map(|task| task.to_string()).unwrap_or_default();
+        match record.kind.as_str() {
+            "enqueued" | "requeued" | "retried" => drop(self.asked.insert(task, record.at)),
+            "withdrawn" => drop(self.asked.remove(&task)),
+            "locked" => {
+                let asked = self.asked.remove(&task).unwrap_or(record.at);
+                for lane in record.listed_lanes() {
+                    self.begin(lane, &task, record, asked);
+                }
+            }
+            "dispatched" => self.each_of(&task, |hold| hold.run = Some((record.at, None))),
+            "ended" | "recovered" => {
+                let word = record.text("status").filter(|_| record.kind == "ended").unwrap_or("interrupted").to_owned();
+                self.each_of(&task, |hold| {
+                    if let Some((_, to @ None)) = &mut hold.run {
+                        *to = Some(record.at);
+                        hold.end.clone_from(&word);
+                    }
+                });
+            }
+            "released" => record.listed_lanes().iter().for_each(|lane| self.finish(lane, &task, record.at)),
+            "finished" => {
+                self.asked.remove(&task);
+                let lanes: Vec<String> =
+                    self.open.keys().filter(|(_, of)| *of == task).map(|key| key.0.clone()).collect();
+                lanes.iter().for_each(|lane| self.finish(lane, &task, record.at));
+            }
+            "lock_acquired" => {
+                let waited = i64::try_from(record.number("waited_ms").unwrap_or(0)).unwrap_or(0);
+                if let (Some(lane), Some(id)) = (record.lane.clone(), record.text("lock_id")) {
+                    self.begin(lane, id, record, record.at.plus_ms(-waited));
+                }
+            }
+            "lock_released" | "lock_broken" => {
+                if let (Some(lane), Some(id)) = (&record.lane, record.text("lock_id")) {
+                    self.finish(lane, id, record.at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, lane: String, holder: &str, record: &Record, asked: Timestamp) {
+        self.finish(&lane, holder, record.at);
+        self.open.insert((lane.clone(), holder.to_owned()), self.all.len());
+        let (holder, user) = (holder.to_owned(), record.user.clone());
+        let asked = asked.min(record.at);
+        self.all.push(Hold { lane, holder, user, asked, from: record.at, to: None, run: None, end: String::new() });
+    }
+
+    fn finish(&mut self, lane: &str, holder: &str, at: Timestamp) {
+        if let Some(place) = self.open.remove(&(lane.to_owned(), holder.to_owned())) {
+            let hold = &mut self.all[place];
+            // A clock that was set back makes no hold that ends before it begins.
+            hold.to = Some(at.max(hold.from));
+        }
+    }
+
+    fn each_of(&mut self, task: &str, mut change: impl FnMut(&mut Hold)) {
+        let places: Vec<usize> = self.open.iter().filter(|((_, of), _)| of == task).map(|(_, place)| *place).collect();
+        places.into_iter().for_each(|place| change(&mut self.all[place]));
+    }
+
+    /// The holds that lasted at a moment or later, by the moment at which they were given.
+    pub fn since(self, since: Timestamp) -> Vec<Hold> {
+        let mut holds: Vec<Hold> = self.all.into_iter().filter(|hold| hold.to.is_none_or(|to| to >= since)).collect();
+        holds.sort_by_key(|hold| hold.from);
+        holds
+    }
+}
+
+/// Gives each hold a row of its lane in which nothing else stands at that time, from 0.
+fn rows(holds: &[&Hold], now: Timestamp) -> Vec<usize> {
+    let mut ends: Vec<Timestamp> = Vec::new();
+    let place = |hold: &&Hold| {
+        let end = hold.to.unwrap_or(now).max(hold.from);
+        let free = ends.iter().position(|busy| *busy <= hold.from);
+        let row = free.unwrap_or(ends.len());
+        if row == ends.len() {
+            ends.push(end)
+        } else {
+            ends[row] = end
+        }
+        row
+    };
+    holds.iter().map(place).collect()
+}
+
+fn by_lane(holds: &[Hold]) -> BTreeMap<&str, Vec<&Hold>> {
+    let mut lanes: BTreeMap<&str, Vec<&Hold>> = BTreeMap::new();
+    holds.iter().for_each(|hold| lanes.entry(hold.lane.as_str()).or_default().push(hold));
+    lanes
+}
+
+/// A trace for Perfetto: a process for each lane, a thread for each slot, slices for holds with those of commands in them,
+/// waiting as asynchronous slices, since waits overlap, and a counter of holders.
+pub fn trace(holds: &[Hold], now: Timestamp) -> Value {
+    let mut events = Vec::new();
+    let us = |at: Timestamp| at.0.saturating_mul(1000);
+    for (pid, (lane, holds)) in (1..).zip(by_lane(holds)) {
+        let meta =
+            json!({ "ph": "M", "name": "process_name", "pid": pid, "tid": 0, "ts": 0, "args": { "name": lane } });
+        events.push((i64::MIN, meta));
+        let (mut changes, mut slots) = (Vec::new(), std::collections::BTreeSet::new());
+        for (hold, slot) in holds.iter().zip(rows(&holds, now)) {
+            let tid = slot + 1;
+            if slots.insert(tid) {
+                let name = json!({ "name": format!("slot {slot}") });
+                events.push((
+                    i64::MIN,
+                    json!({ "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "ts": 0, "args": name }),
+                ));
+            }
+            let (from, to) = (hold.from, hold.to.unwrap_or(now).max(hold.from));
+            let mut slice = |ph: &str, name: &str, at: Timestamp| {
+                events.push((
+                    us(at),
+                    json!({ "ph": ph, "name": name, "cat": "hold", "pid": pid, "tid": tid, "ts": us(at) }),
+                ));
+            };
+            slice("B", &hold.holder, from);
+            if let Some((begin, end)) = hold.run {
+                let begin = begin.clamp(from, to);
+                slice("B", "command", begin);
+                slice("E", "command", end.unwrap_or(to).clamp(begin, to));
+            }
+            slice("E", &hold.holder, to);
+            for (ph, at) in [("b", hold.asked), ("e", from)] {
+                let id = format!("{} {}", hold.holder, us(from));
+                let wait = json!({ "ph": ph, "name": hold.holder, "cat": "wait", "id": id, "pid": pid, "tid": 0, "ts": us(at) });
+                events.push((us(at), wait));
+            }
+            changes.extend([(from, 1), (to, -1)]);
+        }
+        changes.sort_by_key(|(at, change)| (*at, -change));
+        let mut active = 0_i64;
+        for (at, change) in changes {
+            active += change;
+            let args = json!({ "holders": active });
+            events.push((
+                us(at),
+                json!({ "ph": "C", "name": "active", "pid": pid, "tid": 0, "ts": us(at), "args": args }),
+            ));
+        }
+    }
+    // Stable: what was written in its order at one moment stays in it.
+    events.sort_by_key(|(at, _)| *at);
+    let events: Vec<Value> = events.into_iter().map(|(_, event)| event).collect();
+    json!({ "displayTimeUnit": "ms", "traceEvents": events })
+}
+
+const WIDTH: i64 = 1000;
+const LEFT: i64 = 180;
+const ROW: i64 = 18;
+const TOP: i64 = 30;
+
+/// A picture: a row for each lane, or more where holds overlap; a thin bar is a wait, a thick one a hold.
+pub fn svg(holds: &[Hold], since: Timestamp, now: Timestamp) -> String {
+    let begin = holds.iter().map(|hold| hold.from).min().unwrap_or(now).max(since).min(now);
+    let length = now.ms_since(begin).max(1);
+    let x = |at: Timestamp| LEFT + at.clamp(begin, now).ms_since(begin).saturating_mul(WIDTH) / length;
+    let (mut body, mut y) = (String::new(), TOP);
+    for part in 0..=4 {
+        let at = begin.plus_ms(length * part / 4);
+        body += &format!("<text x=\"{}\" y=\"16\" class=\"at\">{}</text>\n", x(at), xml(&at.to_string()));
+    }
+    for (lane, holds) in by_lane(holds) {
+        body += &format!("<text x=\"4\" y=\"{}\">{}</text>\n", y + 13, xml(lane));
+        let rows = rows(&holds, now);
+        for (hold, row) in holds.iter().zip(&rows) {
+            let top = y + i64::try_from(*row).unwrap_or(0) * ROW;
+            let (asked, from, to) = (x(hold.asked), x(hold.from), x(hold.to.unwrap_or(now)));
+            let told = [Some(hold.holder.as_str()), hold.user.as_deref(), Some(hold.end.as_str())];
+            let told = told.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
+            let class = if matches!(hold.end.as_str(), "" | "completed" | "pending") { "hold" } else { "bad" };
+            let bar = |class: &str, top: i64, height: i64, from: i64, to: i64| {
+                let width = (to - from).max(1);
+                format!("<rect class=\"{class}\" x=\"{from}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>")
+            };
+            let (wait, held) = (bar("wait", top + 6, 3, asked, from), bar(class, top + 1, ROW - 4, from, to));
+            body += &format!("<g><title>{}</title>{wait}{held}</g>\n", xml(&told));
+        }
+        y += ROW * i64::try_from(rows.iter().max().map_or(1, |most| most + 1)).unwrap_or(1) + 4;
+    }
+    let style =
+        "text{font:12px sans-serif}.at{font-size:9px;fill:#666}.hold{fill:#4a7ebb}.bad{fill:#c0504d}.wait{fill:#bbb}";
+    let (width, height) = (LEFT + WIDTH + 180, y + 10);
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" \
+         height=\"{height}\">\n<title>luzia timeline</title>\n<style>{style}</style>\n{body}</svg>\n"
+    )
+}
+
+/// Text for XML 1.0, which knows no control characters.
+fn xml(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn hold(lane: &str, from: i64, length: i64, run: bool) -> Hold {
+        let (from, to) = (Timestamp(from), Timestamp(from + length));
+        let run = run.then_some((from, Some(to)));
+        let (lane, holder) = (lane.to_owned(), format!("task_{}", from.0));
+        Hold { lane, holder, user: None, asked: from.plus_ms(-3), from, to: Some(to), run, end: "<&\"\u{1}".into() }
+    }
+
+    proptest! {
+        #[test]
+        fn slices_nest_and_the_picture_is_closed(
+            parts in proptest::collection::vec((0_i64..40, 0_i64..20, any::<bool>(), any::<bool>()), 0..30),
+        ) {
+            let lane = |first: bool| if first { "user:a" } else { "<b>" };
+            let mut holds: Vec<Hold> =
+                parts.iter().map(|(from, length, run, first)| hold(lane(*first), *from, *length, *run)).collect();
+            holds.sort_by_key(|hold| hold.from);
+            let whole = trace(&holds, Timestamp(50));
+            let (mut stacks, mut last) = (BTreeMap::<String, Vec<Value>>::new(), i64::MIN);
+            for event in whole["traceEvents"].as_array().into_iter().flatten() {
+                let at = event["ts"].as_i64().unwrap_or(0);
+                prop_assert!(event["ph"] == "M" || at >= last);
+                last = if event["ph"] == "M" { last } else { at };
+                let stack = stacks.entry(format!("{} {}", event["pid"], event["tid"])).or_default();
+                if event["ph"] == "B" {
+                    stack.push(event["name"].clone());
+                } else if event["ph"] == "E" {
+                    prop_assert_eq!(stack.pop(), Some(event["name"].clone()));
+                }
+                prop_assert!(stack.len() <= 2);
+            }
+            prop_assert!(stacks.values().all(Vec::is_empty));
+            let picture = svg(&holds, Timestamp(0), Timestamp(50));
+            prop_assert_eq!(picture.matches("<g>").count(), holds.len());
+            prop_assert_eq!(picture.matches("</g>").count(), holds.len());
+            let is_clean = !picture.contains('\u{1}') && !picture.contains("<b>");
+            prop_assert!(is_clean);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The shares within a user: its agent sessions or projects, and the sets of lanes of each.
+//!
+//! Only tasks without the lane of their user are divided so. Tasks in the lane of a user keep the order in which they were
+//! given; all of them together are one share. A share is a line of the ledger like a user's, under a name that no user has:
+//! `<user>U+E000<share>` and `<user>U+E000<share>U+E000<lanes>`. Versions that know only users read these lines as users
+//! who never come, and keep them.
+
+use super::{Ledger, NOMINAL_MS, Usage, over_weight};
+use crate::model::queue::QueueName;
+use crate::model::{Name, Tier, Timestamp};
+use std::ops::Bound::{Excluded, Unbounded};
+
+/// Stands between the parts of the name of a share. A private character: no user is called so.
+const MARK: char = '\u{e000}';
+/// The share of the tasks that take the lane of their user. A digest has 16 digits, so none is called so.
+const ORDINARY: &str = "u";
+/// The share of tasks of which neither a session nor a project is known.
+const NAMELESS: &str = "-";
+
+/// The weights of one task at each level; 0 counts as 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Weights {
+    /// Of its user.
+    pub user: u32,
+    /// Of its session or project among those of the user.
+    pub share: u32,
+    /// Of its lanes among those of the session or project.
+    pub lanes: u32,
+}
+
+impl From<u32> for Weights {
+    /// The weight of a user whose sessions and lanes are equal.
+    fn from(user: u32) -> Self {
+        Self { user, share: 1, lanes: 1 }
+    }
+}
+
+/// Whose slot time a task uses: its user, and the share and the lanes that its queue names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Payer {
+    /// The user.
+    pub user: Name,
+    /// The name of the queue.
+    pub queue: String,
+    /// The weights.
+    pub weights: Weights,
+    /// Whether work of the user in further shares was seen. Without, the tasks in the lane of the user are charged as a
+    /// share only while the ledger knows one of the user: most users never have any.
+    pub has_shares: bool,
+}
+
+/// The names of the shares of a queue in the ledger, the outer one first. `None` where it has none of its own, or where the
+/// name would be too long.
+pub(crate) fn share_names(user: &Name, queue: &str) -> [Option<Name>; 2] {
+    let read = QueueName::parse(queue);
+    let lanes = read.as_ref().and_then(|read| read.lanes);
+    let share = match lanes {
+        None => ORDINARY,
+        Some(_) => read.as_ref().and_then(|read| read.share).unwrap_or(NAMELESS),
+    };
+    let outer = Name::new(&format!("{user}{MARK}{share}")).ok();
+    let inner = lanes.and_then(|lanes| Name::new(&format!("{user}{MARK}{share}{MARK}{lanes}")).ok());
+    [outer, inner]
+}
+
+impl Ledger {
+    /// Charges a grant at each level, as [`Ledger::charge_grant`].
+    pub fn granted(&mut self, tier: Tier, payer: &Payer, now: Timestamp) {
+        self.charge_grant(tier, &payer.user, payer.weights.user, now);
+        self.charge_shares(payer, NOMINAL_MS, Some(self.grants));
+    }
+
+    /// Charges the end of a run at each level, as [`Ledger::charge_end`].
+    pub fn ended(&mut self, payer: &Payer, ran_ms: u64, now: Timestamp) {
+        self.charge_end(&payer.user, ran_ms, payer.weights.user, now);
+        if Self::charges_end(ran_ms) {
+            self.charge_shares(payer, ran_ms - NOMINAL_MS, None);
+        }
+    }
+
+    fn charge_shares(&mut self, payer: &Payer, ms: u64, grant: Option<u64>) {
+        let [outer, inner] = share_names(&payer.user, &payer.queue);
+        if inner.is_none() && !payer.has_shares && !self.knows_shares(&payer.user) {
+            return;
+        }
+        let weights = [payer.weights.share, payer.weights.lanes];
+        for (name, weight) in [outer, inner].into_iter().zip(weights) {
+            let Some(name) = name else { continue };
+            let usage = self.users.entry(name).or_default();
+            usage.used_us = usage.used_us.saturating_add(over_weight(ms, weight));
+            usage.last_grant = grant.unwrap_or(usage.last_grant);
+        }
+        self.forget_beyond_limit();
+    }
+
+    /// Whether anything is known of shares of a user.
+    fn knows_shares(&self, user: &Name) -> bool {
+        let Ok(first) = Name::new(&format!("{user}{MARK}")) else { return false };
+        let next = self.users.range((Excluded(&first), Unbounded)).next();
+        next.is_some_and(|(name, _)| name.as_str().starts_with(first.as_str()))
+    }
+
+    /// What is remembered of some users and their shares, and nothing of others.
+    pub fn of_users<'a>(&self, users: impl Iterator<Item = &'a Name>) -> Self {
+        let mut some = Self {
+            credits: self.credits,
+            places: self.places,
+            grants: self.grants,
+            decayed_to: self.decayed_to,
+            users: std::collections::BTreeMap::new(),
+        };
+        for user in users {
+            some.users.extend(self.users.get_key_value(user).map(|(name, usage)| (name.clone(), *usage)));
+            let Ok(first) = Name::new(&format!("{user}{MARK}")) else { continue };
+            let shares = self.users.range((Excluded(&first), Unbounded));
+            let shares = shares.take_while(|(name, _)| name.as_str().starts_with(first.as_str()));
+            some.users.extend(shares.map(|(name, usage)| (name.clone(), *usage)));
+        }
+        some
+    }
+
+    /// What is remembered of the two shares of a queue: use and latest grant, the outer one first.
+    pub(crate) fn share_usage(&self, names: &[Option<Name>; 2]) -> [Usage; 2] {
+        names.each_ref().map(|name| name.as_ref().map_or_else(Usage::default, |name| self.usage(name)))
+    }
+}

@@ -1,0 +1,144 @@
+//! Holds: who may not start because of `pause`, and how paused time counts. Pure.
+
+use crate::model::control::{Held, Hold};
+use crate::model::{LaneName, Task, Timestamp};
+
+/// Why a task is paused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pause {
+    /// What is held: `task_<n>`, `*` for the host, a lane or a pattern.
+    pub what: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when; `None` until somebody resumes it.
+    pub until: Option<Timestamp>,
+    /// Why, in words for people.
+    pub reason: Option<String>,
+    /// Who asked for it.
+    pub by: Option<String>,
+}
+
+/// Whether a hold means a task: one of its user, or of one of its lanes, or the host's.
+pub fn means(held: &Held, task: &Task) -> bool {
+    held.is_of(&LaneName::user(&task.user)) || task.lanes.iter().any(|lane| held.is_of(lane)) || is_global(held)
+}
+
+/// Whether a hold keeps the tasks of a lane from starting.
+pub fn means_lane(held: &Held, lane: &LaneName) -> bool {
+    held.is_of(lane) || is_global(held)
+}
+
+fn is_global(held: &Held) -> bool {
+    matches!(held, Held::Lane(lane) if lane.is_global())
+}
+
+/// Why a task may not start now: its own hold first, then the others in their order.
+pub fn pause_of(task: &Task, holds: &[Hold], now: Timestamp) -> Option<Pause> {
+    let own = task.hold.as_ref().filter(|hold| hold.until.is_none_or(|until| until > now));
+    if let Some(hold) = own {
+        return Some(Pause {
+            what: task.id.to_string(),
+            since: hold.since,
+            until: hold.until,
+            reason: hold.reason.clone(),
+            by: hold.by.clone(),
+        });
+    }
+    let hold = holds.iter().find(|hold| hold.stands(now) && means(&hold.held, task))?;
+    Some(Pause {
+        what: hold.held.text(),
+        since: hold.since,
+        until: hold.until,
+        reason: hold.reason.clone(),
+        by: hold.by.clone(),
+    })
+}
+
+/// Whether every task of a user is held, so that the queues of the user need no look.
+pub fn holds_user(holds: &[Hold], user: &LaneName, now: Timestamp) -> bool {
+    holds.iter().any(|hold| hold.stands(now) && (hold.held.is_of(user) || is_global(&hold.held)))
+}
+
+/// By when a task must have started (`--start-within`): holds of its user, its lanes or the host move the moment on by the
+/// time they stood since it was accepted. `None` while one stands, for then nothing counts.
+pub fn start_limit(task: &Task, holds: &[Hold], now: Timestamp) -> Option<Timestamp> {
+    let mut limit = task.start_by?;
+    if pause_of(task, holds, now).is_some() {
+        return None;
+    }
+    let mut spans: Vec<(i64, i64)> = holds
+        .iter()
+        .filter(|hold| means(&hold.held, task))
+        .filter_map(|hold| Some((hold.since.0.max(task.created_at.0), hold.until?.0)))
+        .filter(|(from, to)| from < to)
+        .collect();
+    spans.sort_unstable();
+    let mut counted = i64::MIN;
+    for (from, to) in spans {
+        let from = from.max(counted);
+        if from >= limit.0 {
+            break;
+        }
+        limit = Timestamp(limit.0.saturating_add((to - from).max(0)));
+        counted = counted.max(to);
+    }
+    Some(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests_support::task;
+    use proptest::prelude::*;
+
+    fn hold(text: &str, since: i64, until: Option<i64>) -> Hold {
+        let held = Held::parse(text).expect("it reads");
+        Hold { held, since: Timestamp(since), until: until.map(Timestamp), reason: None, by: None }
+    }
+
+    #[test]
+    fn a_hold_keeps_those_it_means_until_its_moment() {
+        let mut one = task(1);
+        one.lanes = vec![LaneName::parse("build").expect("a lane")];
+        for (text, is_held) in [
+            ("*", true),
+            ("user:alice", true),
+            ("user:bob", false),
+            ("build", true),
+            ("user:*", true),
+            ("global", true),
+        ] {
+            let holds = [hold(text, 0, Some(10))];
+            assert_eq!(pause_of(&one, &holds, Timestamp(9)).is_some(), is_held, "{text}");
+            assert_eq!(pause_of(&one, &holds, Timestamp(10)), None, "{text}");
+        }
+        let user = LaneName::user(&one.user);
+        assert!(holds_user(&[hold("user:a*", 0, None)], &user, Timestamp(1)));
+        assert!(!holds_user(&[hold("build", 0, None)], &user, Timestamp(1)));
+    }
+
+    proptest! {
+        #[test]
+        fn paused_time_moves_the_limit_by_exactly_what_passed_before_it(
+            holds in proptest::collection::vec((0..200i64, 1..60i64, proptest::bool::ANY), 0..5),
+            start in 1..100i64,
+        ) {
+            let mut one = task(1);
+            one.created_at = Timestamp(50);
+            one.start_by = Some(Timestamp(50 + start));
+            let text = |mine: bool| if mine { "user:alice" } else { "user:bob" };
+            let all: Vec<Hold> =
+                holds.iter().map(|(from, long, mine)| hold(text(*mine), *from, Some(from + long))).collect();
+            // Counted tick by tick: the limit comes when as many ticks have passed in which nothing held it.
+            let held = |at: i64| holds.iter().any(|(from, long, mine)| *mine && (*from..from + long).contains(&at));
+            let (mut left, mut at) = (start, 50);
+            while left > 0 {
+                left -= i64::from(!held(at));
+                at += 1;
+            }
+            let limit = start_limit(&one, &all, Timestamp(10_000)).expect("a limit");
+            // A hold that begins at the very limit does not move it.
+            prop_assert_eq!(limit.0, at);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Groups: tasks that run one after another on their lane (`--group`, S3.F3). Pure.
+//!
+//! Each task of a group remembers the first of its tasks and takes its turn as if it had been queued right behind that one.
+//! So the order of a queue needs no memory of what ran last: it is priority, then the first of the group (of a task without
+//! a group: itself), then the number.
+//!
+//! **Bound.** A group takes [`MOST_IN_A_ROW`] tasks; the next one begins another group of the same name at its own place.
+//! So a task waits for at most `MOST_IN_A_ROW - 1` tasks that were queued after it for each group that was open when it was
+//! queued, and never for a group that began later. Tasks that go on being queued do not keep it waiting.
+
+use crate::model::{Priority, TaskId};
+
+/// How many tasks a group takes before another one begins.
+pub const MOST_IN_A_ROW: u32 = 16;
+
+/// A group that takes tasks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpenGroup {
+    /// The first of its tasks.
+    pub first: TaskId,
+    /// The last of its tasks.
+    pub last: TaskId,
+    /// How many it has.
+    pub count: u32,
+}
+
+/// The group of the name after it has taken a task. `is_waiting` says whether its last task has not ended: a group of which
+/// all tasks are over is over, and so is one that has as many as it may.
+pub fn joined(open: Option<OpenGroup>, is_waiting: bool, task: TaskId) -> OpenGroup {
+    match open {
+        Some(group) if is_waiting && group.count < MOST_IN_A_ROW && group.first < task => {
+            OpenGroup { last: task, count: group.count + 1, ..group }
+        }
+        _ => OpenGroup { first: task, last: task, count: 1 },
+    }
+}
+
+/// The place of a task in the order of its queue.
+pub fn place(priority: Priority, first: Option<TaskId>, id: TaskId) -> (Priority, TaskId, TaskId) {
+    (priority, first.unwrap_or(id), id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// A lane of limit 1: tasks are queued with or without a group, and the first of the order runs.
+    fn served(tasks: &[(Option<u8>, bool)]) -> Vec<(TaskId, Option<TaskId>)> {
+        let mut open: BTreeMap<u8, OpenGroup> = BTreeMap::new();
+        let mut waiting: Vec<(TaskId, Option<TaskId>)> = Vec::new();
+        let mut order = Vec::new();
+        let next = |waiting: &mut Vec<(TaskId, Option<TaskId>)>, order: &mut Vec<_>| {
+            waiting.sort_by_key(|(id, first)| place(Priority::DEFAULT, *first, *id));
+            if !waiting.is_empty() {
+                order.push(waiting.remove(0));
+            }
+        };
+        for (number, (group, is_served)) in (1..).zip(tasks) {
+            let id = TaskId(number);
+            let first = group.map(|name| {
+                let known = open.get(&name).copied();
+                let is_waiting = known.is_some_and(|group| waiting.iter().any(|(id, _)| *id == group.last));
+                let group = joined(known, is_waiting, id);
+                open.insert(name, group);
+                group.first
+            });
+            waiting.push((id, first));
+            if *is_served {
+                next(&mut waiting, &mut order);
+            }
+        }
+        while !waiting.is_empty() {
+            next(&mut waiting, &mut order);
+        }
+        order
+    }
+
+    proptest! {
+        #[test]
+        fn no_task_waits_for_more_than_the_rest_of_the_groups_before_it(
+            tasks in proptest::collection::vec((proptest::option::weighted(0.7, 0_u8..3), any::<bool>()), 0..200)
+        ) {
+            let order = served(&tasks);
+            prop_assert_eq!(order.len(), tasks.len());
+            for (at, (id, first)) in order.iter().enumerate() {
+                let own = first.unwrap_or(*id);
+                let passed: Vec<_> = order[..at].iter().filter(|(other, _)| other > id).collect();
+                let mut by_group: BTreeMap<TaskId, usize> = BTreeMap::new();
+                for (other, group) in passed {
+                    let group = group.unwrap_or(*other);
+                    prop_assert!(group <= own, "{other} of a group that began later went before {id}");
+                    *by_group.entry(group).or_default() += 1;
+                }
+                let most = usize::try_from(MOST_IN_A_ROW).expect("a small number");
+                prop_assert!(by_group.values().all(|count| *count < most));
+            }
+        }
+
+        #[test]
+        fn tasks_of_a_group_that_wait_together_run_in_a_row(
+            tasks in proptest::collection::vec(proptest::option::weighted(0.7, 0_u8..3), 0..100)
+        ) {
+            // All are queued before the first one runs.
+            let order = served(&tasks.iter().map(|group| (*group, false)).collect::<Vec<_>>());
+            let mut left: Vec<TaskId> = Vec::new();
+            for pair in order.windows(2) {
+                let [one, other] = pair else { continue };
+                let (one, other) = (one.1.unwrap_or(one.0), other.1.unwrap_or(other.0));
+                if one != other {
+                    left.push(one);
+                    prop_assert!(!left.contains(&other), "the group of {other} was taken up again");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_group_that_is_full_or_over_begins_anew() {
+        let full = OpenGroup { first: TaskId(1), last: TaskId(9), count: MOST_IN_A_ROW };
+        assert_eq!(joined(Some(full), true, TaskId(10)).first, TaskId(10));
+        let open = OpenGroup { count: 3, ..full };
+        assert_eq!(joined(Some(open), true, TaskId(10)), OpenGroup { last: TaskId(10), count: 4, ..open });
+        assert_eq!(joined(Some(open), false, TaskId(10)).first, TaskId(10));
+        assert_eq!(joined(None, false, TaskId(10)).count, 1);
+    }
+}

@@ -1,0 +1,30 @@
+//! Which starts of a task are logged with what they were asked and answered (`--log-sample`). Pure.
+
+use crate::model::Task;
+use crate::policy::outcome::mixed;
+
+/// All starts, in parts of a million.
+const ALL: u64 = 1_000_000;
+
+/// Whether a start is one of the sample. The task and the start decide, so that the same question twice gets one answer.
+pub fn is_sampled(task: &Task, start: u32) -> bool {
+    task.terms.log_sample.is_some_and(|share| mixed(task.id.0, start) % ALL < u64::from(share))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests_support::task;
+
+    #[test]
+    fn a_share_of_the_starts_is_sampled_and_always_the_same() {
+        let mut one = task(3);
+        assert!(!is_sampled(&one, 1));
+        for (share, from, to) in [(0, 0, 0), (100_000, 800, 1200), (1_000_000, 10_000, 10_000)] {
+            one.terms.log_sample = Some(share);
+            let sampled = || (1..=10_000).filter(|start| is_sampled(&one, *start)).count();
+            assert!((from..=to).contains(&sampled()), "{share}: {}", sampled());
+            assert_eq!(sampled(), sampled());
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! The one scheduling decision: in which order the waiting users are tried (contract, section 7).
+//!
+//! Pure: no file, no clock. It does not know locks, limits or pauses: the caller offers the users that seem runnable,
+//! tries them in the order given here, and reports what started.
+//!
+//! # Between tiers
+//!
+//! Smooth weighted round robin. At a grant, every tier that has runnable work earns its share in credits, and the tier
+//! that was granted pays the sum of these shares; the tier with the most credits is tried first. Credits are kept in
+//! the [`Ledger`], also while a tier has no work, so neither a clock nor coming and going changes what a tier gets.
+//!
+//! **Bound.** Let W be the sum of the three shares and w the share of tier T. No credit ever reaches W or -W, so while T
+//! has runnable work at every grant, fewer than 2·W/w grants of other tiers come between two grants of T, whatever the
+//! other tiers do. For the shares 16, 4, 1 the exact numbers are 2, 8 and 31. While all three tiers have runnable work,
+//! every W grants in a row hold w of T, give or take one.
+//!
+//! # Between users of a tier
+//!
+//! The user with the least decayed slot time over weight comes first ([`super::fair`]); equals take turns by their latest
+//! grant. Users of whom nothing is known are equal: then priority, then age of the task decides, where the caller knows
+//! it, and else a rotation over the hashes of the names. A waiting user never counts as having used more than
+//! [`CAP_US`] (60 slot-seconds over weight) above the least of those who wait with it, and what is above is forgiven.
+//!
+//! **Bound (P6).** Let user u have runnable work in a tier from one of its charges to its next grant. Then every other
+//! user x of this tier, of weight w, that runs at most k tasks at once (1 where users take turns), none for longer than
+//! L, is granted in the meantime
+//!
+//! - tasks that use no more than **60 s · w + k · L** of slot time, and
+//! - no more than **60 · w + 1** tasks; only one if nothing is left of what u used.
+//!
+//! How many of x's tasks wait is in neither. For while u waits, the lead of u over x in use never grows: it is 60 s at
+//! most, every charge of x lowers it by what x ran over w, decay lowers it, and x goes before u only while it is not
+//! below zero. What x runs but has not been charged for yet is the k · L. Rounding adds at most a microsecond over
+//! weight for each second that u waits; a second grant of x may come when x itself has been forgotten, after three hours,
+//! or when more than [`super::fair::MAX_USERS`] are remembered.
+//!
+//! A stream of ever new users does not starve u either, where the caller knows the age of tasks: after three hours
+//! nothing is left of 60 s of use, and then u comes before all of its priority who came later.
+//!
+//! Both bounds together: between two grants of u there are fewer than (2·W/w + 1) · (1 + Σ (60·w_x + 1)) grants in all.
+//!
+//! # Within a user
+//!
+//! Tasks that take the lane of their user keep their order: priority, then age. Tasks that name lanes only may run beside
+//! each other, and among those of one priority the user's share is divided again, first between agent sessions or projects,
+//! then between the sets of lanes of each, by the same rule: the least decayed slot time over weight first, equals by their
+//! latest grant, and nobody counts as having used more than [`CAP_US`] above the least of those who wait beside it. All
+//! tasks in the lane of the user are one share.
+//!
+//! **Bound.** So the bound of users holds for shares as well, counted in the tasks of the one user: while a share waits,
+//! another one of weight w is granted no more than **60 · w + 1** tasks, that use **60 s · w + k · L** at most.
+
+use super::fair::{CAP_US, Ledger, Payer, Usage, Weights, place_of, share_names};
+use crate::model::{Name, Priority, Tier, Timestamp};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashSet};
+use std::sync::Arc;
+
+#[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod within;
+
+/// Up to how many queues with work the ages of heads are looked up, so that users without an earlier grant go by age
+/// (S3.12).
+pub const FEW_QUEUES: usize = 32;
+
+/// A user that has work in a tier, as far as the caller knows before it has opened the task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaneHead {
+    /// The user.
+    pub user: Name,
+    /// The queue of that user; a user may have several.
+    pub queue: Arc<str>,
+    /// Whether its tasks take the lane of the user: then the user's queues take turns.
+    pub takes_user_lane: bool,
+    /// The tier of the work.
+    pub tier: Tier,
+    /// The best priority with work in this tier.
+    pub priority: Priority,
+    /// The sequence of the task at the head. It decides between users that the ledger does not know, so either all of
+    /// those should have it or none.
+    pub sequence: Option<u64>,
+    /// The sequence of the task at the head, where the user has several queues: it decides between these. `u64::MAX` where
+    /// it is not known.
+    pub turn: u64,
+}
+
+/// The user to try next.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    /// The user.
+    pub user: Name,
+    /// The queue to try.
+    pub queue: Arc<str>,
+    /// Whether its tasks take the lane of the user.
+    pub takes_user_lane: bool,
+    /// The tier in which it is tried.
+    pub tier: Tier,
+    /// The priority at which its head waits.
+    pub priority: Priority,
+    /// The sequence of its head, where it is known.
+    pub sequence: Option<u64>,
+}
+
+/// The order of one pass. `next` gives candidates until the end; one that could start is reported with `started`
+/// before `next` is asked again, and one that is not reported counts as blocked for the rest of the pass.
+pub struct Round<'a> {
+    ledger: &'a mut Ledger,
+    shares: [i64; 3],
+    now: Timestamp,
+    queues: [BinaryHeap<Reverse<Entry>>; 3],
+    started: HashSet<Name>,
+    /// The users with work in more than one share, or without their lane.
+    shared: HashSet<Name>,
+}
+
+/// A head with its rank; the order of the members is the order of the users.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    used: Usage,
+    priority: Priority,
+    /// The sequence of the user's oldest head of this priority.
+    age: u64,
+    distance: u64,
+    user: Name,
+    /// Use within the user, the outer share first.
+    within: [Usage; 2],
+    turn: u64,
+    queue: Arc<str>,
+    takes_user_lane: bool,
+    sequence: u64,
+    shares: [Option<Name>; 2],
+}
+
+/// For each user, tier and priority with several heads: the sequence of the oldest.
+type Ages = BTreeMap<(Name, usize, Priority), u64>;
+
+impl<'a> Round<'a> {
+    /// Begins a pass over the users that seem runnable; `shares` are those of high, normal and low, 0 counts as 1.
+    /// Lowers what is remembered of users that lie too far above others. Costs O(n).
+    pub fn new(ledger: &'a mut Ledger, shares: [u32; 3], heads: Vec<LaneHead>, now: Timestamp) -> Self {
+        ledger.decay(now);
+        let shares = shares.map(|share| i64::from(share.max(1)));
+        let total: i64 = shares.iter().sum();
+        for credit in &mut ledger.credits {
+            // After a change of shares, or from a damaged file, a credit may lie where none of these shares would
+            // have brought it.
+            *credit = (*credit).clamp(-total, total);
+        }
+        let mut ceilings = [u64::MAX; 3];
+        for head in &heads {
+            let ceiling = &mut ceilings[head.tier.index()];
+            let used_us = ledger.usage(&head.user).used_us;
+            *ceiling = (*ceiling).min(used_us.saturating_add(CAP_US));
+        }
+        for head in &heads {
+            ledger.lower(&head.user, ceilings[head.tier.index()]);
+        }
+        let shared: HashSet<Name> =
+            heads.iter().filter(|head| !head.takes_user_lane).map(|head| head.user.clone()).collect();
+        let mut ages = Ages::new();
+        if !shared.is_empty() {
+            forgive_shares(ledger, &heads, &shared);
+            for head in heads.iter().filter(|head| shared.contains(&head.user)) {
+                let age = ages.entry((head.user.clone(), head.tier.index(), head.priority)).or_insert(u64::MAX);
+                *age = (*age).min(head.sequence.unwrap_or(u64::MAX));
+            }
+        }
+        let mut sorted: [Vec<Reverse<Entry>>; 3] = Default::default();
+        for head in heads {
+            let age = ages.get(&(head.user.clone(), head.tier.index(), head.priority)).copied();
+            let is_shared = shared.contains(&head.user);
+            sorted[head.tier.index()].push(Reverse(Entry::of(ledger, head, age, is_shared)));
+        }
+        Self { ledger, shares, now, queues: sorted.map(BinaryHeap::from), started: HashSet::new(), shared }
+    }
+
+    /// Adds a head during the pass: of a user that may run more than one task, after one was started.
+    pub fn offer(&mut self, head: LaneHead) {
+        if head.takes_user_lane {
+            self.started.remove(&head.user);
+        }
+        let tier = head.tier.index();
+        if !head.takes_user_lane {
+            self.shared.insert(head.user.clone());
+        }
+        let is_shared = self.shared.contains(&head.user);
+        self.queues[tier].push(Reverse(Entry::of(self.ledger, head, None, is_shared)));
+    }
+
+    /// Records that the candidate was granted its lanes: its tier pays, it is charged, and it is not given again in
+    /// this pass unless it is offered again. Gives what was charged, for a ledger that somebody else wrote meanwhile.
+    pub fn started(&mut self, candidate: Candidate, weights: impl Into<Weights>) -> Payer {
+        let granted = candidate.tier.index();
+        for tier in 0..self.queues.len() {
+            if tier == granted || !self.queues[tier].is_empty() {
+                self.ledger.credits[tier] += self.shares[tier];
+                self.ledger.credits[granted] -= self.shares[tier];
+            }
+        }
+        let payer = Payer {
+            has_shares: self.shared.contains(&candidate.user),
+            user: candidate.user.clone(),
+            queue: candidate.queue.to_string(),
+            weights: weights.into(),
+        };
+        self.ledger.granted(candidate.tier, &payer, self.now);
+        if candidate.takes_user_lane {
+            self.started.insert(candidate.user);
+        }
+        self.drop_started();
+        payer
+    }
+
+    /// The best entry of a tier by what its user has used by now: a user with several queues may have been granted a task from
+    /// another one in this pass.
+    fn pop(&mut self, tier: Tier) -> Option<Entry> {
+        loop {
+            let Reverse(mut entry) = self.queues[tier.index()].pop()?;
+            let (used, within) = (self.ledger.usage(&entry.user), self.ledger.share_usage(&entry.shares));
+            if (entry.used, entry.within) >= (used, within) {
+                return Some(entry);
+            }
+            (entry.used, entry.within) = (used, within);
+            self.queues[tier.index()].push(Reverse(entry));
+        }
+    }
+
+    /// Takes users off the heads of the queues that were started in this pass, so that a queue is empty when nobody
+    /// in it can run.
+    fn drop_started(&mut self) {
+        for queue in &mut self.queues {
+            while queue.peek().is_some_and(|Reverse(entry)| entry.takes_user_lane && self.started.contains(&entry.user))
+            {
+                queue.pop();
+            }
+        }
+    }
+}
+
+impl Iterator for Round<'_> {
+    type Item = Candidate;
+
+    /// The best user of the tier that is owed most; `None` when nobody is left to try.
+    fn next(&mut self) -> Option<Candidate> {
+        let tier = Tier::ALL.into_iter().filter(|tier| !self.queues[tier.index()].is_empty()).max_by_key(|tier| {
+            let at = tier.index();
+            (self.ledger.credits[at] + self.shares[at], Reverse(at))
+        })?;
+        let entry = self.pop(tier)?;
+        self.drop_started();
+        let sequence = Some(entry.sequence).filter(|sequence| *sequence != u64::MAX);
+        Some(Candidate {
+            user: entry.user,
+            queue: entry.queue,
+            takes_user_lane: entry.takes_user_lane,
+            tier,
+            priority: entry.priority,
+            sequence,
+        })
+    }
+}
+
+impl Entry {
+    fn of(ledger: &Ledger, head: LaneHead, age: Option<u64>, is_shared: bool) -> Self {
+        let place = ledger.places[head.tier.index()];
+        let sequence = head.sequence.unwrap_or(u64::MAX);
+        let shares = if is_shared { share_names(&head.user, &head.queue) } else { [None, None] };
+        Self {
+            used: ledger.usage(&head.user),
+            priority: head.priority,
+            age: age.unwrap_or(sequence),
+            // The place after the one that was served last comes first, that very place last.
+            distance: place_of(&head.user).wrapping_sub(place).wrapping_sub(1),
+            user: head.user,
+            within: ledger.share_usage(&shares),
+            turn: head.turn,
+            queue: head.queue,
+            takes_user_lane: head.takes_user_lane,
+            sequence,
+            shares,
+        }
+    }
+}
+
+/// Lowers what is remembered of shares that lie too far above others of their user that wait in the same tier.
+fn forgive_shares(ledger: &mut Ledger, heads: &[LaneHead], shared: &HashSet<Name>) {
+    let heads = heads.iter().filter(|head| shared.contains(&head.user));
+    let named: Vec<(usize, Name, [Option<Name>; 2])> =
+        heads.map(|head| (head.tier.index(), head.user.clone(), share_names(&head.user, &head.queue))).collect();
+    let mut ceilings: BTreeMap<(usize, &Name), u64> = BTreeMap::new();
+    let levels = || {
+        named.iter().flat_map(|(tier, user, [outer, inner])| {
+            let within_user = outer.as_ref().map(|share| (*tier, user, share));
+            let within_share = outer.as_ref().zip(inner.as_ref()).map(|(outer, inner)| (*tier, outer, inner));
+            within_user.into_iter().chain(within_share)
+        })
+    };
+    for (tier, above, share) in levels() {
+        let ceiling = ceilings.entry((tier, above)).or_insert(u64::MAX);
+        *ceiling = (*ceiling).min(ledger.usage(share).used_us.saturating_add(CAP_US));
+    }
+    for (tier, above, share) in levels() {
+        ledger.lower(share, ceilings[&(tier, above)]);
+    }
+}

@@ -1,0 +1,368 @@
+//! The queue on a virtual clock: arrivals, passes by `policy::schedule`, and ends. What dispatch decides by files is decided
+//! here by numbers, with the same functions.
+
+use super::load::Load;
+use super::random::Random;
+use super::report::Book;
+use crate::model::{LaneName, Name, Priority, TaskId, Tier, Timestamp};
+use crate::policy::backfill::{Booking, Slots, booking, may_pass};
+use crate::policy::beyond::{MOST_TRIED, may_pass as may_go_beyond};
+use crate::policy::fair::{Ledger, Payer};
+use crate::policy::schedule::{FEW_QUEUES, LaneHead, Round};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+use std::sync::Arc;
+
+/// When a job started and ended; `None` where it did not.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Times {
+    /// When it could have started first: it had come, and nothing was left of what it comes after.
+    pub ready: Option<Timestamp>,
+    /// When it started.
+    pub start: Option<Timestamp>,
+    /// When it ended.
+    pub end: Option<Timestamp>,
+}
+
+/// Whether a job could start in a pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// It could.
+    Free,
+    /// A capacity lane is full for it.
+    Full,
+    /// Another task comes first, or a key lane is taken.
+    Behind,
+}
+
+type Places = BTreeSet<(Priority, TaskId, usize)>;
+
+/// The tasks of one queue, by tier.
+struct Line {
+    name: Arc<str>,
+    user: usize,
+    user_lane: Option<usize>,
+    waiting: [Places; 3],
+}
+
+/// One run over a load.
+pub struct World<'a> {
+    load: &'a Load,
+    names: Vec<Name>,
+    ledger: Ledger,
+    now: Timestamp,
+    used: Vec<u32>,
+    key_lanes: Vec<bool>,
+    lines: Vec<Line>,
+    by_name: HashMap<Arc<str>, usize>,
+    /// The jobs that wait in a key lane other than a user's, by lane and tier.
+    firsts: BTreeMap<(usize, usize), Places>,
+    running: BinaryHeap<Reverse<(Timestamp, usize)>>,
+    /// Those that run and whose end nobody knows.
+    endless: Vec<usize>,
+    /// Those that have not come, the next one last.
+    coming: Vec<(Timestamp, usize)>,
+    /// How many of the jobs that each comes after are not over.
+    open: Vec<usize>,
+    followers: Vec<Vec<usize>>,
+    /// What became of each job.
+    pub times: Vec<Times>,
+    /// How many heads were looked at, which is what a run costs.
+    pub looks: u64,
+    /// The least number of lengths from which one was drawn.
+    pub samples: usize,
+    book: Option<Book>,
+}
+
+impl<'a> World<'a> {
+    /// A world at a moment, with what runs already in its place.
+    pub fn new(load: &'a Load, ledger: Ledger, now: Timestamp, random: &mut Random) -> Self {
+        let count = load.jobs.len();
+        let mut world = Self {
+            load,
+            names: load.users.iter().map(|user| user.name.clone()).collect(),
+            ledger,
+            now,
+            used: vec![0; load.lanes.len()],
+            key_lanes: load.lanes.iter().map(|lane| lane.name.is_key_lane() && !lane.name.is_user()).collect(),
+            lines: Vec::new(),
+            by_name: HashMap::new(),
+            firsts: BTreeMap::new(),
+            running: BinaryHeap::new(),
+            endless: Vec::new(),
+            coming: Vec::new(),
+            open: load.jobs.iter().map(|job| job.after.len()).collect(),
+            followers: vec![Vec::new(); count],
+            times: vec![Times::default(); count],
+            looks: 0,
+            samples: usize::MAX,
+            book: None,
+        };
+        for (at, job) in load.jobs.iter().enumerate() {
+            job.after.iter().for_each(|before| world.followers[*before].push(at));
+            match job.since {
+                Some(since) => world.begin(at, since, random),
+                None => world.coming.push((job.ready, at)),
+            }
+        }
+        world.coming.sort_unstable_by_key(|(ready, at)| Reverse((*ready, *at)));
+        world
+    }
+
+    /// Like `new`, with a book of what each user gets.
+    #[must_use]
+    pub fn with_book(mut self) -> Self {
+        self.book = Some(Book::new(self.load, self.now));
+        self
+    }
+
+    /// The book, once the run is over.
+    pub fn into_book(self) -> (Vec<Times>, Option<Book>, Timestamp) {
+        (self.times, self.book, self.now)
+    }
+
+    /// Runs until nothing is left to happen, until `is_over`, or for about so many looks; false in the last case.
+    pub fn run(&mut self, most_looks: u64, random: &mut Random, is_over: &dyn Fn(&[Times]) -> bool) -> bool {
+        loop {
+            while let Some((_, at)) = self.coming.pop_if(|(ready, _)| *ready <= self.now) {
+                self.arrive(at);
+            }
+            self.pass(random);
+            if is_over(&self.times) {
+                return true;
+            }
+            if self.looks > most_looks {
+                return false;
+            }
+            let end = self.running.peek().map(|Reverse((end, _))| *end);
+            let next = self.coming.last().map(|(ready, _)| *ready);
+            let Some(moment) = end.into_iter().chain(next).min() else { return true };
+            self.pass_time(moment);
+            while let Some(Reverse((end, at))) = self.running.pop() {
+                if end > self.now {
+                    self.running.push(Reverse((end, at)));
+                    break;
+                }
+                self.finish(at);
+            }
+        }
+    }
+
+    fn pass_time(&mut self, moment: Timestamp) {
+        if let Some(book) = &mut self.book {
+            book.pass_time(self.load, moment);
+        }
+        self.now = moment.max(self.now);
+    }
+
+    /// A job comes; one that comes after others waits for their ends.
+    fn arrive(&mut self, at: usize) {
+        self.times[at].ready = Some(self.load.jobs[at].ready);
+        if self.open[at] == 0 {
+            self.enter(at);
+        }
+    }
+
+    fn enter(&mut self, at: usize) {
+        let job = &self.load.jobs[at];
+        self.times[at].ready = Some(self.now.max(job.ready));
+        let line = match self.by_name.get(&job.queue) {
+            Some(line) => *line,
+            None => {
+                let user_lane = job.takes_user_lane.then(|| LaneName::user(&self.names[job.user]));
+                let find = |name: &LaneName| {
+                    job.lanes.iter().map(|(lane, _)| *lane).find(|at| self.load.lanes[*at].name == *name)
+                };
+                self.lines.push(Line {
+                    name: Arc::clone(&job.queue),
+                    user: job.user,
+                    user_lane: user_lane.as_ref().and_then(find),
+                    waiting: Default::default(),
+                });
+                self.by_name.insert(Arc::clone(&job.queue), self.lines.len() - 1);
+                self.lines.len() - 1
+            }
+        };
+        let (tier, place) = (job.priority.tier().index(), (job.priority, job.id, at));
+        self.lines[line].waiting[tier].insert(place);
+        for (lane, _) in job.lanes.iter().filter(|(lane, _)| self.key_lanes[*lane]) {
+            self.firsts.entry((*lane, tier)).or_default().insert(place);
+        }
+        if let Some(book) = &mut self.book {
+            book.came(job.user);
+        }
+    }
+
+    /// One pass, as `app::pass` makes it.
+    fn pass(&mut self, random: &mut Random) {
+        if self.used[0] >= self.load.lanes[0].limit {
+            return;
+        }
+        let heads = self.heads();
+        if heads.is_empty() {
+            return;
+        }
+        self.looks += heads.len() as u64;
+        let mut ledger = std::mem::take(&mut self.ledger);
+        let mut round = Round::new(&mut ledger, self.load.tier_shares, heads, self.now);
+        let (mut bookings, mut blocked) = (BTreeMap::new(), BTreeSet::new());
+        while self.used[0] < self.load.lanes[0].limit {
+            let Some(candidate) = round.next() else { break };
+            let line = self.by_name[&candidate.queue];
+            let Some(at) = self.first_free(line, candidate.tier, &mut bookings) else {
+                blocked.insert(self.lines[line].user);
+                continue;
+            };
+            let (tier, takes_user_lane) = (candidate.tier, candidate.takes_user_lane);
+            self.leave(line, at);
+            round.started(candidate, self.load.jobs[at].weights);
+            if let Some(book) = &mut self.book {
+                book.granted(self.load.jobs[at].user);
+            }
+            self.begin(at, self.now, random);
+            let has_room = self.lines[line].user_lane.is_none_or(|lane| self.load.lanes[lane].limit > 1);
+            if !takes_user_lane || has_room {
+                self.head_of(line, tier).into_iter().for_each(|head| round.offer(head));
+            }
+        }
+        self.ledger = ledger;
+        if let Some(book) = &mut self.book {
+            book.passed(&blocked);
+        }
+    }
+
+    fn heads(&self) -> Vec<LaneHead> {
+        let mut heads = Vec::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            if line.user_lane.is_none_or(|lane| self.used[lane] < self.load.lanes[lane].limit) {
+                heads.extend(Tier::ALL.into_iter().filter_map(|tier| self.head_of(at, tier)));
+            }
+        }
+        if heads.len() > FEW_QUEUES {
+            heads.iter_mut().for_each(|head| head.sequence = None);
+        }
+        heads
+    }
+
+    fn head_of(&self, line: usize, tier: Tier) -> Option<LaneHead> {
+        let it = &self.lines[line];
+        let (priority, id, _) = it.waiting[tier.index()].first()?;
+        Some(LaneHead {
+            user: self.names[it.user].clone(),
+            queue: Arc::clone(&it.name),
+            takes_user_lane: it.user_lane.is_some(),
+            tier,
+            priority: *priority,
+            sequence: Some(id.0),
+            turn: id.0,
+        })
+    }
+
+    /// The task of a queue that starts now: the first one, or one of the user's that may pass it (`policy::beyond`).
+    fn first_free(&self, line: usize, tier: Tier, bookings: &mut BTreeMap<usize, Booking>) -> Option<usize> {
+        let mut passed = Vec::new();
+        for (_, id, at) in self.lines[line].waiting[tier.index()].iter().take(MOST_TRIED + 1) {
+            if !may_go_beyond(&passed, *id) {
+                return None;
+            }
+            match self.fit(*at, bookings) {
+                Fit::Free => return Some(*at),
+                Fit::Full if self.lines[line].user_lane.is_some() => passed.push(*id),
+                Fit::Full | Fit::Behind => return None,
+            }
+        }
+        None
+    }
+
+    /// Whether a job is first in its key lanes, its slots are free, and it keeps nobody from a booked start.
+    fn fit(&self, at: usize, bookings: &mut BTreeMap<usize, Booking>) -> Fit {
+        let job = &self.load.jobs[at];
+        let tier = job.priority.tier().index();
+        let is_first = |lane: &usize| {
+            self.firsts.get(&(*lane, tier)).and_then(BTreeSet::first).is_none_or(|(.., first)| *first == at)
+        };
+        if !job.lanes.iter().map(|(lane, _)| lane).filter(|lane| self.key_lanes[**lane]).all(is_first) {
+            return Fit::Behind;
+        }
+        let mut fit = Fit::Free;
+        for (lane, count) in &job.lanes {
+            let limit = self.load.lanes[*lane].limit;
+            let held_back = bookings.get(lane).is_some_and(|booking| !may_pass(*booking, self.now, job.most_ms));
+            if held_back || self.used[*lane].saturating_add(*count) > limit {
+                let is_key_lane = self.load.lanes[*lane].name.is_key_lane();
+                fit = if is_key_lane || fit == Fit::Behind { Fit::Behind } else { Fit::Full };
+            }
+            if *count > 1
+                && !bookings.contains_key(lane)
+                && let Some(booked) = booking(limit, &self.holders(*lane), *count)
+            {
+                bookings.insert(*lane, booked);
+            }
+        }
+        fit
+    }
+
+    /// Who holds slots of a lane, and until when by what is expected of them.
+    fn holders(&self, lane: usize) -> Vec<Slots> {
+        let running = self.running.iter().map(|Reverse((_, at))| *at).chain(self.endless.iter().copied());
+        let of = |at: usize| {
+            let job = &self.load.jobs[at];
+            let count = job.lanes.iter().find(|(held, _)| *held == lane)?.1;
+            let most = job.most_ms.and_then(|ms| i64::try_from(ms).ok());
+            let until = self.times[at].start.zip(most).map(|(start, most)| start.plus_ms(most));
+            Some(Slots { count, until })
+        };
+        running.filter_map(of).collect()
+    }
+
+    fn leave(&mut self, line: usize, at: usize) {
+        let job = &self.load.jobs[at];
+        let (tier, place) = (job.priority.tier().index(), (job.priority, job.id, at));
+        self.lines[line].waiting[tier].remove(&place);
+        for (lane, _) in job.lanes.iter().filter(|(lane, _)| self.key_lanes[*lane]) {
+            if let Some(places) = self.firsts.get_mut(&(*lane, tier)) {
+                places.remove(&place);
+            }
+        }
+    }
+
+    fn begin(&mut self, at: usize, since: Timestamp, random: &mut Random) {
+        let job = &self.load.jobs[at];
+        for (lane, count) in &job.lanes {
+            self.used[*lane] = self.used[*lane].saturating_add(*count);
+        }
+        self.times[at].start = Some(since);
+        let ran = u64::try_from(self.now.ms_since(since)).unwrap_or(0);
+        match job.length.draw(ran, random).and_then(|ms| i64::try_from(ms).ok()) {
+            Some(ms) => self.running.push(Reverse((since.plus_ms(ms).max(self.now), at))),
+            None => self.endless.push(at),
+        }
+    }
+
+    fn finish(&mut self, at: usize) {
+        let load = self.load;
+        let job = &load.jobs[at];
+        for (lane, count) in &job.lanes {
+            self.used[*lane] = self.used[*lane].saturating_sub(*count);
+        }
+        // What goes on for longer than the run decides nothing.
+        self.samples = self.samples.min(job.length.samples().unwrap_or(usize::MAX));
+        let start = self.times[at].start.unwrap_or(self.now);
+        self.times[at].end = Some(self.now);
+        if !job.is_task {
+            return;
+        }
+        let user = self.names[job.user].clone();
+        let payer = Payer { user, queue: job.queue.to_string(), weights: job.weights, has_shares: false };
+        self.ledger.ended(&payer, u64::try_from(self.now.ms_since(start)).unwrap_or(0), self.now);
+        if let Some(book) = &mut self.book {
+            book.ended(job.user);
+        }
+        for next in std::mem::take(&mut self.followers[at]) {
+            self.open[next] = self.open[next].saturating_sub(1);
+            if self.open[next] == 0 && self.times[next].ready.is_some() {
+                self.enter(next);
+            }
+        }
+    }
+}

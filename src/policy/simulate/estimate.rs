@@ -1,0 +1,171 @@
+//! When will it start? What runs and waits is played to the target's start, many times, with lengths that were seen.
+
+use super::engine::World;
+use super::history::LEAST_LENGTHS;
+use super::load::{Length, Load};
+use super::random::Random;
+use crate::model::Timestamp;
+use crate::policy::fair::Ledger;
+
+/// How often the queue is played.
+pub const RUNS: usize = 200;
+/// With fewer runs nothing is said.
+const LEAST_RUNS: usize = 20;
+/// How many runs, of those before the others, tell how far ahead arrivals matter.
+const ROUGH_RUNS: usize = 10;
+/// How many jobs of one kind may come in one run.
+const MOST_ARRIVALS: usize = 50;
+
+/// When a task is expected to start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Estimate {
+    /// Within so long in half of the runs, in milliseconds.
+    pub p50_ms: u64,
+    /// Within so long in nine of ten.
+    pub p90_ms: u64,
+    /// From how many lengths those were drawn that were drawn from the fewest; 0 where nothing stands in its way.
+    pub samples: usize,
+    /// How many tasks that wait now start before it, in the median run; over all users.
+    pub position: u64,
+}
+
+/// One run: how long it waited, and how many others started before it.
+struct Seen {
+    wait_ms: u64,
+    before: u64,
+}
+
+/// The estimate for a job of a load, as of a moment. `None` if a length matters of which too little is known, if it never
+/// starts, or if fewer than 20 runs can be made with so many looks at heads. The same seed gives the same answer.
+pub fn estimate(
+    load: &Load,
+    ledger: &Ledger,
+    now: Timestamp,
+    target: usize,
+    looks: u64,
+    seed: u64,
+) -> Option<Estimate> {
+    let mut random = Random::new(seed);
+    let ledger = ledger.of_users(load.users.iter().map(|user| &user.name));
+    let (mut seen, mut samples, mut left, mut horizon) = (Vec::new(), usize::MAX, looks, now);
+    // What comes later may start before it, so the first runs tell how far to look ahead. They count where nobody comes.
+    let is_alone = load.coming.is_empty();
+    for run in 0..RUNS + ROUGH_RUNS {
+        let is_rough = run < ROUGH_RUNS;
+        let arriving = (!is_rough && !is_alone && horizon > now)
+            .then(|| load.with_arrivals(now, horizon, MOST_ARRIVALS, &mut random));
+        let mut world = World::new(arriving.as_ref().unwrap_or(load), ledger.clone(), now, &mut random);
+        if !world.run(left, &mut random, &|times| times[target].start.is_some()) {
+            break;
+        }
+        left = left.saturating_sub(world.looks.max(1));
+        let wait = world.times[target].start?.ms_since(now).max(0);
+        samples = samples.min(world.samples);
+        if samples < LEAST_LENGTHS {
+            return None;
+        }
+        if is_rough {
+            horizon = horizon.max(now.plus_ms(wait.saturating_mul(3)));
+        }
+        if !is_rough || is_alone {
+            let started = world.times.iter().zip(&load.jobs).enumerate();
+            let before =
+                started.filter(|(at, (times, job))| *at != target && job.since.is_none() && times.start.is_some());
+            seen.push(Seen { wait_ms: u64::try_from(wait).unwrap_or(0), before: before.count() as u64 });
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    if seen.len() < LEAST_RUNS {
+        return None;
+    }
+    let rank = |member: fn(&Seen) -> u64, percent: usize| {
+        let mut sorted: Vec<u64> = seen.iter().map(member).collect();
+        sorted.sort_unstable();
+        sorted[(sorted.len() * percent).div_ceil(100) - 1]
+    };
+    Some(Estimate {
+        p50_ms: rank(|one| one.wait_ms, 50),
+        p90_ms: rank(|one| one.wait_ms, 90),
+        samples: if samples == usize::MAX { 0 } else { samples },
+        position: rank(|one| one.before, 50),
+    })
+}
+
+/// Who holds a lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Holding {
+    /// Since when.
+    pub since: Timestamp,
+    /// For how long in all.
+    pub length: Length,
+}
+
+/// When somebody gets a lane who has so many others before it in the line, who hold it for `lengths` each.
+pub fn estimate_lock(
+    holders: &[Holding],
+    limit: u32,
+    ahead: u64,
+    lengths: &Length,
+    now: Timestamp,
+) -> Option<Estimate> {
+    let drawn = holders.iter().map(|holding| &holding.length).chain((ahead > 0).then_some(lengths));
+    let samples = drawn.filter_map(Length::samples).min()?;
+    if samples < LEAST_LENGTHS || ahead > MOST_AHEAD {
+        return None;
+    }
+    let mut random = Random::new(ahead);
+    let mut waits = Vec::with_capacity(RUNS);
+    for _ in 0..RUNS {
+        let mut ends = Vec::new();
+        for holding in holders {
+            let ran = u64::try_from(now.ms_since(holding.since)).unwrap_or(0);
+            ends.push(holding.length.draw(ran, &mut random)?.saturating_sub(ran));
+        }
+        ends.resize(ends.len().max(usize::try_from(limit).unwrap_or(usize::MAX).min(MOST_SLOTS)), 0);
+        for _ in 0..ahead {
+            ends.sort_unstable();
+            ends[0] = ends[0].saturating_add(lengths.draw(0, &mut random)?);
+        }
+        waits.push(ends.into_iter().min().unwrap_or(0));
+    }
+    waits.sort_unstable();
+    let rank = |percent: usize| waits[(waits.len() * percent).div_ceil(100) - 1];
+    Some(Estimate { p50_ms: rank(50), p90_ms: rank(90), samples, position: ahead })
+}
+
+/// How many others in a line are played.
+const MOST_AHEAD: u64 = 100;
+/// How many slots of a lane are played.
+const MOST_SLOTS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(lengths: &[u64]) -> Length {
+        Length::Seen(lengths.into())
+    }
+
+    #[test]
+    fn a_lock_is_had_after_those_before_it() {
+        let holder = |since| Holding { since: Timestamp(since), length: seen(&[100, 100, 100]) };
+        let of = |holders: &[Holding], limit, ahead| {
+            estimate_lock(holders, limit, ahead, &seen(&[100, 100, 100]), Timestamp(40)).map(|found| found.p90_ms)
+        };
+        assert_eq!(of(&[holder(0)], 1, 0), Some(60));
+        assert_eq!(of(&[holder(0)], 1, 2), Some(260));
+        assert_eq!(of(&[holder(0), holder(40)], 2, 0), Some(60));
+        assert_eq!(of(&[holder(0), holder(40)], 2, 1), Some(100));
+        let few = Holding { since: Timestamp(0), length: seen(&[1, 2]) };
+        assert_eq!(of(&[few], 1, 0), None);
+    }
+
+    #[test]
+    fn what_has_run_for_longer_than_all_that_were_seen_goes_on_for_half_as_much_again() {
+        let old = Holding { since: Timestamp(0), length: seen(&[10, 20, 30]) };
+        let found = estimate_lock(&[old], 1, 0, &Length::Unknown, Timestamp(1000));
+        assert_eq!(found.map(|found| found.p50_ms), Some(500));
+    }
+}

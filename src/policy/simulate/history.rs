@@ -1,0 +1,176 @@
+//! How long work ran: the last lengths of the same work, and of whatever else held a lane, from events.
+
+use super::load::Length;
+use crate::model::{LaneName, Timestamp};
+use crate::policy::analytics::record::Record;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// How many lengths are remembered of one work, and of one lane.
+pub const MOST_LENGTHS: usize = 50;
+/// Of fewer lengths nothing is said.
+pub const LEAST_LENGTHS: usize = 3;
+
+/// How many kinds of work, and how many open locks, are remembered at most.
+const MOST_KINDS: usize = 10_000;
+
+/// What tells kinds of arrivals apart: the user, the lane of the user where it is taken, and the named ones.
+pub(super) type Kind = (String, Option<String>, Vec<String>);
+
+/// Tasks of one kind that came.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Arrivals {
+    /// When the last one came.
+    pub last: Timestamp,
+    /// The times between them.
+    pub gaps: VecDeque<u64>,
+    /// The work of the last one.
+    pub work: Option<String>,
+    /// The priority of the last one.
+    pub priority: Option<u64>,
+}
+
+/// What was seen.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct History {
+    work: BTreeMap<String, VecDeque<u64>>,
+    lanes: BTreeMap<String, VecDeque<u64>>,
+    pub(super) arrivals: BTreeMap<Kind, Arrivals>,
+    /// Locks without a task, by lane and lock id.
+    open: BTreeMap<(String, String), Timestamp>,
+}
+
+impl History {
+    /// Learns from an event.
+    pub fn take(&mut self, record: &Record) {
+        match record.kind.as_str() {
+            "finished" => self.finished(record),
+            "enqueued" => self.arrived(record),
+            "lock_acquired" if self.open.len() < MOST_KINDS => {
+                if let (Some(lane), Some(id)) = (&record.lane, record.text("lock_id")) {
+                    self.open.insert((lane.clone(), id.to_owned()), record.at);
+                }
+            }
+            "lock_released" | "lock_broken" => {
+                let (Some(lane), Some(id)) = (&record.lane, record.text("lock_id")) else { return };
+                if let Some(since) = self.open.remove(&(lane.clone(), id.to_owned())) {
+                    remember(&mut self.lanes, lane, u64::try_from(record.at.ms_since(since)).unwrap_or(0));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A task that somebody ended says nothing of how long it would have run.
+    fn finished(&mut self, record: &Record) {
+        let Some(ran) = record.number("ran_ms").filter(|_| record.text("status") != Some("cancelled")) else { return };
+        if let Some(work) = record.text("work") {
+            remember(&mut self.work, work, ran);
+        }
+        for lane in record.lanes.iter().chain(&record.lane) {
+            remember(&mut self.lanes, lane, ran);
+        }
+    }
+
+    fn arrived(&mut self, record: &Record) {
+        let Some(user) = record.user.clone() else { return };
+        let kind = (user, record.lane.clone(), record.lanes.clone());
+        let is_new = !self.arrivals.contains_key(&kind);
+        if is_new && self.arrivals.len() >= MOST_KINDS {
+            return;
+        }
+        let seen = self.arrivals.entry(kind).or_default();
+        if !is_new {
+            push(&mut seen.gaps, u64::try_from(record.at.ms_since(seen.last)).unwrap_or(0));
+        }
+        (seen.last, seen.work) = (record.at, record.text("work").map(str::to_owned));
+        seen.priority = record.number("priority");
+    }
+
+    /// The lengths of some work; where too few are known, of the first of its lanes of which enough are. `global` says
+    /// nothing.
+    pub fn lengths(&self, work: Option<&str>, lanes: &[LaneName]) -> Length {
+        let own = work.and_then(|work| self.work.get(work));
+        let of_lanes =
+            lanes.iter().filter(|lane| !lane.is_global()).filter_map(|lane| self.lanes.get(&lane.to_string()));
+        let enough = own.into_iter().chain(of_lanes).find(|lengths| lengths.len() >= LEAST_LENGTHS);
+        enough.map_or(Length::Unknown, |lengths| {
+            let mut lengths: Vec<u64> = lengths.iter().copied().collect();
+            lengths.sort_unstable();
+            Length::Seen(Arc::from(lengths))
+        })
+    }
+}
+
+/// The length that nine of ten of some did not exceed; `lengths` are in order.
+pub fn p90(lengths: &[u64]) -> Option<u64> {
+    lengths.get((lengths.len() * 9).div_ceil(10).saturating_sub(1)).copied()
+}
+
+fn remember(of: &mut BTreeMap<String, VecDeque<u64>>, name: &str, length: u64) {
+    if of.len() >= MOST_KINDS && !of.contains_key(name) {
+        return;
+    }
+    push(of.entry(name.to_owned()).or_default(), length);
+}
+
+fn push(lengths: &mut VecDeque<u64>, length: u64) {
+    if lengths.len() >= MOST_LENGTHS {
+        lengths.pop_front();
+    }
+    lengths.push_back(length);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::analytics::record::tests::record;
+    use serde_json::json;
+
+    fn ended(work: &str, lane: &str, ran: u64, status: &str) -> Record {
+        let data = json!({ "status": status, "ran_ms": ran, "work": work });
+        record(0, json!({ "event": "finished", "task": "task_1", "lane": lane, "lanes": ["build"], "data": data }))
+    }
+
+    fn seen(length: &Length) -> Vec<u64> {
+        match length {
+            Length::Seen(lengths) => lengths.to_vec(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_last_fifty_lengths_of_the_same_work_count_else_those_of_a_lane() {
+        let mut history = History::default();
+        let lanes = [LaneName::parse("user:a").expect("a lane"), LaneName::parse("build").expect("a lane")];
+        (1..=60).for_each(|ran| history.take(&ended("w", "user:a", ran, "completed")));
+        assert_eq!(seen(&history.lengths(Some("w"), &lanes)), (11..=60).collect::<Vec<u64>>());
+        assert_eq!(seen(&history.lengths(Some("other"), &lanes)).len(), 50);
+        assert_eq!(history.lengths(Some("other"), &lanes[..0]), Length::Unknown);
+        let mut few = History::default();
+        few.take(&ended("w", "user:b", 5, "completed"));
+        few.take(&ended("w", "user:b", 5, "failed"));
+        few.take(&ended("w", "user:b", 5, "cancelled"));
+        assert_eq!(few.lengths(Some("w"), &lanes), Length::Unknown, "two are too few");
+    }
+
+    #[test]
+    fn a_lock_without_a_task_counts_for_its_lane() {
+        let lock = |at: i64, kind: &str| {
+            record(at, json!({ "event": kind, "lane": "deploy", "data": { "lock_id": "pid-1_0" } }))
+        };
+        let mut history = History::default();
+        for at in [0, 100, 200] {
+            history.take(&lock(at, "lock_acquired"));
+            history.take(&lock(at + 30, "lock_released"));
+        }
+        let lane = [LaneName::global(), LaneName::parse("deploy").expect("a lane")];
+        assert_eq!(seen(&history.lengths(None, &lane)), [30, 30, 30]);
+    }
+
+    #[test]
+    fn nine_of_ten_do_not_exceed_p90() {
+        assert_eq!(p90(&[]), None);
+        assert_eq!([&[7][..], &[1, 2, 3], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]].map(p90), [Some(7), Some(3), Some(9)]);
+    }
+}

@@ -1,0 +1,176 @@
+//! What a simulation is given: lanes, users, and jobs with their arrivals and durations.
+
+use super::random::Random;
+use crate::model::{LaneName, Name, Priority, TaskId, Timestamp};
+use crate::policy::fair::Weights;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A load: everything that runs, waits, or is going to come.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Load {
+    /// The lanes; the first one is `global`.
+    pub lanes: Vec<LaneSpec>,
+    /// The users.
+    pub users: Vec<UserSpec>,
+    /// The jobs, in the order of their ids.
+    pub jobs: Vec<Job>,
+    /// The shares of the tiers.
+    pub tier_shares: [u32; 3],
+    /// What is expected to come beside the jobs.
+    pub coming: Vec<Coming>,
+    by_lane: HashMap<LaneName, usize>,
+    by_user: HashMap<Name, usize>,
+}
+
+/// A lane and how many may hold it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaneSpec {
+    /// The lane.
+    pub name: LaneName,
+    /// How many slots it has.
+    pub limit: u32,
+}
+
+/// A user.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UserSpec {
+    /// The name.
+    pub name: Name,
+    /// The weight in fair share.
+    pub weight: u32,
+}
+
+/// A task, or somebody else who holds lanes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Job {
+    /// Its number, which orders the queue.
+    pub id: TaskId,
+    /// Whether it is a task, whose slot time is charged; else somebody who holds lanes by `lock` or `acquire`.
+    pub is_task: bool,
+    /// The place of its user among the users.
+    pub user: usize,
+    /// The name of its queue.
+    pub queue: Arc<str>,
+    /// Whether it takes the lane of its user.
+    pub takes_user_lane: bool,
+    /// The weights of its slot time.
+    pub weights: Weights,
+    /// Its priority.
+    pub priority: Priority,
+    /// Its lanes by their places, and how many slots it takes of each; `global` is among them.
+    pub lanes: Vec<(usize, u32)>,
+    /// When it comes, or could start.
+    pub ready: Timestamp,
+    /// The places of jobs that it comes after.
+    pub after: Vec<usize>,
+    /// Since when it runs, for what runs already.
+    pub since: Option<Timestamp>,
+    /// How long it runs.
+    pub length: Length,
+    /// The longest it may run: its time limit, or the length that nine of ten of its kind did not exceed. `None` where
+    /// nothing is known.
+    pub most_ms: Option<u64>,
+}
+
+/// Jobs of one kind that come again and again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Coming {
+    /// One of them.
+    pub job: Job,
+    /// The times between two of them that were seen.
+    pub gaps: Length,
+    /// When the last one came.
+    pub last: Timestamp,
+}
+
+/// How long a job runs, in milliseconds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// So long.
+    Fixed(u64),
+    /// As long as one of these, which were seen.
+    Seen(Arc<[u64]>),
+    /// Any length of a range.
+    Between(u64, u64),
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Length {
+    /// A length; `None` where nobody knows. Of something that has run for `ran` already it is a greater one: one that was
+    /// seen to be longer, else half as much again.
+    pub fn draw(&self, ran: u64, random: &mut Random) -> Option<u64> {
+        let drawn = match self {
+            Self::Fixed(ms) => *ms,
+            Self::Between(least, most) => random.between(*least, *most),
+            Self::Seen(lengths) => {
+                let longer = lengths.iter().filter(|length| **length >= ran);
+                let count = longer.clone().count() as u64;
+                let nth = usize::try_from(random.below(count)).unwrap_or(0);
+                longer.clone().nth(nth).copied().unwrap_or(ran.saturating_add(ran / 2))
+            }
+            Self::Unknown => return None,
+        };
+        Some(drawn.max(ran))
+    }
+
+    /// From how many lengths it is drawn; `None` for one that is not drawn from what was seen.
+    pub fn samples(&self) -> Option<usize> {
+        match self {
+            Self::Fixed(_) | Self::Between(..) => None,
+            Self::Seen(lengths) => Some(lengths.len()),
+            Self::Unknown => Some(0),
+        }
+    }
+}
+
+impl Load {
+    /// A load without jobs, with one lane: `global`.
+    pub fn empty(slots: u32, tier_shares: [u32; 3]) -> Self {
+        let mut load = Self { tier_shares, ..Self::default() };
+        load.lane(&LaneName::global(), || slots);
+        load
+    }
+
+    /// The load with further jobs as they may come until a moment, `most` of each kind at most.
+    #[must_use]
+    pub fn with_arrivals(&self, now: Timestamp, until: Timestamp, most: usize, random: &mut Random) -> Self {
+        let mut load = self.clone();
+        let mut number = self.jobs.iter().map(|job| job.id.0).filter(|id| *id < u64::MAX).max().unwrap_or(0);
+        for coming in &self.coming {
+            let mut passed = u64::try_from(now.ms_since(coming.last)).unwrap_or(0);
+            let mut at = coming.last;
+            for _ in 0..most {
+                let Some(gap) = coming.gaps.draw(passed, random).and_then(|gap| i64::try_from(gap).ok()) else { break };
+                (at, passed) = (at.plus_ms(gap), 0);
+                if at >= until {
+                    break;
+                }
+                number = number.saturating_add(1);
+                load.jobs.push(Job { id: TaskId(number), ready: at.max(now), ..coming.job.clone() });
+            }
+        }
+        load
+    }
+
+    /// The place of a lane, which is added with a limit where it is not there.
+    pub fn lane(&mut self, name: &LaneName, limit: impl FnOnce() -> u32) -> usize {
+        if let Some(at) = self.by_lane.get(name) {
+            return *at;
+        }
+        self.lanes.push(LaneSpec { name: name.clone(), limit: limit() });
+        self.by_lane.insert(name.clone(), self.lanes.len() - 1);
+        self.lanes.len() - 1
+    }
+
+    /// The place of a user, who is added with a weight where it is not there.
+    pub fn user(&mut self, name: &Name, weight: impl FnOnce() -> u32) -> usize {
+        if let Some(at) = self.by_user.get(name) {
+            return *at;
+        }
+        self.users.push(UserSpec { name: name.clone(), weight: weight() });
+        self.by_user.insert(name.clone(), self.users.len() - 1);
+        self.users.len() - 1
+    }
+}

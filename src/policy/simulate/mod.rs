@@ -1,0 +1,31 @@
+//! What would happen: a load on a virtual clock, through the very functions by which dispatch decides. `simulate` runs a
+//! described load; estimates run what waits, with durations that were seen. Pure: seeds make the chance.
+
+pub mod coming;
+pub mod engine;
+pub mod estimate;
+pub mod history;
+pub mod load;
+pub mod plan;
+pub mod random;
+pub mod report;
+pub mod score;
+
+#[cfg(test)]
+mod tests;
+
+use crate::model::Timestamp;
+use crate::policy::fair::Ledger;
+use engine::World;
+use load::Load;
+use random::Random;
+use report::Report;
+
+/// Runs a load to its end.
+pub fn simulate(load: &Load, ledger: Ledger, now: Timestamp, random: &mut Random) -> Report {
+    let mut world = World::new(load, ledger, now, random).with_book();
+    world.run(u64::MAX, random, &|_| false);
+    let (times, book, end) = world.into_book();
+    let book = book.unwrap_or_else(|| report::Book::new(load, now));
+    Report::of(load, &times, &book, end)
+}

@@ -1,0 +1,212 @@
+//! Were estimates right? Events are gone through in their order; at each acceptance the queue of that moment is played, with
+//! what was known then, and the start that came is compared. Nothing has to be recorded when a task is queued.
+
+use super::coming::{Told, expect};
+use super::estimate::estimate;
+use super::history::History;
+use super::load::{Job, Load};
+use crate::model::config::Config;
+use crate::model::{LaneName, Name, Priority, TaskId, Timestamp};
+use crate::policy::analytics::record::Record;
+use crate::policy::fair::{Ledger, Payer};
+use std::collections::BTreeMap;
+
+/// How many looks at heads one estimate may take.
+const LOOKS: u64 = 20_000;
+
+/// The score of a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct LaneScore {
+    /// Tasks that had to wait and started, or have waited for longer than was expected.
+    pub tasks: u64,
+    /// Those for which there was an estimate.
+    pub known: u64,
+    /// Those that started within the median of it.
+    pub within_p50: u64,
+    /// Those that started within its 90th percentile.
+    pub within_p90: u64,
+}
+
+impl LaneScore {
+    /// The sum of two.
+    #[must_use]
+    pub fn with(self, other: &Self) -> Self {
+        Self {
+            tasks: self.tasks + other.tasks,
+            known: self.known + other.known,
+            within_p50: self.within_p50 + other.within_p50,
+            within_p90: self.within_p90 + other.within_p90,
+        }
+    }
+
+    /// The share of those estimated that started within the 90th percentile, to four digits.
+    pub fn share(&self) -> Option<f64> {
+        let parts = self.within_p90.saturating_mul(10_000).checked_div(self.known)?;
+        Some(f64::from(u32::try_from(parts).unwrap_or(10_000)) / 10_000.0)
+    }
+}
+
+/// A task as events tell of it.
+#[derive(Clone, Debug)]
+struct Seen {
+    id: TaskId,
+    user: Name,
+    lane: Option<LaneName>,
+    lanes: Vec<LaneName>,
+    priority: Priority,
+    work: Option<String>,
+    at: Timestamp,
+    /// Since when it has its lanes.
+    since: Option<Timestamp>,
+    estimate: Option<(u64, u64)>,
+    /// Whether it is counted: it had to wait, and came since the moment that was asked for.
+    counts: bool,
+}
+
+/// Goes through events in their order.
+pub struct Score<'a> {
+    since: Timestamp,
+    config: &'a Config,
+    history: History,
+    ledger: Ledger,
+    open: BTreeMap<TaskId, Seen>,
+    now: Timestamp,
+    /// How many estimates may still be made.
+    left: u64,
+    /// By the lane of the task's user, or its first named one.
+    pub lanes: BTreeMap<String, LaneScore>,
+}
+
+impl<'a> Score<'a> {
+    /// A score of the tasks that were accepted since a moment, `most` of them at most, by the limits and weights of now.
+    pub fn new(since: Timestamp, config: &'a Config, most: u64) -> Self {
+        Self {
+            since,
+            config,
+            history: History::default(),
+            ledger: Ledger::default(),
+            open: BTreeMap::new(),
+            now: since,
+            left: most,
+            lanes: BTreeMap::new(),
+        }
+    }
+
+    /// Goes on with one event.
+    pub fn take(&mut self, record: &Record) {
+        self.history.take(record);
+        self.now = self.now.max(record.at);
+        let Some(id) = record.task else { return };
+        match record.kind.as_str() {
+            "enqueued" => self.accepted(id, record),
+            "locked" => self.granted(id, record.at),
+            "finished" | "cancelled" | "withdrawn" | "edited" | "requeued" => self.gone(id, record.at),
+            _ => {}
+        }
+    }
+
+    /// What is left waiting beyond its estimate was not within it.
+    pub fn finish(mut self) -> BTreeMap<String, LaneScore> {
+        let now = self.now;
+        for seen in std::mem::take(&mut self.open).into_values() {
+            let waited = u64::try_from(now.ms_since(seen.at)).unwrap_or(0);
+            if seen.since.is_none() && seen.estimate.is_some_and(|(_, p90)| waited > p90) {
+                self.count(&seen, waited);
+            }
+        }
+        self.lanes
+    }
+
+    fn accepted(&mut self, id: TaskId, record: &Record) {
+        let Some(user) = record.user.as_deref().and_then(|user| Name::new(user).ok()) else { return };
+        // One that is not to start yet waits for something else.
+        if record.data.get("delayed").is_some() {
+            return;
+        }
+        let number = record.number("priority").and_then(|number| u8::try_from(number).ok());
+        let mut seen = Seen {
+            id,
+            user,
+            lane: record.lane.as_deref().and_then(|lane| LaneName::parse(lane).ok()),
+            lanes: record.lanes.iter().filter_map(|lane| LaneName::parse(lane).ok()).collect(),
+            priority: number.and_then(Priority::new).unwrap_or(Priority::DEFAULT),
+            work: record.text("work").map(str::to_owned),
+            at: record.at,
+            since: None,
+            estimate: None,
+            counts: record.at >= self.since,
+        };
+        if seen.counts && self.left > 0 {
+            let (load, target) = self.load_with(&seen);
+            let found = estimate(&load, &self.ledger, record.at, target, LOOKS, id.0);
+            seen.estimate = found.map(|found| (found.p50_ms, found.p90_ms));
+            // What starts at once is no art to foresee.
+            seen.counts = found.is_none_or(|found| found.p90_ms > 0);
+            self.left -= u64::from(seen.counts);
+        } else {
+            seen.counts = false;
+        }
+        self.open.insert(id, seen);
+    }
+
+    fn granted(&mut self, id: TaskId, at: Timestamp) {
+        let Some(mut seen) = self.open.remove(&id) else { return };
+        seen.since = Some(at);
+        let waited = u64::try_from(at.ms_since(seen.at)).unwrap_or(0);
+        self.count(&seen, waited);
+        seen.counts = false;
+        self.ledger.granted(seen.priority.tier(), &self.payer(&seen), at);
+        self.open.insert(id, seen);
+    }
+
+    fn gone(&mut self, id: TaskId, at: Timestamp) {
+        let Some(seen) = self.open.remove(&id) else { return };
+        if let Some(since) = seen.since {
+            let ran = u64::try_from(at.ms_since(since)).unwrap_or(0);
+            self.ledger.ended(&self.payer(&seen), ran, at);
+        }
+    }
+
+    fn count(&mut self, seen: &Seen, waited: u64) {
+        if !seen.counts {
+            return;
+        }
+        let lane = seen.lane.as_ref().or(seen.lanes.first()).map_or_else(String::new, LaneName::to_string);
+        let score = self.lanes.entry(lane).or_default();
+        score.tasks += 1;
+        if let Some((p50, p90)) = seen.estimate {
+            score.known += 1;
+            score.within_p50 += u64::from(waited <= p50);
+            score.within_p90 += u64::from(waited <= p90);
+        }
+    }
+
+    fn payer(&self, seen: &Seen) -> Payer {
+        let told = seen.told();
+        Payer { user: seen.user.clone(), queue: told.queue(), weights: told.weights(self.config), has_shares: false }
+    }
+
+    /// The queue as it was, with one more task; and the place of that.
+    fn load_with(&self, target: &Seen) -> (Load, usize) {
+        let mut load = Load::empty(self.config.slots_max, self.config.tier_shares);
+        for seen in self.open.values().chain([target]) {
+            let job = seen.told().job(&mut load, &self.history, self.config, seen.id, seen.at);
+            load.jobs.push(Job { since: seen.since, ..job });
+        }
+        let place = load.jobs.len() - 1;
+        expect(&mut load, &self.history, self.config, target.at);
+        (load, place)
+    }
+}
+
+impl Seen {
+    fn told(&self) -> Told<'_> {
+        Told {
+            user: &self.user,
+            lane: self.lane.as_ref(),
+            lanes: &self.lanes,
+            work: self.work.as_deref(),
+            priority: self.priority,
+        }
+    }
+}

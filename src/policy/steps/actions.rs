@@ -1,0 +1,177 @@
+//! The steps of `--steps`: a JSON array, or an object with `actions` or `steps` that holds one (S1.20). Pure.
+
+use crate::policy::steps::waits::WaitKind;
+use serde_json::{Map, Value};
+
+/// The most steps of a file.
+const MOST_ACTIONS: usize = 10_000;
+/// The word of the type of a step that waits begins so.
+const WAIT: &str = "wait_for_";
+
+/// Reads steps: one command each.
+pub fn actions_of(text: &str) -> Result<Vec<Vec<String>>, String> {
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    let list = match &value {
+        Value::Array(list) => list,
+        Value::Object(members) => match members.get("actions").or_else(|| members.get("steps")) {
+            Some(Value::Array(list)) => list,
+            _ => return Err("it is neither an array of steps nor an object with \"actions\"".to_owned()),
+        },
+        _ => return Err("it is neither an array of steps nor an object with \"actions\"".to_owned()),
+    };
+    if list.is_empty() || list.len() > MOST_ACTIONS {
+        return Err(format!("it has {} steps; 1 to {MOST_ACTIONS} can be taken", list.len()));
+    }
+    list.iter().enumerate().map(|(at, step)| action(step).map_err(|why| format!("step {}: {why}", at + 1))).collect()
+}
+
+fn action(step: &Value) -> Result<Vec<String>, String> {
+    let members = match step {
+        Value::Array(_) => return command(step),
+        Value::Object(members) => members,
+        _ => return Err("a step is an object, or an array of words".to_owned()),
+    };
+    if let Some(other) =
+        members.keys().find(|key| !matches!(key.as_str(), "actionType" | "parameters" | "command" | "name"))
+    {
+        return Err(format!("\"{other}\" is no member of a step"));
+    }
+    let none = Map::new();
+    let parameters = match members.get("parameters") {
+        None => &none,
+        Some(Value::Object(parameters)) => parameters,
+        Some(_) => return Err("\"parameters\" is no object".to_owned()),
+    };
+    match members.get("actionType") {
+        None => command(members.get("command").ok_or("it has neither a command nor an actionType")?),
+        Some(Value::String(kind)) => match kind.strip_prefix(WAIT) {
+            Some(word) => wait(word, parameters),
+            None if kind == "command" => {
+                let given = members.get("command").or_else(|| parameters.get("command"));
+                command(given.ok_or("it has no command")?)
+            }
+            None => Err(format!("\"{kind}\" is no type of a step: command, or {WAIT} and a kind of `luzia await`")),
+        },
+        Some(_) => Err("\"actionType\" is no text".to_owned()),
+    }
+}
+
+/// An array is executed as it stands; a text is a line for the shell.
+fn command(given: &Value) -> Result<Vec<String>, String> {
+    let words: Vec<String> = match given {
+        Value::String(line) => ["/bin/sh", "-c", line].map(str::to_owned).to_vec(),
+        Value::Array(words) => {
+            let word = |word: &Value| word.as_str().map(str::to_owned).ok_or("a word of a command is no text");
+            words.iter().map(word).collect::<Result<_, _>>()?
+        }
+        _ => return Err("a command is an array of words, or a line for the shell".to_owned()),
+    };
+    match words.first() {
+        None => Err("its command is empty".to_owned()),
+        Some(first) if first.is_empty() => Err("its command is empty".to_owned()),
+        Some(_) if words.iter().any(|word| word.contains('\0')) => Err("an argument cannot hold NUL".to_owned()),
+        Some(_) => Ok(words),
+    }
+}
+
+fn wait(word: &str, parameters: &Map<String, Value>) -> Result<Vec<String>, String> {
+    let kind = WaitKind::parse(word).ok_or_else(|| format!("nothing waits for \"{word}\""))?;
+    let name = match (kind, parameters.get("event")) {
+        (WaitKind::Event, Some(Value::String(event))) => format!("{word}:{event}"),
+        (_, None) => word.to_owned(),
+        _ => return Err("\"event\" is the name of an event, of wait_for_event".to_owned()),
+    };
+    let mut words = ["luzia", "await", &name].map(str::to_owned).to_vec();
+    for (key, value) in parameters {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => return Err(format!("\"{key}\" is neither a text nor a number")),
+        };
+        let option = match key.as_str() {
+            "event" => continue,
+            "timeout" if kind != WaitKind::Delay => "--timeout".to_owned(),
+            "timeout" | "duration" if kind == WaitKind::Delay => "--for".to_owned(),
+            "onTimeout" if ["continue", "fail", "retry"].contains(&text.as_str()) => "--on-timeout".to_owned(),
+            "onTimeout" => return Err(format!("\"onTimeout\" is \"{text}\", and not continue, fail or retry")),
+            "maxRetries" => "--retry-waits".to_owned(),
+            "expect" => "--expect".to_owned(),
+            "expectedFrom" => {
+                words.push(format!("--match=from={text}"));
+                continue;
+            }
+            "threadId" => {
+                words.push(format!("--match=thread={text}"));
+                continue;
+            }
+            other => return Err(format!("\"{other}\" is no parameter of {WAIT}{word}")),
+        };
+        words.push(format!("{option}={text}"));
+    }
+    if kind == WaitKind::Delay && !words.iter().any(|word| word.starts_with("--for=")) {
+        return Err("a delay needs its \"duration\"".to_owned());
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn commands_and_waits_become_commands() {
+        let text = r#"{"actions": [
+            {"actionType": "command", "parameters": {"command": ["make", "test"]}},
+            {"actionType": "wait_for_response", "parameters": {"timeout": "24h", "onTimeout": "continue"}},
+            {"actionType": "wait_for_event", "parameters": {"event": "DEPLOYED", "threadId": 7, "expectedFrom": "ana"}},
+            {"actionType": "wait_for_delay", "parameters": {"duration": "10m"}},
+            {"name": "last", "command": "echo a && echo b"},
+            ["true"]]}"#;
+        let read = actions_of(text).expect("it reads");
+        let shown: Vec<String> = read.iter().map(|words| words.join(" ")).collect();
+        assert_eq!(
+            shown,
+            [
+                "make test",
+                "luzia await response --timeout=24h --on-timeout=continue",
+                "luzia await event:DEPLOYED --match=thread=7 --match=from=ana",
+                "luzia await delay --for=10m",
+                "/bin/sh -c echo a && echo b",
+                "true",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_step_is_named_by_its_number() {
+        for (text, why) in [
+            ("[", "not JSON"),
+            ("[]", "0 steps"),
+            ("{}", "neither"),
+            ("7", "neither"),
+            ("[[\"true\"], {}]", "step 2: it has neither"),
+            ("[[]]", "step 1: its command is empty"),
+            ("[{\"command\": [\"\"]}]", "is empty"),
+            ("[{\"command\": [1]}]", "no text"),
+            ("[{\"command\": [\"a\\u0000\"]}]", "NUL"),
+            ("[{\"actionType\": \"dance\"}]", "no type of a step"),
+            ("[{\"actionType\": \"wait_for_rain\"}]", "nothing waits"),
+            ("[{\"actionType\": \"wait_for_delay\"}]", "needs its"),
+            ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"onTimeout\": \"cry\"}}]", "not continue"),
+            ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"tiemout\": \"1h\"}}]", "no parameter"),
+            ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"event\": \"X\"}}]", "of wait_for_event"),
+            ("[{\"comand\": [\"a\"]}]", "no member"),
+        ] {
+            let error = actions_of(text).expect_err(text);
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "[\\[\\]{}\",:a-z0-9 ]{0,80}") {
+            let _ = actions_of(&text);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What a task may remember between its starts.
+
+pub mod actions;
+pub mod course;
+pub mod limits;
+pub mod names;
+pub mod waits;

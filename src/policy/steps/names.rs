@@ -1,0 +1,96 @@
+//! The names and the sizes of what a task remembers: its variables and its steps.
+
+/// The most bytes of the name of a variable.
+pub const MOST_NAME_BYTES: usize = 64;
+/// The most bytes of the name of a step.
+pub const MOST_STEP_BYTES: usize = 100;
+/// The most bytes of the value of a variable, as text.
+pub const MOST_VALUE_BYTES: usize = 64 * 1024;
+/// The most bytes of all names and values of a task. The command gets them in its environment, of which the kernel takes
+/// 2 MiB on most hosts.
+pub const MOST_BYTES: usize = 256 * 1024;
+/// The most bytes of the standard output of a step that are kept.
+pub const MOST_OUTPUT_BYTES: usize = 64 * 1024;
+/// The most bytes of a note on progress.
+pub const MOST_NOTE_BYTES: usize = 1000;
+
+/// Whether a text can be the name of a variable: a letter or `_`, then letters, digits and `_`, so that the environment
+/// can hold it.
+pub fn is_var_name(text: &str) -> bool {
+    let is_begun = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    is_begun && text.len() <= MOST_NAME_BYTES && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Whether a text can be the name of a step. It is part of a file name as it stands.
+pub fn is_step_name(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    let is_begun = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    is_begun && text.len() <= MOST_STEP_BYTES && text.bytes().all(is_plain)
+}
+
+/// A text in which each `{{name}}` of a known variable is replaced by its value. What no variable has stays as it is, and
+/// a value is not looked at again.
+pub fn filled(text: &str, value_of: &dyn Fn(&str) -> Option<String>) -> String {
+    let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, behind)) = rest.split_once("{{") {
+        whole.push_str(before);
+        match behind.split_once("}}").and_then(|(name, after)| Some((value_of(name.trim())?, after))) {
+            Some((value, after)) => {
+                whole.push_str(&value);
+                rest = after;
+            }
+            None => {
+                // The second brace may begin a name, as in `{{{x}}`.
+                whole.push('{');
+                rest = &rest[before.len() + 1..];
+            }
+        }
+    }
+    whole + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_fit_the_environment_and_the_file_system() {
+        for good in ["a", "lastResponse", "_x", "A1"] {
+            assert!(is_var_name(good) && is_step_name(good), "{good}");
+        }
+        for bad in ["", "1a", "a-b", "a b", "ä", "a=b", "a\0"] {
+            assert!(!is_var_name(bad), "{bad}");
+        }
+        for bad in ["", ".a", "-a", "a/b", "a b", "..", "ä"] {
+            assert!(!is_step_name(bad), "{bad}");
+        }
+        assert!(is_step_name("1.build-x"));
+        assert!(!is_var_name(&"a".repeat(65)) && !is_step_name(&"a".repeat(101)));
+    }
+
+    #[test]
+    fn known_names_are_filled_in_once() {
+        let value_of = |name: &str| (name == "a").then(|| "{{b}}".to_owned()).or((name == "b").then(|| "2".to_owned()));
+        for (given, filled_in) in [
+            ("{{a}}", "{{b}}"),
+            ("x{{b}}y{{b}}", "x2y2"),
+            ("{{ b }}", "2"),
+            ("{{c}}", "{{c}}"),
+            ("{{c}}{{b}}", "{{c}}2"),
+            ("{{{b}}}", "{2}"),
+            ("{{", "{{"),
+            ("{{b", "{{b"),
+            ("{b}", "{b}"),
+        ] {
+            assert_eq!(filled(given, &value_of), filled_in, "{given}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_without_known_names_stays(text in "[{}a ]{0,20}\\PC{0,10}") {
+            prop_assert_eq!(filled(&text, &|_| None), text);
+        }
+    }
+}

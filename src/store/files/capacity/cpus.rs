@@ -1,0 +1,115 @@
+//! Shares of processors. What each holder of a lane has stands in its sidecar (`cpus`), and changes only under the guard of the
+//! lane, by the holder itself. So the sum is known when any process dies: a lock that goes takes its share with it. The tokens are bytes
+//! in the FIFO of the holder, `locks/.<slot>.jobs`, which dies with the holder. A share grows before tokens are put in, and
+//! shrinks after they were taken out, so there are never more tokens than the sidecars say.
+
+use crate::model::evidence::Sidecar;
+use crate::model::lane::split_slot_stem;
+use crate::model::lock::Grant;
+use crate::model::{LockKind, LockRecord};
+use crate::os::Pipe;
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+
+/// What the holders of a lane have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shares {
+    /// What each holder that shares has, in the order of the slots: tasks and commands of `luzia lock`.
+    pub sharing: Vec<u32>,
+    /// Which of them asks.
+    pub own: usize,
+    /// How many other holders there are: leases, and what was granted before the lane had a budget. Nobody can tell what those
+    /// do, so each counts as one processor.
+    pub others: u32,
+}
+
+impl Store {
+    /// What the holders of a lane have now, as their sidecars say; `None` when the asker holds it no more. Looked at without the
+    /// guard it may be old.
+    pub fn shares(&self, grant: &Grant) -> Result<Option<Shares>> {
+        let stem = grant.lane.stem();
+        let (mut sharing, mut own, mut others) = (Vec::new(), None, 0);
+        for slot in self.occupied_slots(&stem)? {
+            let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
+            let record = sidecar.record();
+            if record.is_some_and(|record| record.kind == LockKind::Wait) {
+                // A task that waits runs nothing.
+                continue;
+            }
+            let Some(cpus) = record.and_then(|record| record.cpus) else {
+                others += 1;
+                continue;
+            };
+            if record.is_some_and(|record| record.lock_id.as_ref() == Some(&grant.lock_id.0)) {
+                own = Some(sharing.len());
+            }
+            sharing.push(cpus.max(1));
+        }
+        Ok(own.map(|own| Shares { sharing, own, others }))
+    }
+
+    /// Writes a new share of a holder into its sidecar, as `change` decides under the guard of the lane by what all have. Gives
+    /// the new share; `None` when somebody is in the guard, the lock is not the holder's any more, or nothing changes.
+    pub fn change_share(&self, grant: &Grant, change: &dyn Fn(&Shares) -> Option<u32>) -> Result<Option<u32>> {
+        let Some(_guards) = self.try_guards(&[&grant.lane])? else { return Ok(None) };
+        let Some(shares) = self.shares(grant)? else { return Ok(None) };
+        let Some(wanted) = change(&shares) else { return Ok(None) };
+        let Some(record) = self.own_record(grant)? else { return Ok(None) };
+        self.write_sidecar(&grant.lane, grant.slot, &LockRecord { cpus: Some(wanted), ..record }, false)?;
+        Ok(Some(wanted))
+    }
+
+    fn own_record(&self, grant: &Grant) -> Result<Option<LockRecord>> {
+        let sidecar = self.read_sidecar(&layout::sidecar(&grant.lane.stem(), grant.slot))?;
+        let Sidecar::Whole(record) = sidecar else { return Ok(None) };
+        Ok(Some(*record).filter(|record| record.lock_id.as_ref() == Some(&grant.lock_id.0)))
+    }
+
+    /// Makes the FIFO of a holder, in the stead of one that a dead holder of the slot left, and gives its whole path.
+    pub fn make_job_server(&self, grant: &Grant) -> Result<(Box<dyn Pipe>, String)> {
+        let path = layout::job_server(&grant.lane.stem(), grant.slot);
+        self.unlink(&path)?;
+        let made = self.vfs.make_pipe(&path).map_err(StoreError::io("make", &path))?;
+        let pipe = made.ok_or_else(|| StoreError::io("make", &path)(std::io::ErrorKind::AlreadyExists.into()))?;
+        Ok((pipe, format!("{}/{path}", self.state_dir())))
+    }
+
+    /// Removes the FIFO of a holder, and those that dead holders of the lane left. One that stays is in nobody's way.
+    pub fn remove_job_server(&self, grant: &Grant) {
+        let stem = grant.lane.stem();
+        let _ = self.vfs.unlink(&layout::job_server(&stem, grant.slot));
+        let is_of_lane = |slot_stem: &str| split_slot_stem(slot_stem).is_some_and(|(of, _)| of == stem);
+        let dead = self.dead_job_servers(&is_of_lane).unwrap_or_default();
+        dead.iter().for_each(|path| drop(self.vfs.unlink(path)));
+    }
+
+    /// The FIFOs of holders whose locks are gone, as a kill leaves them. A FIFO is made after its lock.
+    pub(crate) fn dead_job_servers(&self, is_meant: &dyn Fn(&str) -> bool) -> Result<Vec<String>> {
+        let mut dead = Vec::new();
+        for entry in self.list(layout::LOCKS)? {
+            let slot_stem = entry.name.strip_prefix('.').and_then(|name| name.strip_suffix(".jobs"));
+            let Some(slot_stem) = slot_stem.filter(|stem| is_meant(stem)) else { continue };
+            if self.meta(&format!("{}/{slot_stem}.lock", layout::LOCKS))?.is_none() {
+                dead.push(format!("{}/{}", layout::LOCKS, entry.name));
+            }
+        }
+        Ok(dead)
+    }
+
+    /// The numbers of the processors that this process may use, and for how many of them it has time.
+    pub fn processors(&self) -> (Vec<u32>, u32) {
+        let gauges = self.procs.gauges();
+        (gauges.processors(), gauges.parallelism())
+    }
+
+    /// Binds this process, and what it starts from now on, to some processors. One that cannot be bound runs all the same.
+    pub fn bind_to(&self, processors: &[u32]) {
+        let _ = self.procs.gauges().bind_to(processors);
+    }
+
+    /// What a program says of its version, found in the folders of `path`.
+    pub fn version_of(&self, program: &str, path: Option<&[u8]>) -> Option<String> {
+        self.procs.gauges().version_of(program, path)
+    }
+}

@@ -1,0 +1,88 @@
+//! Who waits for a child, and so lends it the lanes of its parent: a shared kernel lock on `spool/loans/<id of the child>`.
+//! The lock is the proof of the wait, in every pid namespace; a waiter that is killed lends no more.
+
+use crate::model::TaskId;
+use crate::os::{Handle, Open, Vfs};
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::{file_name, layout};
+use std::sync::Arc;
+
+/// A wait for a child. It ends when this is dropped.
+pub struct Lending {
+    child: TaskId,
+    file: Box<dyn Handle>,
+    vfs: Arc<dyn Vfs>,
+    path: String,
+}
+
+impl Lending {
+    /// The child.
+    pub fn child(&self) -> TaskId {
+        self.child
+    }
+}
+
+impl Drop for Lending {
+    fn drop(&mut self) {
+        // The last one who waits for a child removes the file, unless it names a parent that waits without a process.
+        let is_empty = self.file.meta().is_ok_and(|meta| meta.size == 0);
+        if is_empty && self.file.try_lock(false).unwrap_or(false) {
+            let _ = self.vfs.unlink(&self.path);
+        }
+        let _ = self.file.unlock();
+    }
+}
+
+impl Store {
+    /// Says that somebody waits for a child, as long as this process keeps what it gets.
+    pub fn lend_to(&self, child: TaskId) -> Result<Lending> {
+        let path = layout::loan(child);
+        self.make_dir(layout::LOANS)?;
+        loop {
+            let mut file = self.open_or_make(&path)?;
+            self.lock_soon(file.as_mut(), &path, true)?;
+            // A lock on a file that was removed meanwhile tells nobody.
+            if file.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
+                return Ok(Lending { child, file, vfs: Arc::clone(&self.vfs), path });
+            }
+        }
+    }
+
+    /// Whether somebody waits for a child.
+    pub fn is_lent_to(&self, child: TaskId) -> Result<bool> {
+        let path = layout::loan(child);
+        let Some(mut file) = self.open(&path, Open::ReadOnly)? else { return Ok(false) };
+        let is_free = file.try_lock(false).map_err(StoreError::io("lock", &path))?;
+        if is_free {
+            file.unlock().map_err(StoreError::io("unlock", &path))?;
+            return Ok(self.waiting_lender(child)?.is_some());
+        }
+        Ok(true)
+    }
+
+    /// The children for whom somebody waits, in the order of their numbers. What a killed waiter left is removed.
+    pub fn lent_to(&self) -> Result<Vec<TaskId>> {
+        let Some(entries) = self.vfs.list(layout::LOANS).map_err(StoreError::io("list", layout::LOANS))? else {
+            return Ok(Vec::new());
+        };
+        let mut children = Vec::new();
+        for id in entries.iter().filter_map(|entry| file_name::task(&entry.name)) {
+            let path = layout::loan(id);
+            let Some(mut file) = self.open(&path, Open::ReadOnly)? else { continue };
+            if !file.try_lock(false).map_err(StoreError::io("lock", &path))? {
+                children.push(id);
+                continue;
+            }
+            if self.waiting_lender(id)?.is_some() {
+                file.unlock().map_err(StoreError::io("unlock", &path))?;
+                children.push(id);
+                continue;
+            }
+            self.unlink(&path)?;
+            file.unlock().map_err(StoreError::io("unlock", &path))?;
+        }
+        children.sort_unstable();
+        Ok(children)
+    }
+}

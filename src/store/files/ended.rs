@@ -1,0 +1,41 @@
+//! Finished tasks by what they were for: their key, their goal. They are looked for by reading the records of the days in
+//! question, so that a finished task leaves nothing behind that would have to be kept in step.
+
+use crate::model::{Task, Timestamp};
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use crate::store::files::queue::accept::Place;
+
+impl Store {
+    /// The task that ended last, among those that `counts` and that ended at `since` or later. `text` stands in its record, as
+    /// JSON has it: only such records are read whole. Costs a read for each task that ended since; one that does not read is
+    /// passed over.
+    pub fn last_ended(&self, text: &str, since: Timestamp, counts: &dyn Fn(&Task) -> bool) -> Result<Option<Task>> {
+        let ended = |task: &Task| task.outcome.as_ref().map(|outcome| outcome.completed_at);
+        let first = since.day();
+        let mut days = self.folders_if_any(layout::DONE)?;
+        days.retain(|day| *day >= first);
+        days.sort_unstable();
+        for day in days.iter().rev() {
+            let mut last: Option<Task> = None;
+            for id in self.records(&layout::done_day(day))? {
+                let path = layout::done(day, id);
+                let bytes = match self.read(&path) {
+                    Ok(Some(bytes)) if std::str::from_utf8(&bytes).is_ok_and(|record| record.contains(text)) => bytes,
+                    Ok(_) | Err(StoreError::Corrupt { .. }) => continue,
+                    Err(error) => return Err(error),
+                };
+                let Ok(task) = self.read_task(Place::Done, &path, &bytes, id) else { continue };
+                let is_later = last.as_ref().is_none_or(|last| ended(last) < ended(&task));
+                if is_later && ended(&task).is_some_and(|at| at >= since) && counts(&task) {
+                    last = Some(task);
+                }
+            }
+            if last.is_some() {
+                return Ok(last);
+            }
+        }
+        Ok(None)
+    }
+}

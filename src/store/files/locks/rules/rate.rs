@@ -1,0 +1,119 @@
+//! `spool/rates/<stem of a lane>`: when a lane with a rate was granted lately (S1.13). The first line says what the file is, and
+//! each further one is a moment in milliseconds since 1970. It is replaced whole, in the guard of the lane and durably, before
+//! the lane is granted: neither `kill -9` nor a power cut lets more grants through than the rate. A grant that is taken back
+//! stays counted.
+
+use crate::model::config::Rate;
+use crate::model::lock::Grant;
+use crate::model::{LaneName, Timestamp};
+use crate::os::FileKind;
+use crate::store::Store;
+use crate::store::error::Result;
+use crate::store::files::disk::layout;
+use crate::store::files::locks::bucket::{bucket, bucket_of_stem};
+use crate::store::files::locks::request::LaneNeed;
+use std::fmt::Write as _;
+
+const HEADER: &str = "luzia-rate 1";
+
+/// Reads the moments of grants. A line that does not read, as after damage, counts as a grant at `written`; of a file without
+/// its first line nothing is known, and it counts as `None`.
+pub(crate) fn parse(text: &str, written: Timestamp) -> Option<Vec<Timestamp>> {
+    let moments = text.strip_prefix(HEADER)?.strip_prefix('\n')?;
+    Some(moments.lines().map(|line| line.parse().map_or(written, Timestamp)).collect())
+}
+
+impl Store {
+    /// The moments at which a lane was granted lately, oldest first. A file that is damaged throughout counts as so many grants
+    /// at the time of its last change as the rate allows, so that the lane goes on after one window.
+    pub(crate) fn grants_of(&self, lane: &LaneName, rate: Rate) -> Result<Vec<Timestamp>> {
+        let path = layout::rate(&lane.stem());
+        let Some(bytes) = self.read(&path)? else { return Ok(Vec::new()) };
+        let written = self.meta(&path)?.map_or_else(|| self.clock.now(), |meta| meta.modified);
+        let read = std::str::from_utf8(&bytes).ok().and_then(|text| parse(text, written));
+        Ok(read.unwrap_or_else(|| vec![written; usize::try_from(rate.grants).unwrap_or(1)]))
+    }
+
+    /// Counts grants of lanes that have rates. A borrowed lane is not a grant. The caller is in the guards of all lanes.
+    pub(crate) fn count_grants(
+        &self,
+        needs: &[LaneNeed],
+        grants: &[Grant],
+        is_loan: impl Fn(&Grant) -> bool,
+    ) -> Result<()> {
+        for (need, rate) in needs.iter().filter_map(|need| Some((need, need.rate?))) {
+            if grants.iter().any(|grant| grant.lane == need.lane && !is_loan(grant)) {
+                self.count_grant(&need.lane, rate)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count_grant(&self, lane: &LaneName, rate: Rate) -> Result<()> {
+        let (now, stem) = (self.clock.now(), lane.stem());
+        let window = i64::try_from(rate.window_ms).unwrap_or(i64::MAX);
+        let mut grants = self.grants_of(lane, rate)?;
+        grants.retain(|at| now.ms_since(*at) < window && at.ms_since(now) <= window);
+        grants.push(now);
+        let most = usize::try_from(rate.grants).unwrap_or(usize::MAX);
+        let mut text = format!("{HEADER}\n");
+        for at in grants.iter().skip(grants.len().saturating_sub(most)) {
+            let _ = writeln!(text, "{}", at.0);
+        }
+        // The guard of the lane is that of its bucket, so nobody else uses this name.
+        let tmp = layout::rate_tmp(bucket(lane));
+        if self.make_dir(layout::RATES)? {
+            self.sync_dir(layout::SPOOL)?;
+        }
+        self.stage(&tmp, text.as_bytes())?;
+        self.replace_by(&tmp, &layout::rate(&stem))?;
+        self.sync_dir(layout::RATES)
+    }
+
+    /// Removes what is remembered of lanes whose last grant is out of every window, or whose rate `window_ms` no longer says,
+    /// at most `most` of them. A lane that nobody uses leaves nothing.
+    pub fn prune_rates(&self, most: usize, window_ms: &dyn Fn(&LaneName) -> Option<u64>) -> Result<()> {
+        let longest = crate::model::config::LONGEST_WINDOW_MS;
+        let mut gone = 0;
+        for entry in self.list(layout::RATES)?.iter().filter(|entry| entry.kind != FileKind::Dir) {
+            // The name of a lane that is hashed is not known here.
+            let lane = LaneName::from_stem(&entry.name);
+            let window = lane.as_ref().map_or(Some(longest), window_ms).unwrap_or(0);
+            let path = layout::rate(&entry.name);
+            let Some(meta) = self.meta(&path)? else { continue };
+            let is_over = self.clock.now().ms_since(meta.modified) > i64::try_from(window).unwrap_or(i64::MAX);
+            if is_over && self.forget_grants(&entry.name, &path, meta.modified)? {
+                gone += 1;
+            }
+            if gone >= most {
+                break;
+            }
+        }
+        if gone > 0 {
+            self.remove_dir(layout::RATES)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a file of grants that is still as it was seen. A guard that is busy is left for another time.
+    fn forget_grants(&self, stem: &str, path: &str, modified: Timestamp) -> Result<bool> {
+        let Some(_guard) = self.try_bucket(bucket_of_stem(stem))? else { return Ok(false) };
+        let is_same = self.meta(path)?.is_some_and(|meta| meta.modified == modified);
+        Ok(is_same && self.unlink(path)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_counts_as_grants_and_a_foreign_file_is_known() {
+        let at = Timestamp;
+        assert_eq!(parse("luzia-rate 1\n5\n\u{0}\n7\n", at(9)), Some(vec![at(5), at(9), at(7)]));
+        assert_eq!(parse("luzia-rate 1\n", at(9)), Some(Vec::new()));
+        for other in ["", "luzia-rate 2\n5\n", "5\n6\n", "luzia-rate 1"] {
+            assert_eq!(parse(other, at(9)), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Changes of a task that has not started: it is paused, resumed or edited, and keeps its number. The new record is its
+//! result without an outcome, as after an attempt that failed: from its sync on the change stands, and recovery brings it to
+//! its place after a crash.
+
+use crate::model::{Priority, Task, TaskId};
+use crate::os::Handle;
+use crate::store::error::Result;
+use crate::store::files::disk::layout;
+use crate::store::{Ending, Store};
+
+impl Store {
+    /// Puts the changed record of a task in its place. The caller took the task by `take_pending`; `old` is what it took.
+    /// The change stands once [`Store::record_ending`] has returned; `told` hears of that.
+    pub fn change_pending(&self, old: &Task, new: Task, lock: Box<dyn Handle>, told: impl FnOnce()) -> Result<()> {
+        let was_in = Some(format!("{}/{}", old.priority.number(), old.queue()));
+        let ending = Ending { task: Task { was_in, ..new } };
+        if let Err(error) = self.record_ending(&ending, None) {
+            // It must not come true after an answer that says it failed.
+            self.withdraw_ending(old.id, lock)?;
+            return Err(error);
+        }
+        told();
+        self.unmark_order(old)?;
+        self.drop_hints(old)?;
+        self.settle(&ending, lock).map(drop)
+    }
+
+    /// Removes the record of a task that is queued again from the queue in which it stood before.
+    pub(crate) fn leave_former_queue(&self, task: &Task) -> Result<()> {
+        let Some((priority, queue)) = task.was_in.as_deref().and_then(former) else { return Ok(()) };
+        if priority == task.priority && queue == task.queue() {
+            return Ok(());
+        }
+        self.leave_queue(priority, queue, task.id)
+    }
+
+    fn leave_queue(&self, priority: Priority, queue: &str, id: TaskId) -> Result<()> {
+        let folder = layout::pending_lane(priority, queue);
+        let segment = layout::segment_of_lane(&folder, layout::segment(id));
+        for place in [&segment, &folder] {
+            if self.unlink(&layout::record_in(place, id))? {
+                self.sync_dir(place)?;
+            }
+        }
+        self.remove_dir(&segment)?;
+        self.remove_dir(&folder)?;
+        Ok(())
+    }
+}
+
+/// Reads `<priority>/<queue>`.
+fn former(text: &str) -> Option<(Priority, &str)> {
+    let (priority, queue) = text.split_once('/')?;
+    crate::model::QueueName::parse(queue)?;
+    Some((Priority::new(priority.parse().ok()?)?, queue))
+}

@@ -1,0 +1,157 @@
+//! The claim: how a dispatcher takes a pending task and its lanes. The commit point is the rename `pending` -> `running`.
+
+use crate::model::evidence::Judge;
+use crate::model::lock::Grant;
+use crate::model::lock::line::LineJudge;
+use crate::model::{LaneName, Task, TaskId, Timestamp};
+use crate::os::Handle;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use crate::store::files::locks::line::InLine;
+use crate::store::files::locks::list::LockView;
+use crate::store::files::locks::request::{Acquired, Break, NotNow, Request};
+use crate::store::files::queue::pending::Head;
+use crate::store::{Store, encode_task};
+
+/// A task that this process may start.
+pub struct Claimed {
+    /// The task.
+    pub task: Task,
+    /// Its `supervisor.lock`, to be handed to the supervisor.
+    pub lock: Box<dyn Handle>,
+    /// Its lanes.
+    pub grants: Vec<Grant>,
+    /// Stale locks that were broken on the way.
+    pub broken: Vec<Break>,
+}
+
+/// What decides for a claim.
+#[derive(Clone, Copy)]
+pub struct Judges {
+    /// Who holds a lane still.
+    pub lock: Judge,
+    /// Whose turn it is in a lane that has a line.
+    pub turn: LineJudge,
+}
+
+/// The answer to a claim.
+pub enum Claim {
+    /// The task is this process's to start.
+    Claimed(Box<Claimed>),
+    /// Somebody else has it, or had it.
+    Lost,
+    /// It may not start now, as the check of the caller said.
+    Refused(Box<Task>),
+    /// A lane is held.
+    Held(Box<Task>, Box<LockView>),
+    /// The rate of a lane allows no grant before a moment.
+    Limited {
+        /// The lane.
+        lane: LaneName,
+        /// When it may be granted again.
+        until: Timestamp,
+    },
+    /// What is left of `global` is kept for other lanes.
+    Kept,
+    /// A gate is shut, or strangers use what the slots of a lane stand for.
+    NotNow(NotNow),
+    /// A dead task must be recovered first; perhaps this very one.
+    NeedsRecovery(TaskId),
+    /// Its record is damaged; it was set aside.
+    SetAside(StoreError),
+    /// A newer luzia wrote its record; it stays as it is, and what stands behind it in its lane waits for that luzia.
+    Newer(StoreError),
+}
+
+impl Store {
+    /// Claims the head of a lane: takes its `supervisor.lock`, asks `admit`, takes its lanes, moves its record. Commit
+    /// point: the rename `pending` -> `running`, which needs no sync, because after a power cut the record stands in its
+    /// old place and every holder is dead.
+    pub fn claim(
+        &self,
+        head: &Head,
+        admit: &dyn Fn(&Task) -> bool,
+        request: &dyn Fn(&Task) -> Request,
+        judges: Judges,
+    ) -> Result<Claim> {
+        let Some(lock) = self.take_supervisor_lock(head.id)? else { return Ok(Claim::Lost) };
+        match self.claim_locked(head, lock, admit, request, judges)? {
+            (claim, None) => Ok(claim),
+            (claim, Some(lock)) => {
+                // Nothing was claimed: the run folder goes again, so that an idle task leaves nothing behind.
+                self.remove_run_dir(head.id)?;
+                drop(lock);
+                Ok(claim)
+            }
+        }
+    }
+
+    fn claim_locked(
+        &self,
+        head: &Head,
+        lock: Box<dyn Handle>,
+        admit: &dyn Fn(&Task) -> bool,
+        request: &dyn Fn(&Task) -> Request,
+        judges: Judges,
+    ) -> Result<(Claim, Option<Box<dyn Handle>>)> {
+        let id = head.id;
+        let (path, read) = self.read_pending(head.priority, &head.queue, id);
+        let (task, names_user) = match read {
+            Ok(Some(read)) => read,
+            Ok(None) => return Ok((Claim::Lost, self.if_unused(id, lock)?)),
+            Err(error @ StoreError::Corrupt { .. }) => {
+                self.set_aside(&path, &error)?;
+                return Ok((Claim::SetAside(error), self.if_unused(id, lock)?));
+            }
+            Err(error @ StoreError::Newer { .. }) => return Ok((Claim::Newer(error), self.if_unused(id, lock)?)),
+            Err(error) => return Err(error),
+        };
+        if self.read_result(id)?.is_some() || self.started(id)?.is_some() {
+            return Ok((Claim::NeedsRecovery(id), None));
+        }
+        if !admit(&task) {
+            return Ok((Claim::Refused(Box::new(task)), Some(lock)));
+        }
+        let sandbox = || task.sandbox.as_ref().map(|sandbox| sandbox.id().clone());
+        let mut in_line = InLine::of_task(judges.turn, &sandbox);
+        let (grants, broken) = match self.acquire_in_line(&request(&task), judges.lock, &mut in_line)? {
+            Acquired::Granted { grants, broken, .. } => (grants, broken),
+            Acquired::Held(view) => return Ok((Claim::Held(Box::new(task), view), Some(lock))),
+            Acquired::Limited { lane, until } => return Ok((Claim::Limited { lane, until }, Some(lock))),
+            Acquired::Kept => return Ok((Claim::Kept, Some(lock))),
+            Acquired::NotNow(why) => return Ok((Claim::NotNow(why), Some(lock))),
+            // The first of the line is called, or will be.
+            Acquired::Behind => return Ok((Claim::Refused(Box::new(task)), Some(lock))),
+            Acquired::NeedsRecovery(dead) => return Ok((Claim::NeedsRecovery(dead), Some(lock))),
+            Acquired::Refreshed(_) => return Ok((Claim::Lost, Some(lock))),
+        };
+        let named = if names_user { Ok(()) } else { self.name_user(&task, &path) };
+        match named.and_then(|()| self.rename(&path, &layout::running(id))) {
+            Ok(true) => {}
+            lost => {
+                self.release_task(id, &task.all_lanes(), &grants)?;
+                lost?;
+                return Ok((Claim::Lost, Some(lock)));
+            }
+        }
+        self.unmark_order(&task)?;
+        self.sweep_moved(&task, &path)?;
+        Ok((Claim::Claimed(Box::new(Claimed { task, lock, grants, broken })), None))
+    }
+
+    /// Writes a pending record anew with its user, which so far only the folder of its lane tells: nothing else tells it
+    /// once the record stands elsewhere. The caller holds the task's `supervisor.lock`.
+    fn name_user(&self, task: &Task, path: &str) -> Result<()> {
+        let staged = layout::tmp(task.id, self.me.pid);
+        self.stage(&staged, &encode_task(task)?)?;
+        self.replace_by(&staged, path)
+    }
+
+    /// The lock itself when the run folder may be removed: nothing of the task is there that recovery would need.
+    pub(super) fn if_unused(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<Option<Box<dyn Handle>>> {
+        let in_use = self.meta(&layout::running(id))?.is_some()
+            || self.meta(&layout::result(id))?.is_some()
+            || (self.meta(&layout::waiting(id))?.is_some() && !self.is_at_rest(id)?);
+        Ok((!in_use).then_some(lock))
+    }
+}

@@ -1,0 +1,42 @@
+//! `spool/control.json`: rules of lanes and holds that were set while luzia runs. One small file, so that a pass knows all of
+//! them by one look. It is replaced by a rename under the lock of `spool/control.lock`; commit point is the sync of `spool`.
+
+use crate::model::control::Control;
+use crate::store::Store;
+use crate::store::error::Result;
+use crate::store::files::disk::hold_record::{decode_control, encode_control};
+use crate::store::files::disk::layout;
+
+impl Store {
+    /// What was set at run time; nothing where nobody has set anything.
+    pub fn control(&self) -> Result<Control> {
+        match self.read_known(layout::CONTROL)? {
+            None => Ok(Control::default()),
+            Some(bytes) => decode_control(layout::CONTROL, &bytes).map(|(control, _)| control),
+        }
+    }
+
+    /// Changes what was set, durably, and gives what `change` gives. Two changes at once lose neither. Nothing is written
+    /// where `change` refuses.
+    pub fn change_control<T, E: From<crate::store::StoreError>>(
+        &self,
+        change: impl FnOnce(&mut Control) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let mut lock = self.open_or_make(layout::CONTROL_LOCK)?;
+        self.lock_soon(lock.as_mut(), layout::CONTROL_LOCK, false)?;
+        let (mut control, extra) = match self.read(layout::CONTROL)? {
+            None => Default::default(),
+            Some(bytes) => decode_control(layout::CONTROL, &bytes)?,
+        };
+        let before = control.clone();
+        let given = change(&mut control)?;
+        if control != before {
+            self.stage(layout::CONTROL_TMP, &encode_control(&control, Some(extra))?)?;
+            self.replace_by(layout::CONTROL_TMP, layout::CONTROL)?;
+            self.sync_dir(layout::SPOOL)?;
+        }
+        drop(lock);
+        self.ring();
+        Ok(given)
+    }
+}

@@ -1,0 +1,186 @@
+//! Schedules: one file each in `spool/schedules`, which is replaced under the lock of `spool/schedules.lock`, and a timer among
+//! those of tasks, so that a pass learns of a slot by the look that it makes anyway.
+//!
+//! How a slot makes exactly one task: its record is staged beside the schedule; then the schedule names that task and its next
+//! slot, durably (commit point); then the staged record is renamed into the queue. A rename happens once. The holder of the lock
+//! next finds what a crash left: a staged record that its schedule names is put into the queue, any other is removed. The timer
+//! of the slot goes last, so somebody looks.
+
+pub(crate) mod record;
+
+use crate::model::calendar::Schedule;
+use crate::model::name::encode;
+use crate::model::{Name, Task, TaskId, Timestamp};
+use crate::os::Handle;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::{file_name, layout};
+use crate::store::files::queue::accept::{Place, Told, withdrawn};
+use crate::store::{Store, decode_task, encode_task};
+use record::{decode_schedule, encode_schedule};
+
+/// The name of a schedule as its file has it.
+pub fn stem_of(name: &Name) -> String {
+    encode(name.as_str())
+}
+
+/// The right to change schedules. Dropping it gives it back.
+pub struct ScheduleBook<'a> {
+    store: &'a Store,
+    lock: Box<dyn Handle>,
+}
+
+impl Store {
+    /// Every schedule, by name; an error in the place of one that does not read.
+    pub fn schedules(&self) -> Result<Vec<Result<Schedule>>> {
+        let mut stems: Vec<String> = self
+            .list(layout::SCHEDULES)?
+            .iter()
+            .filter_map(|entry| entry.name.strip_suffix(".json").map(str::to_owned))
+            .collect();
+        stems.sort_unstable();
+        Ok(stems.iter().filter_map(|stem| self.schedule_at(stem).transpose()).collect())
+    }
+
+    /// A schedule by its name.
+    pub fn schedule(&self, name: &Name) -> Result<Option<Schedule>> {
+        self.schedule_at(&stem_of(name))
+    }
+
+    /// A schedule by the stem of its file.
+    pub fn schedule_at(&self, stem: &str) -> Result<Option<Schedule>> {
+        let path = layout::schedule(stem);
+        let Some(bytes) = self.read(&path)? else { return Ok(None) };
+        let schedule = decode_schedule(&path, &bytes)?;
+        if stem_of(&schedule.name) == stem {
+            Ok(Some(schedule))
+        } else {
+            Err(StoreError::corrupt(&path, format!("it is the schedule \"{}\"", schedule.name)))
+        }
+    }
+
+    /// Takes the right to change schedules, and waits for it a little.
+    pub fn enter_schedules(&self) -> Result<ScheduleBook<'_>> {
+        let mut lock = self.open_or_make(layout::SCHEDULES_LOCK)?;
+        self.lock_soon(lock.as_mut(), layout::SCHEDULES_LOCK, false)?;
+        Ok(ScheduleBook { store: self, lock })
+    }
+
+    /// Like `enter_schedules`, without waiting; `None` while somebody else has it.
+    pub fn try_schedules(&self) -> Result<Option<ScheduleBook<'_>>> {
+        let mut lock = self.open_or_make(layout::SCHEDULES_LOCK)?;
+        let is_mine = lock.try_lock(false).map_err(StoreError::io("lock", layout::SCHEDULES_LOCK))?;
+        Ok(is_mine.then_some(ScheduleBook { store: self, lock }))
+    }
+
+    /// Whether a timer is set for a slot.
+    pub fn has_schedule_timer(&self, stem: &str, at: Timestamp) -> Result<bool> {
+        Ok(self.meta(&layout::schedule_timer(stem, at))?.is_some())
+    }
+
+    /// Sets a timer: at `at` a pass looks at the schedule.
+    pub fn set_schedule_timer(&self, stem: &str, at: Timestamp) -> Result<()> {
+        let folder = layout::timer_hour(at);
+        self.touch(&layout::schedule_timer(stem, at), &folder)?;
+        self.sync_dir(&folder)?;
+        self.sync_dir(layout::TIMERS)
+    }
+
+    /// Removes a timer that fired.
+    pub fn clear_schedule_timer(&self, stem: &str, at: Timestamp) -> Result<()> {
+        self.unlink(&layout::schedule_timer(stem, at))?;
+        self.remove_dir(&layout::timer_hour(at))?;
+        Ok(())
+    }
+}
+
+impl ScheduleBook<'_> {
+    /// Ends what a killed process began to make for a schedule. Gives the task that it puts into the queue.
+    pub fn settle(&self, stem: &str) -> Result<Option<TaskId>> {
+        let mut placed = None;
+        for id in self.staged(stem)? {
+            let path = layout::staged_slot(stem, id);
+            let named = self.store.schedule_at(stem)?.and_then(|schedule| schedule.last);
+            if named.is_none_or(|made| made.task != id) || self.store.place_of(id)?.is_some() {
+                self.store.unlink(&path)?;
+                continue;
+            }
+            let Some(bytes) = self.store.read(&path)? else { continue };
+            match decode_task(&path, &bytes, None) {
+                Ok(task) => {
+                    self.place(&task, &path)?;
+                    placed = Some(id);
+                }
+                Err(wrong @ StoreError::Corrupt { .. }) => self.store.set_aside(&path, &wrong)?,
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(placed)
+    }
+
+    /// The tasks of a schedule that are staged.
+    fn staged(&self, stem: &str) -> Result<Vec<TaskId>> {
+        let id = |name: &str| {
+            let (of, id) = name.strip_suffix(".task")?.rsplit_once('.')?;
+            file_name::task(id).filter(|_| of == stem)
+        };
+        Ok(self.store.list(layout::SCHEDULES)?.iter().filter_map(|entry| id(&entry.name)).collect())
+    }
+
+    /// Writes a schedule durably. Commit point is the sync of the folder.
+    pub fn write(&self, schedule: &Schedule) -> Result<()> {
+        let bytes = encode_schedule(schedule)?;
+        if self.store.make_dir(layout::SCHEDULES)? {
+            self.store.sync_dir(layout::SPOOL)?;
+        }
+        self.store.stage(layout::SCHEDULE_TMP, &bytes)?;
+        self.store.replace_by(layout::SCHEDULE_TMP, &layout::schedule(&stem_of(&schedule.name)))?;
+        self.store.sync_dir(layout::SCHEDULES).map_err(|error| StoreError::Unsure(Box::new(error)))
+    }
+
+    /// Removes a schedule durably. Its timer is cleared when it fires, should that fail here.
+    pub fn remove(&self, schedule: &Schedule) -> Result<()> {
+        let stem = stem_of(&schedule.name);
+        self.store.unlink(&layout::schedule(&stem))?;
+        self.store.sync_dir(layout::SCHEDULES).map_err(|error| StoreError::Unsure(Box::new(error)))?;
+        if let Some(at) = schedule.next {
+            let _ = self.store.clear_schedule_timer(&stem, at);
+        }
+        Ok(())
+    }
+
+    /// Makes a task for a slot. `schedule` is the schedule as it is then, and names the task.
+    pub fn make(&self, schedule: &Schedule, task: &Task, told: Told) -> Result<()> {
+        let stem = stem_of(&schedule.name);
+        let staged = layout::staged_slot(&stem, task.id);
+        self.store.stage(&staged, &encode_task(task)?)?;
+        // Told before it is sure, as each accepted task is: once it is sure, nobody knows whether it was told.
+        self.store.tell(std::slice::from_ref(task), Some(told));
+        if let Err(error) = self.write(schedule) {
+            // What may stand is ended by the next that looks.
+            if !matches!(error, StoreError::Unsure(_)) && self.store.unlink(&staged).unwrap_or(false) {
+                self.store.note(&withdrawn(task, &error));
+            }
+            return Err(error);
+        }
+        self.place(task, &staged)
+    }
+
+    /// Puts a staged task into the queue, durably at both ends: what came back to the old one would be put there again.
+    fn place(&self, task: &Task, staged: &str) -> Result<()> {
+        self.store.place(task, staged, true)?;
+        self.store.sync_dir(layout::SCHEDULES)?;
+        self.store.ring();
+        Ok(())
+    }
+
+    /// Whether a task that a schedule made is not over. One that is gone is.
+    pub fn is_unfinished(&self, id: TaskId) -> Result<bool> {
+        Ok(self.store.place_of(id)?.is_some_and(|place| place != Place::Done))
+    }
+}
+
+impl Drop for ScheduleBook<'_> {
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
+}

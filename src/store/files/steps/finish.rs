@@ -1,0 +1,71 @@
+//! How a task says that it ends: `finish.json`, of one start of the task.
+
+use crate::model::task::Finish;
+use crate::model::{Status, TaskId};
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use serde::{Deserialize, Serialize};
+
+const NAME: &str = "finish.json";
+
+#[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
+#[serde(default)]
+pub(crate) struct FinishFile {
+    pub(crate) start: u32,
+    pub(crate) status: String,
+    pub(crate) summary: Option<String>,
+    pub(crate) data: Option<String>,
+    pub(crate) at: String,
+}
+
+impl FinishFile {
+    fn said(self, start: u32) -> Option<Finish> {
+        let is_end = |status: &Status| matches!(status, Status::Completed | Status::Failed);
+        let status = Status::parse(&self.status).filter(is_end).filter(|_| self.start == start)?;
+        Some(Finish { status, summary: self.summary, data: self.data })
+    }
+}
+
+impl Store {
+    /// Records durably how a task ends in one of its starts; what was said before, if anything was, and then nothing
+    /// changes. `check` is called under the lock. Commit point: the rename of the document.
+    pub fn record_finish<E: From<StoreError>>(
+        &self,
+        id: TaskId,
+        start: u32,
+        finish: &Finish,
+        check: impl FnOnce() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Option<Finish>, E> {
+        let locked = self.lock_steps(id)?;
+        check()?;
+        // One that does not read is replaced: nobody was answered by it.
+        let before = self.read_document::<FinishFile>(id, NAME).map(|read| read.value).unwrap_or_default();
+        if let Some(said) = before.said(start) {
+            return Ok(Some(said));
+        }
+        let file = FinishFile {
+            start,
+            status: finish.status.word().to_owned(),
+            summary: finish.summary.clone(),
+            data: finish.data.clone(),
+            at: self.now().to_string(),
+        };
+        self.write_document(&locked, NAME, &file)?;
+        Ok(None)
+    }
+
+    /// How a task said in this start that it ends. A task that has said nothing costs one look.
+    pub fn finish_said(&self, id: TaskId, start: u32) -> Result<Option<Finish>> {
+        if self.meta(&layout::step_file(id, NAME))?.is_none() {
+            return Ok(None);
+        }
+        // Damage of the newest must not bring up what was said in an earlier start: `start` decides. Where neither reads, the
+        // exit code of the command does.
+        match self.read_document::<FinishFile>(id, NAME) {
+            Ok(read) => Ok(read.value.said(start)),
+            Err(StoreError::Corrupt { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

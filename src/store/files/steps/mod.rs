@@ -1,0 +1,179 @@
+//! What a task remembers between its starts: variables, finished steps, mail. One folder a task, `spool/steps/<id>`, which
+//! only exists where a task uses any of it.
+//!
+//! A document is replaced as a whole under the lock of the folder. The one before it stays beside it, so a document that
+//! does not read is replaced by the last that did, never by an empty one (S1.50, S1.52).
+
+pub(crate) mod beat;
+pub(crate) mod done;
+pub(crate) mod finish;
+pub(crate) mod mail;
+pub(crate) mod vars;
+pub(crate) mod waits;
+
+use crate::model::TaskId;
+use crate::os::{Handle, Open};
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::{json_object, layout};
+use crate::store::{Event, FORMAT_VERSION, Store};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// The lock of a task's folder; its holder may write there.
+pub(crate) struct Locked {
+    id: TaskId,
+    _lock: Box<dyn Handle>,
+}
+
+/// A document as it was read.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Document<T> {
+    /// What it says; empty where nothing was ever written.
+    pub(crate) value: T,
+    /// Why the newest one does not read, so that this is the one before it.
+    pub(crate) damage: Option<String>,
+}
+
+/// Reads the bytes of a document, for its file's name.
+pub(crate) fn decode<T: DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<T> {
+    let corrupt = |error: serde_json::Error| StoreError::corrupt(path, error.to_string());
+    let members: Map<String, Value> = json_object::read(bytes).map_err(corrupt)?;
+    match members.get("v").and_then(Value::as_u64) {
+        Some(FORMAT_VERSION) => serde_json::from_value(Value::Object(members)).map_err(corrupt),
+        Some(version) if version > FORMAT_VERSION => Err(StoreError::Newer { path: path.to_owned(), version }),
+        _ => Err(StoreError::corrupt(path, "it has no version")),
+    }
+}
+
+/// Writes a document.
+pub(crate) fn encode<T: Serialize>(path: &str, value: &T) -> Result<Vec<u8>> {
+    let bad = |error: serde_json::Error| StoreError::corrupt(path, error.to_string());
+    let mut value = serde_json::to_value(value).map_err(bad)?;
+    if let Value::Object(members) = &mut value {
+        members.insert("v".into(), FORMAT_VERSION.into());
+    }
+    let text = format!("{value}\n");
+    if text.len() as u64 > crate::store::MAX_RECORD_BYTES {
+        return Err(StoreError::TooLarge { bytes: text.len() });
+    }
+    Ok(text.into_bytes())
+}
+
+fn before(path: &str) -> String {
+    format!("{path}.before")
+}
+
+impl Store {
+    /// Takes the lock of a task's folder, which is made where it is missing.
+    pub(crate) fn lock_steps(&self, id: TaskId) -> Result<Locked> {
+        let path = layout::step_file(id, "lock");
+        self.make_dir(layout::STEPS)?;
+        self.make_dir(&layout::steps(id))?;
+        let mut lock = self.open_or_make(&path)?;
+        self.lock_soon(lock.as_mut(), &path, false)?;
+        Ok(Locked { id, _lock: lock })
+    }
+
+    /// Whether a task has a folder of this kind.
+    pub fn has_steps(&self, id: TaskId) -> Result<bool> {
+        Ok(self.meta(&layout::steps(id))?.is_some())
+    }
+
+    /// Reads a document, or the one before it where that does not read. Looks at the open document where neither is there.
+    pub(crate) fn read_document<T: DeserializeOwned + Default>(&self, id: TaskId, name: &str) -> Result<Document<T>> {
+        let path = layout::step_file(id, name);
+        let wrong = match self.read(&path).and_then(|bytes| bytes.map(|bytes| decode(&path, &bytes)).transpose()) {
+            Ok(found) => return Ok(Document { value: found.unwrap_or_default(), damage: None }),
+            Err(wrong @ StoreError::Corrupt { .. }) => wrong,
+            Err(other) => return Err(other),
+        };
+        let old = before(&path);
+        match self.read(&old).and_then(|bytes| bytes.map(|bytes| decode(&old, &bytes)).transpose()) {
+            Ok(Some(value)) => Ok(Document { value, damage: Some(wrong.to_string()) }),
+            Ok(None) | Err(StoreError::Corrupt { .. }) => Err(wrong),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Replaces a document durably. Commit point: the rename. The one before it is kept, unless the newest does not read:
+    /// then that is copied to the damaged records, and the last that read stays.
+    pub(crate) fn write_document<T: Serialize + DeserializeOwned>(
+        &self,
+        locked: &Locked,
+        name: &str,
+        value: &T,
+    ) -> Result<()> {
+        let path = layout::step_file(locked.id, name);
+        let (tmp, old) = (format!("{path}.tmp"), before(&path));
+        let bytes = encode(&path, value)?;
+        match self.read(&path) {
+            Ok(None) => {}
+            Ok(Some(present)) => match decode::<T>(&path, &present) {
+                Ok(_) => {
+                    self.stage(&tmp, &present)?;
+                    self.replace_by(&tmp, &old)?;
+                }
+                Err(newer @ StoreError::Newer { .. }) => return Err(newer),
+                Err(wrong) => self.keep_damaged(&path, &present, &wrong)?,
+            },
+            Err(wrong @ StoreError::Corrupt { .. }) => self.set_aside(&path, &wrong)?,
+            Err(other) => return Err(other),
+        }
+        self.stage(&tmp, &bytes)?;
+        self.replace_by(&tmp, &path)?;
+        self.sync_steps(locked.id)
+    }
+
+    /// Makes the names in a task's folder durable, and that of the folder. What it is called for stands already.
+    fn sync_steps(&self, id: TaskId) -> Result<()> {
+        let folders = [layout::steps(id), layout::STEPS.to_owned(), layout::SPOOL.to_owned()];
+        let synced = folders.iter().try_for_each(|folder| self.sync_dir(folder));
+        synced.map_err(|error| StoreError::Unsure(Box::new(error)))
+    }
+
+    /// Copies a damaged document to the damaged records. It must not be moved: a start that meets no document takes it that
+    /// the task has none.
+    fn keep_damaged(&self, path: &str, bytes: &[u8], wrong: &StoreError) -> Result<()> {
+        let name = path.replace('/', "_");
+        for attempt in 0..1000 {
+            let to = format!("{}/{name}.{attempt}", layout::CORRUPT);
+            if let Some(mut file) = self.open(&to, Open::CreateNew(0o600))? {
+                file.write_all(bytes).map_err(StoreError::io("write", &to))?;
+                self.note(&Event::new("set_aside").saying(wrong.to_string()));
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the folder of a task that is kept no longer.
+    pub(crate) fn remove_steps(&self, id: TaskId) -> Result<()> {
+        if self.has_steps(id)? {
+            crate::store::files::prune::remove_tree(self.vfs.as_ref(), layout::steps(id))?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what a task remembers but for its mail, so that its next start begins from nothing. A crash on the way
+    /// leaves some of it, and the next call goes on.
+    pub fn forget_steps(&self, id: TaskId) -> Result<()> {
+        if !self.has_steps(id)? {
+            return Ok(());
+        }
+        let _locked = self.lock_steps(id)?;
+        let folder = layout::steps(id);
+        // The waits go before the steps: a step that is done again may bring the event of a wait.
+        let mut names: Vec<String> = self.list(&folder)?.into_iter().map(|entry| entry.name.to_string()).collect();
+        names.sort_unstable_by_key(|name| !name.starts_with("waits.json"));
+        for name in names.iter().filter(|name| *name != "lock" && *name != "mail") {
+            self.unlink(&format!("{folder}/{name}"))?;
+        }
+        self.sync_dir(&folder)
+    }
+
+    /// The tasks that have a folder of this kind.
+    pub fn tasks_with_steps(&self) -> Result<Vec<TaskId>> {
+        Ok(self.numbered_folders(layout::STEPS)?.into_iter().map(TaskId).collect())
+    }
+}

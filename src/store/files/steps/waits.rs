@@ -1,0 +1,149 @@
+//! The waits of a task, `waits.json`: those that are over by their position in a run, and the one that is open.
+
+use crate::model::TaskId;
+use crate::os::{Handle, Open};
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use crate::store::files::steps::Locked;
+use crate::store::{Changes, Store};
+use serde::{Deserialize, Serialize};
+
+const NAME: &str = "waits.json";
+const LOCK: &str = "wait.lock";
+
+/// A wait that is open.
+#[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
+#[serde(default)]
+pub struct OpenWait {
+    /// Its place among the waits of a run, from 0.
+    pub position: usize,
+    /// What it waits for.
+    pub kind: String,
+    /// The event that ends it.
+    pub event: String,
+    /// When it began.
+    pub since: String,
+    /// When its time runs out.
+    pub until: String,
+    /// What an event must say, by name.
+    pub filter: Vec<(String, String)>,
+    /// How many events it expects.
+    pub expect: u32,
+    /// How often its time has run out.
+    pub timeouts: u32,
+    /// How long it waits each time, in milliseconds.
+    pub time_ms: u64,
+    /// What the end of its time means: `continue`, `fail`, or `retry` and how often.
+    pub on_timeout: String,
+    /// A shell command that is run once when the time has run out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_command: Option<String>,
+    /// Whether its run is to end, and to begin again when it is over (`--park`).
+    #[serde(skip_serializing_if = "is_false")]
+    pub ends_run: bool,
+    /// The lanes that the task keeps when it waits without a process; absent: as their kinds say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Vec<String>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// A wait that is over.
+#[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
+#[serde(default)]
+pub struct DoneWait {
+    /// What it waited for.
+    pub kind: String,
+    /// The event that could end it.
+    pub event: String,
+    /// The numbers of the events that ended it.
+    pub mail: Vec<u64>,
+    /// Whether its time ran out.
+    pub is_timed_out: bool,
+    /// When it ended.
+    pub at: String,
+}
+
+/// The waits of a task.
+#[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
+#[serde(default)]
+pub struct Waits {
+    /// The start of the task in which `next` counts.
+    pub start: u64,
+    /// The position of the next wait of that start.
+    pub next: usize,
+    /// The step of a stepwise task in which the newest were made.
+    pub step: u32,
+    /// The position of the first wait of that step.
+    pub base: usize,
+    /// Those that are over, by position.
+    pub done: Vec<DoneWait>,
+    /// The one that is open.
+    pub open: Option<OpenWait>,
+    /// The start in which a wait ended the task.
+    pub failed_in: Option<u64>,
+}
+
+impl Waits {
+    /// Whether the time of the last wait ran out in the start that it belongs to, and is to end the task.
+    pub fn is_failed(&self) -> bool {
+        self.open.is_none() && self.failed_in == Some(self.start)
+    }
+}
+
+/// The waits of a task in the hands of the one process that waits.
+pub struct Waiter {
+    id: TaskId,
+    _lock: Box<dyn Handle>,
+}
+
+impl Store {
+    /// Takes the lock of the process that waits for a task; an error where another one of its processes waits.
+    pub fn begin_wait(&self, id: TaskId) -> Result<Waiter> {
+        drop(self.lock_steps(id)?);
+        self.make_dir(&layout::mail(id))?;
+        let path = layout::step_file(id, LOCK);
+        let mut lock = self.open_or_make(&path)?;
+        self.lock_soon(lock.as_mut(), &path, false)?;
+        Ok(Waiter { id, _lock: lock })
+    }
+
+    /// The waits of a task.
+    pub fn waits(&self, id: TaskId) -> Result<Waits> {
+        Ok(self.read_document(id, NAME)?.value)
+    }
+
+    /// Replaces them durably.
+    pub fn write_waits(&self, waiter: &Waiter, waits: &Waits) -> Result<()> {
+        let locked: Locked = self.lock_steps(waiter.id)?;
+        self.write_document(&locked, NAME, waits)
+    }
+
+    /// The wait in which a process of a task stands now. A task that never waited costs one open.
+    pub fn open_wait(&self, id: TaskId) -> Result<Option<OpenWait>> {
+        let path = layout::step_file(id, LOCK);
+        let Some(mut lock) = self.open(&path, Open::ReadOnly)? else { return Ok(None) };
+        if lock.try_lock(true).map_err(StoreError::io("lock", &path))? {
+            return Ok(None);
+        }
+        Ok(self.waits(id).map(|waits| waits.open).unwrap_or_default())
+    }
+
+    /// The wait that was open in a start of a task.
+    pub fn open_in(&self, id: TaskId, start: u32) -> Option<OpenWait> {
+        self.waits(id).ok().filter(|waits| waits.start == u64::from(start))?.open
+    }
+
+    /// Whether the time of a wait ran out in a start of a task, and was to end it.
+    pub fn has_wait_failed(&self, id: TaskId, start: u32) -> bool {
+        self.waits(id).is_ok_and(|waits| waits.failed_in == Some(u64::from(start)))
+    }
+
+    /// Watches the mailbox of a task.
+    pub fn watch_mail(&self, id: TaskId) -> Changes {
+        self.changes(&[&layout::mail(id)])
+    }
+}

@@ -1,0 +1,108 @@
+//! The claim of a task whose wait is over: the lanes that it kept become locks of a task again, the others are taken, all or
+//! none, and its record moves from `waiting` to `running`. Commit point: that rename. Before it, the task waits still, and
+//! recovery gives back what a dead claim has taken.
+
+use crate::model::evidence::Judge;
+use crate::model::lock::Grant;
+use crate::model::{Task, TaskId};
+use crate::os::Handle;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
+use crate::store::files::locks::request::{Acquired, Break, Request};
+use crate::store::{Claim, Claimed, Place, Store};
+
+/// What a try to take the lanes of a task gave.
+enum Lanes {
+    Taken(Vec<Grant>, Vec<Break>),
+    Not(Claim),
+}
+
+impl Store {
+    /// Claims a task that stands in `waiting`: takes its `supervisor.lock`, asks `admit`, takes the lanes that it did not keep,
+    /// moves its record. It stands in no line: it goes ahead of new work, and never over a limit.
+    pub fn claim_waiting(
+        &self,
+        id: TaskId,
+        admit: &dyn Fn(&Task) -> bool,
+        request: &dyn Fn(&Task) -> Request,
+        judge: Judge,
+    ) -> Result<Claim> {
+        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(Claim::Lost) };
+        let task = match self.find(id) {
+            Ok(Some((Place::Waiting, task))) if self.is_at_rest(id)? => task,
+            Ok(Some((Place::Waiting, _))) => return Ok(Claim::NeedsRecovery(id)),
+            Ok(_) => return self.not_claimed(id, lock, Claim::Lost),
+            Err(error @ StoreError::Newer { .. }) => return self.not_claimed(id, lock, Claim::Newer(error)),
+            Err(error) => return Err(error),
+        };
+        if !admit(&task) {
+            return self.not_claimed(id, lock, Claim::Refused(Box::new(task)));
+        }
+        let kept = self.kept_by(&task)?;
+        let (taken, broken) = match self.take_missing(&task, &kept, request(&task), judge) {
+            Ok(Lanes::Taken(taken, broken)) => (taken, broken),
+            Ok(Lanes::Not(claim)) => return self.not_claimed(id, lock, claim),
+            Err(error) => {
+                self.let_go(id, lock)?;
+                return Err(error);
+            }
+        };
+        let moved = self.end_keeping(id, &kept).and_then(|is_whole| {
+            let moved = is_whole && self.rename(&layout::waiting(id), &layout::running(id))?;
+            if moved {
+                // A copy that a power cut brings back in `waiting` would count once the other one is gone.
+                self.sync_dir(layout::RUNNING)?;
+                self.sync_dir(layout::WAITING)?;
+            }
+            Ok(moved)
+        });
+        if !matches!(moved, Ok(true)) {
+            // Where its record has moved already, recovery takes the claim back.
+            if self.meta(&layout::waiting(id))?.is_some() {
+                self.take_back(&task, &taken)?;
+                self.let_go(id, lock)?;
+            }
+            moved?;
+            return Ok(Claim::Lost);
+        }
+        if let Some(wait) = &task.wait {
+            self.clear_timer(id, wait.until)?;
+        }
+        let mut all: Vec<Grant> = kept.into_iter().chain(taken).collect();
+        let lanes = task.all_lanes();
+        all.sort_by_key(|grant| lanes.iter().position(|lane| *lane == grant.lane));
+        Ok(Claim::Claimed(Box::new(Claimed { task, lock, grants: all, broken })))
+    }
+
+    fn take_missing(&self, task: &Task, kept: &[Grant], mut request: Request, judge: Judge) -> Result<Lanes> {
+        request.needs.retain(|need| kept.iter().all(|grant| grant.lane != need.lane));
+        if request.needs.is_empty() {
+            return Ok(Lanes::Taken(Vec::new(), Vec::new()));
+        }
+        Ok(match self.acquire(&request, judge)? {
+            Acquired::Granted { grants, broken, .. } => Lanes::Taken(grants, broken),
+            Acquired::Held(view) => Lanes::Not(Claim::Held(Box::new(task.clone()), view)),
+            Acquired::Limited { lane, until } => Lanes::Not(Claim::Limited { lane, until }),
+            Acquired::Kept => Lanes::Not(Claim::Kept),
+            Acquired::NotNow(why) => Lanes::Not(Claim::NotNow(why)),
+            Acquired::NeedsRecovery(dead) => Lanes::Not(Claim::NeedsRecovery(dead)),
+            Acquired::Behind | Acquired::Refreshed(_) => Lanes::Not(Claim::Lost),
+        })
+    }
+
+    /// Gives back the lanes that a claim has taken, and keeps those that the task kept before. The caller holds
+    /// `supervisor.lock`.
+    fn take_back(&self, task: &Task, taken: &[Grant]) -> Result<()> {
+        let lanes: Vec<_> = taken.iter().map(|grant| grant.lane.clone()).collect();
+        self.release_task(task.id, &lanes, taken)?;
+        if let Some(wait) = &task.wait {
+            self.keep_for_wait(task, wait)?;
+        }
+        Ok(())
+    }
+
+    fn not_claimed(&self, id: TaskId, lock: Box<dyn Handle>, claim: Claim) -> Result<Claim> {
+        self.let_go(id, lock)?;
+        Ok(claim)
+    }
+}

@@ -1,0 +1,96 @@
+//! How a task comes to `waiting`, and leaves it without a start.
+
+use crate::model::{Task, TaskId, Timestamp};
+use crate::os::Handle;
+use crate::store::error::Result;
+use crate::store::files::disk::layout;
+use crate::store::{Place, Removed, Store};
+
+impl Store {
+    /// Moves the result of a run that ended with a wait to `waiting`, after its lanes were kept or released. What looks at it
+    /// again stands before the record does: a timer of now, for an event that came meanwhile, and one of the end of its time.
+    /// Idempotent; the lock goes last.
+    pub(crate) fn settle_waiting(&self, task: &Task, lock: Box<dyn Handle>) -> Result<()> {
+        let (id, result) = (task.id, layout::result(task.id));
+        if self.meta(&result)?.is_some() {
+            self.set_timer(id, self.now())?;
+            if let Some(wait) = &task.wait {
+                self.set_timer(id, wait.until)?;
+                self.mark_lent(task, wait)?;
+            }
+            if let Some(done) = self.find_done(id)? {
+                self.unlink(&done)?;
+                self.sync_dir(done.rsplit_once('/').map_or(layout::DONE, |(folder, _)| folder))?;
+            }
+            self.leave_pending_for_good(task)?;
+            self.leave_parked(id)?;
+            // A running copy would count more than a waiting one.
+            self.unlink(&layout::running(id))?;
+            self.sync_dir(layout::RUNNING)?;
+            self.rename(&result, &layout::waiting(id))?;
+            self.sync_dir(layout::WAITING)?;
+            self.sync_dir(layout::RUNNING)?;
+        }
+        self.unlink(&layout::running(id))?;
+        self.stay_waiting(id, lock)?;
+        self.ring();
+        Ok(())
+    }
+
+    /// Removes what a run, or a claim that came to nothing, has left of a task that stands in `waiting`. The lock goes last.
+    pub fn stay_waiting(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
+        self.remove_run_dir(id)?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// Takes a task that stands in `waiting` for a verb that ends it without starting it.
+    pub fn take_waiting(&self, id: TaskId) -> Result<Removed> {
+        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(Removed::Busy) };
+        match self.find(id)? {
+            Some((Place::Waiting, task)) if self.is_at_rest(id)? => Ok(Removed::Taken(Box::new(task), lock)),
+            _ => {
+                self.let_go(id, lock)?;
+                Ok(Removed::NotPending)
+            }
+        }
+    }
+
+    /// Whether the record of a task stands in `waiting`.
+    pub fn stands_waiting(&self, id: TaskId) -> Result<bool> {
+        Ok(self.meta(&layout::waiting(id))?.is_some() && matches!(self.place_of(id)?, Some(Place::Waiting)))
+    }
+
+    /// Whether it does, and nothing of an earlier run is left. The caller holds its `supervisor.lock`.
+    pub fn waits_at_rest(&self, id: TaskId) -> Result<bool> {
+        Ok(self.stands_waiting(id)? && self.is_at_rest(id)? && self.cancel_request(id)?.is_none())
+    }
+
+    /// Lets a waiting task rest until its next timer: removes those that rang, unless its mailbox holds other events than the
+    /// caller has `seen`. Under the lock of the mailbox, in which `deliver` sets a timer: no event is missed.
+    pub fn has_rest(&self, id: TaskId, rang: &[Timestamp], seen: &[u64]) -> Result<bool> {
+        let _locked = self.lock_steps(id)?;
+        if self.mail_numbers(id)? != seen {
+            return Ok(false);
+        }
+        for at in rang {
+            self.clear_timer(id, *at)?;
+        }
+        Ok(true)
+    }
+
+    /// Sets a timer for a task that stands in `waiting`, before an event is put into its mailbox. The caller has the lock of
+    /// the mailbox.
+    pub(crate) fn wake_waiting(&self, id: TaskId) -> Result<()> {
+        if self.meta(&layout::waiting(id))?.is_some() {
+            self.set_timer(id, self.now())?;
+            self.ring();
+        }
+        Ok(())
+    }
+
+    /// Whether nothing of an earlier run is left that recovery would need.
+    pub(crate) fn is_at_rest(&self, id: TaskId) -> Result<bool> {
+        Ok(self.read_result(id)?.is_none() && self.started(id)?.is_none() && !self.is_tree_locked(id)?)
+    }
+}

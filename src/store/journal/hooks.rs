@@ -1,0 +1,181 @@
+//! `spool/hooks.json`: the hooks that people added. It is replaced by a rename under the lock of `spool/hooks.lock`; commit
+//! point is the sync of `spool`. And the events that this process has written, for which hooks are still to be run.
+
+use super::{Event, EventSink, decode, encode};
+use crate::model::Timestamp;
+use crate::model::control::hooks::{Action, Hook};
+use crate::os::Called;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::task_record::newer_or_corrupt;
+use crate::store::files::disk::{json_object, layout};
+use crate::store::{FORMAT_VERSION, Store};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Of how many events a process remembers that hooks are to be run for them. A batch may make a hundred thousand.
+const MOST_REMEMBERED: usize = 1000;
+
+/// Events that this process wrote, and for which no hooks were run yet.
+pub(crate) type Told = Arc<Mutex<Vec<(Event, Timestamp)>>>;
+
+#[derive(Serialize, Deserialize)]
+struct HookFile {
+    name: String,
+    event: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    command: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lane: Option<String>,
+    timeout_ms: u64,
+    cwd: String,
+    added_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HooksFile {
+    v: u64,
+    hooks: Vec<HookFile>,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+/// The hooks as they are written. `extra` are members that this version does not know.
+pub(crate) fn encode_hooks(hooks: &[Hook], extra: Map<String, Value>) -> Result<Vec<u8>> {
+    let of_hook = |hook: &Hook| {
+        let (command, url) = match hook.action.clone() {
+            Action::Command(argv) => (Some(argv), None),
+            Action::Url(url) => (None, Some(url)),
+        };
+        let Hook { name, event, user, lane, timeout_ms, cwd, by, .. } = hook.clone();
+        let added_at = hook.added_at.to_string();
+        HookFile { name, event, command, url, user, lane, timeout_ms, cwd, added_at, by }
+    };
+    let file = HooksFile { v: FORMAT_VERSION, hooks: hooks.iter().map(of_hook).collect(), extra };
+    let mut bytes =
+        serde_json::to_vec_pretty(&file).map_err(|error| StoreError::corrupt(layout::HOOKS, error.to_string()))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Reads `spool/hooks.json`, with the members that this version does not know.
+pub(crate) fn decode_hooks(path: &str, bytes: &[u8]) -> Result<(Vec<Hook>, Map<String, Value>)> {
+    let read = json_object::read::<HooksFile>(bytes);
+    let file = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
+    match file.v {
+        FORMAT_VERSION => {}
+        0 => return Err(StoreError::corrupt(path, "there was no version 0")),
+        version => return Err(StoreError::Newer { path: path.to_owned(), version }),
+    }
+    let hook = |file: HookFile| {
+        let action = match (file.command, file.url) {
+            (Some(argv), None) if !argv.is_empty() => Action::Command(argv),
+            (None, Some(url)) => Action::Url(url),
+            _ => return Err(format!("the hook \"{}\" has neither a command nor a URL, or both", file.name)),
+        };
+        let added_at =
+            Timestamp::parse(&file.added_at).ok_or_else(|| format!("\"{}\" is not a time", file.added_at))?;
+        let HookFile { name, event, user, lane, timeout_ms, cwd, by, .. } = file;
+        Ok(Hook { name, event, action, user, lane, timeout_ms, cwd, added_at, by })
+    };
+    let hooks: std::result::Result<Vec<Hook>, String> = file.hooks.into_iter().map(hook).collect();
+    Ok((hooks.map_err(|why| StoreError::corrupt(path, why))?, file.extra))
+}
+
+impl Store {
+    /// The hooks, in the order in which they were added.
+    pub fn hooks(&self) -> Result<Vec<Hook>> {
+        // Where nobody has added any, this look is all that hooks cost.
+        if self.meta(layout::HOOKS)?.is_none() {
+            return Ok(Vec::new());
+        }
+        match self.read_known(layout::HOOKS)? {
+            None => Ok(Vec::new()),
+            Some(bytes) => decode_hooks(layout::HOOKS, &bytes).map(|(hooks, _)| hooks),
+        }
+    }
+
+    /// Changes the hooks, durably, and gives what `change` gives. Two changes at once lose neither. Nothing is written where
+    /// `change` refuses.
+    pub fn change_hooks<T, E: From<StoreError>>(
+        &self,
+        change: impl FnOnce(&mut Vec<Hook>) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let mut lock = self.open_or_make(layout::HOOKS_LOCK)?;
+        self.lock_soon(lock.as_mut(), layout::HOOKS_LOCK, false)?;
+        let (mut hooks, extra) = match self.read(layout::HOOKS)? {
+            None => Default::default(),
+            Some(bytes) => decode_hooks(layout::HOOKS, &bytes)?,
+        };
+        let before = hooks.clone();
+        let given = change(&mut hooks)?;
+        if hooks != before {
+            self.stage(layout::HOOKS_TMP, &encode_hooks(&hooks, extra)?)?;
+            self.replace_by(layout::HOOKS_TMP, layout::HOOKS)?;
+            // It counts from here on; only a power cut can undo it.
+            self.sync_dir(layout::SPOOL).map_err(|error| StoreError::Unsure(Box::new(error)))?;
+        }
+        drop(lock);
+        Ok(given)
+    }
+
+    /// Remembers an event until hooks were run for it.
+    pub(super) fn remember(&self, event: &Event, at: Timestamp) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < MOST_REMEMBERED {
+            told.push((event.clone(), at));
+        }
+    }
+
+    /// The events that this process has written since the last call.
+    pub fn take_told(&self) -> Vec<EventSink> {
+        let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
+        let read = |(event, at): &(Event, Timestamp)| {
+            let line = encode(event, *at, self.clock.boot_ms(), self.me.pid);
+            decode(line.trim_end().as_bytes())
+        };
+        told.iter().filter_map(read).collect()
+    }
+
+    /// Runs the command of a hook, and waits for it.
+    pub fn call(&self, called: &Called) -> std::io::Result<(crate::os::Exit, Vec<u8>)> {
+        self.procs.call(called)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_read_back_and_keep_foreign_members() {
+        let hook = |name: &str, action| Hook {
+            name: name.into(),
+            event: "alert".into(),
+            action,
+            user: Some("a".into()),
+            lane: None,
+            timeout_ms: 5,
+            cwd: "/".into(),
+            added_at: Timestamp(1000),
+            by: None,
+        };
+        let hooks = [hook("x", Action::Command(vec!["true".into()])), hook("y", Action::Url("https://h".into()))];
+        let text = String::from_utf8(encode_hooks(&hooks, Map::new()).expect("text")).expect("UTF-8");
+        let text = text.replacen('{', "{\"later\":[1],", 1);
+        let (read, extra) = decode_hooks("h", text.as_bytes()).expect("it reads");
+        assert_eq!((read.as_slice(), extra.len()), (hooks.as_slice(), 1));
+        for wrong in ["", "{}", "{\"v\":0,\"hooks\":[]}", "{\"v\":1,\"hooks\":[{}]}"] {
+            assert!(matches!(decode_hooks("h", wrong.as_bytes()), Err(StoreError::Corrupt { .. })), "{wrong}");
+        }
+        let neither = text.replace("\"command\"", "\"comand\"");
+        assert!(matches!(decode_hooks("h", neither.as_bytes()), Err(StoreError::Corrupt { .. })));
+        assert!(matches!(decode_hooks("h", b"{\"v\":2}"), Err(StoreError::Newer { version: 2, .. })));
+    }
+}

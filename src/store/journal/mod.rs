@@ -1,0 +1,175 @@
+//! Events: one append-only record of something that happened, a line of JSON in `events/<day>.jsonl`. They inform; no
+//! decision of luzia rests on them, so a failure to write one never fails the verb.
+
+pub(crate) mod hooks;
+mod kinds;
+mod reading;
+mod segments;
+pub(crate) mod tally;
+
+pub use kinds::{KINDS, is_kind};
+pub use reading::{EventReader, EventSink};
+pub use segments::{SEGMENT_BYTES, Segment};
+pub use tally::Add;
+
+use crate::model::{LaneName, TaskId, Timestamp};
+use crate::os::{Handle, Open};
+use crate::store::{FORMAT_VERSION, Store};
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The segment to which this process wrote last, kept open.
+pub(crate) type Journal = Arc<Mutex<Option<(Segment, Box<dyn Handle>)>>>;
+
+/// One event, with what is known of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    /// What happened, one word.
+    pub name: &'static str,
+    /// The task it happened to.
+    pub task: Option<TaskId>,
+    /// The task's user.
+    pub user: Option<String>,
+    /// The lane it happened in.
+    pub lane: Option<LaneName>,
+    /// The lanes that the task names beside its user's.
+    pub lanes: Vec<LaneName>,
+    /// A sentence; log lines quoted from a source stand here word for word.
+    pub message: Option<String>,
+    /// Further members.
+    pub data: Value,
+}
+
+impl Event {
+    /// An event without details.
+    pub fn new(name: &'static str) -> Self {
+        debug_assert!(is_kind(name), "{name} stands in no list of kinds");
+        Self { name, task: None, user: None, lane: None, lanes: Vec::new(), message: None, data: Value::Null }
+    }
+
+    /// An event of a task.
+    pub fn of(name: &'static str, task: &crate::model::Task) -> Self {
+        Self { task: Some(task.id), user: Some(task.user.to_string()), lanes: task.lanes.clone(), ..Self::new(name) }
+    }
+
+    /// Adds a message.
+    pub fn saying(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// Adds a lane.
+    pub fn in_lane(mut self, lane: &LaneName) -> Self {
+        self.lane = Some(lane.clone());
+        self
+    }
+
+    /// Adds the lane of the task's user, where the task takes that.
+    pub fn in_lane_of(mut self, task: &crate::model::Task) -> Self {
+        self.lane = task.takes_user_lane.then(|| LaneName::user(&task.user));
+        self
+    }
+
+    /// Adds further members.
+    pub fn with(mut self, data: Value) -> Self {
+        self.data = data;
+        self
+    }
+}
+
+impl Store {
+    /// Appends an event. It is not synced, and a failure is not reported: events inform.
+    pub fn note(&self, event: &Event) {
+        self.note_all(std::iter::once(event.clone()));
+    }
+
+    /// Appends events in one piece.
+    pub fn note_all(&self, events: impl Iterator<Item = Event>) {
+        let now = self.clock.now();
+        let boot_ms = self.clock.boot_ms();
+        let line = |event: Event| {
+            self.remember(&event, now);
+            encode(&event, now, boot_ms, self.me.pid)
+        };
+        let lines: String = events.map(line).collect();
+        let day = now.day();
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that was removed meanwhile has no name.
+        let has_room = |file: &dyn Handle| file.meta().is_ok_and(|meta| meta.links > 0 && meta.size < SEGMENT_BYTES);
+        if !journal.as_ref().is_some_and(|(open, file)| open.day == day && has_room(&**file)) {
+            *journal = self.open_segment(&day);
+        }
+        if let Some((_, file)) = &mut *journal {
+            let _ = file.write_all(lines.as_bytes());
+        }
+    }
+
+    /// The segment of a day that is not full, opened for writing.
+    fn open_segment(&self, day: &str) -> Option<(Segment, Box<dyn Handle>)> {
+        let open = |segment: &Segment| {
+            let file = self.vfs.open(&segment.path(), Open::Append(0o600)).ok().flatten()?;
+            let size = file.meta().ok()?.size;
+            Some((file, size))
+        };
+        let mut segment = Segment::first(day);
+        let (mut file, mut size) = open(&segment)?;
+        if size >= SEGMENT_BYTES {
+            segment = self.newest_segment(day).ok()?;
+            (file, size) = open(&segment)?;
+        }
+        while size >= SEGMENT_BYTES {
+            segment = segment.next();
+            (file, size) = open(&segment)?;
+        }
+        Some((segment, file))
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    v: u64,
+    at: String,
+    boot_ms: u64,
+    event: &'a str,
+    pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lane: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lanes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    data: &'a Value,
+}
+
+/// The line of an event.
+pub(crate) fn encode(event: &Event, now: Timestamp, boot_ms: u64, pid: u32) -> String {
+    let mut line = serde_json::to_string(&Line {
+        v: FORMAT_VERSION,
+        at: now.to_string(),
+        boot_ms,
+        event: event.name,
+        pid,
+        task: event.task.map(|task| task.to_string()),
+        user: event.user.as_deref(),
+        lane: event.lane.as_ref().map(LaneName::to_string),
+        lanes: event.lanes.iter().map(LaneName::to_string).collect(),
+        message: event.message.as_deref(),
+        data: &event.data,
+    })
+    .expect("text keys and plain values make JSON");
+    line.push('\n');
+    line
+}
+
+/// Reads the line of an event, without its end; `None` if the line is not a valid event.
+pub(crate) fn decode(line: &[u8]) -> Option<EventSink> {
+    let line: Value = serde_json::from_slice(line).ok()?;
+    let at = line.get("at").and_then(Value::as_str).and_then(Timestamp::parse)?;
+    Some(EventSink { at, line })
+}

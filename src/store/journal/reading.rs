@@ -1,0 +1,225 @@
+//! Reading the event log: from a moment on, and as it grows.
+
+use super::decode;
+use super::segments::{SEGMENT_BYTES, Segment};
+use crate::model::Timestamp;
+use crate::os::{Handle, Open};
+use crate::store::error::Result;
+use crate::store::{Store, StoreError};
+use serde_json::Value;
+
+/// How much is read at once.
+const PART_BYTES: u64 = 256 * 1024;
+/// By how much an event may stand behind a later one: their writers took the time before they wrote.
+const OUT_OF_ORDER_MS: i64 = 60_000;
+/// How much of a segment is looked at to learn when it was written there.
+const LOOK_BYTES: usize = 16 * 1024;
+
+/// An event as it was read back.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EventSink {
+    /// When.
+    pub at: Timestamp,
+    /// The whole line.
+    pub line: Value,
+}
+
+/// Takes events, and says whether to go on.
+pub type TakeEvents<'a> = dyn FnMut(EventSink) -> bool + 'a;
+
+/// Reads events as they are written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EventReader {
+    at: Position,
+    /// The segment before, for a while: a writer may have opened it before it was full, or before midnight.
+    before: Option<(Position, Timestamp)>,
+    /// Whether it has come to the end of the newest segment.
+    is_at_end: bool,
+}
+
+/// How far a segment was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Position {
+    pub(super) segment: Segment,
+    /// The offset of the first byte that was not read.
+    pub(super) from: u64,
+}
+
+impl Store {
+    /// A reader of the events that are written from now on.
+    pub fn follow_events(&self) -> Result<EventReader> {
+        let mut segment = Segment::first(&self.clock.now().day());
+        let mut from = self.event_bytes(&segment)?;
+        if from >= SEGMENT_BYTES {
+            segment = self.newest_segment(&segment.day)?;
+            from = self.event_bytes(&segment)?;
+        }
+        Ok(EventReader { at: Position { segment, from }, before: None, is_at_end: true })
+    }
+
+    /// A reader of the events since a moment; some that are a little older come first.
+    pub fn events_from(&self, since: Timestamp) -> Result<EventReader> {
+        let first = since.day();
+        let mut segments = self.event_segments()?.into_iter().filter(|segment| segment.day >= first);
+        let Some(mut segment) = segments.next() else { return self.follow_events() };
+        // The last one that begins well before.
+        for next in segments {
+            if !self.begins_before(&next, since)? {
+                break;
+            }
+            segment = next;
+        }
+        let from = self.start_of(&segment, since)?;
+        Ok(EventReader { at: Position { segment, from }, before: None, is_at_end: false })
+    }
+
+    /// Gives the newest events to `take`, of about so many bytes at most, in the order in which they were written.
+    pub fn recent_events(&self, bytes: u64, take: &mut TakeEvents<'_>) -> Result<()> {
+        let (mut left, mut positions) = (bytes, Vec::new());
+        for segment in self.event_segments()?.into_iter().rev() {
+            let size = self.event_bytes(&segment)?;
+            positions.push(Position { segment, from: size.saturating_sub(left) });
+            left = left.saturating_sub(size);
+            if left == 0 {
+                break;
+            }
+        }
+        for mut at in positions.into_iter().rev() {
+            // What it begins with may be the rest of a line, which does not read.
+            if !at.read(self, take)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every event since `since`, in the order in which they were written; lines that do not read are left out.
+    pub fn events_since(&self, since: Timestamp) -> Result<Vec<EventSink>> {
+        let mut events = Vec::new();
+        self.visit_events(since, &mut |event| {
+            events.push(event);
+            true
+        })?;
+        Ok(events)
+    }
+
+    /// Gives every event since `since` to `take`, without keeping them.
+    pub fn visit_events(&self, since: Timestamp, take: &mut TakeEvents<'_>) -> Result<()> {
+        self.events_from(since)?.more(self, &mut |event| event.at < since || take(event))
+    }
+
+    fn begins_before(&self, segment: &Segment, since: Timestamp) -> Result<bool> {
+        let path = segment.path();
+        let Some(mut file) = self.open(&path, Open::ReadOnly)? else { return Ok(false) };
+        let look = look_at(file.as_mut(), &path, 0)?;
+        let head = look.split(|byte| *byte == b'\n').find_map(decode);
+        Ok(head.is_some_and(|event| event.at.plus_ms(OUT_OF_ORDER_MS) < since))
+    }
+
+    /// An offset before the first event of a segment that is not well before `since`. Events are nearly in the order of
+    /// their times, so it is looked for by halves: a day may have hundreds of megabytes.
+    fn start_of(&self, segment: &Segment, since: Timestamp) -> Result<u64> {
+        let path = segment.path();
+        let Some(mut file) = self.open(&path, Open::ReadOnly)? else { return Ok(0) };
+        let (mut old, mut end) = (0, file.meta().map_err(StoreError::io("look at", &path))?.size);
+        while end - old > PART_BYTES {
+            let middle = old + (end - old) / 2;
+            match first_whole(&look_at(file.as_mut(), &path, middle)?) {
+                Some(at) if at.plus_ms(OUT_OF_ORDER_MS) < since => old = middle,
+                _ => end = middle,
+            }
+        }
+        if old == 0 { Ok(0) } else { line_after(file.as_mut(), &path, old) }
+    }
+}
+
+/// What stands in a segment from an offset on, as much as tells of its time.
+fn look_at(file: &mut dyn Handle, path: &str, from: u64) -> Result<Vec<u8>> {
+    file.read_part(from, LOOK_BYTES).map_err(StoreError::io("read", path))
+}
+
+/// The offset of the first line that begins after `from`.
+fn line_after(file: &mut dyn Handle, path: &str, mut from: u64) -> Result<u64> {
+    loop {
+        let part = look_at(file, path, from)?;
+        if let Some(end) = part.iter().position(|byte| *byte == b'\n') {
+            return Ok(from + end as u64 + 1);
+        }
+        if part.is_empty() {
+            return Ok(from);
+        }
+        from += part.len() as u64;
+    }
+}
+
+/// The time of the first line that reads, in a part that may begin in the middle of one.
+fn first_whole(part: &[u8]) -> Option<Timestamp> {
+    let mut lines = part.split(|byte| *byte == b'\n').skip(1);
+    lines.find_map(decode).map(|event| event.at)
+}
+
+impl EventReader {
+    /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
+    /// called no more, and the reader is of no further use.
+    pub fn more(&mut self, store: &Store, take: &mut TakeEvents<'_>) -> Result<()> {
+        if let Some((late, left)) = &mut self.before {
+            if !late.read(store, take)? {
+                return Ok(());
+            }
+            if store.clock.now().ms_since(*left) > OUT_OF_ORDER_MS {
+                self.before = None;
+            }
+        }
+        loop {
+            let today = store.clock.now().day();
+            if !self.at.read(store, take)? {
+                return Ok(());
+            }
+            if self.is_at_end && self.at.segment.day >= today && self.at.from < SEGMENT_BYTES {
+                return Ok(());
+            }
+            let Some(next) = store.segment_after(&self.at.segment)? else {
+                self.is_at_end = true;
+                return Ok(());
+            };
+            let left = std::mem::replace(&mut self.at, Position { segment: next, from: 0 });
+            // One that was left long ago has no writer any more.
+            self.before = Some((left, store.clock.now()));
+        }
+    }
+
+    /// The events since the last call.
+    pub fn all(&mut self, store: &Store) -> Result<Vec<EventSink>> {
+        let mut events = Vec::new();
+        self.more(store, &mut |event| {
+            events.push(event);
+            true
+        })?;
+        Ok(events)
+    }
+}
+
+impl Position {
+    /// Reads on to the end of the segment. False when `take` wants no more.
+    pub(super) fn read(&mut self, store: &Store, take: &mut TakeEvents<'_>) -> Result<bool> {
+        let path = self.segment.path();
+        let Some(mut file) = store.open(&path, Open::ReadOnly)? else { return Ok(true) };
+        let mut most = PART_BYTES;
+        loop {
+            let length = usize::try_from(most).unwrap_or(usize::MAX);
+            let part = file.read_part(self.from, length).map_err(StoreError::io("read", &path))?;
+            let whole = part.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            for event in part[..whole].split(|byte| *byte == b'\n').filter_map(decode) {
+                if !take(event) {
+                    return Ok(false);
+                }
+            }
+            self.from += whole as u64;
+            if part.len() < length {
+                return Ok(true);
+            }
+            // A line that is longer than a part is read in a longer one.
+            most = if whole == 0 { most.saturating_mul(2) } else { PART_BYTES };
+        }
+    }
+}

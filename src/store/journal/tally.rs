@@ -1,0 +1,155 @@
+//! `spool/tally.json`: what the events that are gone, and some of those that are there, add up to. Counters of `metrics` must
+//! never go backwards, and segments are removed. So a segment is added before it goes, and the tally says how far it has
+//! read each of those that are there. It is replaced by a rename under the lock of `spool/tally.lock`.
+
+use super::EventSink;
+use super::reading::Position;
+use super::segments::Segment;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::task_record::newer_or_corrupt;
+use crate::store::files::disk::{json_object, layout};
+use crate::store::{FORMAT_VERSION, Store};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// After how much was added the tally is written, in bytes of events. What is not written is added again.
+const WRITE_AFTER: u64 = 1024 * 1024;
+
+/// Counters, and how far events have been added.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Tally {
+    /// The counters.
+    pub counts: BTreeMap<String, u64>,
+    /// How many bytes of a segment were added.
+    pub read: BTreeMap<String, u64>,
+}
+
+/// Adds an event to counters.
+pub type Add<'a> = dyn Fn(&mut BTreeMap<String, u64>, EventSink) + 'a;
+
+#[derive(Serialize, Deserialize)]
+struct TallyFile {
+    v: u64,
+    counts: BTreeMap<String, u64>,
+    read: BTreeMap<String, u64>,
+}
+
+/// The tally as it is written.
+pub(crate) fn encode_tally(tally: &Tally) -> Result<Vec<u8>> {
+    let file = TallyFile { v: FORMAT_VERSION, counts: tally.counts.clone(), read: tally.read.clone() };
+    let mut bytes = serde_json::to_vec(&file).map_err(|error| StoreError::corrupt(layout::TALLY, error.to_string()))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Reads [`encode_tally`] back.
+pub(crate) fn decode_tally(path: &str, bytes: &[u8]) -> Result<Tally> {
+    let read = json_object::read::<TallyFile>(bytes);
+    let file = read.map_err(|error| newer_or_corrupt(path, bytes, &error))?;
+    match file.v {
+        FORMAT_VERSION => Ok(Tally { counts: file.counts, read: file.read }),
+        0 => Err(StoreError::corrupt(path, "there was no version 0")),
+        version => Err(StoreError::Newer { path: path.to_owned(), version }),
+    }
+}
+
+impl Store {
+    /// The counters of all events that were ever written, as far as they were not removed by hand.
+    pub fn tally(&self, add: &Add<'_>) -> Result<BTreeMap<String, u64>> {
+        if !self.has_layout()? {
+            return Ok(BTreeMap::new());
+        }
+        let mut lock = self.open_or_make(layout::TALLY_LOCK)?;
+        self.lock_soon(lock.as_mut(), layout::TALLY_LOCK, false)?;
+        let mut tally = self.read_tally()?;
+        let segments = self.event_segments()?;
+        let mut added = 0;
+        for segment in &segments {
+            added += self.add_segment(&mut tally, segment, add)?;
+        }
+        if added >= WRITE_AFTER {
+            self.write_tally(&mut tally, &segments)?;
+        }
+        drop(lock);
+        Ok(tally.counts)
+    }
+
+    /// Removes segments of events. They are added to the tally before. Commit point: the sync of `spool`, after which the
+    /// tally has them; a crash before their unlink leaves segments that have been added.
+    pub(crate) fn remove_segments(&self, gone: &[Segment], add: &Add<'_>) -> Result<()> {
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let mut lock = self.open_or_make(layout::TALLY_LOCK)?;
+        self.lock_soon(lock.as_mut(), layout::TALLY_LOCK, false)?;
+        let mut tally = self.read_tally()?;
+        for segment in gone {
+            self.add_segment(&mut tally, segment, add)?;
+        }
+        self.write_tally(&mut tally, &self.event_segments()?)?;
+        for segment in gone {
+            self.unlink(&segment.path())?;
+        }
+        drop(lock);
+        Ok(())
+    }
+
+    /// The tally as it was written. One that does not read is set aside, and counting begins anew with the events that are
+    /// there.
+    fn read_tally(&self) -> Result<Tally> {
+        let Some(bytes) = self.read(layout::TALLY)? else { return Ok(Tally::default()) };
+        match decode_tally(layout::TALLY, &bytes) {
+            Err(error @ StoreError::Corrupt { .. }) => {
+                self.set_aside(layout::TALLY, &error)?;
+                Ok(Tally::default())
+            }
+            read => read,
+        }
+    }
+
+    fn write_tally(&self, tally: &mut Tally, segments: &[Segment]) -> Result<()> {
+        tally.read.retain(|name, _| segments.iter().any(|segment| segment.to_string() == *name));
+        self.stage(layout::TALLY_TMP, &encode_tally(tally)?)?;
+        self.replace_by(layout::TALLY_TMP, layout::TALLY)?;
+        self.sync_dir(layout::SPOOL)
+    }
+
+    /// Adds what was written to a segment since it was added last; gives how many bytes that were.
+    fn add_segment(&self, tally: &mut Tally, segment: &Segment, add: &Add<'_>) -> Result<u64> {
+        let size = self.meta(&segment.path())?.map_or(0, |meta| meta.size);
+        let known = tally.read.get(&segment.to_string()).copied().unwrap_or(0);
+        // A power cut may have taken lines that were added: what comes now is new.
+        let from = known.min(size);
+        let mut at = Position { segment: segment.clone(), from };
+        at.read(self, &mut |event| {
+            add(&mut tally.counts, event);
+            true
+        })?;
+        tally.read.insert(segment.to_string(), at.from);
+        Ok(at.from.saturating_sub(from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_reads_back_and_damage_is_told_from_a_newer_one() {
+        let mut tally = Tally::default();
+        tally.counts.insert("a{b=\"c\"}".into(), 7);
+        tally.read.insert("2026-01-31.jsonl".into(), 100);
+        assert_eq!(decode_tally("t", &encode_tally(&tally).expect("text")).ok(), Some(tally));
+        for wrong in [
+            "",
+            "{}",
+            "[1,{},{}]",
+            "{\"v\":0,\"counts\":{},\"read\":{}}",
+            "{\"v\":1,\"counts\":{\"a\":-1},\"read\":{}}",
+        ] {
+            assert!(matches!(decode_tally("t", wrong.as_bytes()), Err(StoreError::Corrupt { .. })), "{wrong}");
+        }
+        let newer = decode_tally("t", b"{\"v\":2,\"sums\":{}}");
+        assert!(matches!(newer, Err(StoreError::Newer { version: 2, .. })), "{newer:?}");
+    }
+}

@@ -1,0 +1,98 @@
+//! `run/<id>/pause.json`: the wish that a running task stands still. `pause` writes it durably; the supervisor stops the
+//! task's processes, says so by the permission bits of the file, and removes it when the pause is over. `resume` gives it an
+//! end that has come. It goes with the run.
+
+use crate::model::control::TaskHold;
+use crate::model::{TaskId, Timestamp};
+use crate::store::Store;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::hold_record::{HoldFile, decode_task_hold, encode_task_hold};
+use crate::store::files::disk::{json_object, layout};
+
+const PAUSE: &str = "pause.json";
+/// The bits of the file while the task stands still for exactly what it says.
+const IN_EFFECT: u32 = 0o700;
+
+/// A pause of a running task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunPause {
+    /// Since when, until when, why, and who asked.
+    pub hold: TaskHold,
+    /// Whether the task's processes stand still for it.
+    pub is_in_effect: bool,
+}
+
+impl RunPause {
+    /// Whether the task is to stand still at a moment.
+    pub fn stands(&self, now: Timestamp) -> bool {
+        self.hold.until.is_none_or(|until| until > now)
+    }
+}
+
+/// Writes `pause.json`.
+pub(crate) fn encode_pause(hold: &TaskHold) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&encode_task_hold(hold))
+}
+
+/// Reads `pause.json`. One that does not read is a pause without words: what somebody wanted to stand still does not go on by
+/// itself, and `resume` ends it.
+pub(crate) fn decode_pause(bytes: &[u8]) -> TaskHold {
+    let read: Option<HoldFile> = json_object::read(bytes).ok();
+    let unread = TaskHold { since: Timestamp(0), until: None, reason: None, by: None, start_left_ms: None };
+    read.and_then(|file| decode_task_hold(file).ok()).unwrap_or(unread)
+}
+
+impl Store {
+    /// Asks the supervisor of a task to stop its processes, or, with an end that has come, to let them go on. Commit point is
+    /// the sync of `run/<id>/`. False when the task has no such folder any more.
+    pub fn request_pause(&self, id: TaskId, hold: &TaskHold) -> Result<bool> {
+        let bytes = encode_pause(hold).map_err(|error| StoreError::corrupt(PAUSE, error.to_string()))?;
+        self.put_request(id, PAUSE, &bytes)
+    }
+
+    /// What is asked of the supervisor of a task, if anything is.
+    pub fn run_pause(&self, id: TaskId) -> Result<Option<RunPause>> {
+        let path = layout::run_file(id, PAUSE);
+        let bytes = match self.read(&path) {
+            Err(StoreError::Corrupt { .. }) => Some(Vec::new()),
+            read => read?,
+        };
+        let Some(bytes) = bytes else { return Ok(None) };
+        // The words are read before the bits: bits that are set were set for these words or for later ones.
+        let Some(meta) = self.meta(&path)? else { return Ok(None) };
+        Ok(Some(RunPause { hold: decode_pause(&bytes), is_in_effect: meta.mode == IN_EFFECT }))
+    }
+
+    /// Says that the task stands still as it was asked to. The caller holds the task's `supervisor.lock`.
+    pub fn show_pause(&self, id: TaskId) -> Result<()> {
+        let path = layout::run_file(id, PAUSE);
+        self.vfs.set_mode(&path, IN_EFFECT).map_err(StoreError::io("set the mode of", &path))
+    }
+
+    /// Removes the request when the pause is over. The caller holds the task's `supervisor.lock`.
+    pub fn end_pause(&self, id: TaskId) -> Result<()> {
+        self.unlink(&layout::run_file(id, PAUSE)).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_reads_back_and_a_damaged_one_is_a_pause_without_an_end() {
+        let hold = TaskHold {
+            since: Timestamp(1000),
+            until: Some(Timestamp(2000)),
+            reason: Some("lunch".into()),
+            by: Some("root".into()),
+            start_left_ms: None,
+        };
+        assert_eq!(decode_pause(&encode_pause(&hold).expect("text")), hold);
+        let pause = RunPause { hold, is_in_effect: false };
+        assert!(pause.stands(Timestamp(1999)) && !pause.stands(Timestamp(2000)));
+        for wrong in ["", "{}", "[1]", "{\"since\":\"never\"}", "{\"since\":"] {
+            assert_eq!(decode_pause(wrong.as_bytes()).until, None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A command for the end of the time of a wait (`await --timeout-do`), while its task has no process: it runs in the context
+//! of the task, with its environment, account, directory and logs, and is a part of its tree.
+
+use super::HEARTBEAT;
+use super::environment::{Place, environment};
+use super::kill::{Root, end_tree};
+use crate::model::Task;
+use crate::os::{Command, Exit, Signal, Streams, Woken};
+use crate::store::{Event, STDERR_LOG, STDOUT_LOG, Store, StoreError};
+use serde_json::json;
+use std::time::Duration;
+
+/// How long it may take, in milliseconds.
+const LONGEST_MS: u64 = 3_600_000;
+/// How long its processes may take to end, in milliseconds.
+const GRACE_MS: u64 = 2000;
+
+/// Runs a shell command of a task that waits, and ends what it leaves running. How it ends is told and changes nothing. The
+/// caller holds the task's `supervisor.lock`.
+pub fn run_beside(store: &Store, config: Option<&str>, task: &Task, text: &str) -> Result<(), StoreError> {
+    let told = match run(store, config, task, text) {
+        Ok(told) => told,
+        Err(error) if error.is_shortage() => return Err(error),
+        Err(error) => format!("it was not run: {error}"),
+    };
+    let me = store.identity();
+    let root = Root { began_by: Some(&me), state_dir: store.state_dir(), group: None };
+    end_tree(store, task.id, &root, GRACE_MS, &[], &mut || {})?;
+    store.note(&Event::of("timeout_command", task).saying(told).with(json!({ "command": text })));
+    Ok(())
+}
+
+fn run(store: &Store, config: Option<&str>, task: &Task, text: &str) -> Result<String, StoreError> {
+    let absent = || StoreError::Absent { path: task.conductor_dir.clone() };
+    let conductor = store.conductor(&task.conductor_dir, true)?.ok_or_else(absent)?;
+    conductor.open_task(task)?;
+    let log = |name: &str| conductor.open_log(task.id, name)?.into_file().ok_or_else(absent);
+    let streams = Streams { stdin: None, stdout: log(STDOUT_LOG)?, stderr: log(STDERR_LOG)? };
+    let task_dir = conductor.task_dir(task.id);
+    let vars = store.vars(task.id).map(|read| read.vars).unwrap_or_default();
+    let place = Place { state_dir: store.state_dir(), config, task_dir: &task_dir, vars: &vars, told: &[] };
+    let command = Command {
+        argv: vec!["/bin/sh".to_owned(), "-c".to_owned(), text.to_owned()],
+        env: environment(task, &place, &store.locks_of(task.id, &task.all_lanes())?),
+        cwd: task.cwd.clone(),
+        umask: task.umask,
+        run_as: task.run_as.clone(),
+        limits: task.limits.clone().filter(|wanted| store.context().limits.differ_from(wanted)),
+        has_terminal: false,
+        input_of: None,
+    };
+    let tree = store.lock_tree(task.id)?;
+    let begun = store.start(&command, &streams, tree.share());
+    drop(tree);
+    let Ok(mut child) = begun else { return Ok("it could not be started".to_owned()) };
+    let begin = store.boot_ms();
+    loop {
+        let left = LONGEST_MS.saturating_sub(store.boot_ms().saturating_sub(begin));
+        if left == 0 {
+            let _ = child.signal(Signal::Kill);
+            return Ok("it did not end within an hour".to_owned());
+        }
+        let time = HEARTBEAT.min(Duration::from_millis(left));
+        match child.wait(Some(time)).map_err(StoreError::io("wait for a command of", &task.id.to_string()))? {
+            Woken::Exited(Exit::Code(code)) => return Ok(format!("it ended with {code}")),
+            Woken::Exited(Exit::Signal(signal)) => return Ok(format!("signal {signal} ended it")),
+            Woken::Terminate => {
+                let _ = child.signal(Signal::Term);
+            }
+            Woken::Pass | Woken::Interrupt | Woken::Wrote | Woken::Token | Woken::TimeUp => {}
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The share of processors of one holder of a lane with a CPU budget: its job server, and what it has in its environment. An
+//! error here costs the command its job server and nothing else.
+
+use crate::model::lock::Grant;
+use crate::model::{LaneName, Limits, Task};
+use crate::os::{Child, Pipe};
+use crate::policy::capacity::cpus::{Step, bound_to, list, listed, step};
+use crate::policy::capacity::jobs::{Server, knows_fifos, variables};
+use crate::store::{Event, Shares, Store, StoreError};
+use std::time::Duration;
+
+/// How often a holder looks whether others came or went, in milliseconds.
+const LOOK_MS: u64 = 200;
+/// How often one that is to give tokens back looks, in milliseconds; the pipe tells it besides.
+const TAKE_MS: u64 = 50;
+
+/// How the processors of a lane are shared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CpuPlan {
+    /// How many there are for all holders.
+    pub budget: u32,
+    /// The processors among which its holders are bound to as many as the budget; `None` where they are not.
+    pub allowed: Option<Vec<u32>>,
+}
+
+impl CpuPlan {
+    /// The list of processors to which a command is bound. `own` is the list to which it was bound before.
+    pub fn bound(&self, lane: &str, own: Option<&str>) -> Option<String> {
+        let allowed = self.allowed.as_ref()?;
+        let own = own.filter(|own| !own.is_empty()).and_then(listed);
+        let both = allowed.iter().copied().filter(|cpu| own.as_ref().is_none_or(|own| own.contains(cpu)));
+        let bound = bound_to(self.budget, &both.collect::<Vec<u32>>(), lane);
+        (!bound.is_empty()).then(|| list(&bound))
+    }
+}
+
+/// What a launch does with the processors of a lane.
+pub(super) struct Cpus<'a, 'b> {
+    pub share: Option<&'a CpuShare<'b>>,
+    pub plan: Option<(&'a LaneName, &'a CpuPlan)>,
+}
+
+impl Cpus<'_, '_> {
+    /// Adds the job server and the numbers to an environment.
+    pub(super) fn add_to(&self, env: &mut Vec<(Vec<u8>, Vec<u8>)>) {
+        let Some(share) = self.share else { return };
+        let had = |name: &str| {
+            let found = env.iter().find(|(key, _)| key == name.as_bytes());
+            found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+        };
+        let given = share.variables(&had);
+        env.retain(|(key, _)| !given.iter().any(|(name, _)| name.as_bytes() == key));
+        env.extend(given.into_iter().map(|(name, value)| (name.into_bytes(), value.into_bytes())));
+    }
+
+    /// The limits to set for a command, where they are not those of this process.
+    pub(super) fn limits(&self, store: &Store, task: &Task) -> Option<Limits> {
+        let own = || store.context().limits;
+        let wanted = task.limits.as_ref();
+        let bound = self
+            .plan
+            .and_then(|(lane, plan)| plan.bound(&lane.to_string(), wanted.map(|limits| limits.affinity.as_str())));
+        let limits = match bound {
+            Some(affinity) => Some(Limits { affinity, ..wanted.cloned().unwrap_or_else(own) }),
+            None => wanted.cloned(),
+        };
+        limits.filter(|limits| own().differ_from(limits))
+    }
+}
+
+/// The share of one holder.
+pub struct CpuShare<'a> {
+    store: &'a Store,
+    grant: Grant,
+    budget: u32,
+    server: Option<(Box<dyn Pipe>, String)>,
+    /// What it has: the first processor, and the tokens that are out.
+    has: u32,
+    /// What its sidecar says.
+    recorded: u32,
+    /// When it looks next, by the boot clock.
+    due_ms: u64,
+    is_taking: bool,
+}
+
+impl<'a> CpuShare<'a> {
+    /// Takes the first share of a holder. Without `with_server` the command gets numbers only, as one of another account does,
+    /// which could not open the pipe.
+    pub fn begin(store: &'a Store, grant: &Grant, budget: u32, with_server: bool) -> Self {
+        let made = with_server.then(|| store.make_job_server(grant)).transpose().unwrap_or_else(|error| {
+            note(store, grant, &error);
+            None
+        });
+        let mut share = Self {
+            store,
+            grant: grant.clone(),
+            budget,
+            server: made,
+            has: 1,
+            recorded: 0,
+            due_ms: 0,
+            is_taking: false,
+        };
+        share.look();
+        share
+    }
+
+    /// What the environment of the command has of it. `had` gives what it had before.
+    pub fn variables(&self, had: &dyn Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+        let make = || self.store.version_of("make", had("PATH").as_deref().map(str::as_bytes));
+        let server = self
+            .server
+            .as_ref()
+            .map(|(_, fifo)| Server { fifo, make_knows_fifos: make().is_none_or(|said| knows_fifos(&said)) });
+        variables(self.has, self.budget, server, had)
+    }
+
+    /// For how long the holder may wait for something else.
+    pub fn time_left(&self) -> Duration {
+        Duration::from_millis(self.due_ms.saturating_sub(self.store.boot_ms()))
+    }
+
+    /// A token is in the pipe.
+    pub fn has_token(&mut self, child: &mut dyn Child) {
+        self.due_ms = 0;
+        self.keep(child);
+    }
+
+    /// Does what is due, and lets the child heed the pipe while tokens are to be taken out. A command that got numbers only
+    /// cannot be told of others, so its share stays.
+    pub fn keep(&mut self, child: &mut dyn Child) {
+        if self.server.is_none() {
+            self.due_ms = u64::MAX;
+        }
+        if self.store.boot_ms() < self.due_ms {
+            return;
+        }
+        let was_taking = std::mem::replace(&mut self.is_taking, false);
+        self.look();
+        if self.is_taking != was_taking {
+            let pipe = self.server.as_ref().filter(|_| self.is_taking).and_then(|(pipe, _)| pipe.share());
+            child.heed_tokens(pipe);
+        }
+    }
+
+    fn look(&mut self) {
+        if let Err(error) = self.try_look() {
+            note(self.store, &self.grant, &error);
+        }
+        let pause = if self.is_taking || self.recorded != self.has { TAKE_MS } else { LOOK_MS };
+        self.due_ms = self.store.boot_ms().saturating_add(pause);
+    }
+
+    fn try_look(&mut self) -> Result<(), StoreError> {
+        let Some(mut shares) = self.store.shares(&self.grant)? else { return Ok(()) };
+        // The guard may have been busy, or a sidecar that was lost was written anew.
+        self.recorded = shares.sharing.get(shares.own).copied().unwrap_or(0);
+        if self.recorded != self.has {
+            let has = self.has;
+            let Some(recorded) = self.store.change_share(&self.grant, &|_| Some(has))? else { return Ok(()) };
+            self.recorded = recorded;
+            shares.sharing.get_mut(shares.own).into_iter().for_each(|own| *own = recorded);
+        }
+        match next(self.budget, &shares) {
+            Step::Stay => {}
+            Step::Put(_) => self.grow()?,
+            Step::Take(most) => self.shrink(most)?,
+        }
+        Ok(())
+    }
+
+    /// The sidecar first: there are never more tokens than it says.
+    fn grow(&mut self) -> Result<(), StoreError> {
+        let budget = self.budget;
+        let more = |shares: &Shares| match next(budget, shares) {
+            Step::Put(more) => Some(shares.sharing.get(shares.own)?.saturating_add(more)),
+            Step::Stay | Step::Take(_) => None,
+        };
+        let Some(recorded) = self.store.change_share(&self.grant, &more)? else { return Ok(()) };
+        self.recorded = recorded;
+        if let Some((pipe, path)) = &mut self.server {
+            pipe.put(recorded.saturating_sub(self.has)).map_err(StoreError::io("write to", path))?;
+        }
+        self.has = recorded;
+        Ok(())
+    }
+
+    /// The tokens first.
+    fn shrink(&mut self, most: u32) -> Result<(), StoreError> {
+        let taken = match &mut self.server {
+            Some((pipe, path)) => pipe.take(most).map_err(StoreError::io("read from", path))?,
+            None => most,
+        };
+        self.is_taking = taken < most;
+        self.has = self.has.saturating_sub(taken).max(1);
+        if taken > 0 {
+            let has = self.has;
+            self.recorded = self.store.change_share(&self.grant, &|_| Some(has))?.unwrap_or(self.recorded);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for CpuShare<'_> {
+    fn drop(&mut self) {
+        if self.server.is_some() {
+            self.store.remove_job_server(&self.grant);
+        }
+    }
+}
+
+/// What a holder does next: other holders of the lane count as one processor each.
+fn next(budget: u32, shares: &Shares) -> Step {
+    step(budget.saturating_sub(shares.others).max(1), &shares.sharing, shares.own)
+}
+
+fn note(store: &Store, grant: &Grant, error: &StoreError) {
+    store.note(&Event::new("cpu_share_failed").in_lane(&grant.lane).saying(error.to_string()));
+}

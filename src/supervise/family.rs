@@ -1,0 +1,52 @@
+//! What the end of a child means for its parent: one event in the parent's mailbox for each end (AGENT_COMPLETED, S1.22–S1.24).
+
+use crate::model::{Status, Task, TaskId};
+use crate::store::{Event, Mail, Place, Store, StoreError, Vars};
+use serde_json::{Value, json};
+
+/// The event of the end of a child.
+pub const CHILD_ENDED: &str = "AGENT_COMPLETED";
+
+/// The most bytes of a child's variables that its parent is told of, as JSON.
+const MOST_VARS_BYTES: usize = 64 * 1024;
+
+/// Puts the end of a child into the mailbox of its parent, unless that is over. Done again after a crash, it adds nothing.
+pub fn tell_parent(store: &Store, child: &Task) -> Result<(), StoreError> {
+    let (Some(parent), Some(outcome)) = (child.parent, &child.outcome) else { return Ok(()) };
+    let is_open = |id: TaskId| matches!(store.find(id), Ok(Some((place, _))) if place != Place::Done);
+    if !is_open(parent) {
+        return Ok(());
+    }
+    let mut data = json!({
+        "child": child.id.to_string(),
+        "triggeredExecutionId": child.id.0,
+        "childExecutionStatus": child.status.word(),
+        "childExecutionSuccess": child.status == Status::Completed,
+        "exit_code": outcome.exit_code,
+        "lastResponse": outcome.summary,
+        "result_summary": outcome.summary,
+        "result_data": outcome.data.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok()),
+        "ended_at": outcome.completed_at.to_string(),
+    });
+    // What a child noted is its parent's to use (S1.24); what is too much for one event stays with the child.
+    let vars = if store.has_steps(child.id)? {
+        store.vars(child.id).map(|read| read.vars).unwrap_or_default()
+    } else {
+        Vars::new()
+    };
+    if !vars.is_empty() {
+        let vars = json!(vars);
+        let is_little = vars.to_string().len() <= MOST_VARS_BYTES;
+        data["variables"] = if is_little { vars } else { Value::Null };
+    }
+    let same_end = |mail: &Mail| {
+        let is_same = |member: &str| mail.data.get(member) == data.get(member).filter(|value| **value != Value::Null);
+        mail.event == CHILD_ENDED && is_same("child") && is_same("ended_at")
+    };
+    let mail = Mail { event: CHILD_ENDED.to_owned(), data: data.clone(), ..Mail::default() };
+    if let Some(number) = store.deliver_once(parent, mail, &same_end)? {
+        let what = json!({ "event": CHILD_ENDED, "number": number, "to": parent.to_string() });
+        store.note(&Event::of("emitted", child).with(what));
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! The pause of a task that runs: its supervisor stops every process of its tree, by its control group where it has one and by
+//! SIGSTOP else, and lets them go on. The task keeps its lanes, and its supervisor goes on refreshing them; the time limit does
+//! not count meanwhile.
+
+use super::kill::{Root, mark_of};
+use crate::model::control::TaskHold;
+use crate::model::{Group, Identity, Task, Timestamp};
+use crate::os::Signal;
+use crate::store::{Event, Store, StoreError};
+use serde_json::json;
+use std::time::Duration;
+
+/// How often the tree is looked at until it stands still, and the time between two looks.
+const LOOKS: u32 = 200;
+const BETWEEN: Duration = Duration::from_millis(2);
+
+/// What stands still, and since when.
+struct Still {
+    since_ms: u64,
+    hold: TaskHold,
+    /// The processes that were stopped here. One that was stopped before is left so.
+    stopped: Vec<Identity>,
+    /// Whether their control group was stopped.
+    is_frozen: bool,
+}
+
+/// The pauses of one run of a command.
+pub(super) struct Pausing {
+    /// The control group of the task, where it has one.
+    group: Option<Group>,
+    still: Option<Still>,
+    /// For how long earlier pauses lasted, in milliseconds.
+    earlier_ms: u64,
+}
+
+impl Pausing {
+    pub(super) fn of(group: Option<Group>) -> Self {
+        Self { group, still: None, earlier_ms: 0 }
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.still.is_some()
+    }
+
+    /// For how long the command has stood still, in milliseconds.
+    pub(super) fn paused_ms(&self, store: &Store) -> u64 {
+        let now = self.still.as_ref().map_or(0, |still| store.boot_ms().saturating_sub(still.since_ms));
+        self.earlier_ms.saturating_add(now)
+    }
+
+    /// For how long the supervisor may wait before it looks again.
+    pub(super) fn time_left(&self, store: &Store) -> Duration {
+        let until = self.still.as_ref().and_then(|still| still.hold.until);
+        until.map_or(Duration::MAX, |until| {
+            // A moment that has come in this very millisecond is met by the next one.
+            Duration::from_millis(u64::try_from(until.ms_since(store.now())).unwrap_or(0).max(1))
+        })
+    }
+
+    /// Does what was asked for. What cannot be read or shown now is tried again at the next look: a pause never ends a task.
+    pub(super) fn heed(&mut self, store: &Store, task: &Task, spared: &[u32]) {
+        let Ok(asked) = store.run_pause(task.id) else { return };
+        let now = store.now();
+        match (asked, self.still.is_some()) {
+            (Some(asked), false) if asked.stands(now) => self.stop(store, task, asked.hold, spared),
+            (Some(asked), true) if asked.stands(now) => self.take_words(store, task, asked.hold),
+            (Some(_), false) => drop(store.end_pause(task.id)),
+            (Some(_) | None, true) => self.go_on(store, task),
+            (None, false) => {}
+        }
+    }
+
+    /// Takes another end or another reason of a pause that stands.
+    fn take_words(&mut self, store: &Store, task: &Task, hold: TaskHold) {
+        let Some(still) = &mut self.still else { return };
+        let is_new = still.hold != hold;
+        still.hold = hold;
+        if is_new {
+            note(store, task, still, 0);
+        }
+        let _ = store.show_pause(task.id);
+    }
+
+    fn stop(&mut self, store: &Store, task: &Task, hold: TaskHold, spared: &[u32]) {
+        let mut still = Still { since_ms: store.boot_ms(), hold, stopped: Vec::new(), is_frozen: false };
+        let frozen = self.group.as_ref().map(|group| freeze(store, group)).unwrap_or_default();
+        still.is_frozen = frozen.is_some();
+        let spared = [spared, &frozen.unwrap_or_default()].concat();
+        let running = stop_tree(store, task, &spared, &mut still.stopped).unwrap_or(1);
+        note(store, task, &still, running);
+        self.still = Some(still);
+        let _ = store.show_pause(task.id);
+    }
+
+    /// Lets the command go on, and removes what asked for the pause.
+    fn go_on(&mut self, store: &Store, task: &Task) {
+        self.wake(store);
+        store.note(&Event::of("resumed", task).in_lane_of(task).with(json!({ "paused_ms": self.earlier_ms })));
+        let _ = store.end_pause(task.id);
+    }
+
+    /// Lets what was stopped go on.
+    pub(super) fn wake(&mut self, store: &Store) {
+        let Some(still) = self.still.take() else { return };
+        self.earlier_ms = self.earlier_ms.saturating_add(store.boot_ms().saturating_sub(still.since_ms));
+        if let Some(group) = self.group.as_ref().filter(|_| still.is_frozen) {
+            store.freeze_group(group, false);
+        }
+        // Children first, so that no shell finds a child stopped when it goes on.
+        for process in still.stopped.iter().rev() {
+            store.signal(process, Signal::Continue);
+        }
+    }
+}
+
+fn note(store: &Store, task: &Task, still: &Still, running: usize) {
+    let TaskHold { since, until, reason, by, .. } = &still.hold;
+    let text = |at: &Timestamp| at.to_string();
+    let data = json!({
+        "what": task.id.to_string(),
+        "since": text(since),
+        "until": until.as_ref().map(text),
+        "reason": reason,
+        "by": by,
+        "frozen": still.is_frozen,
+        "stopped": still.stopped.len(),
+        "running": running,
+    });
+    store.note(&Event::of("paused", task).in_lane_of(task).with(data));
+}
+
+/// Stops a control group, and gives the pids in it. `None` where it did not stop in time, or where a process of luzia is in
+/// it, which has to go on.
+fn freeze(store: &Store, group: &Group) -> Option<Vec<u32>> {
+    let is_frozen = store.freeze_group(group, true);
+    let members: Vec<u32> = store.group_members(group).iter().map(|process| process.pid).collect();
+    if is_frozen && !members.iter().any(|pid| store.runs_this_program(*pid)) {
+        return Some(members);
+    }
+    store.freeze_group(group, false);
+    None
+}
+
+/// Stops a tree until a look finds nothing that runs. A process that was made meanwhile is met by the next look: no fork ends
+/// after the signal has come. Gives how many processes could not be stopped.
+///
+/// A process of luzia itself is left alone. It may hold the guard of a lane, for which all others wait, and it does nothing
+/// for the task but wait.
+fn stop_tree(store: &Store, task: &Task, spared: &[u32], stopped: &mut Vec<Identity>) -> Result<usize, StoreError> {
+    let me = store.identity();
+    let root = Root { began_by: Some(&me), state_dir: store.state_dir(), group: None };
+    let mut running = 0;
+    for _ in 0..LOOKS {
+        running = 0;
+        for process in store.tree(&mark_of(store, task.id, &root)?, spared)? {
+            let is_known = stopped.contains(&process);
+            if store.is_stopped(&process) {
+                // It may have become luzia between the look and the signal.
+                if is_known && store.runs_this_program(process.pid) {
+                    store.signal(&process, Signal::Continue);
+                    stopped.retain(|one| *one != process);
+                }
+                continue;
+            }
+            if store.runs_this_program(process.pid) {
+                continue;
+            }
+            running += 1;
+            if !is_known && store.signal(&process, Signal::Stop) {
+                stopped.push(process);
+            }
+        }
+        if running == 0 {
+            break;
+        }
+        store.sleep(BETWEEN);
+    }
+    Ok(running)
+}

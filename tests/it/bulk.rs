@@ -1,0 +1,92 @@
+//! Many tasks at once (`cancel`, `retry` and `wait` by what tasks have in common), `move`, and `enqueue --dry-run`.
+
+use crate::support::Place;
+use serde_json::{Value, json};
+
+fn statuses(place: &Place, ids: &[String]) -> Vec<String> {
+    ids.iter().map(|id| place.status(id)).collect()
+}
+
+#[test]
+fn tasks_are_cancelled_by_what_they_have_in_common() {
+    let place = Place::new();
+    let all: Vec<String> = [
+        ["-u", "a", "--label", "x"],
+        ["-u", "a", "--label", "y"],
+        ["-u", "b", "--label", "x"],
+        ["-u", "b", "-l", "build"],
+    ]
+    .iter()
+    .map(|options| place.enqueue(&[&options[..], &["--", "true"]].concat()))
+    .collect();
+    let before = place.snapshot();
+    let refused = place.luzia(&["cancel", "-u", "a"]).coded(2);
+    assert!(refused.err.contains("cancel 2 tasks, task_1 to task_2?"), "{}", refused.err);
+    place.luzia(&["cancel", "--label", "nobody", "-y"]).coded(66);
+    place.luzia(&["cancel", "--state", "failed", "-y"]).coded(2);
+    place.luzia(&["cancel"]).coded(2);
+    place.luzia(&["cancel", "1", "--all", "-y"]).coded(2);
+    place.assert_unchanged(&before, "refused selections");
+    place.ok(&["cancel", "-u", "a", "--label", "x", "-y"]);
+    assert_eq!(statuses(&place, &all), ["cancelled", "pending", "pending", "pending"]);
+    place.ok(&["cancel", "-l", "build", "-y"]);
+    assert_eq!(statuses(&place, &all), ["cancelled", "pending", "pending", "cancelled"]);
+    let rest = place.json(&["cancel", "--all", "-y"]);
+    assert_eq!(rest["items"].as_array().unwrap().len(), 2);
+    // What has completed is retried only where that is asked for.
+    place.ok(&["retry", "-u", "b"]);
+    place.drain();
+    assert_eq!(statuses(&place, &all), ["cancelled", "cancelled", "completed", "completed"]);
+    place.ok(&["retry", "--all"]);
+    assert_eq!(statuses(&place, &all), ["pending", "pending", "completed", "completed"]);
+    let waits = place.start(&["wait", "--all", "--timeout", "20s"]);
+    place.drain();
+    waits.end().coded(0);
+    place.luzia(&["wait", "--all"]).coded(66);
+}
+
+#[test]
+fn a_task_is_moved_before_others_of_its_lane() {
+    let place = Place::new();
+    let add = |user: &str, n: u32| place.enqueue(&["-u", user, "--shell", &format!("echo {n} >>$PLACE/log")]);
+    let all: Vec<String> = (1..=4).map(|n| add("a", n)).collect();
+    let other = add("b", 5);
+    place.ok(&["move", &all[2], "--before", &all[1]]);
+    place.ok(&["move", &all[3], "--first"]);
+    let again = place.ok(&["move", &all[3], "--first"]);
+    assert!(again.err.contains("already"), "{}", again.err);
+    let before = place.snapshot();
+    place.luzia(&["move", &all[0], "--before", &other]).coded(1);
+    place.luzia(&["move", &all[0], "--before", &all[0]]).coded(2);
+    place.luzia(&["move", &all[0], "--before", "99"]).coded(66);
+    place.luzia(&["move", &all[0]]).coded(2);
+    place.assert_unchanged(&before, "refused moves");
+    place.ok(&["edit", &all[3], "--priority", "0"]);
+    let younger = add("a", 6);
+    let refused = place.luzia(&["move", &younger, "--before", &all[3]]).coded(1);
+    assert!(refused.err.contains("nothing comes before it"), "{}", refused.err);
+    place.ok(&["cancel", &other, &younger, "-y"]);
+    place.drain();
+    let log = std::fs::read_to_string(place.path("log")).unwrap();
+    assert_eq!(log, "4\n3\n1\n2\n");
+    place.luzia(&["move", &all[0], "--first"]).coded(1);
+}
+
+#[test]
+fn a_dry_run_says_place_and_reasons_and_writes_nothing() {
+    let place = Place::new();
+    let fresh = place.json(&["enqueue", "--dry-run", "-u", "a", "--", "true"]);
+    assert_eq!((&fresh["id"], &fresh["dry_run"], &fresh["queued"]), (&Value::Null, &json!(true), &json!(false)));
+    assert!(!place.state().join("spool").exists(), "not even a queue");
+    place.enqueue(&["-u", "a", "--", "true"]);
+    place.ok(&["acquire", "lane:build", "--task", "me"]);
+    let before = place.snapshot();
+    let seen = place.json(&["enqueue", "--dry-run", "-u", "a", "-l", "build", "--", "true"]);
+    let words: Vec<&str> =
+        seen["reasons"].as_array().unwrap().iter().filter_map(|one| one["reason"].as_str()).collect();
+    assert_eq!((seen["position"].as_u64(), &words[..2]), (Some(1), &["Priority", "LaneFull"][..]), "{seen}");
+    place.luzia(&["enqueue", "--dry-run", "-u", "a", "--", "no-such-command"]).coded(2);
+    place.luzia(&["enqueue", "--dry-run", "--after", "99", "--", "true"]).coded(66);
+    place.luzia(&["enqueue", "--dry-run", "--wait", "--", "true"]).coded(2);
+    place.assert_unchanged(&before, "dry runs");
+}

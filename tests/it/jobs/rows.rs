@@ -1,0 +1,131 @@
+//! Rows of the requirements that name members, events and options in the words of their source.
+
+use crate::support::{Place, until};
+use serde_json::json;
+
+#[test]
+fn a_child_says_whose_it_is_and_whether_it_inherits() {
+    // S0.16, S0.22
+    let place = Place::new();
+    let parent = place.enqueue(&["-u", "p", "--hold", "--", "true"]);
+    let asked = [
+        "-u",
+        "c",
+        "--parent",
+        &parent,
+        "--thread",
+        "7",
+        "-l",
+        "session:telegram:ana",
+        "--prompt",
+        "hello",
+        "--",
+        "cat",
+    ];
+    let child = place.show(&place.enqueue(&asked));
+    assert_eq!((&child["parentExecutionId"], &child["canInheritLock"]), (&json!(1), &json!(false)));
+    assert_eq!(
+        child["context"],
+        json!({ "executionId": 2, "threadId": "7", "message": "hello", "channel": "telegram" })
+    );
+    let alone = place.show(&parent);
+    assert_eq!((&alone["parentExecutionId"], &alone["context"]["threadId"]), (&json!(null), &json!(null)));
+    // S2.34
+    let spawned = place.events_named("spawned");
+    assert_eq!((spawned.len(), &spawned[0]["data"]), (1, &json!({ "child": "task_2", "parent": "task_1" })));
+}
+
+#[test]
+fn only_an_awaited_child_inherits() {
+    // S0.19
+    let place = Place::new();
+    let refused = place.luzia(&["enqueue", "--thread", "7", "--inherit", "--", "true"]).coded(1);
+    assert!(refused.err.contains("it is no child"), "{refused:?}");
+    let parent = place.enqueue(&["-u", "p", "--hold", "--", "true"]);
+    let refused = place.luzia(&["enqueue", "--parent", &parent, "--inherit", "--", "true"]).coded(1);
+    assert!(refused.err.contains("nobody waits for it"), "{refused:?}");
+    place.luzia(&["enqueue", "--inherit", "--no-inherit", "--", "true"]).coded(2);
+    assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), 1);
+    let script = "\"$LUZIA\" -v enqueue --thread 7 --parent self --wait --inherit -- sh -c 'echo in > $PLACE/in'";
+    let id = place.enqueue(&["-u", "q", "--thread", "7", "--", "sh", "-c", script]);
+    place.ok(&["dispatch"]);
+    place.until_file("in");
+    place.until_status(&id, "completed");
+    // S0.33, S1.48: in the words of their source, and in their order.
+    let said = place.ok(&["logs", &id, "--stderr"]).out;
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("xecution") || line.contains("AGENT")).collect();
+    let wanted = [
+        "[MessageService] Execution 3 inheriting lock from parent 2 on thread 7",
+        "Starting execution 3",
+        "Execution 3 completed with result: success",
+        "Emitting AGENT_COMPLETED event",
+        "[AgentGraph] Released locks on 1 thread(s) for execution 3",
+    ];
+    assert_eq!(lines, wanted, "{said}");
+}
+
+#[test]
+fn a_parent_gets_the_variables_of_its_child() {
+    // S1.24, S1.35
+    let place = Place::new();
+    let child = "\"$LUZIA\" set found=3 lastResponse=no; \"$LUZIA\" finish --summary done";
+    let script = format!(
+        "\"$LUZIA\" set found=0 own=1; \"$LUZIA\" enqueue -u kid --parent self -- sh -ec '{child}'; \"$LUZIA\" await agent"
+    );
+    let parent = place.enqueue(&["-u", "p", "--", "sh", "-ec", &script]);
+    place.drain();
+    let shown = place.show(&parent);
+    assert_eq!(shown["status"], "completed", "{shown}");
+    for (name, value) in [
+        ("found", json!("3")),
+        ("own", json!("1")),
+        ("lastResponse", json!("done")),
+        ("childExecutionStatus", json!("completed")),
+        ("childExecutionSuccess", json!(true)),
+        ("triggeredExecutionId", json!(2)),
+    ] {
+        assert_eq!((&shown["vars"][name], &shown["variables"][name]), (&value, &value), "{name}");
+    }
+}
+
+#[test]
+fn the_tree_has_each_run_of_a_stepwise_task() {
+    // S2.7, S2.19, S2.33
+    let place = Place::new();
+    let script = "\"$LUZIA\" step tool$LUZIA_STEP -- echo hi; [ $LUZIA_STEP -lt 1 ] || \"$LUZIA\" finish";
+    let id = place.enqueue(&["-u", "a", "--stepwise", "--", "sh", "-ec", script]);
+    place.drain();
+    let tree = place.ok(&["tree", &id]).out;
+    for line in ["step 0: exit 0", "step 1: exit 0", "step tool0: exit 0", "step tool1: exit 0"] {
+        assert!(tree.contains(line), "{line} in {tree}");
+    }
+    let runs = place.json(&["tree", &id])["items"][0]["runs"].clone();
+    assert_eq!(
+        (runs.as_array().unwrap().len(), &runs[1]["name"], &runs[1]["state"]),
+        (2, &json!("step 1"), &json!("completed"))
+    );
+    let steps = place.events_named("step");
+    assert_eq!((&steps[0]["data"]["exit_code"], &steps[0]["data"]["stdout_bytes"]), (&json!(0), &json!(3)));
+    assert_eq!(steps[0]["data"]["output_ref"], format!("step:{id}/tool0"));
+    assert!(steps[0]["data"]["ran_ms"].is_number());
+}
+
+#[test]
+fn a_schedule_makes_tasks_of_a_goal_that_take_steps() {
+    // S2.14
+    let place = Place::new();
+    place.ok(&["cron", "add", "standup", "0 9 * * *", "--goal", "standup", "--stepwise", "-u", "a", "--", "true"]);
+    let id = place.ok(&["cron", "run", "standup"]).line();
+    let made = place.show(&id);
+    assert_eq!((&made["goal"], &made["retries"]), (&json!("standup"), &json!(3)));
+    assert!(made["stepwise"].is_object(), "{made}");
+    for option in
+        [&["--group", "g"][..], &["--reuse", "goal"], &["--after-any", &id], &["--after-failed", &id], &["--stable"]]
+    {
+        let refused =
+            place.luzia(&[&["cron", "add", "x", "@daily"], option, &["--goal", "g", "--", "true"]].concat()).coded(2);
+        assert!(refused.err.contains("is about one task"), "{option:?}: {refused:?}");
+    }
+    assert_eq!(place.json(&["cron", "list"])["items"].as_array().unwrap().len(), 2, "it and the built-in one");
+    until("no more", || (place.json(&["list", "-a"])["items"].as_array().unwrap().len() == 1).then_some(()));
+}

@@ -1,0 +1,141 @@
+//! What the rules of lanes do: rates and reserves, each from the next grant on.
+
+use crate::support::{Place, until};
+use serde_json::{Value, json};
+
+fn reason(place: &Place, task: &str) -> Value {
+    place.json(&["explain", task])["reasons"][0].clone()
+}
+
+fn status(place: &Place, task: &str) -> String {
+    place.json(&["show", task])["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_rate_lets_so_many_through_and_says_when_it_goes_on() {
+    let place = Place::new();
+    place.ok(&["lanes", "set", "api", "--rate", "2/1h"]);
+    let ids: Vec<String> = ["a", "b", "c"].map(|user| place.enqueue(&["-u", user, "-l", "api", "--", "true"])).into();
+    let free = place.enqueue(&["-u", "d", "--", "true"]);
+    for _ in 0..3 {
+        place.ok(&["dispatch", "--once"]);
+        until("what may start is over", || (place.json(&["status"])["active"]["slots_used"] == json!(0)).then_some(()));
+    }
+    let ended = |id: &String| status(&place, id) == "completed";
+    assert_eq!((ids.iter().map(ended).collect::<Vec<_>>(), ended(&free)), (vec![true, true, false], true));
+    let why = reason(&place, &ids[2]);
+    assert_eq!((&why["reason"], &why["lane"], &why["rate"]), (&json!("RateLimited"), &json!("api"), &json!("2/1h")));
+    assert!(why["until"].as_str().is_some_and(|until| until.ends_with('Z')), "{why}");
+    assert!(place.ok(&["list"]).out.contains("api again in"), "{}", place.ok(&["list"]).out);
+    // The lane itself is free, and nobody gets it before that moment.
+    place.luzia(&["check", "lane:api"]).coded(75);
+    let refused = place.luzia(&["lock", "-n", "-l", "api", "--", "true"]).coded(75);
+    assert!(refused.err.contains("rate is used up"), "{}", refused.err);
+    place.luzia(&["acquire", "lane:api", "--task", "me"]).coded(75);
+    let row = place.json(&["lanes", "list", "api"])["items"][0].clone();
+    assert_eq!((&row["active"], row["limited_until"].is_string()), (&json!(0), true));
+    // A higher rate counts at the next grant.
+    place.ok(&["lanes", "set", "api", "--rate", "3/1h"]);
+    place.drain();
+    assert!(ended(&ids[2]));
+    place.luzia(&["check", "lane:api"]).coded(75);
+    place.ok(&["lanes", "rm", "api"]);
+    place.ok(&["check", "lane:api"]);
+}
+
+#[test]
+fn a_drain_and_a_waiting_lock_go_on_at_the_moment_that_the_rate_names() {
+    let place = Place::new();
+    place.ok(&["lanes", "set", "api", "--rate", "1/300ms"]);
+    let script = "date +%s%N >>$PLACE/at";
+    let ids: Vec<String> =
+        (0..3).map(|n| place.enqueue(&["-u", &format!("u{n}"), "-l", "api", "--shell", script])).collect();
+    place.ok(&["dispatch", "--drain"]);
+    assert!(ids.iter().all(|id| status(&place, id) == "completed"));
+    for _ in 0..2 {
+        place.ok(&["lock", "-l", "api", "--", "sh", "-c", script]);
+    }
+    let at = std::fs::read_to_string(place.path("at")).unwrap();
+    let at: Vec<u64> = at.lines().map(|line| line.parse::<u64>().unwrap() / 1_000_000).collect();
+    // Commands start later than they were granted, by a time that varies.
+    assert!(at[4] - at[0] >= 4 * 300 - 150, "five grants within {} ms", at[4] - at[0]);
+}
+
+#[test]
+fn grants_stay_counted_when_the_dispatcher_is_killed_and_leave_nothing_when_their_window_is_over() {
+    let place = Place::new();
+    place.ok(&["lanes", "set", "goal:*", "--rate", "1/200ms"]);
+    place.ok(&["lanes", "set", "api", "--rate", "1/1h"]);
+    let script = format!("echo up >>$PLACE/up; read _ <{}", place.gate("go"));
+    let first = place.enqueue(&["-u", "a", "-l", "api", "--shell", &script]);
+    place.ok(&["dispatch", "--once"]);
+    place.until_file("up");
+    let supervisor = place.json(&["show", &first])["supervisor_pid"].as_u64().unwrap();
+    std::process::Command::new("kill").args(["-9", &supervisor.to_string()]).status().unwrap();
+    place.ok(&["cancel", &first, "--yes"]);
+    let second = place.enqueue(&["-u", "b", "-l", "api", "--", "true"]);
+    until("the first is recovered", || {
+        place.ok(&["dispatch", "--once"]);
+        (status(&place, &first) != "running").then_some(())
+    });
+    place.ok(&["dispatch", "--once"]);
+    assert_eq!(reason(&place, &second)["reason"], json!("RateLimited"));
+    for n in 0..5 {
+        place.enqueue(&["-l", &format!("goal:{n}"), "--", "true"]);
+    }
+    place.ok(&["cancel", &second, "--yes"]);
+    place.drain();
+    let rates = || std::fs::read_dir(place.path("state/spool/rates")).map_or(0, Iterator::count);
+    until("only the lane whose window is open has a file", || {
+        let _ = std::fs::remove_file(place.path("state/spool/pruned"));
+        place.ok(&["dispatch", "--once"]);
+        std::fs::write(place.path("state/spool/pruned"), "00000000000000000001\n").unwrap();
+        place.ok(&["dispatch", "--once"]);
+        (rates() == 1).then_some(())
+    });
+}
+
+#[test]
+fn a_damaged_file_of_grants_keeps_the_lane_for_one_window_only() {
+    let place = Place::new();
+    place.ok(&["lanes", "set", "api", "--rate", "5/300ms"]);
+    std::fs::create_dir(place.path("state/spool/rates")).unwrap();
+    std::fs::write(place.path("state/spool/rates/lane_api"), "damaged").unwrap();
+    place.luzia(&["lock", "-n", "-l", "api", "--", "true"]).coded(75);
+    place.ok(&["lock", "-w", "10", "-l", "api", "--", "true"]);
+    let text = std::fs::read_to_string(place.path("state/spool/rates/lane_api")).unwrap();
+    assert!(text.starts_with("luzia-rate 1\n") && text.lines().count() == 2, "{text}");
+}
+
+#[test]
+fn a_reserve_keeps_a_slot_for_its_lane_and_others_say_so() {
+    let place = Place::configured(&json!({ "slots": { "max": 2 } }));
+    place.ok(&["lanes", "set", "deploy", "--reserve", "1"]);
+    let script = |gate: &str| format!("echo up >>$PLACE/up; read _ <{}", place.gate(gate));
+    let users = ["a", "b"].map(|user| place.enqueue(&["-u", user, "--shell", &script(user)]));
+    place.ok(&["dispatch", "--once"]);
+    place.until_file("up");
+    let why = reason(&place, &users[1]);
+    let found = [&why["reason"], &why["used"], &why["max"], &why["kept"]];
+    assert_eq!(found, [&json!("Reserved"), &json!(1), &json!(2), &json!(1)]);
+    assert!(place.ok(&["list"]).out.contains("1 kept for others"));
+    // The lane that the slot is for gets it, and once it has it nothing is kept.
+    let own = place.enqueue(&["-u", "c", "-l", "deploy", "--shell", &script("c")]);
+    place.ok(&["dispatch", "--once"]);
+    until("both run", || (status(&place, &own) == "running").then_some(()));
+    assert_eq!(reason(&place, &users[1])["reason"], json!("LaneFull"));
+    // When it is over its slot is kept again, also while only a `lock` has the lane.
+    place.open_gate("c");
+    until("it is over", || (status(&place, &own) == "completed").then_some(()));
+    let lock = place.start(&["lock", "-l", "deploy", "--", "sh", "-c", &script("d")]);
+    place.ok(&["dispatch", "--once"]);
+    assert_eq!(reason(&place, &users[1])["reason"], json!("Reserved"));
+    place.ok(&["lanes", "set", "deploy", "--reserve", "0"]);
+    place.ok(&["dispatch", "--once"]);
+    until("the other user starts without the reserve", || (status(&place, &users[1]) == "running").then_some(()));
+    for gate in ["a", "b", "d"] {
+        place.open_gate(gate);
+    }
+    lock.end().coded(0);
+    place.drain();
+}

@@ -1,0 +1,149 @@
+//! `lanes`: what is in use, and limits that change while luzia runs.
+
+use crate::support::{Place, until};
+use serde_json::{Value, json};
+
+fn read(place: &Place, name: &str) -> String {
+    std::fs::read_to_string(place.path(name)).unwrap_or_default()
+}
+
+fn row(place: &Place, lane: &str) -> Value {
+    place.json(&["lanes", "list", lane])["items"][0].clone()
+}
+
+#[test]
+fn a_fresh_directory_has_the_built_in_lanes() {
+    let place = Place::new();
+    place.enqueue(&["-u", "a", "--", "true"]);
+    let all = place.json(&["lanes"]);
+    let names: Vec<&str> = all["items"].as_array().unwrap().iter().filter_map(|row| row["lane"].as_str()).collect();
+    assert_eq!(names, ["cron", "global", "main", "subagent", "user:a"]);
+    let main = row(&place, "main");
+    let wanted = json!({ "max_concurrent": 1, "active": 0, "queue": 0, "draining": false, "rule": "default" });
+    assert!(wanted.as_object().unwrap().iter().all(|(key, value)| main[key] == *value), "{main}");
+    assert_eq!(row(&place, "user:a")["queue"], json!(1));
+    assert!(place.ok(&["lanes", "show", "main"]).out.contains("max"));
+}
+
+#[test]
+fn a_higher_limit_counts_at_the_next_grant_for_tasks_and_for_waiting_locks() {
+    let place = Place::new();
+    for user in ["a", "b", "c"] {
+        let script = format!("echo x >>$PLACE/up; read _ <{}", place.gate(&format!("go-{user}")));
+        place.enqueue(&["-u", user, "-l", "build", "--shell", &script]);
+    }
+    place.ok(&["dispatch", "--once"]);
+    place.until_file("up");
+    let lock = place.start(&["lock", "-l", "build", "--", "sh", "-c", "echo locked >$PLACE/locked"]);
+    until("it waits", || lock.err().contains("waits").then_some(()));
+    assert_eq!((row(&place, "build")["active"].clone(), read(&place, "up")), (json!(1), "x\n".to_owned()));
+    assert_eq!(place.json(&["lanes", "set", "build", "--max", "3"])["max_concurrent"], json!(3));
+    lock.end().coded(0);
+    place.ok(&["dispatch", "--once"]);
+    until("all three run", || (read(&place, "up") == "x\nx\nx\n").then_some(()));
+    place.ok(&["lanes", "set", "build", "--max", "2"]);
+    let now = row(&place, "build");
+    assert_eq!((&now["active"], &now["draining"], &now["rule"]), (&json!(3), &json!(true), &json!("set")));
+    assert!(place.ok(&["lanes"]).out.contains("draining"));
+    place.luzia(&["lock", "-n", "-l", "build", "--", "true"]).coded(75);
+    for user in ["a", "b", "c"] {
+        place.open_gate(&format!("go-{user}"));
+    }
+    place.drain();
+    assert_eq!(place.json(&["lanes", "rm", "build"])["max_concurrent"], json!(1));
+    assert_eq!(place.json(&["lanes", "rm", "build"])["changed"], json!(false));
+    place.luzia(&["lanes", "show", "build"]).coded(66);
+}
+
+#[test]
+fn what_is_set_wins_over_the_configuration_and_the_most_specific_name_wins() {
+    let place = Place::configured(&json!({ "lanes": { "session:*": { "max": 2 } }, "slots": { "max": 2 } }));
+    place.ok(&["lanes", "set", "session:telegram:*", "--max", "5"]);
+    place.ok(&["lanes", "set", "global", "--max", "7"]);
+    place.ok(&["lanes", "set", "user:a", "--weight", "3"]);
+    let max = |lane: &str| row(&place, lane)["max_concurrent"].clone();
+    assert_eq!([max("session:telegram:bob"), max("session:bob"), max("global")], [json!(5), json!(2), json!(7)]);
+    assert_eq!(place.json(&["status"])["active"]["slots_max"], json!(7));
+    assert_eq!(row(&place, "user:a")["weight"], json!(3));
+    let listed = place.json(&["lanes", "list", "session:*"]);
+    let rules: Vec<&str> = listed["items"].as_array().unwrap().iter().filter_map(|row| row["rule"].as_str()).collect();
+    assert_eq!(rules, ["config", "set"]);
+    place.ok(&["lanes", "rm", "global"]);
+    assert_eq!(max("global"), json!(2));
+}
+
+#[test]
+fn a_lane_that_nobody_uses_leaves_nothing_behind() {
+    let place = Place::new();
+    let count = || place.snapshot().len();
+    place.enqueue(&["-l", "goal:0", "--", "true"]);
+    place.drain();
+    let (lines, before): (String, usize) =
+        ((1..200).map(|n| format!("{{\"lanes\":[\"goal:{n}\"],\"command\":[\"true\"]}}\n")).collect(), count());
+    std::fs::write(place.path("many.jsonl"), lines).unwrap();
+    place.ok(&["enqueue", "--from", place.path("many.jsonl").to_str().unwrap()]);
+    place.drain();
+    let left = place.snapshot().keys().filter(|path| path.contains("goal_")).cloned().collect::<Vec<_>>();
+    assert_eq!(left, Vec::<String>::new(), "of {before}");
+    assert_eq!(place.json(&["lanes", "list", "goal:*"])["items"], json!([]));
+}
+
+#[test]
+fn each_member_of_a_rule_is_set_shown_and_falls_to_the_next_pattern() {
+    let rules = json!({ "session:*": { "rate": "5/1m", "warn_after_seconds": 9, "on_wait": "true" } });
+    let place = Place::configured(&json!({ "lanes": rules }));
+    let wanted = json!({ "rate": "5/1m", "warn_after_ms": 9000, "on_wait": "true", "hold": "keep", "reserve": 0,
+        "on_overdue": "report", "rule": "default" });
+    let has = |lane: &str, wanted: &Value| {
+        let row = place.json(&["lanes", "list", lane])["items"][0].clone();
+        assert!(wanted.as_object().unwrap().iter().all(|(key, value)| row[key] == *value), "{row}");
+    };
+    has("session:x", &wanted);
+    let all = ["--rate", "2/90s", "--reserve", "1", "--hold", "release", "--warn-after", "1500ms"];
+    let more = ["--on-wait", "echo waits", "--on-overdue", "terminate", "--lock-timeout", "20m"];
+    place.ok(&[&["lanes", "set", "session:x"][..], &all, &more].concat());
+    has(
+        "session:x",
+        &json!({ "rate": "2/1m30s", "reserve": 1, "hold": "release", "warn_after_ms": 1500, "on_wait": "echo waits",
+            "on_overdue": "terminate", "lock_timeout_ms": 1_200_000, "max_concurrent": 1, "rule": "set" }),
+    );
+    let out = place.ok(&["lanes", "show", "session:x"]).out;
+    for words in ["2/1m30s", "reserve", "release", "echo waits", "terminate"] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+    has("session:y", &wanted);
+    has("build", &json!({ "rate": null, "on_wait": null, "hold": "release", "warn_after_ms": 2000 }));
+    // What is set counts by member: the rest of the configuration stays.
+    place.ok(&["lanes", "set", "session:*", "--rate", "7/1h"]);
+    has("session:y", &json!({ "rate": "7/1h", "warn_after_ms": 9000 }));
+    place.ok(&["lanes", "rm", "session:*"]);
+    has("session:y", &wanted);
+}
+
+#[test]
+fn a_rule_that_cannot_be_meant_changes_nothing() {
+    let place = Place::new();
+    place.ok(&["lanes", "set", "deploy", "--reserve", "1"]);
+    let before = place.snapshot();
+    for words in [
+        &["build", "--max", "+3"][..],
+        &["build", "--rate", "10"],
+        &["build", "--rate", "0/1m"],
+        &["build", "--hold", "both"],
+        &["build", "--warn-after", "soon"],
+        &["build", "--warn-after", "0"],
+        &["build", "--on-wait", ""],
+        &["build", "--on-overdue", "kill"],
+        &["build", "--reserve", "-1"],
+        &["build", "--reserve", "2"],
+        &["subagent", "--reserve", "3"],
+        &["global", "--reserve", "1"],
+        &["global", "--max", "1"],
+        &["session:*", "--reserve", "1"],
+        &["deploy"],
+    ] {
+        let ran = place.luzia(&[&["lanes", "set"], words].concat()).coded(2);
+        assert!(ran.err.contains("nothing was set") || words.len() == 1, "{words:?}: {}", ran.err);
+        place.assert_unchanged(&before, &words.join(" "));
+    }
+}

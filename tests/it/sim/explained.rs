@@ -1,0 +1,171 @@
+//! `explain` against dispatch, in random worlds on the file system of the simulator: what it calls ready is what a pass
+//! grants, and what a pass grants it called ready (issue 21, section 7).
+
+use super::choice::Rng;
+use super::locks::{prepared, store};
+use super::{Env, Sim, seeds};
+use luzia::app::locks::acquire::Lease;
+use luzia::app::queue::pause::{What, Wish};
+use luzia::app::{App, Obstacle, Settings};
+use luzia::model::config::LaneRule;
+use luzia::model::control::{Held, TaskHold};
+use luzia::model::{Agent, Config, LaneName, Name, Priority, Task, TaskId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const USERS: [&str; 3] = ["alice", "bob", "carol"];
+const LANES: [&str; 5] = ["thread:1", "thread:2", "session:s", "build", "docs"];
+
+fn lane(text: &str) -> LaneName {
+    LaneName::parse(text).expect("a lane")
+}
+
+/// A world: the rules, the tasks, and who else is there.
+struct Scene {
+    config: Config,
+    tasks: Vec<Task>,
+    leases: Vec<LaneName>,
+    pauses: Vec<LaneName>,
+}
+
+fn scene(seed: u64, now: i64) -> Scene {
+    let mut rng = Rng::new(seed);
+    let rule = |max| LaneRule { max: Some(max), ..LaneRule::default() };
+    let mut pick = |bound: usize| rng.below(bound);
+    let mut lanes = BTreeMap::new();
+    for name in ["build", "docs", "user:alice"] {
+        lanes.insert(name.to_owned(), rule(u32::try_from(1 + pick(2)).expect("few")));
+    }
+    // Where slots are short, a task that is ready may not be granted because others were.
+    let config = Config { slots_max: u32::try_from([1, 2, 20][pick(3)]).expect("few"), lanes, ..Config::default() };
+    let mut tasks: Vec<Task> = Vec::new();
+    for id in 1..=u64::try_from(2 + pick(7)).expect("few") {
+        let mut named: Vec<LaneName> = (0..pick(3)).map(|_| lane(LANES[pick(5)])).collect();
+        named.sort();
+        named.dedup();
+        let is_after = id > 1 && pick(8) == 0;
+        let after =
+            if is_after { vec![TaskId(1 + pick(usize::try_from(id - 1).expect("few")) as u64)] } else { Vec::new() };
+        let session = [None, Some("one"), Some("two")][pick(3)];
+        let hold =
+            TaskHold { since: luzia::model::Timestamp(now), until: None, reason: None, by: None, start_left_ms: None };
+        let task = Task {
+            user: Name::new(USERS[pick(3)]).expect("a name"),
+            takes_user_lane: named.is_empty() || pick(3) > 0,
+            lanes: named,
+            priority: Priority::new([5, 5, 5, 4, 1, 9][pick(6)]).expect("a priority"),
+            comes_after: after.clone(),
+            after,
+            due_at: (pick(8) == 0).then(|| luzia::model::Timestamp(now + 3_600_000)),
+            hold: (pick(10) == 0).then_some(hold),
+            agent: session.map(|session| Agent { name: "codex".into(), session: Some(session.into()) }),
+            conductor_dir: "/s/conductor/_".into(),
+            command: vec!["Work".into()],
+            ..super::spool::task(TaskId(id))
+        };
+        tasks.push(Task { share: task.own_share(), ..task });
+    }
+    let leases = (0..pick(3)).map(|_| [lane("user:bob"), lane("build"), lane("thread:1")][pick(3)].clone()).collect();
+    let pauses = (0..pick(4) / 3).map(|_| [lane("user:carol"), lane("docs")][pick(2)].clone()).collect();
+    Scene { config, tasks, leases, pauses }
+}
+
+fn lease(lane: &LaneName, number: usize) -> Lease {
+    Lease {
+        lane: lane.clone(),
+        holder: format!("holder-{number}"),
+        wait_ms: 0,
+        ttl_ms: None,
+        pid: None,
+        durable: false,
+    }
+}
+
+/// What shares a lane but `global` with another task, so that the one's start may decide over the other's.
+fn touches(one: &Task, other: &Task) -> bool {
+    let lanes =
+        |task: &Task| -> BTreeSet<LaneName> { task.all_lanes().into_iter().filter(|lane| !lane.is_global()).collect() };
+    !lanes(one).is_disjoint(&lanes(other))
+}
+
+/// The tasks of a scene with what was said of them.
+fn told(tasks: &[Task], said: &BTreeMap<TaskId, Option<Obstacle>>) -> String {
+    let line = |task: &Task| {
+        let lanes: Vec<String> = task.all_lanes().iter().map(LaneName::to_string).collect();
+        let word = said[&task.id].as_ref().map_or("ready", Obstacle::word);
+        format!("\n  {} {} {} priority {} {lanes:?} {word}", task.id, task.user, task.queue(), task.priority.number())
+    };
+    tasks.iter().map(line).collect()
+}
+
+fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 3]) {
+    let scene = scene(seed, env.clock().now().0);
+    let slots = scene.config.slots_max;
+    let app = App::new(store(env), Settings::fixed(scene.config.clone()));
+    let prepared = app.store.prepare().and_then(|()| app.store.reserve_ids(scene.tasks.len() as u64));
+    prepared.and_then(|_| app.store.accept(&scene.tasks, None)).expect("they are accepted");
+    for (number, lane) in scene.leases.iter().enumerate() {
+        // A lane that is full already stays so.
+        let _ = app.acquire(&lease(lane, number), &mut |_| {});
+    }
+    for lane in &scene.pauses {
+        let wish = Wish { until: None, reason: None, by: None };
+        app.pause(&What::Lanes(Held::Lane(lane.clone())), &wish).expect("it is paused");
+    }
+    app.follow_control().expect("the pauses read");
+    let mut reasons = app.reasons().expect("reasons");
+    let mut said = BTreeMap::new();
+    for task in &scene.tasks {
+        let obstacle = reasons.first_obstacle(task).expect("a reason").filter(|one| *one != Obstacle::NoDispatcher);
+        said.insert(task.id, obstacle);
+    }
+    let granted = app.pass().expect("a pass").started;
+    let of = |id: &TaskId| scene.tasks.iter().find(|task| task.id == *id).expect("a task of the scene");
+    let ready: Vec<TaskId> = said.iter().filter(|(_, obstacle)| obstacle.is_none()).map(|(id, _)| *id).collect();
+    for id in &ready {
+        let gave_way = granted.len() >= slots as usize || granted.iter().any(|other| touches(of(id), of(other)));
+        if !granted.contains(id) && !gave_way {
+            let all = told(&scene.tasks, &said);
+            env.violation(&format!("seed {seed}: explain calls {id} ready, and the pass granted {granted:?}: {all}"));
+        }
+    }
+    for (at, id) in granted.iter().enumerate() {
+        // One that was not ready may have become so by a start of this pass: the next one of a user of two slots, or one
+        // behind a task whose capacity lane was taken by that start (`policy::beyond`).
+        let is_after = |of_one: &Task| granted[..at].iter().any(|before| touches(of_one, of(before)));
+        let is_next = is_after(of(id)) || ready.iter().any(|one| touches(of(id), of(one)) && is_after(of(one)));
+        // A tier that is owed a grant gets it before the user's own task of a better one (`tier_shares`).
+        let tier = |id: &TaskId| of(id).priority.tier();
+        let is_by_share = matches!(said[id], Some(Obstacle::Priority { .. }))
+            && ready.iter().any(|other| tier(other) < tier(id) && touches(of(id), of(other)));
+        if let Some(obstacle) = said[id].as_ref().filter(|_| !is_next && !is_by_share) {
+            let all = told(&scene.tasks, &said);
+            env.violation(&format!(
+                "seed {seed}: the pass granted {granted:?}, explain said of {id} {obstacle:?}: {all}"
+            ));
+        }
+    }
+    if granted.is_empty() != ready.is_empty() {
+        env.violation(&format!("seed {seed}: ready were {ready:?}, granted {granted:?}"));
+    }
+    counts[0].fetch_add(1, Ordering::Relaxed);
+    counts[1].fetch_add(u64::from(!granted.is_empty()), Ordering::Relaxed);
+    counts[2].fetch_add((scene.tasks.len() - ready.len()) as u64, Ordering::Relaxed);
+}
+
+#[test]
+fn explain_calls_ready_what_a_pass_grants_and_nothing_else() {
+    let counts: &'static [AtomicU64; 3] = Box::leak(Box::default());
+    for seed in 0..2000 {
+        let all = seeds(seed..seed + 1, |sim: &mut Sim| {
+            prepared(sim);
+            // A supervisor that does nothing: the claims stand.
+            sim.on_launch(|_| {});
+            sim.spawn("look", move |env| checked(&env, seed, counts));
+        });
+        all.expect_clean();
+    }
+    let [worlds, with_grants, blocked] = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
+    // Worlds in which nothing ever starts, or nothing ever waits, would prove nothing.
+    assert!(worlds >= 2000 && with_grants > worlds / 2 && blocked > worlds, "{worlds} {with_grants} {blocked}");
+}

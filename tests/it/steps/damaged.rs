@@ -1,0 +1,87 @@
+//! Damaged files: the variables before the last change are used, and nothing that was damaged is thrown away (S1.50, S1.52).
+
+use super::pending;
+use crate::support::Place;
+
+fn damage(place: &Place, name: &str, text: &str) {
+    std::fs::write(place.state().join("spool/steps/1").join(name), text).unwrap();
+}
+
+fn set_aside(place: &Place) -> Vec<String> {
+    let entries = std::fs::read_dir(place.state().join("spool/corrupt")).unwrap();
+    entries.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+}
+
+#[test]
+fn the_variables_before_the_last_change_are_used_and_the_damaged_ones_kept() {
+    for text in ["", "{", "[]", "{\"vars\":{}}", "{\"v\":1,\"vars\":[]}", "\0\0\0\0"] {
+        let place = pending();
+        place.ok(&["set", "--task", "1", "a=1"]);
+        place.ok(&["set", "--task", "1", "a=2"]);
+        damage(&place, "vars.json", text);
+        let ran = place.ok(&["get", "--task", "1", "a"]);
+        assert_eq!(ran.line(), "1", "{text:?}");
+        assert!(ran.err.contains("before the last change"), "{ran:?}");
+        place.ok(&["set", "--task", "1", "b=3"]);
+        assert_eq!(set_aside(&place), [text], "the damaged file is kept");
+        assert_eq!(place.json(&["get", "--task", "1"])["vars"], serde_json::json!({ "a": "1", "b": "3" }));
+        damage(&place, "vars.json", text);
+        assert_eq!(place.ok(&["get", "--task", "1", "a"]).line(), "1", "what was good is still there");
+    }
+}
+
+#[test]
+fn a_start_takes_the_variables_before_and_notes_it() {
+    let place = Place::new();
+    place.enqueue(&["-u", "alice", "--", "sh", "-c", "echo $LUZIA_VAR_a"]);
+    place.ok(&["set", "--task", "1", "a=1"]);
+    place.ok(&["set", "--task", "1", "a=2"]);
+    damage(&place, "vars.json", "{");
+    place.drain();
+    assert_eq!(place.ok(&["logs", "1"]).line(), "1");
+    assert_eq!(place.events_named("vars_damaged").len(), 1);
+}
+
+#[test]
+fn without_any_variables_that_read_nothing_starts_and_set_begins_anew() {
+    let place = pending();
+    place.enqueue(&["-u", "alice", "--after", "1", "--", "true"]);
+    place.ok(&["set", "--task", "1", "a=1"]);
+    damage(&place, "vars.json", "{");
+    place.luzia(&["get", "--task", "1"]).coded(65);
+    place.drain();
+    let shown = place.show("1");
+    assert_eq!((&shown["status"], &shown["exit_code"]), (&"failed".into(), &125.into()), "{shown:#}");
+    assert!(shown.to_string().contains("variables cannot be used"), "{shown:#}");
+    let place = pending();
+    place.ok(&["set", "--task", "1", "a=1"]);
+    damage(&place, "vars.json", "{");
+    assert!(place.ok(&["set", "--task", "1", "b=2"]).err.contains("warning"));
+    assert_eq!(set_aside(&place), ["{"]);
+    place.drain();
+    assert_eq!(place.status("1"), "completed");
+}
+
+#[test]
+fn a_newer_format_is_refused_and_never_rewritten() {
+    let place = pending();
+    place.ok(&["set", "--task", "1", "a=1"]);
+    damage(&place, "vars.json", "{\"v\":2,\"vars\":{}}");
+    let before = place.snapshot();
+    place.luzia(&["set", "--task", "1", "a=2"]).coded(65);
+    place.luzia(&["get", "--task", "1"]).coded(65);
+    place.assert_unchanged(&before, "a newer format");
+}
+
+#[test]
+fn a_step_whose_record_is_damaged_is_not_run_again() {
+    let place = Place::new();
+    let text = "\"$LUZIA\" step one -- sh -c 'echo x >> $PLACE/effects'; test -e $PLACE/again";
+    super::script(&place, &[], text);
+    damage(&place, "step.one.json", "{");
+    std::fs::write(place.path("again"), "").unwrap();
+    place.ok(&["retry", "1"]);
+    place.drain();
+    assert_eq!(place.show("1")["exit_code"], 65);
+    assert_eq!(std::fs::read_to_string(place.path("effects")).unwrap(), "x\n");
+}

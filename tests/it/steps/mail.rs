@@ -1,0 +1,72 @@
+//! `emit`: an event is kept for the tasks that it is for, and for no other.
+
+use super::pending;
+use crate::support::Place;
+use serde_json::{Value, json};
+
+fn mail(place: &Place, task: u64, number: u64) -> Value {
+    let path = place.state().join(format!("spool/steps/{task}/mail/{number}.json"));
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn an_event_is_kept_in_the_order_of_arrival() {
+    let place = pending();
+    let sent = place.json(&["emit", "MESSAGE_RECEIVED", "--task", "1", "--data", "{\"from\":\"ana\"}"]);
+    assert_eq!(sent["delivered"], json!([{ "id": "task_1", "number": 1 }]));
+    place.ok(&["emit", "DOCUMENT_UPLOADED", "--task", "task_1"]);
+    assert_eq!(
+        (&mail(&place, 1, 1)["event"], &mail(&place, 1, 1)["data"]["from"]),
+        (&json!("MESSAGE_RECEIVED"), &json!("ana"))
+    );
+    assert_eq!(mail(&place, 1, 2)["event"], "DOCUMENT_UPLOADED");
+    assert_eq!(place.show("1")["mail"], 2);
+    assert_eq!(place.events_named("emitted").len(), 2);
+}
+
+#[test]
+fn an_event_of_a_thread_or_a_user_reaches_their_unfinished_tasks_only() {
+    let place = Place::new();
+    place.enqueue(&["-u", "alice", "--thread", "7", "--", "true"]);
+    place.enqueue(&["-u", "alice", "--thread", "8", "--", "true"]);
+    place.enqueue(&["-u", "bob", "--thread", "7", "--", "true"]);
+    assert_eq!(place.ok(&["emit", "E", "--thread", "7"]).out, "task_1\ntask_3\n");
+    assert_eq!(place.ok(&["emit", "E", "--user", "alice"]).out, "task_1\ntask_2\n");
+    assert_eq!(place.ok(&["emit", "E", "--user", "alice", "--thread", "7"]).line(), "task_1");
+    assert_eq!(mail(&place, 1, 3)["thread"], "7");
+    place.luzia(&["emit", "E", "--task", "2", "--thread", "7"]).coded(1);
+    place.luzia(&["emit", "E", "--thread", "9"]).coded(1);
+}
+
+#[test]
+fn bad_input_and_finished_tasks_change_nothing() {
+    let place = pending();
+    place.enqueue(&["-u", "bob", "--", "true"]);
+    place.ok(&["cancel", "1"]);
+    let before = place.snapshot();
+    for (args, code) in [
+        (&["emit", "E", "--task", "1"][..], 1),
+        (&["emit", "E", "--user", "alice"], 1),
+        (&["emit", "E", "--task", "2", "--data", "{x"], 2),
+        (&["emit", "E", "--task", "2", "--data", ""], 2),
+        (&["emit", "E E", "--task", "2"], 2),
+        (&["emit", "", "--task", "2"], 2),
+        (&["emit", "E"], 2),
+        (&["emit", "E", "--thread", ""], 2),
+        (&["emit", "E", "--task", "9"], 66),
+    ] {
+        let ran = place.luzia(args).coded(code);
+        assert!(!ran.err.is_empty(), "{args:?}");
+    }
+    place.assert_unchanged(&before, "an event that is refused");
+}
+
+#[test]
+fn twelve_events_at_once_have_twelve_numbers() {
+    let place = pending();
+    let all: Vec<_> = (0..12).map(|_| place.start(&["emit", "E", "--task", "1"])).collect();
+    all.into_iter().for_each(|one| drop(one.end().coded(0)));
+    for number in 1..=12 {
+        assert_eq!(mail(&place, 1, number)["number"], number);
+    }
+}

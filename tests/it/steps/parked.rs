@@ -1,0 +1,253 @@
+//! `await --park`: the run ends, and the command is started again when its event has come (S1.9, S1.18, S1.29–S1.34, S1.40,
+//! S1.41, X3, X16).
+
+use crate::support::{Place, kill_all, lines, processes_in, signal, until};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+/// Starts a script as a task and waits until it stands in `waiting` without a process; its id.
+#[track_caller]
+fn parked(place: &Place, options: &[&str], text: &str) -> String {
+    let id = place.enqueue(&[options, &["--", "sh", "-ec", text]].concat());
+    place.ok(&["dispatch"]);
+    until_parked(place, &id);
+    id
+}
+
+#[track_caller]
+fn until_parked(place: &Place, id: &str) {
+    let number = id.trim_start_matches("task_");
+    let (record, run) =
+        (place.state().join(format!("spool/waiting/{number}.json")), place.state().join("run").join(id));
+    until("it waits without a process", || (record.exists() && !run.exists()).then_some(()));
+}
+
+fn kind_of(place: &Place, stem: &str) -> Value {
+    let text = std::fs::read(place.state().join(format!("locks/{stem}.json"))).unwrap_or_default();
+    serde_json::from_slice::<Value>(&text).map_or(Value::Null, |sidecar| sidecar["kind"].clone())
+}
+
+fn said(place: &Place, id: &str) -> String {
+    place.luzia(&["logs", id]).out
+}
+
+#[test]
+fn the_run_ends_and_begins_again_with_the_event() {
+    let place = Place::new();
+    let text = "echo begun; \"$LUZIA\" step one -- sh -c 'echo one >> $PLACE/steps'; \
+                a=$(\"$LUZIA\" await response --park); echo got $a $LUZIA_VAR_lastResponse";
+    let id = parked(&place, &["-u", "alice", "--thread", "7"], text);
+    let shown = place.show(&id);
+    assert_eq!(
+        (&shown["status"], &shown["waiting_for"], &shown["parked"]),
+        (&json!("waiting"), &json!("response"), &json!(true))
+    );
+    assert!(shown["waiting_until"].is_string() && shown["supervisor_pid"].is_null(), "{shown:#}");
+    assert_eq!((kind_of(&place, "user_alice"), kind_of(&place, "thread_7")), (json!("wait"), json!("wait")));
+    assert_eq!(kind_of(&place, "lane_global"), Value::Null);
+    assert_eq!(place.ok(&["status", "--capacity", "--json"]).json()["slots"]["used"], 0);
+    place.luzia(&["check", "alice"]).coded(75);
+    place.ok(&["cleanup-stale", "1"]);
+    place.luzia(&["check", "alice"]).coded(75);
+    // What does not match, and what comes for another thread, changes nothing.
+    place.ok(&["emit", "TEST_COMPLETED", "--task", &id]);
+    place.luzia(&["emit", "MESSAGE_RECEIVED", "--thread", "8"]).coded(1);
+    assert_eq!(place.status(&id), "waiting");
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--thread", "7", "--data", "{\"text\":\"yes\"}"]);
+    place.until_status(&id, "completed");
+    let out = said(&place, &id);
+    assert_eq!((out.matches("begun").count(), out.contains("got yes yes\n")), (2, true), "{out}");
+    assert_eq!(lines(&place.path("steps")), ["one"]);
+    let shown = place.show(&id);
+    assert_eq!((&shown["starts"], &shown["attempt"]), (&json!(2), &json!(1)), "{shown:#}");
+    place.luzia(&["check", "alice"]).coded(0);
+    assert!(std::fs::read_dir(place.state().join("spool/timers")).unwrap().next().is_none(), "no timer is left");
+}
+
+#[test]
+fn an_event_that_came_before_keeps_the_run() {
+    let place = Place::new();
+    let id = place.enqueue(&["-u", "alice", "--", "sh", "-ec", "echo begun; \"$LUZIA\" await test --park"]);
+    place.ok(&["emit", "TEST_COMPLETED", "--task", &id]);
+    place.drain();
+    assert_eq!((place.status(&id), said(&place, &id).matches("begun").count()), ("completed".into(), 1));
+}
+
+#[test]
+fn a_blocked_wait_outlives_the_death_of_everything() {
+    let place = Place::new();
+    let text = "\"$LUZIA\" step one -- sh -c 'echo one >> $PLACE/steps'; a=$(\"$LUZIA\" await response); echo got $a";
+    let id = place.enqueue(&["-u", "alice", "--", "sh", "-ec", text]);
+    place.ok(&["dispatch"]);
+    place.until_status(&id, "waiting");
+    let until_at = place.show(&id)["waiting_until"].clone();
+    kill_all(&place);
+    // Nothing of luzia runs; the event itself brings the task on.
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id, "--data", "\"late\""]);
+    place.until_status(&id, "completed");
+    assert!(said(&place, &id).contains("got late\n"), "{}", said(&place, &id));
+    assert_eq!(lines(&place.path("steps")), ["one"]);
+    assert_eq!(place.show(&id)["attempt"], 1);
+    // Here a pass comes before the event: the lane is kept, also past a cleaner.
+    let id = place.enqueue(&["-u", "alice", "--", "sh", "-ec", text]);
+    place.ok(&["dispatch"]);
+    place.until_status(&id, "waiting");
+    kill_all(&place);
+    place.ok(&["dispatch", "--once"]);
+    until_parked(&place, &id);
+    assert_ne!(place.show(&id)["waiting_until"], until_at);
+    place.ok(&["cleanup-stale"]);
+    let other = place.enqueue(&["-u", "alice", "--", "true"]);
+    place.ok(&["dispatch", "--once"]);
+    assert_eq!((place.status(&other), place.status(&id)), ("pending".into(), "waiting".into()));
+    assert_eq!(kind_of(&place, "user_alice"), "wait");
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id, "--data", "\"again\""]);
+    place.until_status(&id, "completed");
+    place.until_status(&other, "completed");
+}
+
+#[test]
+fn a_killed_await_makes_its_task_wait_on() {
+    let place = Place::new();
+    let id = place.enqueue(&["-u", "alice", "--", "sh", "-ec", "a=$(\"$LUZIA\" await response); echo got $a"]);
+    place.ok(&["dispatch"]);
+    place.until_status(&id, "waiting");
+    let supervisor = place.supervisor(&id);
+    let is_await = |pid: &u32| {
+        std::fs::read(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|line| line.split(|b| *b == 0).any(|word| word == b"await"))
+    };
+    for pid in processes_in(&place.state()).into_iter().filter(|pid| *pid != supervisor && is_await(pid)) {
+        signal(pid, Signal::KILL);
+    }
+    until_parked(&place, &id);
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id, "--data", "\"on\""]);
+    place.until_status(&id, "completed");
+    assert_eq!(place.show(&id)["attempt"], 1);
+}
+
+#[test]
+fn the_end_of_the_time_fires_at_any_command() {
+    let place = Place::new();
+    let id = parked(&place, &["-u", "alice"], "\"$LUZIA\" await response --park --timeout 300ms");
+    until("it has timed out", || {
+        place.ok(&["list"]);
+        (place.status(&id) == "timeout").then_some(())
+    });
+    place.luzia(&["wait", &id]).coded(124);
+    place.luzia(&["check", "alice"]).coded(0);
+    place.luzia(&["emit", "MESSAGE_RECEIVED", "--task", &id]).coded(1);
+    // Asked for anew by a retry, with a time of its own.
+    place.ok(&["retry", &id]);
+    place.ok(&["dispatch"]);
+    until("it has timed out again", || {
+        place.ok(&["dispatch", "--once"]);
+        (place.status(&id) == "timeout" && place.show(&id)["starts"] == 2).then_some(())
+    });
+    let text = "\"$LUZIA\" await response --park --timeout 300ms --on-timeout continue --timeout-do 'echo late >> $PLACE/late'; echo on";
+    let id = parked(&place, &["-u", "alice"], text);
+    until("it goes on", || {
+        place.ok(&["dispatch", "--once"]);
+        (place.status(&id) == "completed").then_some(())
+    });
+    assert!(said(&place, &id).contains("on\n"));
+    assert_eq!(lines(&place.path("late")), ["late"]);
+    let text = "\"$LUZIA\" await response --park --timeout 200ms --on-timeout retry --retry-waits 2 \
+                --timeout-do 'echo $LUZIA_TASK_ID >> $PLACE/twice'";
+    let id = parked(&place, &["-u", "alice"], text);
+    until("it has waited three times", || {
+        place.ok(&["dispatch", "--once"]);
+        (place.status(&id) == "timeout").then_some(())
+    });
+    assert_eq!(lines(&place.path("twice")), [id.as_str()]);
+    assert_eq!(place.show(&id)["starts"], 1);
+}
+
+#[test]
+fn a_delay_is_over_on_time_with_a_daemon() {
+    let place = Place::new();
+    let daemon = place.start(&["daemon", "--poll", "1h"]);
+    let id = place.enqueue(&["-u", "alice", "--", "sh", "-ec", "\"$LUZIA\" await delay --for 1s --park; echo on"]);
+    place.until_status(&id, "completed");
+    drop(daemon);
+    let shown = place.show(&id);
+    assert!(shown["starts"] == 2 && shown["waited_ms"].is_u64(), "{shown:#}");
+}
+
+#[test]
+fn a_task_whose_lanes_are_full_waits_on_and_goes_before_new_work() {
+    let place = Place::configured(&json!({ "slots": { "max": 1 } }));
+    let text = "\"$LUZIA\" await response --park; echo first >> $PLACE/order";
+    let id = parked(&place, &["-u", "alice"], text);
+    let gate = place.gate("gate");
+    let busy = place.enqueue(&["-u", "bob", "--", "sh", "-c", &format!("read go < {gate}; echo busy >> $PLACE/order")]);
+    place.ok(&["dispatch"]);
+    place.until_status(&busy, "running");
+    let new = place.enqueue(&["-u", "carl", "--", "sh", "-c", "echo new >> $PLACE/order"]);
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id]);
+    let shown = place.show(&id);
+    assert_eq!((&shown["status"], &shown["resume_ready"]), (&json!("waiting"), &json!(true)), "{shown:#}");
+    assert!(place.ok(&["explain", &id]).out.contains("global"), "{}", place.ok(&["explain", &id]).out);
+    place.open_gate("gate");
+    // A look at the tasks might hold the one that waits for an instant, and a pass would leave it to the next.
+    until("all have run", || (lines(&place.path("order")).len() == 3).then_some(()));
+    assert_eq!(lines(&place.path("order")), ["busy", "first", "new"]);
+    place.until_status(&new, "completed");
+}
+
+#[test]
+fn a_lane_is_kept_or_released_as_its_rule_says() {
+    let place = Place::configured(
+        &json!({ "lanes": { "thread:*": { "hold": "release" }, "build": { "max": 1, "hold": "keep" } } }),
+    );
+    let id = parked(&place, &["-u", "alice", "--thread", "7", "-l", "build"], "\"$LUZIA\" await response --park");
+    assert_eq!((kind_of(&place, "user_alice"), kind_of(&place, "lane_build")), (json!("wait"), json!("wait")));
+    assert_eq!(kind_of(&place, "thread_7"), Value::Null);
+    let gate = place.gate("gate");
+    let other = place.enqueue(&["-l", "thread:7", "--", "sh", "-c", &format!("read go < {gate}")]);
+    place.ok(&["dispatch"]);
+    place.until_status(&other, "running");
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id]);
+    assert_eq!(place.show(&id)["resume_ready"], true);
+    place.open_gate("gate");
+    place.until_status(&id, "completed");
+}
+
+#[test]
+fn a_waiting_task_is_cancelled_and_its_lanes_are_free() {
+    let place = Place::new();
+    let id = parked(&place, &["-u", "alice"], "\"$LUZIA\" await response --park");
+    place.luzia(&["release", "alice"]).coded(1);
+    place.ok(&["cancel", &id, "--yes"]);
+    assert_eq!(place.status(&id), "cancelled");
+    place.luzia(&["check", "alice"]).coded(0);
+    let id = parked(&place, &["-u", "alice"], "\"$LUZIA\" await response --park");
+    place.ok(&["release", "alice", "--force", "--yes"]);
+    assert_eq!(place.status(&id), "cancelled");
+    place.luzia(&["check", "alice"]).coded(0);
+}
+
+#[test]
+fn a_parent_that_waits_for_its_child_lends_without_a_process() {
+    let place = Place::new();
+    let text = "\"$LUZIA\" step ask -- \"$LUZIA\" enqueue -u alice -- sh -c 'echo child >> $PLACE/family'; \
+                \"$LUZIA\" await agent --park; echo parent $LUZIA_VAR_childExecutionStatus >> $PLACE/family";
+    let id = place.enqueue(&["-u", "alice", "--", "sh", "-ec", text]);
+    place.ok(&["dispatch"]);
+    until("the family is done", || {
+        place.ok(&["dispatch", "--once"]);
+        (place.status(&id) == "completed").then_some(())
+    });
+    assert_eq!(lines(&place.path("family")), ["child", "parent completed"]);
+}
+
+#[test]
+fn output_of_a_wait_that_ends_its_run_is_refused_outside_of_a_task() {
+    let place = super::pending();
+    let before = place.snapshot();
+    place.luzia(&["await", "response", "--park"]).coded(2);
+    let mut forged = place.command(&["await", "response", "--park"]);
+    forged.env("LUZIA_TASK_ID", "task_1");
+    place.spawn(&mut forged).end().coded(1);
+    place.assert_unchanged(&before, "a wait that is refused");
+}

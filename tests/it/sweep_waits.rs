@@ -1,0 +1,106 @@
+//! The scenes of the sweep about tasks that wait without a process.
+
+use super::harness::checker::rest;
+use super::harness::{Answer, World, until};
+use super::sweep_scenes::{PLAIN, Scene};
+
+/// A task ends its run for a wait.
+pub const PARK: Scene = Scene {
+    name: "park",
+    args: &["dispatch", "--once"],
+    prepare: |world| queue_waiter(world, ""),
+    follow: true,
+    queued: 1,
+    judge: goes_on,
+    ..PLAIN
+};
+
+/// Its event comes while nothing of luzia runs.
+pub const EMIT_PARKED: Scene = Scene {
+    name: "emit-parked",
+    args: &["emit", "GO", "--task", "1"],
+    prepare: |world| park_waiter(world, ""),
+    follow: true,
+    queued: 1,
+    judge: goes_on,
+    ..PLAIN
+};
+
+/// Its time runs out, and a command is run for that.
+pub const LATE_PARKED: Scene = Scene {
+    name: "late-parked",
+    args: &["dispatch", "--once"],
+    prepare: |world| park_late_waiter(world, "--on-timeout continue --timeout-do 'echo late >>late'"),
+    follow: true,
+    queued: 1,
+    judge: is_late_once,
+    ..PLAIN
+};
+
+/// Its time runs out, and it ends.
+pub const TIMED_OUT_PARKED: Scene = Scene {
+    name: "timed-out-parked",
+    args: &["list"],
+    prepare: |world| park_late_waiter(world, ""),
+    queued: 1,
+    judge: has_timed_out,
+    ..PLAIN
+};
+
+/// Somebody cancels it.
+pub const CANCEL_PARKED: Scene = Scene {
+    name: "cancel-parked",
+    args: &["cancel", "1", "--yes"],
+    prepare: |world| park_waiter(world, ""),
+    queued: 1,
+    ..PLAIN
+};
+
+fn queue_waiter(world: &World, options: &str) {
+    let luzia = env!("CARGO_BIN_EXE_luzia");
+    let text = format!(
+        "echo begun >>effects; {luzia} step one -- sh -c 'echo one >>steps' || exit 8; \
+         {luzia} await event:GO --park {options} || exit $?; echo on >>effects"
+    );
+    world.enqueue(&["-u", "alice", "--thread", "7"], &["bash", "-c", &text].map(str::to_owned));
+}
+
+fn park_waiter(world: &World, options: &str) {
+    queue_waiter(world, options);
+    world.luzia(&["dispatch", "--once"]).ok();
+    until("the task waits", || world.state.join("spool/waiting/1.json").exists().then_some(()));
+    rest(world);
+}
+
+/// One whose time has run out.
+fn park_late_waiter(world: &World, options: &str) {
+    park_waiter(world, &format!("--timeout 8s {options}"));
+    let begin = std::time::Instant::now();
+    until("its time has run out", || (begin.elapsed() > std::time::Duration::from_secs(8)).then_some(()));
+}
+
+fn lines(world: &World, name: &str) -> usize {
+    std::fs::read_to_string(world.work.join(name)).unwrap_or_default().lines().count()
+}
+
+/// It goes on behind its wait, and its step is done once unless its record was lost with its process.
+fn goes_on(world: &World, _: &Answer) -> Vec<String> {
+    let effects = std::fs::read_to_string(world.work.join("effects")).unwrap_or_default();
+    let status = world.status_of(1);
+    let is_whole = status != "completed" || (effects.ends_with("on\n") && effects.matches("on\n").count() == 1);
+    let is_once = status != "completed" || lines(world, "steps") == 1;
+    let is_over = ["completed", "failed"].contains(&status.as_str());
+    if is_whole && is_once && is_over { Vec::new() } else { vec![format!("{status}, effects {effects:?}")] }
+}
+
+fn is_late_once(world: &World, answer: &Answer) -> Vec<String> {
+    let count = lines(world, "late");
+    let mut wrong = goes_on(world, answer);
+    wrong.extend((count > 1).then(|| format!("the command ran {count} times")));
+    wrong
+}
+
+fn has_timed_out(world: &World, _: &Answer) -> Vec<String> {
+    let (status, begun) = (world.status_of(1), lines(world, "effects"));
+    if status == "timeout" && begun == 1 { Vec::new() } else { vec![format!("{status}, begun {begun} times")] }
+}

@@ -41,7 +41,7 @@ pub use files::steps::beat::Beat;
 pub use files::steps::done::StepRecord;
 pub use files::steps::mail::Mail;
 pub use files::steps::vars::{Vars, VarsRead, var_text};
-pub use files::steps::waits::{DoneWait, OpenWait, Waiter, Waits};
+pub use files::steps::waits::{DoneWait, OpenWait, OutputEnd, OutputWatch, Waiter, Waits};
 pub use journal::{Add, Event, EventReader, EventSink, KINDS, SEGMENT_BYTES, Segment, is_kind};
 pub use outside::Changes;
 pub use run_dir::log_notes::{LogNote, LogNotes};

@@ -28,7 +28,7 @@ pub(super) fn or_wait(store: &Store, task: &Task, happened: Happened) -> Result<
     Ok(Happened::Waits(TaskWait {
         until: Timestamp::parse(&open.until).unwrap_or_else(|| store.now()),
         kept: locks.into_iter().map(|grant| (grant.lane, grant.lock_id)).collect(),
-        lends: WaitKind::parse(&open.kind) == Some(WaitKind::Agent),
+        lends: matches!(WaitKind::parse(&open.kind), Some(WaitKind::Agent | WaitKind::Output)),
     }))
 }
 

@@ -5,6 +5,7 @@ mod damaged;
 mod limits;
 mod mail;
 mod once;
+mod output;
 mod parked;
 mod stepwise;
 mod vars;

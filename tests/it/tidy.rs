@@ -42,12 +42,13 @@ const WIRES: [&str; 10] = [
 ];
 
 /// A crate, and the only files that may name it.
-const OWNERS: [(&str, &[&str]); 6] = [
+const OWNERS: [(&str, &[&str]); 7] = [
     ("fs2", &["src/os/real/files/handle.rs"]),
     ("chrono", &["src/model/time.rs", "src/os/real/clock.rs"]),
     ("croner", &["src/model/calendar/pattern.rs"]),
     ("directories", &["src/store/state_dir.rs"]),
     ("jiff", &["src/model/calendar/zone.rs"]),
+    ("regex_lite", &["src/app/steps/output.rs"]),
     ("tempfile", &["src/os/real/files/temporary.rs", "src/os/real/files/published.rs"]),
 ];
 

@@ -1,7 +1,7 @@
 //! What an event means for a wait: whether it is meant, what the task is told of it.
 
 use crate::policy::steps::waits::{OnTimeout, Phase, Wait, WaitKind};
-use crate::store::{Mail, OpenWait, var_text};
+use crate::store::{Mail, OpenWait, OutputEnd, var_text};
 use serde_json::{Value, json};
 
 /// A wait that is open, as its table sees it.
@@ -32,7 +32,13 @@ pub fn answer_of(mail: &Mail) -> Value {
     named.unwrap_or(&mail.data).clone()
 }
 
-pub(super) fn resumed_vars(kind: WaitKind, got: &[Mail]) -> Vec<(String, Value)> {
+/// The variables that are set when a wait is over (S1.21–S1.28): of a wait for output the line that matched.
+pub(super) fn vars_of(kind: WaitKind, got: &[Mail], seen: Option<&OutputEnd>) -> Vec<(String, Value)> {
+    let line = seen.and_then(|seen| seen.line.as_ref()).map(|line| ("lastOutput".to_owned(), json!(line)));
+    resumed_vars(kind, got).into_iter().chain(line).collect()
+}
+
+fn resumed_vars(kind: WaitKind, got: &[Mail]) -> Vec<(String, Value)> {
     let Some(last) = got.last() else { return Vec::new() };
     let member = |name: &str| last.data.get(name).cloned();
     let named = |names: &[&str]| {
@@ -55,6 +61,8 @@ pub(super) fn resumed_vars(kind: WaitKind, got: &[Mail]) -> Vec<(String, Value)>
             [named(&["signedDocumentUrl"]), vec![("signedAt".to_owned(), at)]].concat()
         }
         WaitKind::Test => named(&["testScore", "testResult"]),
+        // It is ended by no event.
+        WaitKind::Output => Vec::new(),
         WaitKind::Event | WaitKind::Delay => vec![("lastEvent".to_owned(), last.data.clone())],
     }
 }

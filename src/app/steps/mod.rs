@@ -3,6 +3,7 @@
 pub(crate) mod came;
 pub mod finish;
 pub mod mail;
+pub mod output;
 pub mod step;
 pub mod vars;
 pub mod wait;
@@ -13,7 +14,7 @@ use crate::model::{Task, TaskId};
 use crate::store::{Beat, Vars};
 
 pub use crate::policy::steps::waits::{OnTimeout, WaitKind};
-pub use crate::store::{Mail, OpenWait, StepRecord as Step};
+pub use crate::store::{Mail, OpenWait, OutputEnd, StepRecord as Step};
 pub use came::answer_of;
 
 /// What a task remembers between its starts.

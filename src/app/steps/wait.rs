@@ -1,17 +1,21 @@
 //! `await`: a process of a task blocks until an event comes, or its time runs out. The task keeps its lanes meanwhile.
 
 use crate::app::locks::lock::End;
-use crate::app::steps::came::{answer_of, as_wait, is_meant, resumed_vars};
+use crate::app::steps::came::{answer_of, as_wait, is_meant, vars_of};
+use crate::app::steps::output::{Looked, OutputOrder, OutputReader};
 use crate::app::{App, AppError, Kind};
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::os::InPlace;
 use crate::policy::steps::waits::{Effect, OnTimeout, Phase, Wait, WaitEvent, WaitKind, next};
-use crate::store::{DoneWait, Event, Mail, OpenWait, StoreError, Waiter, Waits, var_text};
+use crate::store::{DoneWait, Event, Mail, OpenWait, OutputEnd, StoreError, Waiter, Waits, var_text};
 use std::time::Duration;
 
 /// How long is waited without a look at the clock and the mailbox.
 const LOOK: Duration = Duration::from_secs(15);
+
+/// How often a process that waits looks at the output for which it waits.
+pub(super) const OUTPUT_PAUSE: Duration = Duration::from_millis(200);
 
 /// How often a supervisor is asked to end a run.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -40,6 +44,8 @@ pub struct WaitOrder {
     pub expect: u32,
     /// Whether the run ends meanwhile, and the command is started again when the wait is over.
     pub ends_run: bool,
+    /// The output that is waited for.
+    pub output: Option<OutputOrder>,
 }
 
 /// What came of a wait.
@@ -55,6 +61,10 @@ pub struct WaitEnd {
     pub is_failed: bool,
     /// Whether it was over in an earlier start.
     pub is_remembered: bool,
+    /// Whether what it waited for can come no more.
+    pub is_missed: bool,
+    /// How a wait for output ended.
+    pub output: Option<OutputEnd>,
 }
 
 /// Reads the KIND of `await`: a kind, or `event:NAME` for an event of any name.
@@ -96,6 +106,8 @@ struct Going<'a> {
     open: OpenWait,
     wait: Wait,
     got: Vec<Mail>,
+    reader: Option<OutputReader>,
+    seen: Option<OutputEnd>,
 }
 
 impl App {
@@ -135,7 +147,7 @@ impl App {
         Ok(Some((open, others)))
     }
 
-    /// Waits for an event of the task inside which this process runs.
+    /// Waits for an event, or for output of another task, inside a task.
     pub fn await_event(&self, order: &WaitOrder, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
         let id = self.subject(None)?;
         let task = self.unfinished(id)?;
@@ -148,6 +160,9 @@ impl App {
             )
             .next(format!("luzia show {id}")));
         };
+        if let Some(output) = &order.output {
+            self.check_output(output, Some(id))?;
+        }
         let waiter = self.store.begin_wait(id).map_err(|error| waits_already(id, error))?;
         let mut waits = self.store.waits(id)?;
         let step = task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step);
@@ -167,14 +182,16 @@ impl App {
             self.store.write_waits(&waiter, &waits)?;
             say(&format!("luzia: await {} was over in an earlier start; nothing is waited for", position + 1));
             let mail = self.mail_of(id, &done.mail)?;
-            let is_timed_out = done.is_timed_out;
-            return Ok(WaitEnd { task: id, mail, is_timed_out, is_failed: false, is_remembered: true });
+            let DoneWait { is_timed_out, is_missed, output, .. } = done;
+            let is_failed = false;
+            return Ok(WaitEnd { task: id, mail, is_timed_out, is_failed, is_remembered: true, is_missed, output });
         }
         let open = self.opened(&task, &waits, position, order)?;
         waits.next = position + 1;
         waits.open = Some(open.clone());
         let wait = as_wait(&open);
-        let mut going = Going { task, order, waiter, waits, open, wait, got: Vec::new() };
+        let reader = open.output.as_ref().map(OutputReader::new).transpose().map_err(AppError::usage)?;
+        let mut going = Going { task, order, waiter, waits, open, wait, got: Vec::new(), reader, seen: None };
         self.enter(&mut going, say)?;
         self.go_on(&mut going, say)
     }
@@ -185,9 +202,11 @@ impl App {
         if let Some(open) = waits.open.as_ref().filter(|open| open.position == position) {
             check_same(id, position, (&open.kind, &open.event), order)?;
             let (since, until) = (open.since.clone(), open.until.clone());
-            return Ok(OpenWait { since, until, timeouts: open.timeouts, ..self.open_now(task, position, order) });
+            let (timeouts, output) = (open.timeouts, open.output.clone());
+            return Ok(OpenWait { since, until, timeouts, output, ..self.open_now(task, position, order) });
         }
-        Ok(self.open_now(task, position, order))
+        let output = order.output.as_ref().map(|output| output.watch(waits));
+        Ok(OpenWait { output, ..self.open_now(task, position, order) })
     }
 
     fn open_now(&self, task: &Task, position: usize, order: &WaitOrder) -> OpenWait {
@@ -206,6 +225,7 @@ impl App {
             timeout_command: order.timeout_command.clone(),
             ends_run: false,
             keep: Some(self.lanes_kept(task)),
+            output: None,
         }
     }
 
@@ -246,6 +266,7 @@ impl App {
                 let event = if is_meant(&mail, &going.open) { WaitEvent::Match } else { WaitEvent::Other };
                 self.step_wait(going, event, Some(mail), say)?;
             }
+            let pause = self.look_at_output(going, say)?;
             let until = Timestamp::parse(&going.open.until).unwrap_or(Timestamp::FIRST);
             let left = until.ms_since(self.store.now());
             if going.wait.phase == Phase::Waiting && left <= 0 {
@@ -258,11 +279,34 @@ impl App {
             if going.order.ends_run {
                 return self.end_run(going);
             }
-            if going.order.kind == WaitKind::Agent {
+            if [WaitKind::Agent, WaitKind::Output].contains(&going.order.kind) {
                 // A task that waits for its children lends them its lanes.
                 lent = self.lend_to_children(id, lent)?;
             }
-            changes.wait(Duration::from_millis(u64::try_from(left).unwrap_or(0)).clamp(Duration::from_millis(1), LOOK));
+            let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
+            changes.wait(left.clamp(Duration::from_millis(1), pause));
+        }
+    }
+
+    /// Looks at the output that is waited for; how long to sleep then at most.
+    fn look_at_output(&self, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<Duration, AppError> {
+        let Some(reader) = going.reader.as_mut().filter(|_| going.wait.phase == Phase::Waiting) else {
+            return Ok(LOOK);
+        };
+        match reader.look(self) {
+            Looked::Over(event, end) => {
+                going.seen = Some(end);
+                self.step_wait(going, event, None, say)?;
+                Ok(LOOK)
+            }
+            Looked::Again(ms) => {
+                if let (Some(from), Some(output)) = (reader.progress(), going.open.output.as_mut()) {
+                    output.from = from;
+                    going.waits.open = Some(going.open.clone());
+                    self.store.write_waits(&going.waiter, &going.waits)?;
+                }
+                Ok(Duration::from_millis(ms).clamp(Duration::from_millis(1), OUTPUT_PAUSE))
+            }
         }
     }
 
@@ -327,6 +371,8 @@ impl App {
                 mail: going.got.iter().map(|mail| mail.number).collect(),
                 is_timed_out: going.wait.phase == Phase::PassedOver,
                 at: self.store.now().to_string(),
+                is_missed: going.wait.phase == Phase::Missed,
+                output: going.seen.clone(),
             });
         }
         Ok(self.store.write_waits(&going.waiter, &going.waits)?)
@@ -345,7 +391,8 @@ impl App {
         note("continued", "Continuing from checkpoint".to_owned());
         let is_failed = phase == Phase::Failed;
         let is_timed_out = is_failed || phase == Phase::PassedOver;
-        WaitEnd { task: id, mail: going.got.clone(), is_timed_out, is_failed, is_remembered: false }
+        let (mail, output, is_missed) = (going.got.clone(), going.seen.clone(), phase == Phase::Missed);
+        WaitEnd { task: id, mail, is_timed_out, is_failed, is_remembered: false, is_missed, output }
     }
 
     fn run_timeout_command(&self, order: &WaitOrder, say: &mut dyn FnMut(&str)) {
@@ -361,7 +408,7 @@ impl App {
 
     /// Sets the variables of what came (S1.21–S1.28).
     fn set_resumed(&self, going: &Going) -> Result<(), AppError> {
-        let new = resumed_vars(going.order.kind, &going.got);
+        let new = vars_of(going.order.kind, &going.got, going.seen.as_ref());
         self.store.change_vars::<AppError>(going.task.id, |vars| {
             vars.extend(new);
             super::vars::fits(vars)

@@ -1,7 +1,8 @@
 //! Tasks that wait without a process: each pass, and each process that sends an event, looks at those whose timer rang. What decides
 //! is the table of a wait, as for a process that waits; what it decides is durable before anything rests on it.
 
-use super::came::{answer_of, as_wait, is_meant, resumed_vars};
+use super::came::{answer_of, as_wait, is_meant, vars_of};
+use super::output::{Looked as Output, OutputReader};
 use crate::app::{App, AppError};
 use crate::model::config::Keeps;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
@@ -9,7 +10,7 @@ use crate::os::Handle;
 use crate::policy::lifecycle::{self, Trigger};
 use crate::policy::outcome::Happened;
 use crate::policy::steps::waits::{Effect, Phase, Wait, WaitEvent, WaitKind, next};
-use crate::store::{DoneWait, Event, Mail, OpenWait, Removed, StoreError, Waits, var_text};
+use crate::store::{DoneWait, Event, Mail, OpenWait, OutputEnd, Removed, StoreError, Waits, var_text};
 use crate::supervise::run_beside;
 use serde_json::json;
 use std::time::Duration;
@@ -109,12 +110,16 @@ impl App {
                     got.push(mail);
                 }
             }
-            if wait.phase == Phase::Resumed {
-                self.resume_ready(task, &mut waits, &open, &got, wait)?;
+            let (seen, again) = self.see_output(task, &mut waits, &open, &mut wait)?;
+            if matches!(wait.phase, Phase::Resumed | Phase::Missed) {
+                self.resume_ready(task, &mut waits, &open, (&got, seen), wait)?;
                 return Ok(Judged::Ready);
             }
             let until = Timestamp::parse(&open.until).unwrap_or(Timestamp::FIRST);
             if lifecycle::decide(task.status, Trigger::TimeOut, self.store.now(), Some(until)).is_none() {
+                if let Some(again) = again {
+                    self.store.set_timer(id, again)?;
+                }
                 if self.store.has_rest(id, due, &numbers)? {
                     return Ok(Judged::Waits);
                 }
@@ -123,6 +128,35 @@ impl App {
             }
             if let Some(judged) = self.time_up(task, &mut waits, &open, (wait, &got), may_run)? {
                 return Ok(judged);
+            }
+        }
+    }
+
+    /// Looks at the output that is waited for: what ended the wait, or when to look again.
+    fn see_output(
+        &self,
+        task: &Task,
+        waits: &mut Waits,
+        open: &OpenWait,
+        wait: &mut Wait,
+    ) -> Result<(Option<OutputEnd>, Option<Timestamp>), AppErrorOr> {
+        let Some(watch) = open.output.as_ref().filter(|_| wait.phase == Phase::Waiting) else {
+            return Ok((None, None));
+        };
+        let mut reader = OutputReader::new(watch).map_err(AppErrorOr::Lost)?;
+        match reader.look(self) {
+            Output::Over(event, end) => {
+                if let Some((after, _)) = next(*wait, event) {
+                    *wait = after;
+                }
+                Ok((Some(end), None))
+            }
+            Output::Again(ms) => {
+                if let Some(from) = reader.progress() {
+                    let output = Some(crate::store::OutputWatch { from, ..watch.clone() });
+                    self.write_open(task.id, waits, &OpenWait { output, ..open.clone() })?;
+                }
+                Ok((None, Some(self.store.now().plus_ms(i64::try_from(ms).unwrap_or(i64::MAX)))))
             }
         }
     }
@@ -166,7 +200,7 @@ impl App {
             self.store.write_waits(&waiter, waits)?;
             return Ok(Some(Judged::TimedOut));
         }
-        self.resume_ready(task, waits, &open, got, after)?;
+        self.resume_ready(task, waits, &open, (got, None), after)?;
         Ok(Some(Judged::Ready))
     }
 
@@ -182,11 +216,11 @@ impl App {
         task: &Task,
         waits: &mut Waits,
         open: &OpenWait,
-        got: &[Mail],
+        (got, seen): (&[Mail], Option<OutputEnd>),
         wait: Wait,
     ) -> Result<(), AppErrorOr> {
         if let (Phase::Resumed, Some(kind)) = (wait.phase, WaitKind::parse(&open.kind)) {
-            let new = resumed_vars(kind, got);
+            let new = vars_of(kind, got, seen.as_ref());
             self.store.change_vars::<AppError>(task.id, |vars| {
                 vars.extend(new);
                 super::vars::fits(vars)
@@ -199,6 +233,8 @@ impl App {
             mail: got.iter().map(|mail| mail.number).collect(),
             is_timed_out: wait.phase == Phase::PassedOver,
             at: self.store.now().to_string(),
+            is_missed: wait.phase == Phase::Missed,
+            output: seen,
         });
         let waiter = self.store.begin_wait(task.id)?;
         self.store.write_waits(&waiter, waits)?;

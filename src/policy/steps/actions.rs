@@ -90,23 +90,30 @@ fn wait(word: &str, parameters: &Map<String, Value>) -> Result<Vec<String>, Stri
         };
         let option = match key.as_str() {
             "event" => continue,
+            "task" if kind == WaitKind::Output => "--task".to_owned(),
+            "pattern" if kind == WaitKind::Output => "--match".to_owned(),
+            "idle" if kind == WaitKind::Output => "--idle".to_owned(),
             "timeout" if kind != WaitKind::Delay => "--timeout".to_owned(),
             "timeout" | "duration" if kind == WaitKind::Delay => "--for".to_owned(),
             "onTimeout" if ["continue", "fail", "retry"].contains(&text.as_str()) => "--on-timeout".to_owned(),
             "onTimeout" => return Err(format!("\"onTimeout\" is \"{text}\", and not continue, fail or retry")),
             "maxRetries" => "--retry-waits".to_owned(),
             "expect" => "--expect".to_owned(),
-            "expectedFrom" => {
+            "expectedFrom" if kind != WaitKind::Output => {
                 words.push(format!("--match=from={text}"));
                 continue;
             }
-            "threadId" => {
+            "threadId" if kind != WaitKind::Output => {
                 words.push(format!("--match=thread={text}"));
                 continue;
             }
             other => return Err(format!("\"{other}\" is no parameter of {WAIT}{word}")),
         };
         words.push(format!("{option}={text}"));
+    }
+    let has = |option: &str| words.iter().any(|word| word.starts_with(option));
+    if kind == WaitKind::Output && !(has("--task=") && (has("--match=") || has("--idle="))) {
+        return Err("a wait for output needs \"task\", and \"pattern\" or \"idle\"".to_owned());
     }
     if kind == WaitKind::Delay && !words.iter().any(|word| word.starts_with("--for=")) {
         return Err("a delay needs its \"duration\"".to_owned());
@@ -126,6 +133,7 @@ mod tests {
             {"actionType": "wait_for_response", "parameters": {"timeout": "24h", "onTimeout": "continue"}},
             {"actionType": "wait_for_event", "parameters": {"event": "DEPLOYED", "threadId": 7, "expectedFrom": "ana"}},
             {"actionType": "wait_for_delay", "parameters": {"duration": "10m"}},
+            {"actionType": "wait_for_output", "parameters": {"task": "task_3", "pattern": "^ready"}},
             {"name": "last", "command": "echo a && echo b"},
             ["true"]]}"#;
         let read = actions_of(text).expect("it reads");
@@ -137,6 +145,7 @@ mod tests {
                 "luzia await response --timeout=24h --on-timeout=continue",
                 "luzia await event:DEPLOYED --match=thread=7 --match=from=ana",
                 "luzia await delay --for=10m",
+                "luzia await output --task=task_3 --match=^ready",
                 "/bin/sh -c echo a && echo b",
                 "true",
             ]
@@ -158,6 +167,7 @@ mod tests {
             ("[{\"actionType\": \"dance\"}]", "no type of a step"),
             ("[{\"actionType\": \"wait_for_rain\"}]", "nothing waits"),
             ("[{\"actionType\": \"wait_for_delay\"}]", "needs its"),
+            ("[{\"actionType\": \"wait_for_output\", \"parameters\": {\"task\": 3}}]", "needs \"task\""),
             ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"onTimeout\": \"cry\"}}]", "not continue"),
             ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"tiemout\": \"1h\"}}]", "no parameter"),
             ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"event\": \"X\"}}]", "of wait_for_event"),

@@ -4,4 +4,5 @@ pub mod actions;
 pub mod course;
 pub mod limits;
 pub mod names;
+pub mod output;
 pub mod waits;

@@ -20,12 +20,22 @@ pub enum WaitKind {
     Event,
     /// A time.
     Delay,
+    /// What another task writes.
+    Output,
 }
 
 impl WaitKind {
     /// Every kind.
-    pub const ALL: [Self; 7] =
-        [Self::Response, Self::Agent, Self::Document, Self::Signature, Self::Test, Self::Event, Self::Delay];
+    pub const ALL: [Self; 8] = [
+        Self::Response,
+        Self::Agent,
+        Self::Document,
+        Self::Signature,
+        Self::Test,
+        Self::Event,
+        Self::Delay,
+        Self::Output,
+    ];
 
     /// Its word.
     pub fn word(self) -> &'static str {
@@ -37,6 +47,7 @@ impl WaitKind {
             Self::Test => "test",
             Self::Event => "event",
             Self::Delay => "delay",
+            Self::Output => "output",
         }
     }
 
@@ -55,6 +66,8 @@ impl WaitKind {
             Self::Test => "TEST_COMPLETED",
             Self::Event => "EVENT_COMPLETED",
             Self::Delay => "SCHEDULE_REACHED",
+            // No event is sent: who waits reads the logs.
+            Self::Output => "OUTPUT",
         }
     }
 
@@ -64,7 +77,7 @@ impl WaitKind {
             Self::Response => (DAY_MS, 7 * DAY_MS),
             Self::Agent => (HOUR_MS, DAY_MS),
             Self::Document | Self::Signature | Self::Test => (7 * DAY_MS, 30 * DAY_MS),
-            Self::Event => (DAY_MS, 30 * DAY_MS),
+            Self::Event | Self::Output => (DAY_MS, 30 * DAY_MS),
             Self::Delay => (0, 30 * DAY_MS),
         }
     }
@@ -112,6 +125,8 @@ pub enum Phase {
     PassedOver,
     /// The time has run out, and the task is to end.
     Failed,
+    /// It can come no more, and the task goes on.
+    Missed,
 }
 
 /// A wait.
@@ -140,6 +155,38 @@ pub enum WaitEvent {
     Other,
     /// Its time has run out.
     TimeUp,
+    /// What it waits for can come no more.
+    Gone,
+}
+
+/// What ended a wait for output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OutputSeen {
+    /// A line that matches.
+    Matched,
+    /// Silence, for as long as was asked for.
+    Silent,
+    /// The end of the task, without a line that matches.
+    Ended,
+}
+
+impl OutputSeen {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Matched => "matched",
+            Self::Silent => "silent",
+            Self::Ended => "ended",
+        }
+    }
+
+    /// What it means for the wait. A task that is over is silent for ever, so to a wait for silence its end is as good.
+    pub fn means(self, is_for_silence: bool) -> WaitEvent {
+        match self {
+            Self::Ended if !is_for_silence => WaitEvent::Gone,
+            Self::Matched | Self::Silent | Self::Ended => WaitEvent::Match,
+        }
+    }
 }
 
 /// What is to be done then, in this order.
@@ -172,6 +219,7 @@ pub fn next(wait: Wait, event: WaitEvent) -> Option<(Wait, Vec<Effect>)> {
     let late = Wait { timeouts: wait.timeouts.saturating_add(1), ..wait };
     Some(match (event, wait.on_timeout) {
         (WaitEvent::Other, _) => (wait, Vec::new()),
+        (WaitEvent::Gone, _) => (Wait { phase: Phase::Missed, ..wait }, vec![GoOn]),
         (WaitEvent::Match, _) if wait.got.saturating_add(1) < wait.expect => {
             (Wait { got: wait.got + 1, ..wait }, vec![Take])
         }
@@ -220,8 +268,8 @@ mod tests {
 
     #[test]
     fn a_wait_that_is_over_is_changed_by_nothing() {
-        for phase in [Phase::Resumed, Phase::PassedOver, Phase::Failed] {
-            for event in [WaitEvent::Match, WaitEvent::Other, WaitEvent::TimeUp] {
+        for phase in [Phase::Resumed, Phase::PassedOver, Phase::Failed, Phase::Missed] {
+            for event in [WaitEvent::Match, WaitEvent::Other, WaitEvent::TimeUp, WaitEvent::Gone] {
                 assert_eq!(next(Wait { phase, ..wait(1, OnTimeout::Fail, false) }, event), None);
             }
         }
@@ -240,7 +288,12 @@ mod tests {
     }
 
     fn events() -> impl Strategy<Value = Vec<WaitEvent>> {
-        let event = prop_oneof![Just(WaitEvent::Match), Just(WaitEvent::Other), Just(WaitEvent::TimeUp)];
+        let event = prop_oneof![
+            5 => Just(WaitEvent::Match),
+            5 => Just(WaitEvent::Other),
+            5 => Just(WaitEvent::TimeUp),
+            1 => Just(WaitEvent::Gone)
+        ];
         proptest::collection::vec(event, 0..20)
     }
 

@@ -126,8 +126,16 @@ fn preempt_json(wish: &Preempt) -> Value {
 fn wait_text(app: &App, task: &Task) -> Result<String, AppError> {
     let Some((open, others)) = app.wait_why(task.id)? else { return Ok(String::new()) };
     let filter: String = open.filter.iter().map(|(name, value)| format!(" with {name}={value}")).collect();
-    let mut text = format!("  waits for {} {}{filter}, until {}\n", open.expect, open.event, open.until);
-    text += &format!("      to make it come: luzia emit {} --task {}\n", open.event, task.id);
+    let mut text = match &open.output {
+        Some(output) => format!(
+            "  waits for {}, until {}\n      to see it: luzia logs -f task_{}\n",
+            open.event, open.until, output.task
+        ),
+        None => format!(
+            "  waits for {} {}{filter}, until {}\n      to make it come: luzia emit {} --task {}\n",
+            open.expect, open.event, open.until, open.event, task.id
+        ),
+    };
     for mail in others {
         let thread = mail.thread.map_or_else(String::new, |thread| format!(" of thread {thread}"));
         text += &format!("  event {} did not match: {}{thread} {}\n", mail.number, mail.event, mail.data);

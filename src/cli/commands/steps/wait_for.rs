@@ -1,6 +1,7 @@
-//! `luzia await`: blocks until an event comes for the task.
+//! `luzia await`: blocks until an event comes for the task, or until another task writes something.
 
-use crate::app::steps::wait::{WaitOrder, wait_kind, wait_time};
+use crate::app::steps::output::{OutputOrder, check_pattern};
+use crate::app::steps::wait::{WaitEnd, WaitOrder, wait_kind, wait_time};
 use crate::app::steps::{Mail, OnTimeout, WaitKind, answer_of};
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = AWAIT_HELP)]
 pub struct AwaitArgs {
-    /// What the task waits for: response, agent, document, signature, test, event, event:NAME or delay
+    /// What the task waits for: response, agent, document, signature, test, event, event:NAME, delay or output
     #[arg(value_name = "KIND")]
     pub kind: String,
 
@@ -42,9 +43,17 @@ pub struct AwaitArgs {
     #[arg(long, value_name = "CMD")]
     pub timeout_do: Option<String>,
 
-    /// What the event must say: a member of its data, or `thread` or `user`; can be repeated
-    #[arg(long = "match", value_name = "NAME=VALUE")]
+    /// What the event must say: a member of its data, or `thread` or `user`; can be repeated. With `output`: a regular expression
+    #[arg(long = "match", value_name = "NAME=VALUE|RE")]
     pub matches: Vec<String>,
+
+    /// With `output`: the task whose output is waited for
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<String>,
+
+    /// With `output`, in place of --match: that the task has written nothing for so long
+    #[arg(long, value_name = "DUR", conflicts_with = "matches")]
+    pub idle: Option<String>,
 
     /// How many events it takes
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -67,29 +76,68 @@ Notes:
   The event comes by `luzia emit`. One that came before the wait counts, and each ends one wait only:
   response MESSAGE_RECEIVED, agent AGENT_COMPLETED, document DOCUMENT_UPLOADED, signature SIGNATURE_COMPLETED,
   test TEST_COMPLETED, event EVENT_COMPLETED, event:NAME NAME, delay its time or SCHEDULE_REACHED.
-  Times, and the longest: response 24h 7d, agent 1h 1d, event 24h 30d, delay 30d, all others 7d 30d.
+  Times, and the longest: response 24h 7d, agent 1h 1d, event and output 24h 30d, delay 30d, all others 7d 30d.
   What came is printed and set as variables: lastResponse, documentUrls, signedDocumentUrl, testScore and so on.
   The task is `waiting` meanwhile. It keeps all its lanes, and its --timeout goes on. With --park its processes end and it keeps
   only the lanes whose rule says so (by default its user, threads and sessions: luzia lanes set LANE --hold). What it held of the
   others it takes again before its command is started again, ahead of new work; until they are free it is `resume_ready`.
   When the task is started again, awaits that were over return at once, by their order; the open one keeps its end.
 
+  output waits for a line of the logs of --task, from where the last such wait of this task has ended; a last line without an
+  end counts when it has stood still for 1s. It is the only kind that works outside of a task, too. The line is printed, and is the
+  variable lastOutput. When that task ends first, the code is 1, and with --idle 0.
+
 Examples:
   luzia await document --expect 2 --timeout 7d
   answer=$(luzia await response --timeout 2h --match from=ana)
   luzia await signature --park --timeout-do 'mail -s late ops < /dev/null'
   luzia await delay --for 10m
+  luzia await output --task task_7 --match '^Listening on port [0-9]+'
+  luzia await output --task task_7 --idle 30s
 
 Exit codes:
   0    it came, or the time ran out with --on-timeout continue
-  1    the task does not run
+  1    the task does not run; output: that task ended without the line
   2    usage, a time above the longest included
   75   another process of the task waits already
   124  the time ran out
   others as in luzia-exit-codes(7)";
 
-fn order(args: &AwaitArgs) -> Result<WaitOrder, AppError> {
+/// What is waited for with `output`.
+fn output(args: &AwaitArgs, kind: WaitKind, app: &App) -> Result<Option<OutputOrder>, AppError> {
+    if kind != WaitKind::Output {
+        return match (&args.task, &args.idle) {
+            (None, None) => Ok(None),
+            _ => Err(AppError::usage(format!("--task and --idle are for output, and this waits for {}", kind.word()))
+                .hint("an event goes to a task: luzia emit EVENT --task TASK")),
+        };
+    }
+    let Some(task) = &args.task else {
+        return Err(AppError::usage("--task is missing: whose output?".to_owned())
+            .hint("such as `luzia await output --task task_7 --match ready`"));
+    };
+    let pattern = match (args.matches.as_slice(), &args.idle) {
+        ([pattern], None) => Some(pattern.clone()),
+        ([], Some(_)) => None,
+        _ => {
+            return Err(AppError::usage("output is waited for with one --match, or with --idle".to_owned())
+                .hint("a regular expression has alternatives: --match 'ready|failed'"));
+        }
+    };
+    if args.expect != 1 {
+        return Err(AppError::usage("--expect counts events, and output has none".to_owned())
+            .hint("one await after the other waits for one line after the other"));
+    }
+    if let Some(pattern) = &pattern {
+        check_pattern(pattern)?;
+    }
+    let idle_ms = task_request::duration("idle", args.idle.as_deref())?;
+    Ok(Some(OutputOrder { task: app.task_id(task)?, pattern, idle_ms }))
+}
+
+fn order(args: &AwaitArgs, app: &App) -> Result<WaitOrder, AppError> {
     let (kind, event) = wait_kind(&args.kind)?;
+    let output = output(args, kind, app)?;
     let is_delay = kind == WaitKind::Delay;
     let given = if is_delay { &args.time } else { &args.timeout };
     if is_delay && given.is_none() {
@@ -107,7 +155,7 @@ fn order(args: &AwaitArgs) -> Result<WaitOrder, AppError> {
     };
     Ok(WaitOrder {
         kind,
-        event,
+        event: output.as_ref().map_or(event, OutputOrder::name),
         time_ms: wait_time(kind, task_request::duration(if is_delay { "for" } else { "timeout" }, given.as_deref())?)?,
         on_timeout: match args.on_timeout {
             Word::Continue => OnTimeout::Continue,
@@ -115,9 +163,10 @@ fn order(args: &AwaitArgs) -> Result<WaitOrder, AppError> {
             Word::Retry => OnTimeout::Retry(args.retry_waits),
         },
         timeout_command: args.timeout_do.clone(),
-        filter: args.matches.iter().map(pair).collect::<Result<_, _>>()?,
+        filter: if output.is_some() { Vec::new() } else { args.matches.iter().map(pair).collect::<Result<_, _>>()? },
         expect: args.expect,
         ends_run: args.park,
+        output,
     })
 }
 
@@ -134,23 +183,70 @@ fn text(mail: &Mail, kind: WaitKind) -> Option<String> {
     }
 }
 
+/// A wait for output outside of all tasks.
+fn outside(
+    args: &AwaitArgs,
+    order: &WaitOrder,
+    output: &OutputOrder,
+    app: &App,
+    console: &mut Console,
+) -> Result<WaitEnd, AppError> {
+    let is_of_task = [
+        (args.park, "--park"),
+        (args.timeout_do.is_some(), "--timeout-do"),
+        (args.on_timeout == Word::Retry, "--on-timeout retry"),
+    ];
+    if let Some((_, option)) = is_of_task.iter().find(|(is_given, _)| *is_given) {
+        return Err(AppError::usage(format!(
+            "{option} is for a wait inside a task, and this process runs inside no task"
+        ))
+        .hint("without it the wait ends with 124 when its time is over"));
+    }
+    let mut end = app.await_output(output, order.time_ms, &mut |line| console.progress(line))?;
+    end.is_failed &= order.on_timeout != OnTimeout::Continue;
+    Ok(end)
+}
+
 /// `luzia await`.
 pub fn run(args: &AwaitArgs, app: &App, console: &mut Console) -> Answer {
-    let order = order(args)?;
-    let ended = app.await_event(&order, &mut |line| console.progress(line))?;
+    let order = order(args, app)?;
+    let ended = match &order.output {
+        Some(output) if app.subject(None).is_err() => outside(args, &order, output, app, console)?,
+        _ => app.await_event(&order, &mut |line| console.progress(line))?,
+    };
     if console.is_json() {
         let mail: Vec<Value> =
             ended.mail.iter().map(|mail| json!({ "event": mail.event, "data": mail.data })).collect();
-        let value = json!({ "id": ended.task.to_string(), "kind": order.kind.word(), "event": order.event,
+        let mut value = json!({ "id": ended.task.to_string(), "kind": order.kind.word(), "event": order.event,
             "timed_out": ended.is_timed_out, "remembered": ended.is_remembered, "items": mail });
+        if let (Some(seen), Value::Object(members)) = (&ended.output, &mut value) {
+            members.insert("task".into(), format!("task_{}", seen.task).into());
+            members.insert("outcome".into(), seen.outcome.clone().into());
+            members.insert("line".into(), seen.line.clone().into());
+        }
         console.document(&json::single("await", value))?;
     } else {
         for line in ended.mail.iter().filter_map(|mail| text(mail, order.kind)) {
             console.out(&format!("{line}\n"))?;
         }
     }
+    if let Some(seen) = &ended.output {
+        match &seen.line {
+            Some(line) if !console.is_json() => console.out(&format!("{line}\n"))?,
+            Some(_) => {}
+            None if seen.outcome == "ended" => {
+                let what = if ended.is_missed { ", and no line of it matched" } else { "" };
+                console.progress(&format!("luzia: task_{} is over{what}", seen.task));
+            }
+            None => {}
+        }
+    }
     if ended.is_timed_out {
         console.progress("luzia: the time of the wait has run out");
     }
-    Ok(if ended.is_failed { Exit::TimedOut.code() } else { Exit::Done.code() })
+    Ok(match ended {
+        WaitEnd { is_failed: true, .. } => Exit::TimedOut.code(),
+        WaitEnd { is_missed: true, .. } => Exit::No.code(),
+        _ => Exit::Done.code(),
+    })
 }

@@ -125,6 +125,9 @@ event text The event.
 timed_out bool Whether the time ran out.
 remembered bool Whether an earlier start had the answer already.
 items [object] The events, with event and data.
+task? text Whose output was waited for.
+outcome? text Of a wait for output: matched, silent, or ended where that task was over first.
+line? text~ The line that matched.
 ";
 
 const EMIT: &str = "\

@@ -44,6 +44,40 @@ pub struct OpenWait {
     /// The lanes that the task keeps when it waits without a process; absent: as their kinds say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<Vec<String>>,
+    /// The output that it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputWatch>,
+}
+
+/// A wait for output of another task.
+#[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
+#[serde(default)]
+pub struct OutputWatch {
+    /// The number of the task.
+    pub task: u64,
+    /// What a line of it must match.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// For how long it must write nothing, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
+    /// Up to where its two logs were read, each to the beginning of a line.
+    pub from: [u64; 2],
+}
+
+/// How a wait for output ended.
+#[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
+#[serde(default)]
+pub struct OutputEnd {
+    /// The number of the task.
+    pub task: u64,
+    /// `matched`, `silent`, or `ended` where the task was over first.
+    pub outcome: String,
+    /// The line that matched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// Up to where its two logs were read: the next wait for it goes on there.
+    pub to: [u64; 2],
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -65,6 +99,12 @@ pub struct DoneWait {
     pub is_timed_out: bool,
     /// When it ended.
     pub at: String,
+    /// Whether what it waited for could come no more.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_missed: bool,
+    /// How a wait for output ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputEnd>,
 }
 
 /// The waits of a task.

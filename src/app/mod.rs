@@ -33,13 +33,16 @@ pub use queue::idempotency::OnConflict;
 
 use crate::model::lock::canonical_holder;
 use crate::model::{Agent, Config, LaneName, Target, Task, TaskId, Who};
+use crate::os::Host;
 use crate::policy::staleness::judge;
-use crate::store::{LaneNeed, LockIndex, Store};
+use crate::store::{LaneNeed, LockIndex, Site, Store};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What every use case works with.
 pub struct App {
+    /// This host.
+    pub host: Host,
     /// The state directory.
     pub store: Store,
     /// The configuration.
@@ -93,8 +96,10 @@ pub fn config_reference() -> Vec<crate::store::config::KeyPage> {
 
 impl App {
     /// The use cases in a state directory, outside of any task.
-    pub fn new(store: Store, settings: Settings) -> Self {
+    pub fn new(site: impl Into<Site>, settings: Settings) -> Self {
+        let Site { host, store } = site.into();
         Self {
+            host,
             store,
             settings,
             same_place: Vec::new(),
@@ -115,9 +120,14 @@ impl App {
         }
     }
 
+    /// The host and the store, for a supervisor.
+    pub(crate) fn site(&self) -> Site {
+        Site { host: self.host.clone(), store: self.store.clone() }
+    }
+
     /// The path of the state directory.
     pub fn store_path(&self) -> &str {
-        self.store.state_dir()
+        self.host.state_dir()
     }
 
     /// Reads a `USER|LANE` argument.

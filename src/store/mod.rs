@@ -8,6 +8,7 @@ pub(crate) mod files;
 pub(crate) mod journal;
 mod outside;
 pub(crate) mod run_dir;
+mod site;
 pub mod state_dir;
 
 pub use conductor::{ClaimedMeta, Conductor};
@@ -48,9 +49,9 @@ pub use run_dir::log_notes::{LogNote, LogNotes};
 pub use run_dir::pause::RunPause;
 pub use run_dir::shortage::Short;
 pub use run_dir::{CancelRequest, Started};
+pub use site::Site;
 
-use crate::model::Identity;
-use crate::os::{Clock, Processes, Vfs};
+use crate::os::{Clock, Host, Processes, Vfs};
 use std::sync::Arc;
 
 /// The version written into every file; a higher one is refused, never rewritten.
@@ -62,10 +63,7 @@ pub const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
 #[derive(Clone)]
 pub struct Store {
     pub(crate) vfs: Arc<dyn Vfs>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) procs: Arc<dyn Processes>,
-    pub(crate) me: Identity,
-    pub(crate) uid: u32,
+    pub(crate) host: Host,
     pub(crate) turn: files::dispatchers::dispatch_lock::Turn,
     pub(crate) journal: journal::Journal,
     pub(crate) told: journal::hooks::Told,
@@ -78,13 +76,9 @@ pub struct Store {
 impl Store {
     /// The store in an open state directory.
     pub fn new(vfs: Arc<dyn Vfs>, clock: Arc<dyn Clock>, procs: Arc<dyn Processes>) -> Self {
-        let (me, uid) = (procs.me(), procs.uid());
         Self {
-            vfs,
-            clock,
-            procs,
-            me,
-            uid,
+            vfs: Arc::clone(&vfs),
+            host: Host::new(vfs, clock, procs),
             turn: files::dispatchers::dispatch_lock::Turn::default(),
             journal: journal::Journal::default(),
             told: journal::hooks::Told::default(),

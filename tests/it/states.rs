@@ -70,7 +70,7 @@ fn walk(combination: Combination) -> Walked {
             Ok(None) => {}
             Ok(Some(found)) => {
                 seen_there.action = Some(action(seen(&found)));
-                seen_there.error = recover(&store, TaskId(ID), found, &[]).err().map(|error| error.to_string());
+                seen_there.error = recover(&store.into(), TaskId(ID), found, &[]).err().map(|error| error.to_string());
             }
             Err(error) => seen_there.error = Some(error.to_string()),
         }

@@ -17,7 +17,7 @@ impl App {
     }
 
     fn plan_of(&self, rule: &CpuRule) -> CpuPlan {
-        let (allowed, parallelism) = self.store.processors();
+        let (allowed, parallelism) = self.host.processors();
         let budget = rule.budget.cpus(parallelism);
         CpuPlan { budget, allowed: rule.is_bound.then_some(allowed) }
     }

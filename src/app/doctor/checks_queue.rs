@@ -44,7 +44,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
             let bad = read.bad.iter().map(bad_record).collect();
             add("records", &format!("all {} read", read.records), Ok(bad), findings);
             let moved = moved_ms(app, &views);
-            add("clock", "the clocks agree", Ok(clock(&read, &views, app.store.now(), moved)), findings);
+            add("clock", "the clocks agree", Ok(clock(&read, &views, app.host.now(), moved)), findings);
             add("users", "no two names look alike", Ok(users(app, &read)), findings);
         }
         Err(error) => findings.push(Finding::error("records", &error)),
@@ -119,7 +119,7 @@ fn abandoned(app: &App) -> Result<Vec<TaskId>, AppError> {
     if first.is_empty() {
         return Ok(first);
     }
-    app.store.sleep(SECOND_LOOK);
+    app.host.sleep(SECOND_LOOK);
     let second = look()?;
     Ok(first.into_iter().filter(|id| second.contains(id)).collect())
 }
@@ -173,7 +173,7 @@ fn set_aside(app: &App) -> Result<Vec<Finding>, AppError> {
 
 fn read_all(app: &App) -> Result<Read, AppError> {
     let mut read = Read::default();
-    let limit = app.store.now().plus_ms(CLOCK_SLACK_MS);
+    let limit = app.host.now().plus_ms(CLOCK_SLACK_MS);
     let places = [app.store.pending_tasks(None)?, app.store.started_tasks(), app.store.done_tasks()?];
     for task in places.into_iter().flatten() {
         read.records += 1;
@@ -297,7 +297,7 @@ pub(super) fn unwoken(app: &App) -> Result<Vec<(TaskId, Vec<Waker>)>, AppError> 
         // A record that does not read is told elsewhere.
         let Ok(task) = task else { continue };
         let mut missing = Vec::new();
-        for waker in wakers(&task, app.store.now()) {
+        for waker in wakers(&task, app.host.now()) {
             let is_there = match waker {
                 Waker::Timer(at) => app.store.has_timer(task.id, at)?,
                 Waker::After(other) => app.store.has_after_mark(task.id, other)?,

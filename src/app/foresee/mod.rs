@@ -53,9 +53,9 @@ impl App {
         let Some(mut queue) = self.queue_as_it_is(&self.config(), &history, effort.tasks, Some(task))? else {
             return Ok(None);
         };
-        expect(&mut queue.load, &history, &self.config(), self.store.now());
+        expect(&mut queue.load, &history, &self.config(), self.host.now());
         let Some(target) = queue.places.get(&task.id) else { return Ok(None) };
-        Ok(estimate(&queue.load, &queue.ledger, self.store.now(), *target, effort.looks, task.id.0))
+        Ok(estimate(&queue.load, &queue.ledger, self.host.now(), *target, effort.looks, task.id.0))
     }
 
     /// Like `estimate`, for a task that waits for something: nothing is expected of one that waits for what does not come by itself.
@@ -78,7 +78,7 @@ impl App {
     /// the verb.
     pub(crate) fn expected_lock(&self, lane: &LaneName, ahead: u64) -> Option<Estimate> {
         let history = self.history(QUICK.event_bytes).ok()?;
-        let now = self.store.now();
+        let now = self.host.now();
         let holders: Vec<Holding> = self
             .holders(lane)
             .ok()?

@@ -43,7 +43,7 @@ impl App {
         let load = Load::empty(config.slots_max, config.tier_shares);
         let ledger = self.store.ledger()?.as_deref().and_then(Ledger::from_text).unwrap_or_default();
         let queue = Queue { load, ledger, places: BTreeMap::new() };
-        let mut builder = Builder { app: self, config, history, now: self.store.now(), queue };
+        let mut builder = Builder { app: self, config, history, now: self.host.now(), queue };
         builder.add_running();
         let mut waiting = Vec::new();
         for task in self.store.pending_tasks(None)?.take(most.saturating_add(1)) {

@@ -128,7 +128,7 @@ impl App {
         if *id != claim.dir {
             return refuse("its id is not the name of its directory");
         }
-        if claim.uid != self.store.owner() {
+        if claim.uid != self.host.owner() {
             // Asked only here, for it may stand in a directory that does not answer.
             match run_as.map(|name| numbers.get(name, || self.account_id(name))) {
                 Some(Ok(Some(uid))) if uid == claim.uid => {}

@@ -32,7 +32,7 @@ pub type Sink<'a> = dyn FnMut(&Record) -> bool + 'a;
 impl App {
     /// The name of this host.
     pub fn host(&self) -> String {
-        self.store.host()
+        self.host.name()
     }
 
     /// Gives events to `sink`, which says whether to go on. Gives how many there were.
@@ -58,7 +58,7 @@ impl App {
             if stopped || is_over || !wanted.follow {
                 return Ok(count);
             }
-            self.store.sleep(LOOK);
+            self.host.sleep(LOOK);
         }
     }
 

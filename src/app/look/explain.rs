@@ -128,7 +128,7 @@ impl Reasons<'_> {
 
     /// Everything that admission looks at for a pending task.
     fn situation(&mut self, task: &Task) -> Result<Situation, AppError> {
-        let now = self.app.store.now();
+        let now = self.app.host.now();
         let is_parked =
             task.due_at.is_some_and(|at| at > now) || task.is_held(now) || !self.app.unfinished_before(task).is_empty();
         let lenders = self.app.lenders_of(task)?;
@@ -147,7 +147,7 @@ impl Reasons<'_> {
 
     /// Like `situation`, with so many tasks that come before it, where something would start it.
     fn situation_after(&mut self, task: &Task, ahead: u64) -> Result<Situation, AppError> {
-        let now = self.app.store.now();
+        let now = self.app.host.now();
         let unfinished = self.app.unfinished_before(task);
         let paused = pause_of(task, &self.app.control().holds, now);
         let lenders = self.app.lenders_of(task)?;
@@ -435,7 +435,7 @@ impl App {
             age_ms: view.age_ms,
             verdict: view.verdict.clone(),
             is_short: self.is_short(view),
-            stopped: process.filter(|process| self.store.is_stopped(process)).map(|process| process.pid),
+            stopped: process.filter(|process| self.host.is_stopped(process)).map(|process| process.pid),
         }
     }
 

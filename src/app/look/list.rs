@@ -180,7 +180,7 @@ impl App {
         let Some(open) = self.store.open_wait(id)? else { return Ok(None) };
         let Some(until) = Timestamp::parse(&open.until) else { return Ok(None) };
         let beat = self.store.last_beat(id)?.map(|beat| beat.at);
-        let is_old = |at: Timestamp| self.store.now().ms_since(at) >= EXPIRED_MS;
+        let is_old = |at: Timestamp| self.host.now().ms_since(at) >= EXPIRED_MS;
         Ok((is_old(until) && beat.is_none_or(is_old)).then_some(Stuck::Expired(until)))
     }
 

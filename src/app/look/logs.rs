@@ -74,7 +74,7 @@ impl Reading {
                 }
             }
         }
-        let now = app.store.now();
+        let now = app.host.now();
         let end = |look: &Option<(u64, Timestamp)>| match look {
             Some((size, modified)) if task.status.is_final() => (*size, *modified),
             Some((size, modified)) => (*size, now.min(*modified)),

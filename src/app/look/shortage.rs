@@ -32,7 +32,7 @@ impl App {
 
     /// The pause of a task whose processes are stopped for it.
     fn paused_run(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         let asked = self.store.run_pause(task.id)?.filter(|pause| pause.is_in_effect && pause.stands(now));
         let Some(pause) = asked else { return Ok(None) };
         let TaskHold { since, until, reason, by, .. } = pause.hold;

@@ -125,7 +125,7 @@ impl App {
         let counts = if has_layout { self.store.counts()? } else { Counts::default() };
         Ok(Overview {
             oldest: counts.oldest.and_then(|id| self.waits_since(id)),
-            recent: if has_layout { self.recent(self.store.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
+            recent: if has_layout { self.recent(self.host.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
             counts,
             capacity,
             user_locks,

@@ -129,7 +129,7 @@ impl App {
                     return Ok(());
                 }
                 Ok(Claim::NotNow(_)) => {
-                    pass.comes_again(self.store.now().plus_ms(AGAIN_MS));
+                    pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
                     return Ok(());
                 }
                 Ok(Claim::Kept) => return Ok(()),
@@ -143,7 +143,7 @@ impl App {
     }
 
     fn admits_borrower(&self, task: &Task, lenders: &[Task]) -> bool {
-        let now = self.store.now();
+        let now = self.host.now();
         let is_lent = is_lent_by(lenders);
         let Ok(mut first_in_lane) = super::Firsts::default().before(&self.store, task) else { return false };
         first_in_lane.retain(|(lane, _)| !is_lent(lane));

@@ -17,7 +17,7 @@ pub(super) struct Ends {
 impl Ends {
     /// From now on.
     pub(super) fn begin(app: &App) -> Result<Self, AppError> {
-        let first_day = app.store.now().day();
+        let first_day = app.host.now().day();
         let events = app.store.follow_events()?;
         Ok(Self { seen: app.store.done_since(&first_day)?.into_iter().collect(), first_day, events })
     }

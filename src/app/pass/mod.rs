@@ -144,7 +144,7 @@ impl App {
         if let Some(inside) = &self.inside
             && self.wake_supervisor(inside.task)?
         {
-            let next_due = self.store.timers(self.store.now())?.next;
+            let next_due = self.store.timers(self.host.now())?.next;
             return Ok(Pass { next_due, ..Pass::default() });
         }
         let rules = self.follow_config();
@@ -156,7 +156,7 @@ impl App {
         if has_rules {
             self.prune_some();
         }
-        self.store.reap();
+        self.host.reap();
         match looked {
             Ok(()) => Ok(pass),
             Err(error) => Err(pass.beside(error)),
@@ -171,7 +171,7 @@ impl App {
         self.store.hooks()?;
         pass.may_start = true;
         pass.next_due = self.wake_parked(pass)?;
-        let now = self.store.now();
+        let now = self.host.now();
         let ends = self.control().standing(now).filter_map(|hold| hold.until).min();
         pass.next_due = pass.next_due.into_iter().chain(ends).min();
         self.start_resumed(pass, hand)?;
@@ -190,7 +190,7 @@ impl App {
             return Ok(false);
         }
         if let Some(Some(started)) = self.store.started(task)? {
-            self.store.signal(&started.supervisor, crate::os::Signal::Wake);
+            self.host.signal(&started.supervisor, crate::os::Signal::Wake);
         }
         Ok(true)
     }
@@ -231,7 +231,7 @@ impl App {
             pass.in_vain += u32::from(!self.recovering.borrow_mut().insert(id));
             return Ok(true);
         }
-        if let Some(finished) = recover(&self.store, id, found, &[])? {
+        if let Some(finished) = recover(&self.site(), id, found, &[])? {
             pass.in_vain += u32::from(action(what) == Action::Unclaim);
             self.wake_dependents(id, &finished.dependents)?;
         }
@@ -259,7 +259,7 @@ impl App {
         let mut tally = Tally {
             credits: ledger.credits,
             ledger,
-            now: self.store.now(),
+            now: self.host.now(),
             grants: Vec::new(),
             seen: RefCell::default(),
             slots,
@@ -268,7 +268,7 @@ impl App {
         let has_slot = self.start_round(&mut tally, free, pass, hand)?;
         if has_slot && !held.is_empty() {
             // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
-            let offset = usize::try_from(self.store.boot_ms()).unwrap_or(0) % held.len();
+            let offset = usize::try_from(self.host.boot_ms()).unwrap_or(0) % held.len();
             let mut some: Vec<LaneHead> = Vec::new();
             for head in held.iter().cycle().skip(offset).take(LOCKED_LANES_TRIED.min(held.len())) {
                 if self.has_stale_holder(&locks, &LaneName::user(&head.user))? {
@@ -353,7 +353,7 @@ impl App {
             holder: task.id.to_string(),
             kind: LockKind::Task,
             ttl_ms: None,
-            process: self.store.identity(),
+            process: self.host.identity(),
             pid_watched: false,
             who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
             durable: false,

@@ -79,7 +79,7 @@ impl App {
                     return Ok(true);
                 }
                 Ok(Claim::NotNow(_)) => {
-                    pass.comes_again(self.store.now().plus_ms(AGAIN_MS));
+                    pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
                     return Ok(true);
                 }
                 Ok(Claim::Newer(error)) => {
@@ -88,7 +88,7 @@ impl App {
                 }
                 // Another process looks at it for an instant. It starts nothing, and nobody may come after this pass.
                 Ok(Claim::Lost) if matches!(self.store.find(id)?, Some((Place::Waiting, _))) => {
-                    self.store.sleep(LOOK_AGAIN);
+                    self.host.sleep(LOOK_AGAIN);
                 }
                 Ok(Claim::Kept | Claim::Lost | Claim::Refused(_) | Claim::SetAside(_)) => return Ok(true),
             }
@@ -98,7 +98,7 @@ impl App {
 
     /// Admission for a task that goes on: nobody comes before it in its lanes.
     fn admits_resumed(&self, task: &Task) -> bool {
-        let now = self.store.now();
+        let now = self.host.now();
         let is_ready = self.store.waits(task.id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed());
         let situation = Situation {
             now,
@@ -141,13 +141,13 @@ impl App {
         self.follow_config()?;
         self.store.hooks()?;
         let mut pass = Pass { may_start: true, ..Pass::default() };
-        let due = self.store.timers(self.store.now())?.due;
+        let due = self.store.timers(self.host.now())?.due;
         for task in waiting {
             let own: Vec<Timestamp> = due.iter().filter(|(id, _)| *id == task.id).map(|(_, at)| *at).collect();
             self.see_to_wait(&task, &own, &mut pass)?;
         }
         self.start_resumed(&mut pass, &mut Hand { is_free: false, is_fit: &|| false, claimed: None })?;
-        self.store.reap();
+        self.host.reap();
         Ok(())
     }
 }

@@ -50,7 +50,7 @@ impl App {
             let due = self.due_hooks(&mut |_| {});
             let is_free =
                 may_go_on && due.is_empty() && count < MOST_TASKS && !has_supervisors.get() && !is_told_to_end();
-            let is_fit = || self.store.is_program_current();
+            let is_fit = || self.host.is_program_current();
             let mut hand = Hand { is_free, is_fit: &is_fit, claimed: None };
             if let Err(error) = self.pass_with(&mut hand) {
                 // There is nobody to tell of it but the events.
@@ -71,7 +71,7 @@ impl App {
         has_supervisors: &Cell<bool>,
         is_told_to_end: &mut dyn FnMut() -> bool,
     ) -> Result<bool, AppError> {
-        let begin = self.store.boot_ms();
+        let begin = self.host.boot_ms();
         let mut pass = || {
             let supervisors = self.pass().map(|pass| pass.supervisors).unwrap_or_default();
             has_supervisors.set(has_supervisors.get() || !supervisors.is_empty());
@@ -80,8 +80,9 @@ impl App {
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
         // The claim was made by another process, which knew the rules.
         let cpu_plan = |lane: &LaneName| self.follow_control().ok().and_then(|()| self.cpu_plan(lane));
+        let site = self.site();
         let mut around = Surroundings {
-            store: &self.store,
+            site: &site,
             timeout_ms: &timeout_ms,
             cpu_plan: &cpu_plan,
             config: self.config_path.as_deref(),
@@ -99,12 +100,12 @@ impl App {
                 self.see_to_late_wait(id, lock)?;
                 return Ok(!(around.told_to_end)());
             }
-            Work::Recover(id, lock) => recover(&self.store, id, self.store.look_abandoned(id, lock)?, &[])?,
+            Work::Recover(id, lock) => recover(&site, id, self.store.look_abandoned(id, lock)?, &[])?,
         };
         let is_told_to_end = around.is_told_to_end;
         let Some(Finished { id, task, dependents, .. }) = ended else { return Ok(false) };
         self.wake_dependents(id, &dependents)?;
-        self.charge_end(&task, self.store.boot_ms().saturating_sub(begin))?;
+        self.charge_end(&task, self.host.boot_ms().saturating_sub(begin))?;
         Ok(!is_told_to_end)
     }
 
@@ -125,7 +126,7 @@ impl App {
         if self.follow_config().is_err() {
             return Ok(());
         }
-        let (payer, now) = (self.payer_of(task), self.store.now());
+        let (payer, now) = (self.payer_of(task), self.host.now());
         self.store.update_ledger(&mut |text| {
             let mut ledger = text.and_then(Ledger::from_text).unwrap_or_default();
             ledger.ended(&payer, ran_ms, now);

@@ -92,7 +92,7 @@ impl App {
                 // Another dispatcher tries it; the tasks of a group do not fall behind others for that.
                 Step::Lost if group_tries > 0 => {
                     group_tries -= 1;
-                    self.store.sleep(GROUP_PAUSE);
+                    self.host.sleep(GROUP_PAUSE);
                 }
                 Step::Lost if !was_known => return Ok(Tried::Blocked),
                 Step::Again | Step::Lost => {}
@@ -140,7 +140,7 @@ impl App {
         hand: &mut Hand,
     ) -> Result<Step, AppError> {
         // A look at the record costs a fraction of a claim.
-        let knows_some = seen.borrow().knows_some() || self.control().standing(self.store.now()).next().is_some();
+        let knows_some = seen.borrow().knows_some() || self.control().standing(self.host.now()).next().is_some();
         let admission = match self.store.peek(head).filter(|_| knows_some) {
             Some(task) => self.admission(&task, seen),
             None => Admission::Yes,
@@ -174,7 +174,7 @@ impl App {
                 seen.borrow_mut().fills(lane)
             }
             Claim::NotNow(why) => {
-                pass.comes_again(self.store.now().plus_ms(AGAIN_MS));
+                pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
                 seen.borrow_mut().fills(why.lane().clone())
             }
             Claim::Kept => {
@@ -217,7 +217,7 @@ impl App {
         if *is_kept && !task.all_lanes().iter().any(has_reserve) {
             return Admission::No;
         }
-        let now = self.store.now();
+        let now = self.host.now();
         let Ok(first_in_lane) = firsts.before(&self.store, task) else { return Admission::No };
         let situation = Situation {
             now,

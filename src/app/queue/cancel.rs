@@ -37,7 +37,7 @@ impl App {
             return Err(over(&task));
         }
         let grace = grace_ms.unwrap_or(task.grace_ms);
-        let begin = self.store.boot_ms();
+        let begin = self.host.boot_ms();
         let mut is_asked = false;
         let mut changes = None;
         loop {
@@ -70,7 +70,7 @@ impl App {
                     self.wait_for_end(id, &mut changes)?;
                 }
             }
-            if self.store.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
+            if self.host.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
                 return Err(AppError::new(
                     Kind::Busy,
                     "CANCEL_PENDING",
@@ -100,7 +100,7 @@ impl App {
             Status::Running | Status::Waiting => {
                 let is_asked = self.ask_to_end(&task, by, reason, grace_ms)?;
                 if let Some(Some(started)) = self.store.started(id)? {
-                    self.store.signal(&started.supervisor, Signal::Wake);
+                    self.host.signal(&started.supervisor, Signal::Wake);
                 }
                 Ok(is_asked)
             }
@@ -133,7 +133,7 @@ impl App {
             }
             Removed::NotPending => Ok(None),
             Removed::Busy => {
-                self.store.sleep(Duration::from_millis(2));
+                self.host.sleep(Duration::from_millis(2));
                 Ok(None)
             }
         }
@@ -158,14 +158,14 @@ impl App {
         let changes = changes.get_or_insert_with(|| self.store.watch());
         match self.store.started(id)? {
             Some(Some(started)) => {
-                self.store.signal(&started.supervisor, Signal::Wake);
+                self.host.signal(&started.supervisor, Signal::Wake);
                 changes.wait(LOOK);
                 if let Some(pid) = self.store.stopped_supervisor(id)? {
                     return Err(stopped(id, pid, "end"));
                 }
             }
             // The supervisor looks for a request before it starts the command.
-            Some(None) | None => self.store.sleep(Duration::from_millis(5)),
+            Some(None) | None => self.host.sleep(Duration::from_millis(5)),
         }
         Ok(())
     }

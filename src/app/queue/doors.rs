@@ -139,8 +139,8 @@ impl App {
             return Err(AppError::usage("--stdin does not go together with --prompt or --retries")
                 .hint("what was read once cannot be read again by another attempt"));
         }
-        let me = self.store.identity();
-        match self.store.stdin_of(&me) {
+        let me = self.host.identity();
+        match self.host.stdin_of(&me) {
             Ok(_) => Ok(Some(me)),
             Err(error) => {
                 let message = format!("standard input cannot be handed on: {}", without_code(&error.to_string()));

@@ -95,7 +95,7 @@ impl App {
     /// cancelled has none, and one whose work tree moved has that of another one.
     fn just_ended(&self, key: &str, fresh_ms: Option<u64>) -> Result<Option<Task>, AppError> {
         let Some(fresh_ms) = fresh_ms else { return Ok(None) };
-        let since = self.store.now().plus_ms(-i64::try_from(fresh_ms).unwrap_or(i64::MAX));
+        let since = self.host.now().plus_ms(-i64::try_from(fresh_ms).unwrap_or(i64::MAX));
         let member = format!("\"key\":{}", serde_json::Value::from(key));
         let counts = |task: &Task| {
             let answers = matches!(task.status, Status::Completed | Status::Failed | Status::Timeout);

@@ -111,12 +111,12 @@ impl App {
         let mut tries = 0;
         loop {
             tries += 1;
-            let begun = self.store.boot_ms();
+            let begun = self.host.boot_ms();
             let mut output = self.store.step_output(id, name)?;
             let exit = self.run_step(task, order, lock, output.as_mut(), tell)?;
             let end = End::from(exit);
             let code = code_of(end);
-            let ran_ms = self.store.boot_ms().saturating_sub(begun);
+            let ran_ms = self.host.boot_ms().saturating_sub(begun);
             let is_done = code == 0 || order.on_error == OnError::Store;
             let bytes = output.meta().map_err(|error| unread(name, &error))?.size;
             // Where the output is found: luzia show --json has it among the steps.
@@ -130,7 +130,7 @@ impl App {
                     stdout_bytes: bytes,
                     start: u64::from(start),
                     tries,
-                    ended_at: self.store.now().to_string(),
+                    ended_at: self.host.now().to_string(),
                     ran_ms,
                     ..StepRecord::default()
                 };
@@ -149,7 +149,7 @@ impl App {
                         u64::from(most) + 1,
                         Duration::from_millis(pause).as_secs_f64()
                     )))?;
-                    self.store.sleep(Duration::from_millis(pause));
+                    self.host.sleep(Duration::from_millis(pause));
                 }
                 _ => return Ok(StepEnd { end, is_remembered: false, is_done }),
             }
@@ -175,7 +175,7 @@ impl App {
             held: lock.share(),
             output: output.share(),
         };
-        let mut child = self.store.start_here(place).map_err(|error| not_started(word, &error))?;
+        let mut child = self.host.start_here(place).map_err(|error| not_started(word, &error))?;
         child.heed(output.share().into_iter().collect());
         let (mut told, mut reader) = (0, Ok(()));
         loop {

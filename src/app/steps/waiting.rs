@@ -56,7 +56,7 @@ impl App {
                 Removed::Taken(task, lock) => return self.look_at_taken(&task, lock, due, may_run),
                 Removed::NotPending => break,
                 // Another process looks at it, perhaps since before the event came.
-                Removed::Busy => self.store.sleep(LOOK_AGAIN),
+                Removed::Busy => self.host.sleep(LOOK_AGAIN),
             }
         }
         Ok(Looked::Waits)
@@ -114,7 +114,7 @@ impl App {
                 return Ok(Judged::Ready);
             }
             let until = Timestamp::parse(&open.until).unwrap_or(Timestamp::FIRST);
-            if lifecycle::decide(task.status, Trigger::TimeOut, self.store.now(), Some(until)).is_none() {
+            if lifecycle::decide(task.status, Trigger::TimeOut, self.host.now(), Some(until)).is_none() {
                 if self.store.has_rest(id, due, &numbers)? {
                     return Ok(Judged::Waits);
                 }
@@ -147,10 +147,10 @@ impl App {
             self.write_open(task.id, waits, &open)?;
         }
         if let Some(command) = command {
-            run_beside(&self.store, self.config_path.as_deref(), task, command)?;
+            run_beside(&self.site(), self.config_path.as_deref(), task, command)?;
         }
         if effects.contains(&Effect::BeginTime) {
-            let until = self.store.now().plus_ms(i64::try_from(open.time_ms).unwrap_or(i64::MAX));
+            let until = self.host.now().plus_ms(i64::try_from(open.time_ms).unwrap_or(i64::MAX));
             open.until = until.to_string();
             self.store.set_timer(task.id, until)?;
             self.write_open(task.id, waits, &open)?;
@@ -198,7 +198,7 @@ impl App {
             event: open.event.clone(),
             mail: got.iter().map(|mail| mail.number).collect(),
             is_timed_out: wait.phase == Phase::PassedOver,
-            at: self.store.now().to_string(),
+            at: self.host.now().to_string(),
         });
         let waiter = self.store.begin_wait(task.id)?;
         self.store.write_waits(&waiter, waits)?;

@@ -71,7 +71,7 @@ impl Store {
     }
 
     fn is_old(&self, path: &str) -> Result<bool> {
-        Ok(self.meta(path)?.is_some_and(|meta| self.clock.now().ms_since(meta.modified) > YOUNG_MS))
+        Ok(self.meta(path)?.is_some_and(|meta| self.host.clock.now().ms_since(meta.modified) > YOUNG_MS))
     }
 
     /// Timers of tasks that are nowhere or over, and of slots that no schedule waits for, each with its folder. One that is far

@@ -100,7 +100,7 @@ impl Store {
             .event_segments()?
             .into_iter()
             .partition(|segment| segment.day.as_str() < first_kept || days.contains(&segment.day));
-        let today = self.clock.now().day();
+        let today = self.host.clock.now().day();
         let newest = self.newest_segment(&today)?;
         // The first segment of a day goes last: while it is there and full, writers go on to the newest one.
         kept.sort_by_key(|segment| (segment.day.clone(), segment.number == 1, segment.number));

@@ -4,7 +4,6 @@
 use super::{Event, EventSink, decode, encode};
 use crate::model::Timestamp;
 use crate::model::control::hooks::{Action, Hook};
-use crate::os::Called;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::task_record::newer_or_corrupt;
 use crate::store::files::disk::{json_object, layout};
@@ -137,15 +136,10 @@ impl Store {
     pub fn take_told(&self) -> Vec<EventSink> {
         let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
         let read = |(event, at): &(Event, Timestamp)| {
-            let line = encode(event, *at, self.clock.boot_ms(), self.me.pid);
+            let line = encode(event, *at, self.host.clock.boot_ms(), self.host.me.pid);
             decode(line.trim_end().as_bytes())
         };
         told.iter().filter_map(read).collect()
-    }
-
-    /// Runs the command of a hook, and waits for it.
-    pub fn call(&self, called: &Called) -> std::io::Result<(crate::os::Exit, Vec<u8>)> {
-        self.procs.call(called)
     }
 }
 

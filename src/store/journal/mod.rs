@@ -86,11 +86,11 @@ impl Store {
 
     /// Appends events in one piece.
     pub fn note_all(&self, events: impl Iterator<Item = Event>) {
-        let now = self.clock.now();
-        let boot_ms = self.clock.boot_ms();
+        let now = self.host.clock.now();
+        let boot_ms = self.host.clock.boot_ms();
         let line = |event: Event| {
             self.remember(&event, now);
-            encode(&event, now, boot_ms, self.me.pid)
+            encode(&event, now, boot_ms, self.host.me.pid)
         };
         let lines: String = events.map(line).collect();
         let day = now.day();

@@ -48,7 +48,7 @@ pub(super) struct Position {
 impl Store {
     /// A reader of the events that are written from now on.
     pub fn follow_events(&self) -> Result<EventReader> {
-        let mut segment = Segment::first(&self.clock.now().day());
+        let mut segment = Segment::first(&self.host.clock.now().day());
         let mut from = self.event_bytes(&segment)?;
         if from >= SEGMENT_BYTES {
             segment = self.newest_segment(&segment.day)?;
@@ -166,12 +166,12 @@ impl EventReader {
             if !late.read(store, take)? {
                 return Ok(());
             }
-            if store.clock.now().ms_since(*left) > OUT_OF_ORDER_MS {
+            if store.host.clock.now().ms_since(*left) > OUT_OF_ORDER_MS {
                 self.before = None;
             }
         }
         loop {
-            let today = store.clock.now().day();
+            let today = store.host.clock.now().day();
             if !self.at.read(store, take)? {
                 return Ok(());
             }
@@ -184,7 +184,7 @@ impl EventReader {
             };
             let left = std::mem::replace(&mut self.at, Position { segment: next, from: 0 });
             // One that was left long ago has no writer any more.
-            self.before = Some((left, store.clock.now()));
+            self.before = Some((left, store.host.clock.now()));
         }
     }
 

@@ -233,7 +233,7 @@ impl Store {
     /// Whether the state directory has space for a small file more.
     pub fn has_space(&self, id: TaskId) -> bool {
         const SOME: [u8; 4096] = [0; 4096];
-        let tmp = layout::tmp(id, self.me.pid);
+        let tmp = layout::tmp(id, self.host.me.pid);
         let written = self.write_whole(&tmp, Open::Truncate(0o600), &SOME).and_then(|_| self.unlink(&tmp));
         written.is_ok()
     }
@@ -260,7 +260,7 @@ impl Store {
             return Ok(false);
         }
         let path = layout::run_file(id, name);
-        let tmp = layout::tmp(id, self.me.pid);
+        let tmp = layout::tmp(id, self.host.me.pid);
         self.stage(&tmp, bytes)?;
         if !self.rename(&tmp, &path)? {
             self.unlink(&tmp)?;

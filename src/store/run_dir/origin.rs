@@ -9,21 +9,6 @@ use crate::store::error::Result;
 use crate::store::files::disk::layout;
 
 impl Store {
-    /// The boot and the namespaces of this process.
-    pub fn own_origin(&self) -> Origin {
-        Origin { boot_id: Some(self.clock.boot_id()), ..self.procs.origin() }
-    }
-
-    /// Whether `/proc` shows the processes around this one.
-    pub fn is_proc_own(&self) -> bool {
-        self.procs.is_proc_own()
-    }
-
-    /// Whether this process has a child.
-    pub fn has_child(&self) -> bool {
-        self.procs.has_child()
-    }
-
     /// What can be seen from here of the place where something was started.
     pub fn outlook(&self, recorded: Origin) -> Outlook {
         self.outlook_on(recorded, None).0
@@ -31,16 +16,16 @@ impl Store {
 
     /// What can be seen from here of a place, and of the process that had `pid` there.
     fn outlook_on(&self, recorded: Origin, pid: Option<u32>) -> (Outlook, Option<Probe>) {
-        let (own, is_proc_own) = (self.own_origin(), self.procs.is_proc_own());
+        let (own, is_proc_own) = (self.host.own_origin(), self.host.procs.is_proc_own());
         let boots = recorded.boot_id.as_deref().zip(own.boot_id.as_deref());
         let (sight, probe) = match recorded.pid_namespace {
             _ if boots.is_some_and(|(then, now)| is_other_boot(then, now)) => (Sight::NotLooked, None),
             // Its number means what it meant there, whether or not /proc shows anything.
-            None => (Sight::NotLooked, pid.map(|pid| self.procs.probe(pid))),
+            None => (Sight::NotLooked, pid.map(|pid| self.host.procs.probe(pid))),
             Some(namespace) if own.pid_namespace == Some(namespace) && namespace != 0 => {
-                (Sight::NotLooked, pid.map(|pid| self.procs.probe(pid)))
+                (Sight::NotLooked, pid.map(|pid| self.host.procs.probe(pid)))
             }
-            Some(namespace) if is_proc_own && namespace != 0 => self.procs.look_below(namespace, pid),
+            Some(namespace) if is_proc_own && namespace != 0 => self.host.procs.look_below(namespace, pid),
             Some(_) => (Sight::NotLooked, None),
         };
         (Outlook { recorded, own, is_proc_own, sight }, probe)
@@ -85,7 +70,7 @@ impl Store {
     /// Records the command of a `luzia lock` in its sidecar, by its holder: when luzia is killed and its command has closed
     /// the lock file, the command is still known to live. False when the lock is not that holder's any more.
     pub fn record_command(&self, grant: &Grant, pid: u32) -> Result<bool> {
-        let Probe::Alive { start } = self.procs.probe(pid) else { return Ok(false) };
+        let Probe::Alive { start } = self.host.procs.probe(pid) else { return Ok(false) };
         let stem = grant.lane.stem();
         let _guards = self.enter_guards(&[&grant.lane])?;
         let sidecar = self.read_sidecar(&layout::sidecar(&stem, grant.slot))?;

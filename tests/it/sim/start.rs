@@ -5,7 +5,7 @@ use super::locks::{prepared, store};
 use super::{Env, Sim, spool};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, Status, Task, TaskId};
-use luzia::store::{CancelRequest, Place};
+use luzia::store::{CancelRequest, Place, Site};
 use luzia::supervise::{Surroundings, run};
 use std::sync::{Arc, Mutex};
 
@@ -33,10 +33,11 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
     prepared(&mut sim);
     sim.on_launch(move |env| {
         change(&env);
-        let store = store(&env);
+        let site = Site::from(store(&env));
+        let store = &site.store;
         let mut pass = Vec::new;
         let mut around = Surroundings {
-            store: &store,
+            site: &site,
             config: None,
             timeout_ms: &|_| 3_600_000,
             cpu_plan: &|_| None,

@@ -96,20 +96,4 @@ impl Store {
         }
         Ok(dead)
     }
-
-    /// The numbers of the processors that this process may use, and for how many of them it has time.
-    pub fn processors(&self) -> (Vec<u32>, u32) {
-        let gauges = self.procs.gauges();
-        (gauges.processors(), gauges.parallelism())
-    }
-
-    /// Binds this process, and what it starts from now on, to some processors. One that cannot be bound runs all the same.
-    pub fn bind_to(&self, processors: &[u32]) {
-        let _ = self.procs.gauges().bind_to(processors);
-    }
-
-    /// What a program says of its version, found in the folders of `path`.
-    pub fn version_of(&self, program: &str, path: Option<&[u8]>) -> Option<String> {
-        self.procs.gauges().version_of(program, path)
-    }
 }

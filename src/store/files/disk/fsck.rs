@@ -139,7 +139,7 @@ impl Store {
     /// This host's wall clock less what a record of this very boot makes it, in milliseconds: how far the wall clock was
     /// moved since. `None` for a record of another boot.
     pub fn clock_moved_ms(&self, at: Timestamp, boot_ms: u64, boot_id: &str) -> Option<i64> {
-        let passed = self.clock.boot_ms().checked_sub(boot_ms).and_then(|ms| i64::try_from(ms).ok())?;
-        (boot_id == self.clock.boot_id()).then(|| self.clock.now().ms_since(at) - passed)
+        let passed = self.host.clock.boot_ms().checked_sub(boot_ms).and_then(|ms| i64::try_from(ms).ok())?;
+        (boot_id == self.host.clock.boot_id()).then(|| self.host.clock.now().ms_since(at) - passed)
     }
 }

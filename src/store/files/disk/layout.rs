@@ -303,7 +303,7 @@ impl Store {
             wake.write_all(b"").map_err(StoreError::io("write", WAKE))?;
         }
         let text = format!("{{\"v\":{FORMAT_VERSION}}}\n");
-        let tmp = format!("{TMP}/format.{}", self.me.pid);
+        let tmp = format!("{TMP}/format.{}", self.host.me.pid);
         let mut file = self.write_whole(&tmp, Open::Truncate(0o600), text.as_bytes())?;
         // Without this a power cut can leave the name with an empty file, which no later start would accept.
         file.sync_data().map_err(StoreError::io("sync", &tmp))?;
@@ -385,7 +385,7 @@ impl Store {
 
     /// Sets the mode of a directory that is empty and belongs to this account, before luzia makes its own files in it.
     fn narrow_new(&self, meta: &Meta) -> Result<bool> {
-        let is_new = meta.uid == self.uid && meta.mode & 0o1000 == 0 && self.list(".")?.is_empty();
+        let is_new = meta.uid == self.host.uid && meta.mode & 0o1000 == 0 && self.list(".")?.is_empty();
         if is_new {
             self.vfs.set_mode(".", 0o700).map_err(StoreError::io("set the mode of", "."))?;
         }
@@ -400,7 +400,7 @@ impl Store {
         let Some(meta) = meta.filter(|meta| meta.kind == FileKind::Dir) else {
             return Err(StoreError::Absent { path: self.state_dir().to_owned() });
         };
-        if meta.uid != self.uid {
+        if meta.uid != self.host.uid {
             return refuse(format!("belongs to the account with uid {}, not to this one", meta.uid));
         }
         let is_narrowed = creates && meta.mode & 0o077 != 0 && self.narrow_new(&meta)?;

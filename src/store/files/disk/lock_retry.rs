@@ -22,16 +22,16 @@ pub(crate) struct BackOff {
 impl BackOff {
     /// A back-off that begins now. Pauses double up to `most_us` microseconds.
     pub(crate) fn new(store: &Store, limit_ms: u64, most_us: u64) -> Self {
-        let seed = u64::from(store.me.pid).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        Self { begin_ms: store.clock.boot_ms(), limit_ms, pause_us: 60, most_us, seed }
+        let seed = u64::from(store.host.me.pid).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        Self { begin_ms: store.host.clock.boot_ms(), limit_ms, pause_us: 60, most_us, seed }
     }
 
     /// Sleeps before the next try. False, without sleeping, when the limit has passed.
     pub(crate) fn pause(&mut self, store: &Store) -> bool {
-        if store.clock.boot_ms().saturating_sub(self.begin_ms) >= self.limit_ms {
+        if store.host.clock.boot_ms().saturating_sub(self.begin_ms) >= self.limit_ms {
             return false;
         }
-        store.clock.sleep(Duration::from_micros(self.next_us()));
+        store.host.clock.sleep(Duration::from_micros(self.next_us()));
         true
     }
 
@@ -62,7 +62,7 @@ impl Store {
     /// The error for a file that stayed locked.
     pub(crate) fn file_busy(&self, path: &str) -> StoreError {
         let meta = self.vfs.meta(path);
-        let holder = meta.ok().flatten().and_then(|meta| self.procs.lock_holder(meta.ident));
+        let holder = meta.ok().flatten().and_then(|meta| self.host.procs.lock_holder(meta.ident));
         StoreError::FileBusy { path: path.to_owned(), holder }
     }
 }

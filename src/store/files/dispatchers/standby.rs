@@ -106,7 +106,7 @@ impl Store {
     pub fn wait_on_standby(&self, standby: &mut Standby, longest: Duration) -> bool {
         let woken = standby.pipe.wait(longest);
         if woken.is_err() {
-            self.clock.sleep(longest.min(AFTER_ERROR));
+            self.host.clock.sleep(longest.min(AFTER_ERROR));
         }
         woken.unwrap_or(true)
     }

@@ -256,7 +256,7 @@ impl Store {
         }
         broken.extend(choice.breaks);
         let fence = guards.next_fence(&need.lane, choice.fence_seen)?;
-        let now = self.clock.now();
+        let now = self.host.clock.now();
         let mut lock_id = format!("{}_{}", request.holder, now.unix_seconds());
         if last_id.as_deref() == Some(lock_id.as_str()) {
             lock_id = format!("{}_{}", request.holder, now.unix_seconds() + 1);
@@ -335,7 +335,7 @@ impl Store {
         now: Timestamp,
     ) -> LockRecord {
         let life = i64::try_from(request.ttl_ms.unwrap_or(need.timeout_ms)).unwrap_or(i64::MAX);
-        let origin = self.procs.origin();
+        let origin = self.host.procs.origin();
         LockRecord {
             lane: Some(need.lane.clone()),
             lock_id: Some(lock_id.to_owned()),
@@ -344,12 +344,12 @@ impl Store {
             acquired_at: Some(now),
             refreshed_at: Some(now),
             expires_at: Some(now.plus_ms(life)),
-            refreshed_boot_ms: Some(self.clock.boot_ms()),
+            refreshed_boot_ms: Some(self.host.clock.boot_ms()),
             ttl_ms: request.ttl_ms,
             pid: Some(request.process.pid),
             pid_start: Some(request.process.start),
-            boot_id: Some(self.clock.boot_id()),
-            host: Some(self.procs.host()),
+            boot_id: Some(self.host.clock.boot_id()),
+            host: Some(self.host.procs.host()),
             pid_namespace: origin.pid_namespace,
             pid_namespace_init: origin.init_start,
             user_namespace: origin.user_namespace,
@@ -401,17 +401,17 @@ impl Store {
     }
 
     fn refresh_lease(&self, need: &LaneNeed, slot: u32, mut record: LockRecord, request: &Request) -> Result<Grant> {
-        let now = self.clock.now();
+        let now = self.host.clock.now();
         record.ttl_ms = request.ttl_ms.or(record.ttl_ms);
         let life = i64::try_from(record.ttl_ms.unwrap_or(need.timeout_ms)).unwrap_or(i64::MAX);
         record.refreshed_at = Some(now);
-        record.refreshed_boot_ms = Some(self.clock.boot_ms());
-        record.boot_id = Some(self.clock.boot_id());
+        record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
+        record.boot_id = Some(self.host.clock.boot_id());
         record.expires_at = Some(now.plus_ms(life));
         if request.pid_watched {
             (record.pid, record.pid_start) = (Some(request.process.pid), Some(request.process.start));
             record.pid_watched = true;
-            record.set_origin(self.own_origin());
+            record.set_origin(self.host.own_origin());
         }
         self.write_sidecar(&need.lane, slot, &record, request.durable)?;
         Ok(Grant {

@@ -148,7 +148,7 @@ impl Store {
         };
         Ok(Some(Evidence {
             is_regular,
-            is_own: lock.uid == self.uid,
+            is_own: lock.uid == self.host.uid,
             lock_modified: lock.modified,
             sidecar_modified: sidecar_meta.map(|meta| meta.modified),
             // After the kernel lock: a supervisor gives that up when its task stands in `waiting`.
@@ -160,9 +160,9 @@ impl Store {
             command,
             outlook,
             sidecar,
-            now: self.clock.now(),
-            boot_ms: self.clock.boot_ms(),
-            boot_id: self.clock.boot_id(),
+            now: self.host.clock.now(),
+            boot_ms: self.host.clock.boot_ms(),
+            boot_id: self.host.clock.boot_id(),
             timeout_ms: limits.timeout_ms,
             max_age_ms: limits.max_age_ms,
         }))

@@ -164,8 +164,8 @@ impl Store {
             let _guards = self.enter_patiently(lane)?;
             for Held { slot, lock_id, record } in self.slots_of(task, lane, &[], &mut locks)? {
                 let Some(mut record) = record else { continue };
-                (record.pid, record.pid_start) = (Some(self.me.pid), Some(self.me.start));
-                record.set_origin(self.own_origin());
+                (record.pid, record.pid_start) = (Some(self.host.me.pid), Some(self.host.me.start));
+                record.set_origin(self.host.own_origin());
                 record.is_supervised = true;
                 self.write_sidecar(lane, slot, &record, false)?;
                 grants.push(Grant {

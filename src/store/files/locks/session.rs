@@ -134,8 +134,8 @@ impl Store {
     /// What a dead keeper held is over: its marks go.
     pub fn become_keeper(&self, key: &str) -> Result<Option<Box<dyn Handle>>> {
         let path = keeper_lock(key);
-        self.procs.become_supervisor().map_err(StoreError::io("become the keeper of", &path))?;
-        let mut lock = self.procs.inherited_lock().map_err(StoreError::io("take over", &path))?;
+        self.host.procs.become_supervisor().map_err(StoreError::io("become the keeper of", &path))?;
+        let mut lock = self.host.procs.inherited_lock().map_err(StoreError::io("take over", &path))?;
         let mine = lock.meta().map_err(StoreError::io("look at", &path))?;
         let is_it = self.meta(&path)?.is_some_and(|meta| meta.ident == mine.ident);
         if !is_it || !lock.try_lock(false).map_err(StoreError::io("lock", &path))? {
@@ -155,7 +155,7 @@ impl Store {
     /// Watches for marks, and for the end of a process.
     pub fn session_changes(&self, key: &str, process: &Identity) -> Result<Changes> {
         let mut changes = self.changes(&[&folder(key)]);
-        let end = self.procs.end_of(process).map_err(StoreError::io("watch the process of", &folder(key)))?;
+        let end = self.host.procs.end_of(process).map_err(StoreError::io("watch the process of", &folder(key)))?;
         changes.heed(end);
         Ok(changes)
     }
@@ -232,10 +232,10 @@ impl Store {
             Sidecar::Missing | Sidecar::Corrupt => {}
             Sidecar::Whole(_) | Sidecar::Newer => return Ok(()),
         }
-        let now = self.clock.now();
+        let now = self.host.clock.now();
         if lock.record.ttl_ms.is_none() {
             lock.record.refreshed_at = Some(now);
-            lock.record.refreshed_boot_ms = Some(self.clock.boot_ms());
+            lock.record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
             lock.record.expires_at = Some(now.plus_ms(i64::try_from(timeout_ms).unwrap_or(i64::MAX)));
         }
         self.write_sidecar(&lock.grant.lane, slot, &lock.record, false)
@@ -283,7 +283,7 @@ impl Store {
             let folder = format!("{SESSIONS}/{}", session.name);
             let files: Vec<String> =
                 self.list(&folder)?.iter().map(|entry| format!("{folder}/{}", entry.name)).collect();
-            let now = self.clock.now();
+            let now = self.host.clock.now();
             let is_young = |path: &String| {
                 let modified = self.meta(path).ok().flatten().map(|meta| meta.modified);
                 modified.is_some_and(|at| now.ms_since(at) < YOUNG_MS)

@@ -2,7 +2,7 @@
 //! The place of a record is its state; a task appears by a rename, complete and synced.
 
 use crate::model::task::Start;
-use crate::model::{Name, QueueName, Status, Task, TaskId, Timestamp};
+use crate::model::{Name, QueueName, Status, Task, TaskId};
 use crate::os::{Open, Published};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::counter;
@@ -48,7 +48,7 @@ impl Store {
         self.lock_soon(handle.as_mut(), path, false)?;
         let fallback = |found: &CounterFile| self.last_id_ever(found);
         let settle = || self.sync_dir(layout::SPOOL);
-        counter::take(handle.as_mut(), path, &self.clock.boot_id(), count, fallback, settle).map(TaskId)
+        counter::take(handle.as_mut(), path, &self.host.clock.boot_id(), count, fallback, settle).map(TaskId)
     }
 
     /// The last id that may have been given, for a counter that holds none: by every record there is; after damage also
@@ -56,7 +56,7 @@ impl Store {
     fn last_id_ever(&self, found: &CounterFile) -> Result<u64> {
         let mut last = 0;
         self.visit_ids(&mut |_, id| last = last.max(id.0))?;
-        let seconds = u64::try_from(self.clock.now().unix_seconds()).unwrap_or(0);
+        let seconds = u64::try_from(self.host.clock.now().unix_seconds()).unwrap_or(0);
         Ok(if *found == CounterFile::Damaged { last.max(seconds) } else { last })
     }
 
@@ -73,7 +73,7 @@ impl Store {
     }
 
     fn accept_one(&self, task: &Task, told: Option<Told>) -> Result<()> {
-        let staged = layout::tmp(task.id, self.me.pid);
+        let staged = layout::tmp(task.id, self.host.me.pid);
         self.stage(&staged, &encode_task(task)?)?;
         self.tell(std::slice::from_ref(task), told);
         let placed = self.place(task, &staged, true);
@@ -137,7 +137,7 @@ impl Store {
 
     /// Whether a task must wait outside the scan, by its own members.
     pub fn must_park(&self, task: &Task) -> bool {
-        let now = self.clock.now();
+        let now = self.host.clock.now();
         !task.after.is_empty() || task.is_held(now) || task.due_at.is_some_and(|at| at > now)
     }
 
@@ -326,11 +326,6 @@ impl Store {
             }
         }
         Ok(())
-    }
-
-    /// The moment a timestamped record of this store would carry now.
-    pub fn now(&self) -> Timestamp {
-        self.clock.now()
     }
 }
 

@@ -81,19 +81,19 @@ impl Store {
 
     /// Writes what a portion has, without syncing it.
     fn stage_portion(&self, portion: &Portion) -> Result<()> {
-        let folder = portion.staged(self.me.pid);
+        let folder = portion.staged(self.host.me.pid);
         if let Some(folder) = &folder {
             self.make_dir(folder)?;
         }
         for task in portion.tasks() {
-            let staged = staged_record(task, folder.as_deref(), self.me.pid);
+            let staged = staged_record(task, folder.as_deref(), self.host.me.pid);
             self.write_whole(&staged, Open::Truncate(0o600), &encode_task(task)?)?;
         }
         Ok(())
     }
 
     fn publish_portion(&self, portion: &Portion) -> Result<()> {
-        let pid = self.me.pid;
+        let pid = self.host.me.pid;
         match portion {
             Portion::One(task) => self.place(task, &staged_record(task, None, pid), false),
             Portion::Folder((.., segment), tasks) => {
@@ -121,8 +121,8 @@ impl Store {
 
     /// Removes what was not published of a portion, and gives its tasks.
     fn withdraw_portion<'a>(&self, portion: &Portion<'a>) -> Vec<&'a Task> {
-        let folder = portion.staged(self.me.pid);
-        let is_gone = |task: &&Task| self.withdraw(task, &staged_record(task, folder.as_deref(), self.me.pid));
+        let folder = portion.staged(self.host.me.pid);
+        let is_gone = |task: &&Task| self.withdraw(task, &staged_record(task, folder.as_deref(), self.host.me.pid));
         let gone: Vec<&Task> = match portion {
             Portion::One(task) => std::iter::once(*task).filter(is_gone).collect(),
             Portion::Folder(_, tasks) => tasks.iter().copied().filter(is_gone).collect(),

@@ -14,7 +14,7 @@ impl Store {
     /// it is not parked any more, or somebody acts for it.
     pub fn unpark(&self, id: TaskId) -> Result<bool> {
         let is_moved = self.under_its_lock(id, |found| match found {
-            Some((Place::Parked, task)) if !task.is_held(self.clock.now()) => self.move_to_its_lane(&task),
+            Some((Place::Parked, task)) if !task.is_held(self.host.clock.now()) => self.move_to_its_lane(&task),
             _ => Ok(false),
         })?;
         if is_moved {

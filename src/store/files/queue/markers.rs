@@ -81,7 +81,7 @@ impl Store {
 
     /// Whether a hint is so old that its record would have appeared long ago.
     fn is_orphan_hint(&self, path: &str) -> Result<bool> {
-        let age = |meta: Meta| self.clock.now().ms_since(meta.modified);
+        let age = |meta: Meta| self.host.clock.now().ms_since(meta.modified);
         Ok(self.meta(path)?.map(age).is_none_or(|age| !(0..ORPHAN_HINT_MS).contains(&age)))
     }
 
@@ -106,7 +106,9 @@ impl Store {
         match self.meta(layout::TIMERS)? {
             None => Ok(false),
             Some(meta) if meta.links == 2 => Ok(false),
-            Some(_) => self.timers(self.clock.now()).map(|found| !found.due.is_empty() || !found.schedules.is_empty()),
+            Some(_) => {
+                self.timers(self.host.clock.now()).map(|found| !found.due.is_empty() || !found.schedules.is_empty())
+            }
         }
     }
 

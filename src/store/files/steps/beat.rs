@@ -31,7 +31,7 @@ impl Store {
     pub fn note_beat(&self, id: TaskId, note: Option<String>) -> Result<Beat> {
         let _locked = self.lock_steps(id)?;
         let path = layout::step_file(id, NAME);
-        let at = self.now();
+        let at = self.host.now();
         let bytes = encode(&path, &BeatFile { at: at.to_string(), note: note.clone() })?;
         let tmp = format!("{path}.tmp");
         drop(self.write_whole(&tmp, Open::Truncate(0o600), &bytes)?);

@@ -49,7 +49,7 @@ impl Store {
             status: finish.status.word().to_owned(),
             summary: finish.summary.clone(),
             data: finish.data.clone(),
-            at: self.now().to_string(),
+            at: self.host.now().to_string(),
         };
         self.write_document(&locked, NAME, &file)?;
         Ok(None)

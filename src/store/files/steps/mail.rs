@@ -37,7 +37,7 @@ impl Store {
     ) -> std::result::Result<u64, E> {
         let _locked = self.lock_steps(id)?;
         check()?;
-        mail.at = self.now().to_string();
+        mail.at = self.host.now().to_string();
         mail.number = self.mail_numbers(id)?.last().map_or(1, |last| last + 1);
         Ok(self.publish_mail(id, &mail)?)
     }
@@ -51,7 +51,7 @@ impl Store {
                 return Ok(None);
             }
         }
-        mail.at = self.now().to_string();
+        mail.at = self.host.now().to_string();
         mail.number = numbers.last().map_or(1, |last| last + 1);
         self.publish_mail(id, &mail).map(Some)
     }

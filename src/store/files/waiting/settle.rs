@@ -13,7 +13,7 @@ impl Store {
     pub(crate) fn settle_waiting(&self, task: &Task, lock: Box<dyn Handle>) -> Result<()> {
         let (id, result) = (task.id, layout::result(task.id));
         if self.meta(&result)?.is_some() {
-            self.set_timer(id, self.now())?;
+            self.set_timer(id, self.host.now())?;
             if let Some(wait) = &task.wait {
                 self.set_timer(id, wait.until)?;
                 self.mark_lent(task, wait)?;
@@ -83,7 +83,7 @@ impl Store {
     /// the mailbox.
     pub(crate) fn wake_waiting(&self, id: TaskId) -> Result<()> {
         if self.meta(&layout::waiting(id))?.is_some() {
-            self.set_timer(id, self.now())?;
+            self.set_timer(id, self.host.now())?;
             self.ring();
         }
         Ok(())

@@ -164,7 +164,7 @@ impl Store {
             (_, None) => Asker::Behind,
         };
         let age_ms = |name: &str| -> Result<Option<i64>> {
-            Ok(self.meta(&line.path(name))?.map(|meta| self.clock.now().ms_since(meta.modified)))
+            Ok(self.meta(&line.path(name))?.map(|meta| self.host.clock.now().ms_since(meta.modified)))
         };
         let facts = LineFacts {
             asker,
@@ -260,7 +260,7 @@ impl Store {
 
     fn join(&self, folder: &str, sandbox: Option<SandboxId>) -> Result<Place> {
         let sandbox = sandbox.map(|sandbox| sandbox.to_string()).unwrap_or_default();
-        let process = format!("{}-{}-{}", self.me.pid, self.me.start, self.clock.boot_ms());
+        let process = format!("{}-{}-{}", self.host.me.pid, self.host.me.start, self.host.clock.boot_ms());
         // A process that leaves the line removes an empty folder at any time.
         for again in 0..JOINS {
             self.make_dir(folder)?;
@@ -332,7 +332,7 @@ impl Store {
         let Some(holder) = &mut place.holder else {
             let woken = place.pipe.wait(longest);
             if woken.is_err() {
-                self.clock.sleep(longest.min(FIRST_LOOK));
+                self.host.clock.sleep(longest.min(FIRST_LOOK));
             }
             return Some(woken.unwrap_or(true));
         };
@@ -342,7 +342,7 @@ impl Store {
             match place.pipe.wait(part) {
                 Ok(true) => return Some(true),
                 Ok(false) => {}
-                Err(_) => self.clock.sleep(part),
+                Err(_) => self.host.clock.sleep(part),
             }
             let is_there =
                 self.meta(&holder.lock_path).ok().flatten().is_some_and(|lock| lock.ident == holder.lock_ident);

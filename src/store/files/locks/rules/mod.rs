@@ -59,6 +59,6 @@ impl Store {
     /// The moment from which a lane may be granted again by its rate; `None` when it may now.
     pub fn granted_again(&self, lane: &LaneName, rate: crate::model::config::Rate) -> Result<Option<Timestamp>> {
         let grants = self.grants_of(lane, rate)?;
-        Ok(rate.next(&grants, self.clock.now()))
+        Ok(rate.next(&grants, self.host.clock.now()))
     }
 }

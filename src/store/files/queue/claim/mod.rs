@@ -142,7 +142,7 @@ impl Store {
     /// Writes a pending record anew with its user, which so far only the folder of its lane tells: nothing else tells it
     /// once the record stands elsewhere. The caller holds the task's `supervisor.lock`.
     fn name_user(&self, task: &Task, path: &str) -> Result<()> {
-        let staged = layout::tmp(task.id, self.me.pid);
+        let staged = layout::tmp(task.id, self.host.me.pid);
         self.stage(&staged, &encode_task(task)?)?;
         self.replace_by(&staged, path)
     }

@@ -15,6 +15,7 @@ pub mod locks;
 pub mod look;
 pub mod names;
 pub mod pass;
+mod processes;
 pub mod queue;
 pub mod steps;
 
@@ -35,7 +36,7 @@ use crate::model::lock::canonical_holder;
 use crate::model::{Agent, Config, LaneName, Target, Task, TaskId, Who};
 use crate::os::Host;
 use crate::policy::staleness::judge;
-use crate::store::{LaneNeed, LockIndex, Site, Store};
+use crate::store::{LaneNeed, LockIndex, RunDir, Site, Store};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +44,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct App {
     /// This host.
     pub host: Host,
-    /// The state directory.
+    /// What is local to this host of the tasks that run here.
+    pub run_dir: RunDir,
+    /// Tasks, locks and all else that is kept.
     pub store: Store,
     /// The configuration.
     pub settings: Settings,
@@ -97,9 +100,10 @@ pub fn config_reference() -> Vec<crate::store::config::KeyPage> {
 impl App {
     /// The use cases in a state directory, outside of any task.
     pub fn new(site: impl Into<Site>, settings: Settings) -> Self {
-        let Site { host, store } = site.into();
+        let Site { host, run_dir, store } = site.into();
         Self {
             host,
+            run_dir,
             store,
             settings,
             same_place: Vec::new(),
@@ -122,7 +126,7 @@ impl App {
 
     /// The host and the store, for a supervisor.
     pub(crate) fn site(&self) -> Site {
-        Site { host: self.host.clone(), store: self.store.clone() }
+        Site { host: self.host.clone(), run_dir: self.run_dir.clone(), store: self.store.clone() }
     }
 
     /// The path of the state directory.

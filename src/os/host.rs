@@ -5,6 +5,7 @@ use super::{
 };
 use crate::model::capacity::{Choice, Readings, SlotValues};
 use crate::model::lock::LockRecord;
+use crate::model::namespace::{Outlook, Sight, is_other_boot};
 use crate::model::process::{Ancestor, Probe};
 use crate::model::{Context, Group, GroupSight, Identity, Origin, Timestamp};
 use std::fs::File;
@@ -208,6 +209,41 @@ impl Host {
     /// What a program says of its version, found in the folders of `path`.
     pub fn version_of(&self, program: &str, path: Option<&[u8]>) -> Option<String> {
         self.procs.gauges().version_of(program, path)
+    }
+}
+
+/// The places where other processes were started.
+impl Host {
+    /// What can be seen from here of the place where something was started.
+    pub fn outlook(&self, recorded: Origin) -> Outlook {
+        self.outlook_on(recorded, None).0
+    }
+
+    /// What can be seen from here of a place, and of the process that had `pid` there.
+    fn outlook_on(&self, recorded: Origin, pid: Option<u32>) -> (Outlook, Option<Probe>) {
+        let (own, is_proc_own) = (self.own_origin(), self.procs.is_proc_own());
+        let boots = recorded.boot_id.as_deref().zip(own.boot_id.as_deref());
+        let (sight, probe) = match recorded.pid_namespace {
+            _ if boots.is_some_and(|(then, now)| is_other_boot(then, now)) => (Sight::NotLooked, None),
+            // Its number means what it meant there, whether or not /proc shows anything.
+            None => (Sight::NotLooked, pid.map(|pid| self.procs.probe(pid))),
+            Some(namespace) if own.pid_namespace == Some(namespace) && namespace != 0 => {
+                (Sight::NotLooked, pid.map(|pid| self.procs.probe(pid)))
+            }
+            Some(namespace) if is_proc_own && namespace != 0 => self.procs.look_below(namespace, pid),
+            Some(_) => (Sight::NotLooked, None),
+        };
+        (Outlook { recorded, own, is_proc_own, sight }, probe)
+    }
+
+    /// What can be seen of the holder of a lock: of its place, of its process, and of the command of a `luzia lock`.
+    pub fn look_at_holder(&self, record: &LockRecord) -> (Option<Outlook>, Option<Probe>, Option<Probe>) {
+        if !record.rests_on_process() {
+            return (None, None, None);
+        }
+        let (outlook, process) = self.outlook_on(record.origin(), record.pid);
+        let command = record.command.and_then(|(pid, _)| self.outlook_on(record.origin(), Some(pid)).1);
+        (Some(outlook), process, command)
     }
 }
 

@@ -1,19 +1,21 @@
 //! What every command and every supervisor stands on.
 
-use super::Store;
+use super::{RunDir, Store};
 use crate::os::Host;
 
-/// A host and its store: cheap handles, which may be cloned.
+/// A host, what is local to it, and its store: cheap handles, which may be cloned.
 #[derive(Clone)]
 pub struct Site {
     /// This host.
     pub host: Host,
-    /// Tasks, locks and all else that is kept.
+    /// What is local to this host of the tasks that run here.
+    pub run_dir: RunDir,
+    /// Tasks, locks and all else that hosts could share.
     pub store: Store,
 }
 
 impl From<Store> for Site {
     fn from(store: Store) -> Self {
-        Self { host: store.host.clone(), store }
+        Self { host: store.host.clone(), run_dir: store.run_dir.clone(), store }
     }
 }

@@ -32,7 +32,7 @@ pub fn run_beside(site: &Site, config: Option<&str>, task: &Task, text: &str) ->
 
 fn run(site: &Site, config: Option<&str>, task: &Task, text: &str) -> Result<String, StoreError> {
     let absent = || StoreError::Absent { path: task.conductor_dir.clone() };
-    let conductor = site.store.conductor(&task.conductor_dir, true)?.ok_or_else(absent)?;
+    let conductor = site.run_dir.conductor(&task.conductor_dir, true)?.ok_or_else(absent)?;
     conductor.open_task(task)?;
     let log = |name: &str| conductor.open_log(task.id, name)?.into_file().ok_or_else(absent);
     let streams = Streams { stdin: None, stdout: log(STDOUT_LOG)?, stderr: log(STDERR_LOG)? };
@@ -49,7 +49,7 @@ fn run(site: &Site, config: Option<&str>, task: &Task, text: &str) -> Result<Str
         has_terminal: false,
         input_of: None,
     };
-    let tree = site.store.lock_tree(task.id)?;
+    let tree = site.run_dir.lock_tree(task.id)?;
     let begun = site.host.start(&command, &streams, tree.share());
     drop(tree);
     let Ok(mut child) = begun else { return Ok("it could not be started".to_owned()) };

@@ -70,7 +70,7 @@ pub(super) fn output_before(site: &Site, task: &Task) -> u64 {
     if task.stepwise.is_none() && task.terms.log_sample.is_none() || task.starts == 0 {
         return 0;
     }
-    let conductor = site.store.conductor(&task.conductor_dir, false).ok().flatten();
+    let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten();
     let log = conductor.and_then(|conductor| conductor.read_log(task.id, STDOUT_LOG).ok().flatten());
     log.and_then(|log| log.meta().ok()).map_or(0, |meta| meta.size)
 }
@@ -126,7 +126,7 @@ fn last_run(site: &Site, task: &Task, code: i32, from: u64) -> Result<LastRun, S
 /// The end of what a run wrote. A log that does not read tells nothing, and keeps no step from being done.
 pub(super) fn output_of(site: &Site, task: &Task, from: u64) -> String {
     let read = || {
-        let conductor = site.store.conductor(&task.conductor_dir, false).ok().flatten()?;
+        let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten()?;
         let mut log = conductor.read_log(task.id, STDOUT_LOG).ok().flatten()?;
         let size = log.meta().ok()?.size;
         // A log that became shorter has lost its beginning.

@@ -4,12 +4,11 @@
 use super::family::tell_parent;
 use crate::model::lock::Grant;
 use crate::model::{Status, Task, TaskId};
-use crate::os::Handle;
 use crate::policy::analytics::goal::goal_of;
 use crate::policy::analytics::trace::span_of;
 use crate::policy::lifecycle::{Effect, effects};
 use crate::policy::outcome::Happened;
-use crate::store::{Conductor, Ending, Event, Next, Site, StoreError};
+use crate::store::{Conductor, Ending, Event, Hold, Next, Site, StoreError};
 use serde_json::{Value, json};
 
 /// What a finished end leaves to do.
@@ -32,7 +31,7 @@ pub struct Closed {
 }
 
 /// Brings a recorded end to its end: outward record, lanes, place. The lock goes last.
-pub fn finish(site: &Site, ending: &Ending, lock: Box<dyn Handle>) -> Result<Finished, StoreError> {
+pub fn finish(site: &Site, ending: &Ending, lock: Hold) -> Result<Finished, StoreError> {
     if let Some(told) = completed_event(&ending.task) {
         site.store.note(&told);
     }
@@ -43,7 +42,7 @@ pub fn finish(site: &Site, ending: &Ending, lock: Box<dyn Handle>) -> Result<Fin
 /// Closes the outward record. Its directory belongs to people and other programs: whatever is wrong there never holds a
 /// lane.
 pub fn close_outside(site: &Site, task: &Task) -> Option<Closed> {
-    let conductor = site.store.conductor(&task.conductor_dir, false).ok().flatten()?;
+    let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten()?;
     let place = conductor.close_task(task).unwrap_or_else(|error| {
         site.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
         None
@@ -57,7 +56,7 @@ pub fn give_back(
     ending: &Ending,
     closed: Option<&Closed>,
     known: &[Grant],
-    lock: Box<dyn Handle>,
+    lock: Hold,
 ) -> Result<Finished, StoreError> {
     let task = &ending.task;
     let to = match (ending.next(), &task.outcome) {

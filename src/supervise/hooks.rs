@@ -8,10 +8,10 @@ use super::{HEARTBEAT, Surroundings};
 use crate::model::Task;
 use crate::model::control::hooks::{HOOK_VARIABLE, Hook};
 use crate::model::time::format_duration;
-use crate::os::{Child, Command, Exit, Handle, Signal, StartError, Streams, Woken};
+use crate::os::{Child, Command, Exit, Signal, StartError, Streams, Woken};
 use crate::policy::hooks::{AFTER, BEFORE, runs_in, task_payload};
 use crate::policy::outcome::Happened;
-use crate::store::{Event, Site, StoreError};
+use crate::store::{Event, Hold, Site, StoreError};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub(super) fn before(
     around: &mut Surroundings,
     task: &Task,
     (command, streams): (&Command, &Streams),
-    tree: &dyn Handle,
+    tree: &Hold,
     keeper: &mut Keeper,
 ) -> Result<Result<Option<Place>, Happened>, StoreError> {
     let site = around.site;
@@ -116,8 +116,8 @@ pub(super) fn after(site: &Site, task: &Task, place: &Place, keeper: &mut Keeper
     ];
     for hook in &place.after {
         let data = json!({ "status": task.status.word(), "exit_code": code });
-        let tree = site.store.lock_tree(task.id)?;
-        let end = run_one(site, task, hook, place, (&env, data), tree.as_ref(), keeper, &mut |_| Ok(None));
+        let tree = site.run_dir.lock_tree(task.id)?;
+        let end = run_one(site, task, hook, place, (&env, data), &tree, keeper, &mut |_| Ok(None));
         let end = end.unwrap_or_else(|error| End::Failed(error.to_string()));
         drop(tree);
         end_rest(site, task, keeper)?;
@@ -151,7 +151,7 @@ fn run_one(
     hook: &Hook,
     place: &Place,
     (env, data): (&[(&str, String)], Value),
-    tree: &dyn Handle,
+    tree: &Hold,
     keeper: &mut Keeper,
     look: &mut Look<'_>,
 ) -> Result<End, StoreError> {
@@ -161,7 +161,7 @@ fn run_one(
         command.env.push((key.as_bytes().to_vec(), value.clone().into_bytes()));
     }
     let copy = |file: &File| file.try_clone().map_err(StoreError::io("open the log of", &task.id.to_string()));
-    let input = site.store.hook_input(task.id, &format!("{}\n", task_payload(hook, task, data)))?;
+    let input = site.run_dir.hook_input(task.id, &format!("{}\n", task_payload(hook, task, data)))?;
     let streams = Streams { stdin: input, stdout: copy(&place.stdout)?, stderr: copy(&place.stderr)? };
     let mut child = match site.host.start(&command, &streams, tree.share()) {
         Ok(child) => child,

@@ -27,7 +27,7 @@ pub(super) fn mark_of(site: &Site, id: TaskId, root: &Root) -> Result<TreeMark, 
     Ok(TreeMark {
         state_dir: root.state_dir.to_owned(),
         task_id: id.to_string(),
-        tree_lock: if site.store.is_tree_locked(id)? { site.store.tree_ident(id)? } else { None },
+        tree_lock: if site.run_dir.is_tree_locked(id)? { site.run_dir.tree_ident(id)? } else { None },
         is_own: this_boot == Some(&me),
         since: this_boot.map(|supervisor| supervisor.start),
     })

@@ -12,7 +12,7 @@ use crate::model::task::Start;
 use crate::model::{Group, Task};
 use crate::os::{Child, Command, Handle, StartError, Streams};
 use crate::policy::outcome::Happened;
-use crate::store::{Event, LogNote, STDERR_LOG, STDOUT_LOG, Short, Site, Started, StoreError, Vars};
+use crate::store::{Event, Hold, LogNote, STDERR_LOG, STDOUT_LOG, Short, Site, Started, StoreError, Vars};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -35,7 +35,7 @@ pub(super) struct Launched {
     /// Its share of processors, in a lane that has a budget.
     pub share: Option<CpuShare>,
     /// The file for its result.
-    pub result: Box<dyn Handle>,
+    pub result: Hold,
     /// What the hooks for its end need.
     pub hooks: Option<hooks::Place>,
     /// Its control group, where it has one.
@@ -46,8 +46,8 @@ pub(super) struct Launched {
 struct Ready {
     command: Command,
     streams: Streams,
-    tree: Box<dyn Handle>,
-    result: Box<dyn Handle>,
+    tree: Hold,
+    result: Hold,
     /// The control group that this process has entered, so that the command is born in it.
     group: Option<Group>,
 }
@@ -78,13 +78,13 @@ impl Patience {
     /// Shows that the start waits no more, if it has.
     fn end(&self, site: &Site, task: &Task, other: &Self) {
         if self.begin_ms.or(other.begin_ms).is_some() {
-            site.store.show_shortage(task.id, None);
+            site.run_dir.show_shortage(task.id, None);
         }
     }
 
     fn wait(&mut self, site: &Site, task: &Task, why: &str, keeper: &mut Keeper) {
         if self.begin_ms.is_none() {
-            site.store.show_shortage(task.id, Some(Short::Start));
+            site.run_dir.show_shortage(task.id, Some(Short::Start));
             site.store.note(&Event::of("start_waits", task).saying(why.to_owned()));
         }
         self.begin_ms.get_or_insert(site.host.boot_ms());
@@ -119,7 +119,7 @@ pub(super) fn launch<'a>(
                 return Ok(begun.map(|launched| Launched { share, ..launched }));
             }
             Made::Ended(happened) => return Ok(Err(happened)),
-            Made::NoSpaceForLogs(error) if for_logs.is_over(site) && site.store.has_space(task.id) => {
+            Made::NoSpaceForLogs(error) if for_logs.is_over(site) && site.run_dir.has_space(task.id) => {
                 return Ok(Err(Happened::NotStarted(125, error.to_string())));
             }
             Made::NoSpaceForLogs(error) => (error, &mut for_logs),
@@ -177,7 +177,7 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
     };
     let (origin, state_dir) = (site.host.own_origin(), Some(site.host.state_dir().to_owned()));
     // Before its start is recorded, so that a group on record has had a process in it since.
-    let group = site.store.enter_cgroup(task.id, start, around.cgroups);
+    let group = site.run_dir.enter_cgroup(task.id, start, around.cgroups);
     let supervisor = site.host.identity();
     let started = Started { start, at, supervisor, origin, state_dir, group: group.clone(), lock_id, fence, slots };
     let (stdin, tree, result) = match record(site, &begun, &started) {
@@ -228,7 +228,7 @@ fn vars_of(site: &Site, task: &Task) -> Result<Vars, Made> {
 /// Makes the outward directory of a task, and gives its path and the logs in it.
 fn make_logs(site: &Site, task: &Task) -> Result<(String, File, File), StoreError> {
     let conductor = site
-        .store
+        .run_dir
         .conductor(&task.conductor_dir, true)?
         .ok_or_else(|| StoreError::Absent { path: task.conductor_dir.clone() })?;
     conductor.open_task(task)?;
@@ -246,12 +246,12 @@ fn file(log: Box<dyn Handle>, name: &str) -> Result<File, StoreError> {
 }
 
 /// Its input, the lock of its tree, and the file for its result.
-type Recorded = (Option<File>, Box<dyn Handle>, Box<dyn Handle>);
+type Recorded = (Option<File>, Hold, Hold);
 
 /// Makes what stands in the state directory before a command is launched, its start last.
 fn record(site: &Site, task: &Task, started: &Started) -> Result<Recorded, StoreError> {
-    let stdin = task.stdin.as_deref().map(|text| site.store.stdin_file(task.id, text)).transpose()?.flatten();
-    let tree = site.store.lock_tree(task.id)?;
+    let stdin = task.stdin.as_deref().map(|text| site.run_dir.stdin_file(task.id, text)).transpose()?.flatten();
+    let tree = site.run_dir.lock_tree(task.id)?;
     let result = site.store.record_start(task.id, started)?;
     Ok((stdin, tree, result))
 }
@@ -291,7 +291,7 @@ fn begin<'a>(
 ) -> Result<Result<Launched, Happened>, StoreError> {
     let site = around.site;
     let Ready { command, streams, tree, result, .. } = ready;
-    let hooks = match hooks::before(around, task, (&command, &streams), tree.as_ref(), keeper)? {
+    let hooks = match hooks::before(around, task, (&command, &streams), &tree, keeper)? {
         Ok(hooks) => hooks,
         Err(happened) => {
             drop(tree);

@@ -42,7 +42,7 @@ pub(super) fn judge_limit(site: &Site, task: &Task, happened: Happened) -> Resul
 }
 
 fn result_of(site: &Site, task: &Task) -> Option<String> {
-    let conductor = site.store.conductor(&task.conductor_dir, false).ok().flatten()?;
+    let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten()?;
     let mut file = conductor.read_log(task.id, &result_file(task)).ok().flatten()?;
     String::from_utf8(file.read_part(0, MOST_BYTES).ok()?).ok()
 }

@@ -65,7 +65,7 @@ impl<'a> LogKeeper<'a> {
 }
 
 fn open(site: &Site, task: &Task) -> Option<Open> {
-    let conductor = site.store.conductor(&task.conductor_dir, false).ok()??;
+    let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok()??;
     let logs = conductor.logs_of_running(task.id).ok()??;
     let cut = [logs[0].first_data().ok()?, logs[1].first_data().ok()?];
     // Of an empty file, or of one that another attempt has filled, nothing is new.

@@ -16,10 +16,10 @@ use super::wait::{asks_to_end, or_wait};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
 use crate::model::lock::Grant;
 use crate::model::{Group, LockKind, Status, Task, TaskId};
-use crate::os::{Child, Exit, Handle, Signal, Woken};
+use crate::os::{Child, Exit, Signal, Woken};
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
-use crate::store::{CancelRequest, Claimed, Ending, Event, Found, Short, Site, StoreError};
+use crate::store::{CancelRequest, Claimed, Ending, Event, Found, Hold, Short, Site, StoreError};
 use serde_json::json;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ struct Attempted {
     /// For how long the command ran.
     ran_ms: Option<u64>,
     /// The file for the result, of a command that was launched.
-    result: Option<Box<dyn Handle>>,
+    result: Option<Hold>,
     /// What the hooks for its end need.
     hooks: Option<hooks::Place>,
 }
@@ -61,7 +61,7 @@ impl Attempted {
 
 /// Supervises one claimed task from its claim to its durable end. `lock` is its `supervisor.lock`, handed over by the
 /// dispatcher. `None`: the task was recovered into the queue, was over already, or belongs to somebody else.
-pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Result<Option<Finished>, StoreError> {
+pub fn run(around: &mut Surroundings, id: TaskId, lock: Hold) -> Result<Option<Finished>, StoreError> {
     let found = around.site.store.look_abandoned(id, lock)?;
     run_found(around, id, found, None)
 }
@@ -179,7 +179,7 @@ fn end(
     task: &Task,
     attempted: Attempted,
     grants: &[Grant],
-    lock: Box<dyn Handle>,
+    lock: Hold,
     (site, keeper): (&Site, &mut Keeper),
 ) -> Result<Finished, StoreError> {
     let Attempted { happened, ran_ms, mut result, hooks } = attempted;
@@ -191,7 +191,7 @@ fn end(
             // none, and the next pass takes the claim back.
             return Err(error);
         }
-        site.store.show_shortage(task.id, Some(Short::Result));
+        site.run_dir.show_shortage(task.id, Some(Short::Result));
         site.store.note(&Event::of("result_failed", task).saying(error.to_string()));
         site.host.sleep(pause.min(keeper.time_left()));
         keeper.keep();
@@ -278,7 +278,7 @@ fn watch(
             Woken::TimeUp if asks_to_end(site, task.id, task.starts) => return Ok(Stop::Waits),
             Woken::TimeUp => {
                 beat_ms = site.host.boot_ms();
-                site.store.beat(task.id);
+                site.run_dir.beat(task.id);
                 care.pausing.heed(site, task, spared);
             }
             Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child)),

@@ -145,7 +145,7 @@ pub(super) fn proc(app: &App, findings: &mut Vec<Finding>) {
 
 /// Control groups of tasks that are not in flight, below that of this process. Nothing is said where no such group exists.
 pub(super) fn groups(app: &App, findings: &mut Vec<Finding>) {
-    match app.store.left_groups() {
+    match app.run_dir.left_groups() {
         Ok(left) if left.is_empty() => {}
         Ok(left) => {
             let names: Vec<&str> = left.iter().take(MOST_TOLD).map(|(name, _)| name.as_str()).collect();

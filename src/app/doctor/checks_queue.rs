@@ -129,7 +129,7 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
     let level = if app.store.has_dispatcher(None)? { Level::Warn } else { Level::Problem };
     let mut found = Vec::new();
     for id in abandoned(app)? {
-        let state = if app.store.is_tree_locked(id)? {
+        let state = if app.run_dir.is_tree_locked(id)? {
             "its supervisor is dead and its command lives on"
         } else {
             "its supervisor is dead"
@@ -143,7 +143,7 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
         found.push(Finding { check: "in-flight", level, message: format!("{id}: {state}"), hint });
     }
     for id in app.store.in_flight()? {
-        if let Some(pid) = app.store.stopped_supervisor(id)? {
+        if let Some(pid) = app.stopped_supervisor(id)? {
             let message = format!("{id}: its supervisor, process {pid}, is stopped, and nobody watches it");
             found.push(Finding::problem("in-flight", message, format!("kill -CONT {pid}")));
         }
@@ -154,7 +154,7 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
 /// The conductor directories that cannot be read. Their tasks run, and nobody learns there how they end.
 fn conductors(app: &App) -> Result<Vec<Finding>, AppError> {
     let look = |path: &String| {
-        let opened = app.store.conductor(path, false);
+        let opened = app.run_dir.conductor(path, false);
         let read = opened.and_then(|conductor| conductor.map_or(Ok(()), |conductor| conductor.claims().map(drop)));
         let error = read.err()?;
         let hint = format!("{error}; luzia must be able to read and to write it");

@@ -48,7 +48,7 @@ impl App {
         mended.keep(result);
         let result = self.mend_schedules(&mut mended);
         mended.keep(result);
-        let left = mended.keep(self.store.left_groups().map_err(AppError::from)).unwrap_or_default();
+        let left = mended.keep(self.run_dir.left_groups().map_err(AppError::from)).unwrap_or_default();
         for (name, group) in left {
             self.host.remove_group(&group);
             mended.done.push(format!("the control group \"{name}\" was removed"));

@@ -8,7 +8,7 @@ use crate::model::lock::{Grant, loan};
 use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name, Timestamp, Who};
 use crate::policy::staleness::judge;
-use crate::store::{Event, LockView, Request};
+use crate::store::{Event, Hold, LockView, Request};
 
 /// What is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -217,7 +217,7 @@ fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Time
 /// What came of waiting for a lane.
 pub(crate) enum Waited {
     /// It is held now; with the open lock files for kind `process`.
-    Granted(Grant, Vec<Box<dyn crate::os::Handle>>),
+    Granted(Grant, Vec<Hold>),
     /// A lease was refreshed.
     Refreshed(Grant),
     /// The time is over, and the lane is held.

@@ -130,7 +130,7 @@ impl App {
         let begin = self.host.boot_ms();
         for id in ids {
             let grace_ms = self.find(*id)?.map_or(0, |(_, task)| task.grace_ms);
-            while self.store.is_supervised(*id)?
+            while self.run_dir.is_supervised(*id)?
                 && !self.runs_again(*id)?
                 && self.host.boot_ms().saturating_sub(begin) < grace_ms + 10_000
             {

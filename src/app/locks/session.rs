@@ -156,7 +156,7 @@ impl App {
                 let words =
                     ["keep-session".to_owned(), process.pid.to_string(), process.start.to_string(), key.to_owned()];
                 let args: Vec<String> = self.same_place.iter().cloned().chain(words).collect();
-                self.store.launch_supervisor(&args, lock)?;
+                self.run_dir.launch_supervisor(&args, lock)?;
             }
             self.host.reap();
             if self.host.boot_ms().saturating_sub(begin) >= ANSWER_MS {

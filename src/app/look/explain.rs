@@ -333,17 +333,17 @@ impl App {
             if task.status.is_final() {
                 return Ok(TaskWhy { task, obstacles: Vec::new(), lanes: Vec::new(), supervisor: None });
             }
-            if task.wait.is_some() && !self.store.is_supervised(id)? {
+            if task.wait.is_some() && !self.run_dir.is_supervised(id)? {
                 let obstacles = reasons.of_resumed(&task)?;
                 return Ok(TaskWhy { lanes: reasons.lanes_now(&task)?, task, obstacles, supervisor: None });
             }
             let pid = self.store.started(id)?.flatten().map(|started| started.supervisor.pid);
-            let is_alive = self.store.is_supervised(id)?;
+            let is_alive = self.run_dir.is_supervised(id)?;
             if !is_alive && self.existing(id)?.status != task.status {
                 // It came to its end meanwhile.
                 return self.explain_task(id, reasons);
             }
-            let is_stopped = self.store.stopped_supervisor(id)?.is_some();
+            let is_stopped = self.stopped_supervisor(id)?.is_some();
             let blind = if is_alive || pid.is_none() { None } else { self.blindness_of(&task)? };
             let supervisor = Some(Supervisor { pid, is_alive, is_stopped, blind });
             let lanes = reasons.lanes_now(&task)?;

@@ -160,8 +160,8 @@ impl App {
         if !matches!(task.status, Status::Running | Status::Waiting) {
             return Ok(None);
         }
-        if self.store.is_supervised(task.id)? {
-            let stopped = self.store.stopped_supervisor(task.id)?.map(Stuck::Stopped);
+        if self.run_dir.is_supervised(task.id)? {
+            let stopped = self.stopped_supervisor(task.id)?.map(Stuck::Stopped);
             return Ok(match stopped {
                 None if task.status == Status::Waiting => self.expired(task.id)?,
                 stopped => stopped,
@@ -169,10 +169,10 @@ impl App {
         }
         // It may have come to its end since its record was read.
         let is_running = matches!(self.store.find(task.id)?, Some((Place::Running, _)));
-        if !is_running || self.store.is_supervised(task.id)? {
+        if !is_running || self.run_dir.is_supervised(task.id)? {
             return Ok(None);
         }
-        Ok(Some(if self.store.is_tree_locked(task.id)? { Stuck::Orphan } else { Stuck::Dead }))
+        Ok(Some(if self.run_dir.is_tree_locked(task.id)? { Stuck::Orphan } else { Stuck::Dead }))
     }
 
     /// Since when the wait of a task is over, where nothing has come of that.

@@ -28,11 +28,10 @@ use crate::app::pass::trying::{Seen, Tried};
 use crate::app::pass::unseen::Unseen;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp, Who};
-use crate::os::Handle;
 use crate::policy::fair::{Ledger, Payer};
 use crate::policy::recovery::{Action, action, needs_supervisor};
 use crate::policy::schedule::{LaneHead, Round};
-use crate::store::{Claimed, Found, LockIndex, Place, Request, lock_state};
+use crate::store::{Claimed, Found, Hold, LockIndex, Place, Request, lock_state};
 use crate::supervise::{recover, seen};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -186,7 +185,7 @@ impl App {
 
     /// False when the task has none: it is over, and this process has only its environment.
     pub(super) fn wake_supervisor(&self, task: TaskId) -> Result<bool, AppError> {
-        if !self.store.is_supervised(task)? {
+        if !self.run_dir.is_supervised(task)? {
             return Ok(false);
         }
         if let Some(Some(started)) = self.store.started(task)? {
@@ -373,16 +372,10 @@ impl App {
     }
 
     /// When no process can be made, the lock goes with its descriptor, and the next pass takes the claim back.
-    fn start_supervisor(
-        &self,
-        verb: &[&str],
-        id: TaskId,
-        lock: Box<dyn Handle>,
-        pass: &mut Pass,
-    ) -> Result<(), AppError> {
+    fn start_supervisor(&self, verb: &[&str], id: TaskId, lock: Hold, pass: &mut Pass) -> Result<(), AppError> {
         let verb = verb.iter().map(|word| (*word).to_owned());
         let args: Vec<String> = self.same_place.iter().cloned().chain(verb).chain([id.to_string()]).collect();
-        pass.supervisors.push(self.store.launch_supervisor(&args, lock)?);
+        pass.supervisors.push(self.run_dir.launch_supervisor(&args, lock)?);
         Ok(())
     }
 }

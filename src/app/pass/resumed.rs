@@ -124,7 +124,7 @@ impl App {
             match self.store.find(*id)? {
                 Some((Place::Waiting, task)) => waiting.push(task),
                 // Its supervisor is dead: when it is recovered its wait goes on.
-                Some((Place::Running, _)) if self.inside.is_none() && !self.store.is_supervised(*id)? => {
+                Some((Place::Running, _)) if self.inside.is_none() && !self.run_dir.is_supervised(*id)? => {
                     self.recover_one(*id, &mut Pass::default())?;
                 }
                 _ => {}

@@ -4,9 +4,8 @@
 use crate::app::pass::Hand;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Task, TaskId};
-use crate::os::Handle;
 use crate::policy::fair::Ledger;
-use crate::store::{Claimed, Event, Place};
+use crate::store::{Claimed, Event, Hold, Place};
 use crate::supervise::{Finished, Surroundings, recover, run, run_claimed};
 use std::cell::Cell;
 
@@ -17,11 +16,11 @@ const MOST_TASKS: u32 = 100;
 /// What this process has to do for a task whose lock it has.
 enum Work {
     /// To run it, which a dispatcher has claimed.
-    Run(TaskId, Box<dyn Handle>),
+    Run(TaskId, Hold),
     /// To run it, which this very process has claimed.
     GoOn(Box<Claimed>),
     /// To recover it, because nobody supervised it, or to run a command for the end of the time of its wait.
-    Recover(TaskId, Box<dyn Handle>),
+    Recover(TaskId, Hold),
 }
 
 impl App {
@@ -33,7 +32,7 @@ impl App {
         is_recovery: bool,
         is_told_to_end: &mut dyn FnMut() -> bool,
     ) -> Result<(), AppError> {
-        let Some(lock) = self.store.take_over(id)? else {
+        let Some(lock) = self.run_dir.take_over(id)? else {
             return Err(AppError::usage(
                 "supervise is started by luzia itself, with the task's lock as standard input",
             ));
@@ -59,7 +58,7 @@ impl App {
             // Those that fail stand among the events.
             self.run_due(&due, &mut |_| {});
             let Some(claimed) = hand.claimed else { return Ok(()) };
-            self.store.go_on_to(&claimed)?;
+            self.run_dir.go_on_to(claimed.task.id, &claimed.lock)?;
             (id, work) = (claimed.task.id, Work::GoOn(claimed));
         }
     }
@@ -111,7 +110,7 @@ impl App {
 
     /// What the end of the time of a wait means, for a task whose lock was handed over. The pass that follows starts it again
     /// where it goes on.
-    fn see_to_late_wait(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<(), AppError> {
+    fn see_to_late_wait(&self, id: TaskId, lock: Hold) -> Result<(), AppError> {
         match self.store.find(id)? {
             Some((Place::Waiting, task)) => self.look_at_taken(&task, lock, &[], true).map(drop),
             _ => Ok(self.store.let_go(id, lock)?),

@@ -8,7 +8,7 @@ use crate::model::{Task, TaskId, Timestamp};
 use crate::policy::hold::{pause_of, start_limit};
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::requests::dependency::{Met, met};
-use crate::store::{Ending, Place, Removed, StoreError};
+use crate::store::{Ending, Hold, Place, Removed, StoreError};
 use crate::supervise::finish;
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ impl App {
             }
             Err(StoreError::Corrupt { path, why }) => {
                 // The record of a running task is its supervisor's, which knows better how the task ended.
-                if self.store.is_supervised(id)? {
+                if self.run_dir.is_supervised(id)? {
                     return Ok(None);
                 }
                 let wrong = StoreError::Corrupt { path: path.clone(), why };
@@ -155,12 +155,7 @@ impl App {
         Ok(true)
     }
 
-    pub(crate) fn end_taken(
-        &self,
-        task: &Task,
-        lock: Box<dyn crate::os::Handle>,
-        happened: &Happened,
-    ) -> Result<Task, AppError> {
+    pub(crate) fn end_taken(&self, task: &Task, lock: Hold, happened: &Happened) -> Result<Task, AppError> {
         let ending = Ending { task: conclude(task, happened, self.host.now(), None) };
         if let Err(error) = self.store.record_ending(&ending, None) {
             let withdrawn = self.store.withdraw_ending(task.id, lock);

@@ -51,7 +51,7 @@ impl App {
                         return Ok(task);
                     }
                     // A result that nobody brought to its end may stand beside it.
-                    if !self.store.is_supervised(id)? {
+                    if !self.run_dir.is_supervised(id)? {
                         self.recover_now(id)?;
                     }
                 }
@@ -59,7 +59,7 @@ impl App {
                     if let Some(task) = self.cancel_unstarted(id, by, reason, Self::take_resting)? {
                         return Ok(task);
                     }
-                    if !self.store.is_supervised(id)? {
+                    if !self.run_dir.is_supervised(id)? {
                         self.recover_now(id)?;
                     }
                 }
@@ -151,7 +151,7 @@ impl App {
     /// Tells the supervisor to look at the request; a task without one is recovered, which honours the request. A wake-up
     /// and no SIGTERM, which would interrupt another task when the supervisor has gone on to one.
     fn wait_for_end(&self, id: TaskId, changes: &mut Option<Changes>) -> Result<(), AppError> {
-        if !self.store.is_supervised(id)? {
+        if !self.run_dir.is_supervised(id)? {
             return self.recover_now(id);
         }
         // Before the signal, so that no end is missed.
@@ -160,7 +160,7 @@ impl App {
             Some(Some(started)) => {
                 self.host.signal(&started.supervisor, Signal::Wake);
                 changes.wait(LOOK);
-                if let Some(pid) = self.store.stopped_supervisor(id)? {
+                if let Some(pid) = self.stopped_supervisor(id)? {
                     return Err(stopped(id, pid, "end"));
                 }
             }

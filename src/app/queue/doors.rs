@@ -42,7 +42,7 @@ impl App {
     /// the child in its name.
     pub(super) fn parent_of(&self, new: &NewTask) -> Result<(Option<TaskId>, bool), AppError> {
         // The environment alone is no proof that this process is in the tree of that task.
-        let is_in_tree = |id| self.store.is_in_tree(id).unwrap_or(false);
+        let is_in_tree = |id| self.is_in_tree(id).unwrap_or(false);
         let Some(text) = new.parent.as_deref().filter(|text| *text != "self" || self.inside.is_none()) else {
             let parent = self.inside.as_ref().map(|inside| inside.task);
             let is_waited_for = new.is_waited_for && parent.is_some_and(is_in_tree);

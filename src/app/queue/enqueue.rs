@@ -217,7 +217,7 @@ impl App {
     fn conductor_dir_of(&self, template: Option<&str>, project: Option<&Name>, user: &Name) -> String {
         match template {
             Some(template) => conductor_path(template, project.map_or("", Name::as_str), user.as_str()),
-            None => self.store.default_conductor(project.map(Name::as_str)),
+            None => self.run_dir.default_conductor(project.map(Name::as_str)),
         }
     }
 

@@ -212,7 +212,7 @@ impl App {
         }
         seat.looked_ms = self.host.boot_ms();
         // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
-        let task = if task.status.is_final() || self.store.is_supervised(task.id)? {
+        let task = if task.status.is_final() || self.run_dir.is_supervised(task.id)? {
             task
         } else {
             self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;

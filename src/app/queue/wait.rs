@@ -91,7 +91,7 @@ impl App {
             // A record that does not read is `doctor`'s to report; nobody else's question fails because of it.
             let runs =
                 matches!(self.store.find(id), Ok(Some((Place::Running, task))) if self.differences(&task).is_empty());
-            if runs && self.store.is_supervised(id)? {
+            if runs && self.run_dir.is_supervised(id)? {
                 return Ok(true);
             }
         }

@@ -6,6 +6,7 @@ use crate::model::{Status, Task, TaskId};
 use crate::os::{Exit, Handle, InPlace, Signal, Woken};
 use crate::policy::outcome::backoff_ms;
 use crate::policy::steps::names::{MOST_OUTPUT_BYTES, MOST_STEP_BYTES, is_step_name};
+use crate::store::Hold;
 use crate::store::{Event, StepRecord, StoreError};
 use serde_json::json;
 use std::time::Duration;
@@ -74,7 +75,7 @@ impl App {
         if let Some(done) = self.done_step(id, order.name)? {
             return remembered(id, start, &done, tell);
         }
-        self.do_step(&task, start, order, lock.as_ref(), tell)
+        self.do_step(&task, start, order, &lock, tell)
     }
 
     fn runs_already(&self, id: TaskId, order: &StepOrder) -> AppError {
@@ -104,7 +105,7 @@ impl App {
         task: &Task,
         start: u32,
         order: &StepOrder,
-        lock: &dyn Handle,
+        lock: &Hold,
         tell: &mut Tell,
     ) -> Result<StepEnd, AppError> {
         let (id, name) = (task.id, order.name);
@@ -161,7 +162,7 @@ impl App {
         &self,
         task: &Task,
         order: &StepOrder,
-        lock: &dyn Handle,
+        lock: &Hold,
         output: &mut dyn Handle,
         tell: &mut Tell,
     ) -> Result<Exit, AppError> {

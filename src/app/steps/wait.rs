@@ -232,7 +232,7 @@ impl App {
         let used: Vec<u64> = going.waits.done.iter().flat_map(|done| done.mail.iter().copied()).collect();
         let mut seen = used;
         loop {
-            if !self.store.is_supervised(id)? {
+            if !self.run_dir.is_supervised(id)? {
                 // Recovery ends this run, and takes the wait over as it stands.
                 self.host.sleep(ORPHAN_PAUSE);
                 continue;

@@ -5,11 +5,10 @@ use super::came::{answer_of, as_wait, is_meant, resumed_vars};
 use crate::app::{App, AppError};
 use crate::model::config::Keeps;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
-use crate::os::Handle;
 use crate::policy::lifecycle::{self, Trigger};
 use crate::policy::outcome::Happened;
 use crate::policy::steps::waits::{Effect, Phase, Wait, WaitEvent, WaitKind, next};
-use crate::store::{DoneWait, Event, Mail, OpenWait, Removed, StoreError, Waits, var_text};
+use crate::store::{DoneWait, Event, Hold, Mail, OpenWait, Removed, StoreError, Waits, var_text};
 use crate::supervise::run_beside;
 use serde_json::json;
 use std::time::Duration;
@@ -27,7 +26,7 @@ pub(crate) enum Looked {
     /// Its time has run out, and it is over.
     Over,
     /// A command is to be run first, for which it needs a supervisor: its `supervisor.lock`.
-    NeedsCommand(Box<dyn Handle>),
+    NeedsCommand(Hold),
 }
 
 /// How a wait stands.
@@ -66,7 +65,7 @@ impl App {
     pub(crate) fn look_at_taken(
         &self,
         task: &Task,
-        lock: Box<dyn Handle>,
+        lock: Hold,
         due: &[Timestamp],
         may_run: bool,
     ) -> Result<Looked, AppError> {

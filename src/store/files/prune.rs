@@ -62,7 +62,7 @@ impl Store {
         if is_waited_for || self.meta(&layout::run_dir(id))?.is_some() {
             return Ok(false);
         }
-        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(false) };
+        let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(false) };
         let path = layout::done(day, id);
         // A retry meanwhile has left traces, or has moved the record.
         let is_open = self.meta(&layout::result(id))?.is_some() || self.started(id)?.is_some();
@@ -81,7 +81,7 @@ impl Store {
 
     /// Removes the outward directory of a task where luzia made it for itself; a configured one is never touched.
     fn remove_conductor_dir(&self, task: &Task) -> Result<()> {
-        let own = self.default_conductor(task.project.as_ref().map(|project| project.as_str()));
+        let own = self.run_dir.default_conductor(task.project.as_ref().map(|project| project.as_str()));
         if task.conductor_configured || task.conductor_dir != own {
             return Ok(());
         }

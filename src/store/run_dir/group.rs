@@ -1,12 +1,12 @@
 //! The control group of a task: made for each start where the host lets luzia, recorded with the start, and gone with it.
 
 use crate::model::{Cgroups, Group, GroupSight, TaskId};
-use crate::store::Store;
 use crate::store::error::Result;
 use crate::store::files::disk::file_name;
 use crate::store::files::disk::layout;
+use crate::store::run_dir::RunDir;
 
-impl Store {
+impl RunDir {
     /// Makes a control group for a start of a task and moves this process into it, so that the command is born there.
     pub fn enter_cgroup(&self, id: TaskId, start: u32, wanted: Cgroups) -> Option<Group> {
         if wanted == Cgroups::Off {
@@ -14,12 +14,6 @@ impl Store {
         }
         let name = || Some(format!("{}{id}.{start}", self.group_prefix().ok()?));
         self.host.procs.groups()?.enter(&name, wanted == Cgroups::On)
-    }
-
-    /// What is seen from here of the control group in which a task was started; nothing where it had none.
-    pub fn group_sight(&self, id: TaskId) -> Result<Option<GroupSight>> {
-        let group = self.started(id)?.flatten().and_then(|started| started.group);
-        Ok(group.map(|group| self.host.look_at_group(&group)))
     }
 
     /// The control groups of this state directory below that of this process whose tasks are not in flight.
@@ -40,7 +34,7 @@ impl Store {
 
     /// How the names of the control groups of this state directory begin: no two directories of a host are one inode.
     fn group_prefix(&self) -> Result<String> {
-        let (device, inode) = self.root_meta()?.map(|meta| meta.ident).unwrap_or_default();
+        let (device, inode) = self.meta(".")?.map(|meta| meta.ident).unwrap_or_default();
         Ok(format!("luzia.{device:x}-{inode:x}."))
     }
 }

@@ -74,7 +74,7 @@ impl App {
                 Come::Left(status) => return Ok(Some(status)),
                 Come::Waits => {}
             }
-            if !self.store.is_supervised(asked.id)? {
+            if !self.run_dir.is_supervised(asked.id)? {
                 self.recover_now(asked.id)?;
                 continue;
             }
@@ -84,7 +84,7 @@ impl App {
                 self.host.signal(&started.supervisor, Signal::Wake);
             }
             changes.wait(LOOK);
-            if let Some(pid) = self.store.stopped_supervisor(asked.id)? {
+            if let Some(pid) = self.stopped_supervisor(asked.id)? {
                 return Err(crate::app::queue::cancel::stopped(asked.id, pid, words(asked.stops)));
             }
             if self.host.boot_ms().saturating_sub(begin) > PATIENCE_MS {
@@ -102,12 +102,12 @@ impl App {
         };
         if !matches!(place, Place::Running | Place::Waiting) {
             // A result that nobody brought to its end may stand beside it.
-            if place != Place::Done && self.store.is_supervised(asked.id)? {
+            if place != Place::Done && self.run_dir.is_supervised(asked.id)? {
                 return Ok(Come::Waits);
             }
             return Ok(Come::Left(task.status));
         }
-        if place == Place::Waiting && !self.store.is_supervised(asked.id)? {
+        if place == Place::Waiting && !self.run_dir.is_supervised(asked.id)? {
             return Err(no_process(asked.id));
         }
         let now = self.host.now();

@@ -75,7 +75,7 @@ impl App {
     /// Whether nobody supervises one of the tasks that are not over: nothing on disk changes by that.
     fn is_one_alone(&self, members: &[Member]) -> Result<bool, AppError> {
         for member in members.iter().filter(|member| !member.task.status.is_final()).take(LOOKED_AT) {
-            if !self.store.is_supervised(member.id)? {
+            if !self.run_dir.is_supervised(member.id)? {
                 return Ok(true);
             }
         }

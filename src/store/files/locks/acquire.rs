@@ -16,6 +16,7 @@ use crate::store::files::locks::line::InLine;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
 use crate::store::files::locks::request::{Acquired, Break, LaneNeed, NotNow, Request};
 use crate::store::files::locks::sidecar;
+use crate::store::hold::Hold;
 use std::collections::BTreeSet;
 
 /// What is to be done in one lane of a request.
@@ -281,7 +282,7 @@ impl Store {
             self.note_borrower(&grant, &request.holder, lender);
         }
         let is_kept_open = matches!(request.kind, LockKind::Process | LockKind::Session);
-        Ok(Some((grant, is_kept_open.then_some(file))))
+        Ok(Some((grant, is_kept_open.then(|| Hold::of(file)))))
     }
 
     /// Passes on what the open of `.lock` gave, after removing the sidecar when it gave nothing.
@@ -426,7 +427,7 @@ impl Store {
 }
 
 /// A lock that was taken; with its open file for kind `process`.
-type Taken = (Grant, Option<Box<dyn Handle>>);
+type Taken = (Grant, Option<Hold>);
 
 enum Standing {
     Own(Box<LockRecord>),

@@ -143,7 +143,7 @@ impl Store {
         };
         let kernel_lock = if is_regular { self.kernel_lock(&lock_path, &sidecar)? } else { KernelLock::Free };
         let (outlook, process, command) = match sidecar.record() {
-            Some(record) if kernel_lock == KernelLock::Free => self.look_at_holder(record),
+            Some(record) if kernel_lock == KernelLock::Free => self.host.look_at_holder(record),
             _ => (None, None, None),
         };
         Ok(Some(Evidence {
@@ -371,17 +371,6 @@ impl Store {
         let lock_id = text.split(' ').next().unwrap_or_default();
         let holder = lock_id.rsplit_once('_').map(|(holder, _)| holder).filter(|holder| holder.starts_with("task_"));
         Ok(holder.and_then(TaskId::parse).map(|task| (task, lock_id.to_owned())))
-    }
-
-    /// Whether somebody holds a kernel lock on a file. Taken for an instant, shared, so that two lookers do not disturb
-    /// each other.
-    pub(crate) fn is_kernel_locked(&self, path: &str) -> Result<bool> {
-        let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
-        let free = handle.try_lock(true).map_err(StoreError::io("lock", path))?;
-        if free {
-            handle.unlock().map_err(StoreError::io("unlock", path))?;
-        }
-        Ok(!free)
     }
 
     /// Whether somebody holds the kernel lock of a lock file, also a shared one, as for a session. The caller is in the guard,

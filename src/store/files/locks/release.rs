@@ -5,7 +5,7 @@ use crate::model::evidence::{Judge, Sidecar, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Task, TaskId};
-use crate::os::{Entry, Handle};
+use crate::os::Entry;
 use crate::store::Store;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
@@ -14,6 +14,7 @@ use crate::store::files::locks::bucket::Guards;
 use crate::store::files::locks::line::turns::FreedBy;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
 use crate::store::files::locks::request::{Break, Release, Released};
+use crate::store::hold::Hold;
 
 /// What a clean-up did, or would do.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -104,7 +105,7 @@ impl Store {
     /// Releases a lock of kind `process` by the process that took it. `file` is its open lock file: it is closed without
     /// unlocking, and when somebody else still holds the kernel lock, a process the command left behind, the lock stays
     /// until that one ends.
-    pub fn release_process(&self, grant: &Grant, file: Box<dyn Handle>) -> Result<GivenBack> {
+    pub fn release_process(&self, grant: &Grant, file: Hold) -> Result<GivenBack> {
         let stem = grant.lane.stem();
         let mut guards = self.enter_patiently(&grant.lane)?;
         drop(file);

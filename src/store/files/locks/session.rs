@@ -12,6 +12,7 @@ use crate::os::{FileKind, Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::request::Break;
+use crate::store::hold::Hold;
 use crate::store::{Changes, Store};
 
 const SESSIONS: &str = "locks/.sessions";
@@ -112,7 +113,7 @@ impl Store {
     }
 
     /// Takes the lock of the keeper of a session, without waiting; `None` while a keeper lives.
-    pub fn take_keeper_lock(&self, key: &str) -> Result<Option<Box<dyn Handle>>> {
+    pub fn take_keeper_lock(&self, key: &str) -> Result<Option<Hold>> {
         let path = keeper_lock(key);
         loop {
             self.make_session_folder(key)?;
@@ -125,14 +126,14 @@ impl Store {
             }
             // One that the last keeper removed meanwhile keeps nobody out.
             if handle.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
-                return Ok(Some(handle));
+                return Ok(Some(Hold::of(handle)));
             }
         }
     }
 
     /// Becomes the keeper of a session with the lock that this process was started with; `None` where that is another one.
     /// What a dead keeper held is over: its marks go.
-    pub fn become_keeper(&self, key: &str) -> Result<Option<Box<dyn Handle>>> {
+    pub fn become_keeper(&self, key: &str) -> Result<Option<Hold>> {
         let path = keeper_lock(key);
         self.host.procs.become_supervisor().map_err(StoreError::io("become the keeper of", &path))?;
         let mut lock = self.host.procs.inherited_lock().map_err(StoreError::io("take over", &path))?;
@@ -144,7 +145,7 @@ impl Store {
         for slot_stem in self.marks(key, HELD)? {
             self.unlink(&mark(key, HELD, &slot_stem))?;
         }
-        Ok(Some(lock))
+        Ok(Some(Hold::of(lock)))
     }
 
     fn marks(&self, key: &str, what: &str) -> Result<Vec<String>> {

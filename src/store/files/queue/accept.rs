@@ -198,7 +198,7 @@ impl Store {
         if exists(&layout::parked(id))? {
             return Ok(Some((Place::Parked, layout::parked(id))));
         }
-        if is_running && self.is_supervised(id)? {
+        if is_running && self.run_dir.is_supervised(id)? {
             return Ok(Some((Place::Running, running)));
         }
         if let Some(path) = self.find_pending(id)? {

@@ -46,7 +46,7 @@ impl Store {
         id: TaskId,
         act: impl FnOnce(Option<(Place, Task)>) -> Result<T>,
     ) -> Result<T> {
-        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(T::default()) };
+        let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(T::default()) };
         let done = act(self.find(id)?)?;
         self.let_go(id, lock)?;
         Ok(done)

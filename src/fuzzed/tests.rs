@@ -18,6 +18,7 @@ macro_rules! seeds {
 seeds! {
     "load" / "example.json",
     "mail" / "whole.json",
+    "waits" / "whole.json",
     "step" / "whole.json",
     "vars" / "whole.json",
     "hooks" / "two.json",

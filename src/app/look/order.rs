@@ -3,7 +3,7 @@
 
 use super::explain::{Reasons, Wait};
 use crate::app::AppError;
-use crate::app::pass::booking::Bookings;
+use crate::app::capacity::booking::Bookings;
 use crate::model::{Task, TaskId};
 use crate::policy::admission::Booked;
 use crate::policy::beyond::{MOST_TRIED, may_pass};

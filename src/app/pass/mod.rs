@@ -2,7 +2,6 @@
 //! died, wake what is due, then start tasks in the order of `policy::schedule` until no slot or no runnable lane is left.
 //! Any number of passes may run at once; the claim decides.
 
-pub(crate) mod booking;
 pub(crate) mod borrowers;
 pub(crate) mod candidates;
 mod claimed;

@@ -1,8 +1,8 @@
 //! Trying one queue: its first task is admitted and claimed, or it is known why not. Where the first one waits for a capacity
 //! lane, a few behind it that may not need that lane are tried (`docs/decisions/273-past-a-full-lane.md`).
 
+use crate::app::capacity::booking::{Bookings, wants_several};
 use crate::app::capacity::gates::AGAIN_MS;
-use crate::app::pass::booking::{Bookings, wants_several};
 use crate::app::pass::candidates::{GROUP_PAUSE, GROUP_TRIES};
 use crate::app::pass::heads::Firsts;
 use crate::app::pass::{Hand, Pass};

@@ -245,7 +245,10 @@ mod tests {
             ahead: 3,
             first_in_lane: vec![(LaneName::parse("thread:7").expect("a lane"), TaskId(4))],
             shut: vec![Shut { lane: LaneName::global(), busy: Busy { conditions: vec![], readings: vec![] } }],
-            booked: Some(Booked { lane: LaneName::global(), by: Booking { first: TaskId(5), start: None } }),
+            booked: Some(Booked {
+                lane: LaneName::global(),
+                by: Booking { first: TaskId(5), start: None, is_short: true },
+            }),
             lanes: vec![lane("user:alice"), limited, kept, lane("global")],
             has_dispatcher: false,
             ..free()

@@ -5,14 +5,15 @@
 //! free if nobody else takes one and each holder ends when it is expected to, by its time limit or the 90th percentile of
 //! its kind. Another task passes it only if it ends before that moment by the same reckoning.
 //!
-//! Where the end of a holder is not known, or that moment has passed, the start is not known either. Then the task is passed
-//! by tasks whose numbers are at most [`MOST_PASSED`] above its own, as in [`super::beyond`].
+//! Where the end of a holder is not known, or that moment has passed, the start is not known either. Then nobody passes in a
+//! lane that has too few free slots for the task. In a lane that has enough, tasks pass whose numbers are at most
+//! [`MOST_PASSED`] above its own, as in [`super::beyond`]: else one lock of unknown length would keep every other lane idle.
 //!
 //! **Bound.** Let a task wait for several slots and come before all others of its lanes in the order of the schedule. As long as
 //! its start is known, it starts when those have ended that held slots of its lanes when it became the first, or earlier,
 //! if all run no longer than was expected of them. If its start is not known, every task that passes it has a number of its own
-//! that is at most a thousand above its number: so a thousand pass it at most, and after them nobody takes a slot of its
-//! lanes. `global` and lanes with an order of their own (users, threads, sessions) are not counted: there the order of the
+//! that is at most a thousand above its number: so a thousand pass it at most, and after them it starts when those have ended
+//! that hold slots of its lanes. `global` and lanes with an order of their own (users, threads, sessions) are not counted: there the order of the
 //! schedule decides. Pure.
 
 use super::beyond::MOST_PASSED;
@@ -45,18 +46,25 @@ pub struct Booking {
     pub first: TaskId,
     /// Its computed start; `None` where nobody knows.
     pub start: Option<Timestamp>,
+    /// Whether the lane has too few free slots for it.
+    pub is_short: bool,
 }
 
-/// The place of a task that wants slots; `None` if it wants one only, if all are free, or if it wants more than there are.
-pub fn booking(first: TaskId, wanted: &[Wanted], now: Timestamp) -> Option<Booking> {
+/// The places of a task in the lanes of which it wants slots, in their order. None if it wants one slot only, if all are free,
+/// or if it wants more than there are.
+pub fn bookings(first: TaskId, wanted: &[Wanted], now: Timestamp) -> Vec<Booking> {
     let slots = wanted.iter().fold(0u32, |sum, lane| sum.saturating_add(lane.count));
     let is_possible = wanted.iter().all(|lane| lane.count <= lane.limit);
-    let mut waits: Vec<Option<Timestamp>> = Vec::new();
-    for lane in wanted.iter().filter(|_| slots > 1 && is_possible) {
-        waits.extend(wait(lane, now));
+    if slots < 2 || !is_possible {
+        return Vec::new();
     }
-    let known: Option<Vec<Timestamp>> = waits.iter().copied().collect();
-    (!waits.is_empty()).then(|| Booking { first, start: known.and_then(|moments| moments.into_iter().max()) })
+    let waits: Vec<Option<Option<Timestamp>>> = wanted.iter().map(|lane| wait(lane, now)).collect();
+    let known: Option<Vec<Timestamp>> = waits.iter().flatten().copied().collect();
+    if known.as_ref().is_some_and(Vec::is_empty) {
+        return Vec::new();
+    }
+    let start = known.and_then(|moments| moments.into_iter().max());
+    waits.iter().map(|wait| Booking { first, start, is_short: wait.is_some() }).collect()
 }
 
 /// When enough slots of a lane are free; `None` if they are now.
@@ -78,7 +86,9 @@ fn wait(lane: &Wanted, now: Timestamp) -> Option<Option<Timestamp>> {
 
 /// Whether a task that is expected to run for `most_ms` at the most may start now beside a booking of a lane that it takes.
 pub fn may_pass(booking: Booking, id: TaskId, now: Timestamp, most_ms: Option<u64>) -> bool {
-    let Some(start) = booking.start else { return id.0 <= booking.first.0.saturating_add(MOST_PASSED) };
+    let Some(start) = booking.start else {
+        return !booking.is_short && id.0 <= booking.first.0.saturating_add(MOST_PASSED);
+    };
     let ends = most_ms.and_then(|ms| i64::try_from(ms).ok()).map(|ms| now.plus_ms(ms));
     ends.is_some_and(|ends| ends <= start)
 }
@@ -97,7 +107,7 @@ mod tests {
     }
 
     fn start(wanted: &[Wanted]) -> Option<Option<i64>> {
-        booking(TaskId(1), wanted, Timestamp(0)).map(|booking| booking.start.map(|at| at.0))
+        bookings(TaskId(1), wanted, Timestamp(0)).first().map(|booking| booking.start.map(|at| at.0))
     }
 
     #[test]
@@ -123,18 +133,19 @@ mod tests {
 
     #[test]
     fn who_ends_in_time_passes_and_who_may_not_end_waits() {
-        let at = |start| Booking { first: TaskId(7), start };
+        let at = |start| Booking { first: TaskId(7), start, is_short: false };
         let (now, start) = (Timestamp(100), at(Some(Timestamp(130))));
         let passes = [Some(0), Some(30), Some(31), None].map(|most| may_pass(start, TaskId(8), now, most));
         assert_eq!(passes, [true, true, false, false]);
     }
 
     #[test]
-    fn where_the_start_is_not_known_a_thousand_pass_at_most() {
-        let unknown = Booking { first: TaskId(7), start: None };
-        let passes =
-            [8, 7 + MOST_PASSED, 8 + MOST_PASSED].map(|id| may_pass(unknown, TaskId(id), Timestamp(0), Some(1)));
-        assert_eq!(passes, [true, true, false]);
+    fn where_the_start_is_not_known_a_thousand_pass_in_lanes_with_room_and_nobody_in_others() {
+        let endless = lane(1, 1, &[Slots { count: 1, until: None }]);
+        let [free, full] = bookings(TaskId(7), &[lane(1, 1, &[]), endless], Timestamp(0)).try_into().expect("two");
+        let ids = [8, 7 + MOST_PASSED, 8 + MOST_PASSED];
+        assert_eq!(ids.map(|id| may_pass(free, TaskId(id), Timestamp(0), Some(1))), [true, true, false]);
+        assert_eq!(ids.map(|id| may_pass(full, TaskId(id), Timestamp(0), Some(1))), [false; 3]);
     }
 
     proptest! {
@@ -154,7 +165,7 @@ mod tests {
             }
             let wanted = limit;
             let booked = |running: &[Slots], now: i64| {
-                booking(TaskId(1), &[lane(wanted, limit, running)], Timestamp(now))
+                bookings(TaskId(1), &[lane(wanted, limit, running)], Timestamp(now)).first().copied()
             };
             let promised = booked(&running, 0).and_then(|booking| booking.start);
             let mut actual: Vec<(i64, u32)> = running.iter().map(|one| (one.until.expect("known").0, one.count)).collect();

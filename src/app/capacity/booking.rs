@@ -7,7 +7,7 @@ use crate::model::evidence::Verdict;
 use crate::model::lock::loan::is_loan;
 use crate::model::{LaneName, LockKind, Status, Task, TaskId, Timestamp};
 use crate::policy::admission::{Booked, Situation, first_obstacle};
-use crate::policy::backfill::{Booking, Slots, Wanted, booking, may_pass};
+use crate::policy::backfill::{Booking, Slots, Wanted, bookings, may_pass};
 use crate::policy::hold::pause_of;
 use crate::policy::simulate::history::History;
 use crate::store::{LockView, Place};
@@ -48,15 +48,13 @@ impl Bookings {
             return Ok(());
         }
         let Some(wanted) = self.wanted(app, task)? else { return Ok(()) };
-        if let Some(booked) = booking(task.id, &wanted, app.store.now()) {
-            let lanes = task.lanes.iter().filter(|lane| lane.is_capacity_lane());
-            self.by_lane.extend(lanes.map(|lane| (lane.clone(), booked)));
-        }
+        let (lanes, slots): (Vec<LaneName>, Vec<Wanted>) = wanted.into_iter().unzip();
+        self.by_lane.extend(lanes.into_iter().zip(bookings(task.id, &slots, app.store.now())));
         Ok(())
     }
 
     /// The slots that a task wants; `None` where it waits for something else as well.
-    fn wanted(&self, app: &App, task: &Task) -> Result<Option<Vec<Wanted>>, AppError> {
+    fn wanted(&self, app: &App, task: &Task) -> Result<Option<Vec<(LaneName, Wanted)>>, AppError> {
         if !app.lenders_of(task)?.is_empty() || !app.waits_for_lanes_only(task)? {
             return Ok(None);
         }
@@ -76,7 +74,7 @@ impl Bookings {
             let counts = |view: &&LockView| !is_loan(view.slot) && !matches!(view.verdict, Verdict::Stale { .. });
             let of = |view: &LockView| Slots { count: 1, until: self.expected_end(app, &lane, view) };
             let holders = views.iter().filter(counts).map(of).collect();
-            wanted.push(Wanted { count: 1, limit, holders });
+            wanted.push((lane, Wanted { count: 1, limit, holders }));
         }
         Ok(Some(wanted))
     }

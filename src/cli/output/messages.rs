@@ -407,7 +407,7 @@ mod tests {
         let rate = crate::model::config::Rate { grants: 1, window_ms: 1000 };
         all.push(Obstacle::RateLimited { lane: lane(), rate, until: Timestamp(9) });
         for start in [None, Some(Timestamp(9))] {
-            let by = crate::app::Booking { first: two, start };
+            let by = crate::app::Booking { first: two, start, is_short: start.is_none() };
             all.push(Obstacle::Booked { booked: crate::app::Booked { lane: lane(), by } });
         }
         all.extend(crate::cli::output::capacity::examples());

@@ -5,7 +5,7 @@ use super::load::Load;
 use super::random::Random;
 use super::report::Book;
 use crate::model::{LaneName, Name, Priority, TaskId, Tier, Timestamp};
-use crate::policy::backfill::{Booking, Slots, Wanted, booking, may_pass};
+use crate::policy::backfill::{Booking, Slots, Wanted, bookings as bookings_of, may_pass};
 use crate::policy::beyond::{MOST_TRIED, may_pass as may_go_beyond};
 use crate::policy::fair::{Ledger, Payer};
 use crate::policy::schedule::{FEW_QUEUES, LaneHead, Round};
@@ -316,9 +316,8 @@ impl<'a> World<'a> {
                 holders: if lanes.len() > 1 || *count > 1 { self.holders(*lane) } else { Vec::new() },
             })
             .collect();
-        if let Some(booked) = booking(job.id, &wanted, self.now) {
-            bookings.extend(lanes.into_iter().map(|(lane, _)| (lane, booked)));
-        }
+        let booked = bookings_of(job.id, &wanted, self.now);
+        bookings.extend(lanes.into_iter().map(|(lane, _)| lane).zip(booked));
     }
 
     /// Who holds slots of a lane, and until when by what is expected of them.

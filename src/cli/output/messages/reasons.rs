@@ -51,7 +51,7 @@ fn booked_text(booked: &Booked, now: Timestamp) -> (String, Option<String>) {
                 "starts in {left} (at {start}) if the others end as expected, and this one may run longer than that"
             )
         }
-        None => "has been passed by as many tasks as may pass it".to_owned(),
+        None => "starts when the others have ended, nobody knows when".to_owned(),
     };
     let text = format!("{first} waits for several slots at once, lane \"{lane}\" among them; it {end}");
     (text, Some(format!("luzia explain {first}")))

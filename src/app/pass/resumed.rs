@@ -136,6 +136,7 @@ impl App {
             first_in_lane: Vec::new(),
             // Of lanes that it kept none is granted; a gate of the others is looked at where they are asked for.
             shut: Vec::new(),
+            booked: None,
             lanes: Vec::new(),
             has_dispatcher: true,
         };

@@ -4,6 +4,7 @@
 mod checks_host;
 mod checks_queue;
 mod checks_schedules;
+mod checks_waiting;
 mod confusables;
 mod mend;
 
@@ -117,6 +118,7 @@ pub fn look(around: &Around) -> Vec<Finding> {
     checks_host::modes(app, &mut findings);
     checks_queue::all(app, &mut findings);
     checks_schedules::all(app, &mut findings);
+    checks_waiting::all(app, &mut findings);
     findings
 }
 

@@ -19,8 +19,9 @@ mod processes;
 pub mod queue;
 pub mod steps;
 
-pub use crate::policy::admission::{Holder, LaneNow, Obstacle, Room, Shut};
+pub use crate::policy::admission::{Booked, Holder, LaneNow, Obstacle, Room, Shut};
 pub use crate::policy::agent;
+pub use crate::policy::backfill::Booking;
 pub use crate::policy::capacity::gate::Busy;
 pub use crate::policy::context::Difference;
 pub use crate::policy::hold::Pause;

@@ -1,8 +1,10 @@
 //! What a task remembers: what reads is written again as something that reads the same.
 
+use crate::app::steps::came::as_wait;
+use crate::policy::steps::waits::{Phase, WaitEvent, next};
 use crate::store::files::steps::vars::VarsFile;
 use crate::store::files::steps::{decode, encode};
-use crate::store::{Mail, StepRecord};
+use crate::store::{Mail, StepRecord, Waits};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -32,4 +34,19 @@ pub fn step(bytes: &[u8]) {
     let mut step = StepRecord::default();
     step.keep_output(bytes);
     assert_eq!(step.output(), bytes);
+}
+
+/// `waits.json`.
+pub fn waits(bytes: &[u8]) {
+    let Some(waits) = same_again::<Waits>(bytes) else { return };
+    assert!(!waits.is_failed() || waits.open.is_none());
+    let Some(open) = waits.open else { return };
+    // Whatever stands in it gives a wait that ends by its time, at the latest after all that may be waited once more.
+    let mut wait = as_wait(&open);
+    for _ in 0..3 {
+        if let Some((after, _)) = next(wait, WaitEvent::TimeUp) {
+            assert!(after.timeouts > wait.timeouts || after.phase == Phase::Resumed);
+            wait = after;
+        }
+    }
 }

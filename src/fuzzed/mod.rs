@@ -18,7 +18,7 @@ mod tests;
 pub use agents::{hook, mcp, settings};
 pub use calendar::{cron, said, schedule};
 pub use capacity::{gate, slots};
-pub use memory::{mail, step, vars};
+pub use memory::{mail, step, vars, waits};
 pub use names::{file_name, lane, name};
 pub use numbers::{hooks, load, rate, tally};
 pub use records::{cancel, control, counter, event, ledger, meta, pause, sidecar, started, task};
@@ -62,6 +62,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("tally", tally),
     ("task", task),
     ("vars", vars),
+    ("waits", waits),
 ];
 
 /// The input as text, for parsers that are given text; bytes that are none are replaced.

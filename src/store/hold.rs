@@ -7,7 +7,8 @@ use std::fs::File;
 pub struct Hold(Box<dyn Handle>);
 
 impl Hold {
-    pub(crate) fn of(file: Box<dyn Handle>) -> Self {
+    /// The right that comes with a kernel lock.
+    pub fn of(file: Box<dyn Handle>) -> Self {
         Self(file)
     }
 
@@ -17,7 +18,7 @@ impl Hold {
     }
 
     /// What another process goes on with, when it is handed over.
-    pub(crate) fn into_descriptor(self) -> Box<dyn Handle> {
+    pub fn into_descriptor(self) -> Box<dyn Handle> {
         self.0
     }
 }

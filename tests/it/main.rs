@@ -6,6 +6,7 @@ mod agent_packaging;
 mod agent_setup;
 mod agent_sweep;
 mod agents;
+mod backfill;
 mod bad_input;
 mod beyond;
 mod budget;

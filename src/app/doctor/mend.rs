@@ -4,6 +4,7 @@
 use crate::app::doctor::checks_host::wrong_modes;
 use crate::app::doctor::checks_queue::{Waker, unwoken};
 use crate::app::doctor::checks_schedules::untimed;
+use crate::app::doctor::checks_waiting::unwatched;
 use crate::app::{App, AppError};
 use crate::store::stem_of;
 
@@ -90,6 +91,12 @@ impl App {
                 }
             }
             mended.done.push(format!("{id} will wake again"));
+        }
+        for (task, timers) in unwatched(self)? {
+            for at in timers {
+                self.store.set_timer(task.id, at)?;
+            }
+            mended.done.push(format!("{} will be looked at again", task.id));
         }
         self.store.ring();
         Ok(())

@@ -15,6 +15,8 @@ use crate::policy::simulate::score::Score;
 use crate::store::LockView;
 use std::collections::BTreeMap;
 
+pub(crate) use queue::longest;
+
 pub use crate::policy::simulate::estimate::Estimate;
 pub use crate::policy::simulate::score::LaneScore;
 
@@ -26,7 +28,7 @@ pub struct Effort {
     /// How many heads may be looked at, over all runs.
     looks: u64,
     /// How many bytes of the newest events are read for durations.
-    event_bytes: u64,
+    pub(crate) event_bytes: u64,
 }
 
 /// For a line that is said while somebody waits: a few milliseconds.
@@ -99,7 +101,7 @@ impl App {
     }
 
     /// What the newest events say of how long work runs.
-    fn history(&self, bytes: u64) -> Result<History, AppError> {
+    pub(crate) fn history(&self, bytes: u64) -> Result<History, AppError> {
         let mut history = History::default();
         self.store.recent_events(bytes, &mut |event| {
             if let Some(record) = Record::of(event.at, &event.line) {

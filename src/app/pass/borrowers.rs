@@ -156,6 +156,7 @@ impl App {
             ahead: 0,
             first_in_lane,
             shut: self.shut(task.all_lanes().iter().filter(|lane| !is_lent(lane)), true),
+            booked: None,
             lanes: Vec::new(),
             has_dispatcher: true,
         };

@@ -59,7 +59,7 @@ impl App {
 
 impl App {
     /// As [`weights_of`], by the rules in force.
-    pub(super) fn weights_of(&self, task: &Task) -> Weights {
+    pub(crate) fn weights_of(&self, task: &Task) -> Weights {
         weights_of(task, &self.config())
     }
 

@@ -30,7 +30,7 @@ use crate::app::{App, AppError};
 use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp, Who};
 use crate::policy::fair::{Ledger, Payer};
 use crate::policy::recovery::{Action, action, needs_supervisor};
-use crate::policy::schedule::{LaneHead, Round};
+use crate::policy::schedule::{LaneHead, Resumed, Round};
 use crate::store::{Claimed, Found, Hold, LockIndex, Place, Request, lock_state};
 use crate::supervise::{recover, seen};
 use std::cell::RefCell;
@@ -173,7 +173,6 @@ impl App {
         let now = self.host.now();
         let ends = self.control().standing(now).filter_map(|hold| hold.until).min();
         pass.next_due = pass.next_due.into_iter().chain(ends).min();
-        self.start_resumed(pass, hand)?;
         self.start_tasks(pass, hand)?;
         // A supervisor that has started other supervisors always has children, so ECHILD does not prove that its task's tree is dead.
         let must_pass_on = |_: &mut Box<Claimed>| !pass.supervisors.is_empty() || !(hand.is_fit)();
@@ -243,13 +242,14 @@ impl App {
         let used = locks.holders(&LaneName::global().stem());
         let lanes = self.store.lanes_with_work()?;
         if lanes.values().all(BTreeMap::is_empty) {
-            return Ok(());
+            return self.start_resumed(pass, hand);
         }
         self.start_borrowers(pass, hand)?;
         let mut slots = self.config().slots_max.saturating_sub(used);
         if slots == 0 {
             if !self.has_stale_holder(&locks, &LaneName::global())? {
-                return Ok(());
+                // One that has kept its slot needs no other.
+                return self.start_resumed(pass, hand);
             }
             slots = self.config().slots_max;
         }
@@ -264,7 +264,8 @@ impl App {
             slots,
         };
         let (free, held) = self.heads(&lanes, &locks, &tally.ledger)?;
-        let has_slot = self.start_round(&mut tally, free, pass, hand)?;
+        let resumed = pass.resumed();
+        let has_slot = self.start_round(&mut tally, (free, resumed), pass, hand)?;
         if has_slot && !held.is_empty() {
             // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
             let offset = usize::try_from(self.host.boot_ms()).unwrap_or(0) % held.len();
@@ -274,7 +275,7 @@ impl App {
                     some.push(self.with_place(head)?);
                 }
             }
-            self.start_round(&mut tally, some, pass, hand)?;
+            self.start_round(&mut tally, (some, Vec::new()), pass, hand)?;
         }
         if tally.seen.borrow().tries_again {
             pass.comes_again(tally.now.plus_ms(AGAIN_MS));
@@ -310,23 +311,31 @@ impl App {
         Ok(())
     }
 
-    /// Tries lanes in the order of the schedule. False when no slot is left.
+    /// Tries lanes, and tasks that go on after a wait, in the order of the schedule. False when no slot is left.
     fn start_round(
         &self,
         tally: &mut Tally,
-        heads: Vec<LaneHead>,
+        (heads, resumed): (Vec<LaneHead>, Vec<Resumed>),
         pass: &mut Pass,
         hand: &mut Hand,
     ) -> Result<bool, AppError> {
-        let mut round = Round::new(&mut tally.ledger, self.config().tier_shares, heads, tally.now);
+        let mut round =
+            Round::new(&mut tally.ledger, self.config().tier_shares, heads, tally.now).with_resumed(resumed);
         while let Some(candidate) = round.next() {
-            match self.try_lane(&candidate, &tally.seen, pass, hand)? {
+            let tried = match candidate.resumed {
+                Some(id) => self.try_resumed(id, pass, hand)?,
+                None => self.try_lane(&candidate, &tally.seen, pass, hand)?,
+            };
+            match tried {
                 Tried::Blocked => {}
                 Tried::NoSlot => return Ok(false),
                 Tried::Started(weights) => {
                     tally.slots = tally.slots.saturating_sub(1);
                     tally.grants.push((candidate.tier, round.started(candidate.clone(), weights)));
-                    if !candidate.takes_user_lane || self.config().limit(&LaneName::user(&candidate.user)) > 1 {
+                    let is_new = candidate.resumed.is_none();
+                    if is_new
+                        && (!candidate.takes_user_lane || self.config().limit(&LaneName::user(&candidate.user)) > 1)
+                    {
                         round.offer(head_of(&candidate));
                     }
                     if tally.slots == 0 {

@@ -187,6 +187,7 @@ impl App {
             ahead: 0,
             first_in_lane: Vec::new(),
             shut: self.shut(task.all_lanes().iter(), true),
+            booked: None,
             lanes: Vec::new(),
             has_dispatcher: true,
         };

@@ -1,29 +1,47 @@
-//! Waiting tasks in a pass: those whose timer rang are looked at, and those that have what they waited for are started again
-//! before new work. One whose lanes are full waits on, and its timer stays due for the next pass (X16).
+//! Waiting tasks in a pass: those whose timer rang are looked at, and those that have what they waited for are started again,
+//! before new work of their priority (`policy::schedule`). One whose lanes are full waits on, and its timer stays due for the next pass (X16).
 
 use crate::app::capacity::gates::AGAIN_MS;
+use crate::app::pass::trying::Tried;
 use crate::app::pass::{Hand, Pass};
 use crate::app::steps::waiting::{LOOK_AGAIN, Looked};
 use crate::app::{App, AppError};
-use crate::model::{LaneName, Priority, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Priority, QueueName, Task, TaskId, Timestamp};
 use crate::policy::admission::{Situation, first_obstacle};
 use crate::policy::hold::pause_of;
+use crate::policy::schedule::Resumed;
 use crate::policy::staleness::judge;
 use crate::store::{Claim, Event, Place, StoreError};
 
 /// How often the start of one task is tried in a pass, when dead tasks hold its lanes or another process looks at it.
 const MOST_TRIES: u32 = 8;
 
-/// A task that is ready to go on: its priority, its number and its timers that rang.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Ready(Priority, TaskId, Vec<Timestamp>);
+/// A task that is ready to go on, and its timers that rang.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Ready {
+    task: Resumed,
+    due: Vec<Timestamp>,
+}
+
+impl Pass {
+    /// The tasks that are ready to go on.
+    pub(super) fn resumed(&self) -> Vec<Resumed> {
+        self.ready.iter().map(|ready| ready.task.clone()).collect()
+    }
+}
+
+fn as_resumed(task: &Task) -> Resumed {
+    let queue = task.queue();
+    let takes_user_lane = QueueName::parse(&queue).is_none_or(|name| name.takes_user_lane());
+    Resumed { priority: task.priority, id: task.id, user: task.user.clone(), queue: queue.into(), takes_user_lane }
+}
 
 impl App {
     /// Looks at a waiting task whose timers rang. What must run a command gets a supervisor, where this pass may start one.
     pub(super) fn see_to_wait(&self, task: &Task, due: &[Timestamp], pass: &mut Pass) -> Result<(), AppError> {
         match self.look_at_wait(task.id, due, false)? {
             Looked::Waits | Looked::Over => {}
-            Looked::Ready => pass.ready.push(Ready(task.priority, task.id, due.to_vec())),
+            Looked::Ready => pass.ready.push(Ready { task: as_resumed(task), due: due.to_vec() }),
             Looked::NeedsCommand(lock) if pass.may_start => {
                 self.start_supervisor(&["supervise", "--recover"], task.id, lock, pass)?;
             }
@@ -32,23 +50,26 @@ impl App {
         Ok(())
     }
 
-    /// Starts the tasks that are ready to go on, the first by priority and number first.
+    /// Starts the tasks that are ready to go on where no new work competes with them, the first by priority and number first.
     pub(super) fn start_resumed(&self, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
-        let mut ready = std::mem::take(&mut pass.ready);
+        let mut ready: Vec<(Priority, TaskId)> =
+            pass.ready.iter().map(|ready| (ready.task.priority, ready.task.id)).collect();
         ready.sort();
-        for Ready(_, id, due) in ready {
-            if !self.try_resumed(id, &due, pass, hand)? {
+        for (_, id) in ready {
+            if matches!(self.try_resumed(id, pass, hand)?, Tried::NoSlot) {
                 break;
             }
         }
         Ok(())
     }
 
-    /// False when no slot of the host is left.
-    fn try_resumed(&self, id: TaskId, due: &[Timestamp], pass: &mut Pass, hand: &mut Hand) -> Result<bool, AppError> {
-        let Some((Place::Waiting, task)) = self.store.find(id)? else { return Ok(true) };
+    /// Tries to start a task that is ready to go on.
+    pub(super) fn try_resumed(&self, id: TaskId, pass: &mut Pass, hand: &mut Hand) -> Result<Tried, AppError> {
+        let due =
+            pass.ready.iter().find(|ready| ready.task.id == id).map(|ready| ready.due.clone()).unwrap_or_default();
+        let Some((Place::Waiting, task)) = self.store.find(id)? else { return Ok(Tried::Blocked) };
         if !self.is_near(&task.queue())? {
-            return Ok(true);
+            return Ok(Tried::Blocked);
         }
         let lenders: Vec<TaskId> = self.lenders_of(&task)?.iter().map(|lender| lender.id).collect();
         let request = |task: &Task| crate::store::Request { lenders: lenders.clone(), ..self.request(task) };
@@ -56,44 +77,49 @@ impl App {
             match self.store.claim_waiting(id, &|task| self.admits_resumed(task), &request, judge) {
                 Err(StoreError::GuardBusy { lane, .. }) => {
                     self.store.note(&Event::new("guard_busy").in_lane(&lane));
-                    return Ok(true);
+                    return Ok(Tried::Blocked);
                 }
                 Err(error) => return Err(error.into()),
                 Ok(Claim::Claimed(claimed)) => {
-                    for at in due {
+                    for at in &due {
                         self.store.clear_timer(id, *at)?;
                     }
                     self.note_resumed(&claimed.task);
+                    let weights = self.weights_of(&claimed.task);
                     self.hand_over(claimed, pass, hand)?;
-                    return Ok(true);
+                    return Ok(Tried::Started(weights));
                 }
                 Ok(Claim::NeedsRecovery(dead)) => {
                     if pass.recovered.contains(&dead) || !self.recover_one(dead, pass)? {
-                        return Ok(true);
+                        return Ok(Tried::Blocked);
                     }
                     pass.recovered.push(dead);
                 }
-                Ok(Claim::Held(_, view)) => return Ok(!view.lane.as_ref().is_some_and(LaneName::is_global)),
+                Ok(Claim::Held(_, view)) if view.lane.as_ref().is_some_and(LaneName::is_global) => {
+                    return Ok(Tried::NoSlot);
+                }
                 Ok(Claim::Limited { until, .. }) => {
                     pass.comes_again(until);
-                    return Ok(true);
+                    return Ok(Tried::Blocked);
                 }
                 Ok(Claim::NotNow(_)) => {
                     pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
-                    return Ok(true);
+                    return Ok(Tried::Blocked);
                 }
                 Ok(Claim::Newer(error)) => {
                     pass.leave(id, error.to_string(), 1);
-                    return Ok(true);
+                    return Ok(Tried::Blocked);
                 }
                 // Another process looks at it for an instant. It starts nothing, and nobody may come after this pass.
                 Ok(Claim::Lost) if matches!(self.store.find(id)?, Some((Place::Waiting, _))) => {
                     self.host.sleep(LOOK_AGAIN);
                 }
-                Ok(Claim::Kept | Claim::Lost | Claim::Refused(_) | Claim::SetAside(_)) => return Ok(true),
+                Ok(Claim::Held(..) | Claim::Kept | Claim::Lost | Claim::Refused(_) | Claim::SetAside(_)) => {
+                    return Ok(Tried::Blocked);
+                }
             }
         }
-        Ok(true)
+        Ok(Tried::Blocked)
     }
 
     /// Admission for a task that goes on: nobody comes before it in its lanes.
@@ -110,6 +136,7 @@ impl App {
             first_in_lane: Vec::new(),
             // Of lanes that it kept none is granted; a gate of the others is looked at where they are asked for.
             shut: Vec::new(),
+            booked: None,
             lanes: Vec::new(),
             has_dispatcher: true,
         };

@@ -5,7 +5,7 @@ use crate::store::{Mail, OpenWait, var_text};
 use serde_json::{Value, json};
 
 /// A wait that is open, as its table sees it.
-pub(super) fn as_wait(open: &OpenWait) -> Wait {
+pub(crate) fn as_wait(open: &OpenWait) -> Wait {
     Wait {
         phase: Phase::Waiting,
         got: 0,

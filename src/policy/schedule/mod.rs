@@ -39,6 +39,12 @@
 //!
 //! Both bounds together: between two grants of u there are fewer than (2·W/w + 1) · (1 + Σ (60·w_x + 1)) grants in all.
 //!
+//! # Tasks that go on after a wait
+//!
+//! They need their lanes again ([`Resumed`]). They count as work of their tier, and pay for it. Within the tier the first of
+//! them comes before all new work of its priority and of lesser ones, whatever its user has used. New work of a better priority
+//! goes before it, while the user of that work has used no more than its own: so the bound of users holds for it as well.
+//!
 //! # Within a user
 //!
 //! Tasks that take the lane of their user keep their order: priority, then age. Tasks that name lanes only may run beside
@@ -51,13 +57,16 @@
 //! another one of weight w is granted no more than **60 · w + 1** tasks, that use **60 s · w + k · L** at most.
 
 use super::fair::{CAP_US, Ledger, Payer, Usage, Weights, place_of, share_names};
-use crate::model::{Name, Priority, Tier, Timestamp};
+use crate::model::{Name, Priority, TaskId, Tier, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
 use std::sync::Arc;
 
+pub use resumed::Resumed;
+
 #[cfg(test)]
 mod cases;
+mod resumed;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
@@ -103,6 +112,8 @@ pub struct Candidate {
     pub priority: Priority,
     /// The sequence of its head, where it is known.
     pub sequence: Option<u64>,
+    /// The task that goes on after a wait; `None` for new work.
+    pub resumed: Option<TaskId>,
 }
 
 /// The order of one pass. `next` gives candidates until the end; one that could start is reported with `started`
@@ -112,6 +123,8 @@ pub struct Round<'a> {
     shares: [i64; 3],
     now: Timestamp,
     queues: [BinaryHeap<Reverse<Entry>>; 3],
+    /// Tasks that go on after a wait, the first one last.
+    resumed: [Vec<Resumed>; 3],
     started: HashSet<Name>,
     /// The users with work in more than one share, or without their lane.
     shared: HashSet<Name>,
@@ -175,7 +188,8 @@ impl<'a> Round<'a> {
             let is_shared = shared.contains(&head.user);
             sorted[head.tier.index()].push(Reverse(Entry::of(ledger, head, age, is_shared)));
         }
-        Self { ledger, shares, now, queues: sorted.map(BinaryHeap::from), started: HashSet::new(), shared }
+        let (queues, resumed) = (sorted.map(BinaryHeap::from), Default::default());
+        Self { ledger, shares, now, queues, resumed, started: HashSet::new(), shared }
     }
 
     /// Adds a head during the pass: of a user that may run more than one task, after one was started.
@@ -196,7 +210,7 @@ impl<'a> Round<'a> {
     pub fn started(&mut self, candidate: Candidate, weights: impl Into<Weights>) -> Payer {
         let granted = candidate.tier.index();
         for tier in 0..self.queues.len() {
-            if tier == granted || !self.queues[tier].is_empty() {
+            if tier == granted || self.has_work(tier) {
                 self.ledger.credits[tier] += self.shares[tier];
                 self.ledger.credits[granted] -= self.shares[tier];
             }
@@ -246,10 +260,13 @@ impl Iterator for Round<'_> {
 
     /// The best user of the tier that is owed most; `None` when nobody is left to try.
     fn next(&mut self) -> Option<Candidate> {
-        let tier = Tier::ALL.into_iter().filter(|tier| !self.queues[tier.index()].is_empty()).max_by_key(|tier| {
+        let tier = Tier::ALL.into_iter().filter(|tier| self.has_work(tier.index())).max_by_key(|tier| {
             let at = tier.index();
             (self.ledger.credits[at] + self.shares[at], Reverse(at))
         })?;
+        if let Some(candidate) = self.next_resumed(tier) {
+            return Some(candidate);
+        }
         let entry = self.pop(tier)?;
         self.drop_started();
         let sequence = Some(entry.sequence).filter(|sequence| *sequence != u64::MAX);
@@ -260,6 +277,7 @@ impl Iterator for Round<'_> {
             tier,
             priority: entry.priority,
             sequence,
+            resumed: None,
         })
     }
 }

@@ -109,8 +109,9 @@ fn the_last_copy_of_a_record_stays_when_somebody_took_its_result_away() {
     with_running_record(&mut sim);
     let ours = left.clone();
     sim.spawn("supervisor", move |env| {
-        let (store, ending) = (store(&env), over(&env));
-        let lock = store.take_supervisor_lock(ID).expect("it reads").expect("nobody has it");
+        let (site, ending) = (Site::from(store(&env)), over(&env));
+        let store = &site.store;
+        let lock = site.run_dir.take_supervisor_lock(ID).expect("it reads").expect("nobody has it");
         store.record_ending(&ending, None).expect("it is recorded");
         assert!(env.vfs("/s").unlink("spool/running/1.result.json").expect("it is removed"));
         let settled = store.settle(&ending, lock).is_ok();

@@ -48,7 +48,8 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
             told_to_end: &mut || false,
             is_told_to_end: false,
         };
-        let ended = store.take_over(ID).and_then(|lock| run(&mut around, ID, lock.expect("the lock was handed over")));
+        let ended =
+            site.run_dir.take_over(ID).and_then(|lock| run(&mut around, ID, lock.expect("the lock was handed over")));
         env.fail_in(0, 0);
         let record = store.find(ID).expect("it reads").map(|(place, task)| (place, task.status, task.starts));
         let locks = env.vfs("/s").list("locks").expect("it lists").unwrap_or_default();

@@ -196,6 +196,41 @@ fn a_task_whose_lanes_are_full_waits_on_and_goes_before_new_work() {
 }
 
 #[test]
+fn a_task_that_goes_on_lets_new_work_of_a_better_priority_go_first() {
+    let place = Place::configured(&json!({ "slots": { "max": 1 } }));
+    let id = parked(&place, &["-u", "alice"], "\"$LUZIA\" await response --park; echo resumed >> $PLACE/order");
+    let gate = place.gate("gate");
+    let busy = place.enqueue(&["-u", "bob", "--", "sh", "-c", &format!("read go < {gate}; echo busy >> $PLACE/order")]);
+    place.ok(&["dispatch"]);
+    place.until_status(&busy, "running");
+    for (user, priority, word) in [("carl", "5", "same"), ("dora", "4", "better"), ("eve", "6", "lesser")] {
+        let text = format!("echo {word} >> $PLACE/order");
+        place.enqueue(&["-u", user, "--priority", priority, "--", "sh", "-c", &text]);
+    }
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id]);
+    assert_eq!(place.show(&id)["resume_ready"], true);
+    place.open_gate("gate");
+    until("all have run", || (lines(&place.path("order")).len() == 5).then_some(()));
+    let order = lines(&place.path("order"));
+    assert_eq!(order[..3], ["busy", "better", "resumed"], "{order:?}");
+}
+
+#[test]
+fn doctor_finds_a_waiting_task_without_a_timer_and_sets_it_again() {
+    let place = Place::new();
+    let id = parked(&place, &["-u", "alice"], "\"$LUZIA\" await response --park --timeout 1h");
+    place.ok(&["dispatch", "--once"]);
+    let check = |args: &[&str]| place.luzia(args).out;
+    assert!(!check(&["doctor"]).contains("lacks its timer"));
+    std::fs::remove_dir_all(place.state().join("spool/timers")).unwrap();
+    assert!(check(&["doctor"]).contains(&format!("{id} waits and lacks its timer")), "{}", check(&["doctor"]));
+    place.luzia(&["doctor", "--fix", "--yes"]);
+    assert!(!check(&["doctor"]).contains("lacks its timer"), "{}", check(&["doctor"]));
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id]);
+    place.until_status(&id, "completed");
+}
+
+#[test]
 fn a_lane_is_kept_or_released_as_its_rule_says() {
     let place = Place::configured(
         &json!({ "lanes": { "thread:*": { "hold": "release" }, "build": { "max": 1, "hold": "keep" } } }),

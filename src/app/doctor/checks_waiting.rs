@@ -1,0 +1,44 @@
+//! Tasks that wait without a process: whether something will look at each.
+
+use crate::app::doctor::{Finding, add};
+use crate::app::{App, AppError};
+use crate::model::{Task, Timestamp};
+use crate::store::Place;
+use std::collections::BTreeSet;
+
+const CHECK: &str = "waiting";
+
+pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
+    add(CHECK, "something will look at every task that waits without a process", waiting(app), findings);
+}
+
+fn waiting(app: &App) -> Result<Vec<Finding>, AppError> {
+    let tell = |(task, _): &(Task, Vec<Timestamp>)| {
+        let message = format!("{} waits and lacks its timer", task.id);
+        Finding::problem(CHECK, message, "luzia doctor --fix sets it again; the event that it waits for does so, too")
+    };
+    Ok(unwatched(app)?.iter().map(tell).collect())
+}
+
+/// The tasks in `waiting` that lack a timer, with the timers to set. One whose wait is over needs a timer that is due, which stands
+/// until the task is claimed; any other one that of the end of its time.
+pub(super) fn unwatched(app: &App) -> Result<Vec<(Task, Vec<Timestamp>)>, AppError> {
+    let mut found = Vec::new();
+    for task in app.store.started_tasks().filter_map(Result::ok) {
+        let Some(wait) = task.wait.clone() else { continue };
+        if !app.store.stands_waiting(task.id)? {
+            continue;
+        }
+        let now = app.host.now();
+        // What does not read ends the task at the next look.
+        let is_open = app.store.waits(task.id).is_ok_and(|waits| waits.open.is_some());
+        let due: BTreeSet<_> = app.store.timers(now)?.due.into_iter().map(|(id, _)| id).collect();
+        let has_timer = due.contains(&task.id) || (is_open && app.store.has_timer(task.id, wait.until)?);
+        // The timers of a task go when a pass has claimed it, so it must still stand there after the look.
+        let is_same = app.store.find(task.id)?.is_some_and(|(place, now)| place == Place::Waiting && now == task);
+        if !has_timer && is_same && !app.run_dir.is_supervised(task.id)? {
+            found.push((task, vec![now, wait.until]));
+        }
+    }
+    Ok(found)
+}

@@ -1,7 +1,7 @@
 //! Looking at locks: gathers the evidence for the judge under a lane's guard, and lists every lock with its verdict.
 //! Changes nothing.
 
-use crate::model::evidence::{Evidence, Judge, KernelLock, Reason, Sidecar, Verdict};
+use crate::model::evidence::{Evidence, HolderHost, Judge, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::lane::{is_user_stem, split_slot_stem};
 use crate::model::lock::loan;
 use crate::model::{LaneName, LockKind, LockRecord, TaskId};
@@ -151,6 +151,8 @@ impl Store {
             is_own: lock.uid == self.host.uid,
             lock_modified: lock.modified,
             sidecar_modified: sidecar_meta.map(|meta| meta.modified),
+            // The files of one state directory belong to one host.
+            host: HolderHost::Here,
             // After the kernel lock: a supervisor gives that up when its task stands in `waiting`.
             is_waiting: is_regular
                 && kernel_lock == KernelLock::Free

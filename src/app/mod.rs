@@ -40,6 +40,7 @@ use crate::policy::staleness::judge;
 use crate::store::{LaneNeed, LockIndex, RunDir, Site, Store};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What every use case works with.
 pub struct App {
@@ -48,7 +49,7 @@ pub struct App {
     /// What is local to this host of the tasks that run here.
     pub run_dir: RunDir,
     /// Tasks, locks and all else that is kept.
-    pub store: Store,
+    pub store: Arc<dyn Store>,
     /// The configuration.
     pub settings: Settings,
     /// Arguments that make another process of luzia use the same state directory and configuration.
@@ -127,7 +128,7 @@ impl App {
 
     /// The host and the store, for a supervisor.
     pub(crate) fn site(&self) -> Site {
-        Site { host: self.host.clone(), run_dir: self.run_dir.clone(), store: self.store.clone() }
+        Site { host: self.host.clone(), run_dir: self.run_dir.clone(), store: Arc::clone(&self.store) }
     }
 
     /// The path of the state directory.

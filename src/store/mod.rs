@@ -3,6 +3,7 @@
 
 pub(crate) mod conductor;
 pub mod config;
+mod edit;
 mod error;
 pub(crate) mod files;
 mod hold;
@@ -11,6 +12,7 @@ mod outside;
 pub(crate) mod run_dir;
 mod site;
 pub mod state_dir;
+mod verbs;
 
 pub use conductor::{ClaimedMeta, Conductor};
 pub use conductor::{STDERR_LOG, STDOUT_LOG};
@@ -54,6 +56,10 @@ pub use run_dir::RunDir;
 pub use run_dir::log_notes::{LogNote, LogNotes};
 pub use run_dir::shortage::Short;
 pub use site::Site;
+pub use verbs::{
+    Capacity, Delays, Dispatchers, Ground, Inspect, Journal, Lines, Locks, Names, Queue, Runs, Schedules, Sessions, Steps,
+    Store, Upkeep,
+};
 
 use crate::os::{Clock, Host, Processes, Vfs};
 use files::disk::publish::Disk;
@@ -67,7 +73,7 @@ pub const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The state directory, through which everything on disk is read and changed.
 #[derive(Clone)]
-pub struct Store {
+pub struct FileStore {
     disk: Disk,
     pub(crate) run_dir: RunDir,
     pub(crate) turn: files::dispatchers::dispatch_lock::Turn,
@@ -79,7 +85,7 @@ pub struct Store {
     pub(crate) lane_holds: usize,
 }
 
-impl Deref for Store {
+impl Deref for FileStore {
     type Target = Disk;
 
     fn deref(&self) -> &Disk {
@@ -87,7 +93,7 @@ impl Deref for Store {
     }
 }
 
-impl Store {
+impl FileStore {
     /// The store in an open state directory.
     pub fn new(vfs: Arc<dyn Vfs>, clock: Arc<dyn Clock>, procs: Arc<dyn Processes>) -> Self {
         let host = Host::new(vfs, clock, procs);

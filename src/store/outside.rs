@@ -3,7 +3,7 @@
 use super::error::{Result, StoreError};
 use crate::model::Identity;
 use crate::os::{Clock, TreeMark, Watch};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::files::disk::layout;
 use std::fs::File;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Changes {
     }
 }
 
-impl Store {
+impl FileStore {
     /// Whether this process has inherited a lock file, whose kernel lock then lasts as long as itself.
     pub fn has_inherited_lock(&self, slot_stem: &str) -> Result<bool> {
         let meta = self.meta(&format!("{}/{slot_stem}.lock", layout::LOCKS))?;

@@ -1,7 +1,8 @@
 //! What every command and every supervisor stands on.
 
-use super::{RunDir, Store};
+use super::{FileStore, RunDir, Store};
 use crate::os::Host;
+use std::sync::Arc;
 
 /// A host, what is local to it, and its store: cheap handles, which may be cloned.
 #[derive(Clone)]
@@ -11,11 +12,11 @@ pub struct Site {
     /// What is local to this host of the tasks that run here.
     pub run_dir: RunDir,
     /// Tasks, locks and all else that hosts could share.
-    pub store: Store,
+    pub store: Arc<dyn Store>,
 }
 
-impl From<Store> for Site {
-    fn from(store: Store) -> Self {
-        Self { host: store.host.clone(), run_dir: store.run_dir.clone(), store }
+impl From<FileStore> for Site {
+    fn from(store: FileStore) -> Self {
+        Self { host: store.host.clone(), run_dir: store.run_dir.clone(), store: Arc::new(store) }
     }
 }

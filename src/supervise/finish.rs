@@ -84,7 +84,7 @@ pub fn give_back(
         tell_parent(site, task)?;
     }
     let dependents = site.store.settle(ending, lock)?;
-    site.store.note_all(over_events(task).into_iter());
+    site.store.note_all(&mut over_events(task).into_iter());
     Ok(Finished { id: task.id, task: task.clone(), dependents, next: ending.next() })
 }
 

@@ -197,7 +197,7 @@ fn end(
         keeper.keep();
         pause = (pause * 2).min(Duration::from_secs(5));
     }
-    site.store.note_all(ended_events(&happened, &ending.task, ran_ms).into_iter());
+    site.store.note_all(&mut ended_events(&happened, &ending.task, ran_ms).into_iter());
     if let Some(place) = hooks {
         hooks::after(site, &ending.task, &place, keeper)?;
     }

@@ -11,7 +11,7 @@ use combination::{Combination, Copies, ID, Lock, Outcome, Tree};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, TaskId};
 use luzia::policy::recovery::{Action, action};
-use luzia::store::Store;
+use luzia::store::FileStore;
 use luzia::supervise::{recover, seen};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -34,8 +34,8 @@ struct Walked {
     error: Option<String>,
 }
 
-fn store(env: &Env) -> Store {
-    Store::new(env.vfs("/s"), env.clock(), env.procs())
+fn store(env: &Env) -> FileStore {
+    FileStore::new(env.vfs("/s"), env.clock(), env.procs())
 }
 
 fn app(env: &Env) -> App {

@@ -120,7 +120,7 @@ impl App {
             context: self.differences(task),
             newer: None,
             ahead: 0,
-            first_in_lane: Firsts::default().before(&self.store, task)?,
+            first_in_lane: Firsts::default().before(&*self.store, task)?,
             shut: self.shut(task.all_lanes().iter(), true),
             booked: None,
             lanes: Vec::new(),

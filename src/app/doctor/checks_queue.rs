@@ -99,7 +99,7 @@ fn lock(view: &LockView) -> Option<Finding> {
 
 fn debris(app: &App) -> Result<Vec<Finding>, AppError> {
     let timeout = |lane: &LaneName| app.config().lock_timeout_ms(lane);
-    let seen = app.store.clean_locks(timeout, None, true, judge)?;
+    let seen = app.store.clean_locks(&timeout, None, true, judge)?;
     let tell = |name: &String| Finding::warn("lock-debris", format!("\"locks/{name}\" has no lock"), FIX);
     Ok(seen.debris.iter().map(tell).collect())
 }

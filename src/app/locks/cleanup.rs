@@ -102,7 +102,7 @@ impl App {
         }
         (cleaned.closed, cleaned.failed) = self.close_outward(dry_run)?;
         let timeout = |lane: &crate::model::LaneName| self.config().lock_timeout_ms(lane);
-        let locks = self.store.clean_locks_into(timeout, max_age_ms, dry_run, judge, &mut cleaned.locks);
+        let locks = self.store.clean_locks_into(&timeout, max_age_ms, dry_run, judge, &mut cleaned.locks);
         if !dry_run {
             for lock in &cleaned.locks.broken {
                 self.store.note(&broken_event(lock));

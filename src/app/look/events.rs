@@ -46,7 +46,7 @@ impl App {
         loop {
             // Asked before the log is read: what a finished task did then stands there.
             let is_over = wanted.follow && self.are_over(&wanted.filter)?;
-            reader.more(&self.store, &mut |event| {
+            self.store.read_on(&mut reader, &mut |event| {
                 let Some(record) = Record::of(event.at, &event.line).filter(|_| event.at >= since) else { return true };
                 if !wanted.filter.lets(&record) || !self.is_mine(&record, wanted, &mut owners) {
                     return true;

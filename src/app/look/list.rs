@@ -208,6 +208,6 @@ impl App {
         if !self.store.has_layout()? {
             return Ok(Vec::new());
         }
-        Ok(self.store.all_locks(|lane| self.config().lock_timeout_ms(lane), judge)?)
+        Ok(self.store.all_locks(&|lane| self.config().lock_timeout_ms(lane), judge)?)
     }
 }

@@ -145,7 +145,7 @@ impl App {
     fn admits_borrower(&self, task: &Task, lenders: &[Task]) -> bool {
         let now = self.host.now();
         let is_lent = is_lent_by(lenders);
-        let Ok(mut first_in_lane) = super::Firsts::default().before(&self.store, task) else { return false };
+        let Ok(mut first_in_lane) = super::Firsts::default().before(&*self.store, task) else { return false };
         first_in_lane.retain(|(lane, _)| !is_lent(lane));
         let situation = Situation {
             now,
@@ -178,7 +178,7 @@ impl App {
                 id.0, parent.0
             ))
         });
-        self.store.note_all(notes);
+        self.store.note_all(&mut notes);
     }
 }
 

@@ -18,7 +18,7 @@ impl App {
         let steps = [of("polled"), of("selected"), of("locked").with(data)];
         let breaks =
             broken.iter().map(|lock| Event { task: Some(task.id), ..crate::app::locks::cleanup::broken_event(lock) });
-        self.store.note_all(breaks.chain(steps));
+        self.store.note_all(&mut breaks.chain(steps));
     }
 }
 

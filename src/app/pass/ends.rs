@@ -24,7 +24,12 @@ impl Ends {
 
     /// Tells the tasks that events say have ended. An event may be lost; [`Ends::finish`] tells what is left.
     pub(super) fn look(&mut self, app: &App, tell: &mut dyn FnMut(&Task)) -> Result<(), AppError> {
-        for event in self.events.all(&app.store)? {
+        let mut events = Vec::new();
+        app.store.read_on(&mut self.events, &mut |event| {
+            events.push(event);
+            true
+        })?;
+        for event in events {
             let word = |member: &str| event.line.get(member).and_then(serde_json::Value::as_str);
             if matches!(word("event"), Some("finished" | "cancelled"))
                 && let Some(id) = word("task").and_then(TaskId::parse)

@@ -233,7 +233,7 @@ impl App {
             return Admission::No;
         }
         let now = self.host.now();
-        let Ok(first_in_lane) = firsts.before(&self.store, task) else { return Admission::No };
+        let Ok(first_in_lane) = firsts.before(&*self.store, task) else { return Admission::No };
         let situation = Situation {
             now,
             paused: pause_of(task, &self.control().holds, now),

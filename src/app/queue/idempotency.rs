@@ -159,7 +159,7 @@ impl App {
 }
 
 /// A task that is retried has its key again, until it is over.
-pub(crate) fn take_again(mut slot: KeySlot<'_>, id: TaskId) -> Result<KeySlot<'_>, StoreError> {
+pub(crate) fn take_again(mut slot: Box<dyn KeySlot + '_>, id: TaskId) -> Result<Box<dyn KeySlot + '_>, StoreError> {
     let mut holders = slot.holders()?;
     if !holders.contains(&id) {
         holders.insert(0, id);

@@ -237,7 +237,7 @@ impl App {
             stands = true;
             self.store.note(&Event::of(event, &changed).in_lane_of(&changed));
         };
-        match self.store.change_pending(&task, changed.clone(), lock, note) {
+        match self.store.change_pending(&task, changed.clone(), lock, &mut note) {
             Ok(()) => Ok(changed),
             Err(error) if stands => Err(although(&format!("{id} is changed"), error.into())),
             Err(error) => Err(error.into()),

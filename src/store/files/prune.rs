@@ -5,7 +5,7 @@ use crate::model::{Task, TaskId, Timestamp};
 use crate::os::{FileKind, Vfs};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
-use crate::store::{Add, Place, Segment, Store};
+use crate::store::{Add, Place, Segment, FileStore};
 
 /// How many digits the moment in `spool/pruned` has, so that a shorter one never leaves an end of the longer one behind.
 const DIGITS: usize = 20;
@@ -13,7 +13,7 @@ const DIGITS: usize = 20;
 /// How many segments of events are removed at one time: each is read once more, which takes a tenth of a second.
 const MOST_SEGMENTS: usize = 4;
 
-impl Store {
+impl FileStore {
     /// When somebody is to look for tasks to remove; `None` when nobody has said so yet.
     pub fn prune_due(&self) -> Result<Option<Timestamp>> {
         let Some(bytes) = self.read_known(layout::PRUNED)? else { return Ok(None) };

@@ -4,10 +4,11 @@
 use super::{Event, EventSink, decode, encode};
 use crate::model::Timestamp;
 use crate::model::control::hooks::{Action, Hook};
+use crate::store::edit::{edited, refused_unless};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::task_record::newer_or_corrupt;
 use crate::store::files::disk::{json_object, layout};
-use crate::store::{FORMAT_VERSION, Store};
+use crate::store::{FORMAT_VERSION, FileStore};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -87,7 +88,7 @@ pub(crate) fn decode_hooks(path: &str, bytes: &[u8]) -> Result<(Vec<Hook>, Map<S
     Ok((hooks.map_err(|why| StoreError::corrupt(path, why))?, file.extra))
 }
 
-impl Store {
+impl FileStore {
     /// The hooks, in the order in which they were added.
     pub fn hooks(&self) -> Result<Vec<Hook>> {
         // Where nobody has added any, this look is all that hooks cost.
@@ -122,6 +123,11 @@ impl Store {
         }
         drop(lock);
         Ok(given)
+    }
+
+    /// Changes the hooks, durably, where `change` says so; the verb behind `change_hooks`.
+    pub fn edit_hooks(&self, change: &mut dyn FnMut(&mut Vec<Hook>) -> bool) -> Result<()> {
+        edited(self.change_hooks(|hooks| refused_unless(change(hooks)))).map(drop)
     }
 
     /// Remembers an event until hooks were run for it.

@@ -5,7 +5,7 @@ use super::segments::{SEGMENT_BYTES, Segment};
 use crate::model::Timestamp;
 use crate::os::{Handle, Open};
 use crate::store::error::Result;
-use crate::store::{Store, StoreError};
+use crate::store::{FileStore, StoreError};
 use serde_json::Value;
 
 /// How much is read at once.
@@ -45,7 +45,13 @@ pub(super) struct Position {
     pub(super) from: u64,
 }
 
-impl Store {
+impl FileStore {
+    /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
+    /// called no more, and the reader is of no further use.
+    pub fn read_on(&self, reader: &mut EventReader, take: &mut TakeEvents<'_>) -> Result<()> {
+        reader.more(self, take)
+    }
+
     /// A reader of the events that are written from now on.
     pub fn follow_events(&self) -> Result<EventReader> {
         let mut segment = Segment::first(&self.host.clock.now().day());
@@ -161,7 +167,7 @@ fn first_whole(part: &[u8]) -> Option<Timestamp> {
 impl EventReader {
     /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
     /// called no more, and the reader is of no further use.
-    pub fn more(&mut self, store: &Store, take: &mut TakeEvents<'_>) -> Result<()> {
+    fn more(&mut self, store: &FileStore, take: &mut TakeEvents<'_>) -> Result<()> {
         if let Some((late, left)) = &mut self.before {
             if !late.read(store, take)? {
                 return Ok(());
@@ -187,21 +193,11 @@ impl EventReader {
             self.before = Some((left, store.host.clock.now()));
         }
     }
-
-    /// The events since the last call.
-    pub fn all(&mut self, store: &Store) -> Result<Vec<EventSink>> {
-        let mut events = Vec::new();
-        self.more(store, &mut |event| {
-            events.push(event);
-            true
-        })?;
-        Ok(events)
-    }
 }
 
 impl Position {
     /// Reads on to the end of the segment. False when `take` wants no more.
-    pub(super) fn read(&mut self, store: &Store, take: &mut TakeEvents<'_>) -> Result<bool> {
+    pub(super) fn read(&mut self, store: &FileStore, take: &mut TakeEvents<'_>) -> Result<bool> {
         let path = self.segment.path();
         let Some(mut file) = store.open(&path, Open::ReadOnly)? else { return Ok(true) };
         let mut most = PART_BYTES;

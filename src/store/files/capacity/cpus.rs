@@ -8,7 +8,7 @@ use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
 use crate::model::{LockKind, LockRecord};
 use crate::os::Pipe;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 
@@ -24,7 +24,7 @@ pub struct Shares {
     pub others: u32,
 }
 
-impl Store {
+impl FileStore {
     /// What the holders of a lane have now, as their sidecars say; `None` when the asker holds it no more. Looked at without the
     /// guard it may be old.
     pub fn shares(&self, grant: &Grant) -> Result<Option<Shares>> {

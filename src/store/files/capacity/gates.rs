@@ -3,10 +3,10 @@
 
 use crate::model::LaneName;
 use crate::os::Open;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::files::disk::layout;
 
-impl Store {
+impl FileStore {
     /// Whether the gate of a lane was shut at the last look.
     pub fn was_shut(&self, lane: &LaneName) -> bool {
         self.vfs.meta(&layout::gate(&lane.stem())).is_ok_and(|mark| mark.is_some())

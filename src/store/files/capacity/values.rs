@@ -1,10 +1,10 @@
 //! Which value a new holder of a lane gets. A port is tried under the guard of the lane, so no two holders try the same one.
 
 use crate::model::capacity::Choice;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::files::locks::request::{LaneNeed, NotNow};
 
-impl Store {
+impl FileStore {
     /// The slot and the value of a new holder that would have `slot` in a lane without names. `taken` are the slots of the other
     /// holders with their values.
     pub(crate) fn name_slot(

@@ -3,7 +3,7 @@
 
 use crate::model::{TaskId, Timestamp};
 use crate::os::{FileKind, FileSystem, Meta};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::queue::query::Problem;
@@ -41,7 +41,7 @@ pub struct Moded {
     pub uid: u32,
 }
 
-impl Store {
+impl FileStore {
     /// The state directory itself; `None` when it does not exist.
     pub fn root_meta(&self) -> Result<Option<Meta>> {
         self.meta(".")

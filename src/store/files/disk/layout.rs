@@ -5,7 +5,7 @@ use crate::model::{LaneName, Priority, TaskId, Timestamp};
 use crate::os::{FileKind, Meta, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::file_name;
-use crate::store::{FORMAT_VERSION, Store};
+use crate::store::{FORMAT_VERSION, FileStore};
 
 pub(crate) const LOCKS: &str = "locks";
 pub(crate) const GUARDS: &str = "locks/.guard";
@@ -291,7 +291,7 @@ pub(crate) fn id_in(file_name: &str) -> Option<TaskId> {
     file_name::task(file_name.strip_suffix(".json")?)
 }
 
-impl Store {
+impl FileStore {
     /// Makes the folders of a state directory that has none yet, and refuses one that a newer luzia wrote.
     pub fn prepare(&self) -> Result<()> {
         if self.has_layout()? {

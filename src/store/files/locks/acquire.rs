@@ -7,7 +7,7 @@ use crate::model::lock::Grant;
 use crate::model::lock::loan::{self, Lent};
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, TaskId, Timestamp};
 use crate::os::{Entry, Handle, Open};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
@@ -38,7 +38,7 @@ enum Chosen {
     NeedsRecovery(TaskId),
 }
 
-impl Store {
+impl FileStore {
     /// Takes all lanes of a request, or none, without a look at the line.
     pub fn acquire(&self, request: &Request, judge: Judge) -> Result<Acquired> {
         self.acquire_by(request, judge, None)

@@ -3,7 +3,7 @@
 
 use crate::model::{Fence, LaneName};
 use crate::os::Handle;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::counter;
 use crate::store::files::disk::counter::CounterFile;
@@ -15,7 +15,7 @@ const PAUSE_MOST_US: u64 = 3000;
 
 /// The guards of one or several lanes, held until dropped.
 pub struct Guards<'a> {
-    store: &'a Store,
+    store: &'a FileStore,
     held: Vec<(u8, Box<dyn Handle>)>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn bucket_of_stem(lane_stem: &str) -> u8 {
     first
 }
 
-impl Store {
+impl FileStore {
     /// Enters the guards of all `lanes`: the first with patience, the further ones without waiting; all or none.
     pub(crate) fn enter_guards(&self, lanes: &[&LaneName]) -> Result<Guards<'_>> {
         self.enter_guards_within(lanes, FILE_WAIT_MS)

@@ -3,11 +3,11 @@
 use crate::model::lock::Grant;
 use crate::model::process::Probe;
 use crate::model::{LockRecord, Origin, Task, TaskId};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 
-impl Store {
+impl FileStore {
     /// The place where a task was started last: by its recorded start, or where that says nothing of
     /// namespaces, by its locks.
     pub fn origin_of(&self, id: TaskId, task: Option<&Task>) -> Result<Origin> {

@@ -6,7 +6,7 @@ use crate::model::lane::{is_user_stem, split_slot_stem};
 use crate::model::lock::loan;
 use crate::model::{LaneName, LockKind, LockRecord, TaskId};
 use crate::os::{Entry, FileKind, Open};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::bucket::{Guards, bucket, bucket_of_stem};
@@ -113,7 +113,7 @@ pub(crate) fn slots_in(locks: &[Entry], lane_stem: &str) -> Vec<u32> {
     slots
 }
 
-impl Store {
+impl FileStore {
     /// The slots of a lane that are occupied, in order. The caller is in the lane's guard.
     pub(crate) fn occupied_slots(&self, lane_stem: &str) -> Result<Vec<u32>> {
         Ok(slots_in(&self.list(layout::LOCKS)?, lane_stem))
@@ -244,7 +244,7 @@ impl Store {
     }
 
     /// Every lock there is, ordered by the time of its last refresh (S0.27).
-    pub fn all_locks(&self, timeout_ms: impl Fn(&LaneName) -> u64, judge: Judge) -> Result<Vec<LockView>> {
+    pub fn all_locks(&self, timeout_ms: &dyn Fn(&LaneName) -> u64, judge: Judge) -> Result<Vec<LockView>> {
         self.judge_each(self.lock_stems()?, timeout_ms, judge)
     }
 
@@ -253,7 +253,7 @@ impl Store {
     pub fn user_locks(
         &self,
         most: usize,
-        timeout_ms: impl Fn(&LaneName) -> u64,
+        timeout_ms: &dyn Fn(&LaneName) -> u64,
         judge: Judge,
     ) -> Result<(Vec<LockView>, usize)> {
         let mut stems = self.lock_stems()?;

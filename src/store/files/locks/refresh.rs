@@ -6,7 +6,7 @@ use crate::model::evidence::{Reason, Sidecar, Verdict};
 use crate::model::lock::Grant;
 use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Origin, TaskId, Timestamp, Who};
 use crate::os::Open;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::locks::list::LockView;
@@ -24,7 +24,7 @@ pub enum Kept {
     NotOurs,
 }
 
-impl Store {
+impl FileStore {
     /// Refreshes one lock of a living holder, which is this process. It never waits for the guard: a holder that is late
     /// is overdue for a moment, and one that waits would not watch its command.
     pub fn keep_lock(&self, kind: LockKind, holder: &str, grant: &Grant, timeout_ms: u64) -> Result<Kept> {

@@ -6,7 +6,7 @@ use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Task, TaskId};
 use crate::os::Entry;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::acquire::broken;
@@ -59,7 +59,7 @@ pub enum By {
     Anybody,
 }
 
-impl Store {
+impl FileStore {
     /// Releases a lock of `lane` when it is the one that is meant and no living process holds it; or when its holder gives
     /// it back and it is a lease, which may watch a process that lives on.
     pub fn release(&self, lane: &LaneName, which: &Release, by: By, timeout_ms: u64, judge: Judge) -> Result<Released> {
@@ -253,7 +253,7 @@ impl Store {
     /// Removes every lock that is proven stale, and what lies about without a lock. With `dry_run`, only tells.
     pub fn clean_locks(
         &self,
-        timeout_ms: impl Fn(&LaneName) -> u64,
+        timeout_ms: &dyn Fn(&LaneName) -> u64,
         max_age_ms: Option<u64>,
         dry_run: bool,
         judge: Judge,
@@ -266,7 +266,7 @@ impl Store {
     /// Like `clean_locks`; what was done before an error stands in `done`.
     pub fn clean_locks_into(
         &self,
-        timeout_ms: impl Fn(&LaneName) -> u64,
+        timeout_ms: &dyn Fn(&LaneName) -> u64,
         max_age_ms: Option<u64>,
         dry_run: bool,
         judge: Judge,

@@ -13,7 +13,7 @@ use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::request::Break;
 use crate::store::hold::Hold;
-use crate::store::{Changes, Store};
+use crate::store::{Changes, FileStore};
 
 const SESSIONS: &str = "locks/.sessions";
 const KEEPER_LOCK: &str = "keeper.lock";
@@ -71,7 +71,7 @@ fn mark(key: &str, what: &str, slot_stem: &str) -> String {
     format!("{}/{what}{slot_stem}", folder(key))
 }
 
-impl Store {
+impl FileStore {
     /// Asks the keeper of a session to take a lock, or to look at it again.
     pub fn ask_keeper(&self, key: &str, slot_stem: &str) -> Result<()> {
         let path = mark(key, WANTED, slot_stem);

@@ -9,7 +9,7 @@ use crate::store::files::disk::counter;
 use crate::store::files::disk::counter::CounterFile;
 use crate::store::files::disk::layout;
 use crate::store::files::queue::pending::Spot;
-use crate::store::{Event, Started, Store, decode_named, encode_task};
+use crate::store::{Event, Started, FileStore, decode_named, encode_task};
 
 /// How often a task that is nowhere is looked for again, before it counts as unknown.
 const LOOKS_AGAIN: u32 = 3;
@@ -40,7 +40,7 @@ pub enum Place {
     Done,
 }
 
-impl Store {
+impl FileStore {
     /// Gives `count` task ids that were never given before; the first of them.
     pub fn reserve_ids(&self, count: u64) -> Result<TaskId> {
         let path = layout::SEQUENCE;

@@ -9,7 +9,7 @@ use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::queue::accept::{Told, withdrawn};
 use crate::store::files::queue::pending::Spot;
-use crate::store::{Store, encode_task};
+use crate::store::{FileStore, encode_task};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn staged_record(task: &Task, folder: Option<&str>, pid: u32) -> String {
     folder.map_or_else(|| layout::tmp(task.id, pid), |folder| layout::record_in(folder, task.id))
 }
 
-impl Store {
+impl FileStore {
     /// Accepts tasks whose numbers follow one another. Commit point: the second sync of the file system.
     pub(crate) fn accept_batch(&self, tasks: &[Task], told: Option<Told>) -> Result<()> {
         let portions = portions(tasks, self.lane_holds, &|task| self.must_park(task) || task.ends_with_parent);

@@ -3,13 +3,13 @@
 //! who holds the task's `supervisor.lock` and sees that it is not about to be parked.
 
 use crate::model::{Task, TaskId, Timestamp};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::queue::accept::Place;
 
-impl Store {
+impl FileStore {
     /// Moves a parked task to its lane durably, now that nothing keeps it, and removes what would have woken it. False when
     /// it is not parked any more, or somebody acts for it.
     pub fn unpark(&self, id: TaskId) -> Result<bool> {

@@ -7,7 +7,7 @@ use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::publish::write_durably;
 use crate::store::files::disk::{file_name, layout};
 use crate::store::hold::Hold;
-use crate::store::{Place, Store, decode_task, encode_task, run_dir};
+use crate::store::{Place, FileStore, decode_task, encode_task, run_dir};
 
 /// What comes after a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,7 +64,7 @@ pub enum Removed {
     Busy,
 }
 
-impl Store {
+impl FileStore {
     /// Lets go of a task that was not taken after all.
     pub fn let_go(&self, id: TaskId, lock: Hold) -> Result<()> {
         if let Some(lock) = self.if_unused(id, lock)? {

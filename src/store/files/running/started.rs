@@ -5,7 +5,7 @@ use crate::os::Open;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{json_object, layout};
 use crate::store::hold::Hold;
-use crate::store::{FORMAT_VERSION, Store};
+use crate::store::{FORMAT_VERSION, FileStore};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
     })
 }
 
-impl Store {
+impl FileStore {
     /// Records a start durably (P3), and makes the empty file of its result, which is given. Commit point: the sync of
     /// `running`; the file's existence alone already means "started". That sync also covers the name of the other file, and
     /// the record's move to there: a file system that journals folders apart could bring the record back to its old place,

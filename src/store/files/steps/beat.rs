@@ -3,7 +3,7 @@
 
 use crate::model::{TaskId, Timestamp};
 use crate::os::Open;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::steps::{decode, encode};
@@ -26,7 +26,7 @@ pub struct Beat {
     pub note: Option<String>,
 }
 
-impl Store {
+impl FileStore {
     /// Notes that a task makes progress.
     pub fn note_beat(&self, id: TaskId, note: Option<String>) -> Result<Beat> {
         let _locked = self.lock_steps(id)?;

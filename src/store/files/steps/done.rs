@@ -2,7 +2,7 @@
 
 use crate::model::TaskId;
 use crate::os::{Handle, Open};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
@@ -60,7 +60,7 @@ fn record(name: &str) -> String {
     format!("step.{name}.json")
 }
 
-impl Store {
+impl FileStore {
     /// A finished step of a task.
     pub fn step(&self, id: TaskId, name: &str) -> Result<Option<StepRecord>> {
         let path = layout::step_file(id, &record(name));

@@ -9,7 +9,7 @@ use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::request::{Acquired, Break, Request};
 use crate::store::hold::Hold;
-use crate::store::{Claim, Claimed, Place, Store};
+use crate::store::{Claim, Claimed, Place, FileStore};
 
 /// What a try to take the lanes of a task gave.
 enum Lanes {
@@ -17,7 +17,7 @@ enum Lanes {
     Not(Claim),
 }
 
-impl Store {
+impl FileStore {
     /// Claims a task that stands in `waiting`: takes its `supervisor.lock`, asks `admit`, takes the lanes that it did not keep,
     /// moves its record. It stands in no line: it goes ahead of new work, and never over a limit.
     pub fn claim_waiting(

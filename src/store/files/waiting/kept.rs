@@ -6,14 +6,14 @@ use crate::model::lock::Grant;
 use crate::model::task::TaskWait;
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Task, TaskId};
 use crate::os::Open;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::line::turns::FreedBy;
 use crate::store::files::locks::release::Held;
 use crate::store::files::locks::request::Break;
 
-impl Store {
+impl FileStore {
     /// The locks that a task holds in some lanes, in the order of these. The caller holds its `supervisor.lock`, or is one of its
     /// processes.
     pub fn locks_of(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>> {

@@ -4,9 +4,9 @@ use crate::model::{Task, TaskId, Timestamp};
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::hold::Hold;
-use crate::store::{Place, Removed, Store};
+use crate::store::{Place, Removed, FileStore};
 
-impl Store {
+impl FileStore {
     /// Moves the result of a run that ended with a wait to `waiting`, after its lanes were kept or released. What looks at it
     /// again stands before the record does: a timer of now, for an event that came meanwhile, and one of the end of its time.
     /// Idempotent; the lock goes last.

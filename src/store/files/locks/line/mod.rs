@@ -13,7 +13,7 @@ pub(crate) mod turns;
 use crate::model::lock::line::{Asker, LineFacts, LineJudge};
 use crate::model::{LaneName, LockKind, SandboxId, TaskId};
 use crate::os::{Entry, FileKind, Handle, Open, Pipe};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
@@ -144,7 +144,7 @@ impl<'a> InLine<'a> {
     }
 }
 
-impl Store {
+impl FileStore {
     /// Whether it is the asker's turn in a lane that is free; for a task that must give way this is noted in the line. The
     /// caller is in the guard. `locks` is a listing of all locks, by which most lanes are known to have no line.
     pub(crate) fn has_turn(&self, stem: &str, locks: &[Entry], in_line: &InLine<'_>) -> Result<bool> {

@@ -7,7 +7,7 @@ use crate::model::config::Rate;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, Timestamp};
 use crate::os::FileKind;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::locks::bucket::{bucket, bucket_of_stem};
@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str, written: Timestamp) -> Option<Vec<Timestamp>> {
     Some(moments.lines().map(|line| line.parse().map_or(written, Timestamp)).collect())
 }
 
-impl Store {
+impl FileStore {
     /// The moments at which a lane was granted lately, oldest first. A file that is damaged throughout counts as so many grants
     /// at the time of its last change as the rate allows, so that the lane goes on after one window.
     pub(crate) fn grants_of(&self, lane: &LaneName, rate: Rate) -> Result<Vec<Timestamp>> {

@@ -11,7 +11,7 @@ use crate::store::files::locks::list::LockView;
 use crate::store::files::locks::request::{Acquired, Break, NotNow, Request};
 use crate::store::files::queue::pending::Head;
 use crate::store::hold::Hold;
-use crate::store::{Store, encode_task};
+use crate::store::{FileStore, encode_task};
 
 /// A task that this process may start.
 pub struct Claimed {
@@ -63,7 +63,7 @@ pub enum Claim {
     Newer(StoreError),
 }
 
-impl Store {
+impl FileStore {
     /// Claims the head of a lane: takes its `supervisor.lock`, asks `admit`, takes its lanes, moves its record. Commit
     /// point: the rename `pending` -> `running`, which needs no sync, because after a power cut the record stands in its
     /// old place and every holder is dead.

@@ -69,8 +69,8 @@ pub fn run(args: &TopArgs, app: &App, console: &mut Console) -> Answer {
         if !is_repeated {
             return Ok(Exit::Done.code());
         }
-        app.store.sleep(Duration::from_millis(pause_ms));
-        console.now = app.store.now();
+        app.host.sleep(Duration::from_millis(pause_ms));
+        console.now = app.host.now();
         app.follow_control()?;
     }
 }

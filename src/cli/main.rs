@@ -311,6 +311,7 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
         Command::Stats(args) => look::stats::run(args, app, console),
         Command::Simulate(args) => look::simulate::run(args, app, &read_input, console),
         Command::Timeline(args) => look::timeline::run(args, app, console),
+        Command::Top(args) => look::top::run(args, app, console),
         Command::Metrics(args) => look::metrics::run(args, app, console),
         Command::Lock(args) => locks::lock::run(args, app, account, console),
         Command::Guard(args) => {

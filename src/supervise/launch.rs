@@ -138,7 +138,7 @@ pub(super) fn launch<'a>(
 
 /// All that comes before the launch itself. After a shortage it can be tried again.
 fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &Cpus) -> Result<Made, StoreError> {
-    let site = around.site;
+    let (site, state_dir) = (around.site, around.site.host.state_dir());
     // The user's lane, or the first of the named ones.
     let user_grant = grants.iter().find(|grant| grant.lane.is_user()).or(grants.first());
     let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
@@ -150,7 +150,7 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
         last_start: Some(Start { at, lock_id: lock_id.clone(), fence, slots: slots.clone() }),
         ..task.clone()
     };
-    let is_elsewhere = !Path::new(&task.conductor_dir).starts_with(site.host.state_dir());
+    let is_elsewhere = !Path::new(&task.conductor_dir).starts_with(state_dir);
     let (task_dir, stdout, stderr) = match make_logs(site, &begun) {
         Ok(made) => made,
         Err(error) if error.is_full() && is_elsewhere => return Ok(Made::NoSpaceForLogs(error)),
@@ -175,11 +175,12 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
         Ok(vars) => vars,
         Err(made) => return Ok(made),
     };
-    let (origin, state_dir) = (site.host.own_origin(), Some(site.host.state_dir().to_owned()));
+    let (origin, known_as) = (site.host.own_origin(), Some(state_dir.to_owned()));
     // Before its start is recorded, so that a group on record has had a process in it since.
     let group = site.run_dir.enter_cgroup(task.id, start, around.cgroups);
     let supervisor = site.host.identity();
-    let started = Started { start, at, supervisor, origin, state_dir, group: group.clone(), lock_id, fence, slots };
+    let started =
+        Started { start, at, supervisor, origin, state_dir: known_as, group: group.clone(), lock_id, fence, slots };
     let (stdin, tree, result) = match record(site, &begun, &started) {
         Ok(recorded) => recorded,
         Err(error) => {
@@ -189,13 +190,7 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
     };
     let stdin = given.or(stdin);
     *task = begun;
-    let place = Place {
-        state_dir: site.host.state_dir(),
-        config: around.config,
-        task_dir: &task_dir,
-        vars: &vars,
-        told: &told,
-    };
+    let place = Place { state_dir, config: around.config, task_dir: &task_dir, vars: &vars, told: &told };
     let mut env = environment(task, &place, grants);
     cpus.add_to(&mut env);
     let command = Command {

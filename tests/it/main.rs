@@ -91,5 +91,6 @@ mod threats;
 mod tidy;
 mod tidy_citations;
 mod timeline;
+mod top;
 mod turnover;
 mod who;

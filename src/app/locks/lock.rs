@@ -140,8 +140,7 @@ impl App {
         let mut env = self.lock_variables(&grant);
         let share = self.share_of(&grant, &mut env);
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
-        let grants = std::slice::from_ref(&grant);
-        let site = self.site();
+        let (site, grants) = (self.site(), std::slice::from_ref(&grant));
         let keeper = Keeper::new(&site, LockKind::Process, request.holder.clone(), grants, &timeout_ms);
         // Where it cannot be recorded the kernel lock still tells of the command, until luzia is killed and it closes that.
         let record = |pid| {

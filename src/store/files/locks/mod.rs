@@ -2,7 +2,6 @@
 
 pub(crate) mod acquire;
 pub(crate) mod bucket;
-pub(crate) mod holders;
 pub(crate) mod line;
 pub(crate) mod list;
 pub(crate) mod loans;

@@ -1,4 +1,4 @@
-//! Where the holders of locks were started, and the command of a `luzia lock`.
+//! Where a task was started, and the command of a `luzia lock`.
 
 use crate::model::lock::Grant;
 use crate::model::process::Probe;

@@ -5,7 +5,7 @@ use super::error::{Result, StoreError};
 use super::{Mail, Store, Vars, VarsRead};
 use crate::model::TaskId;
 use crate::model::control::Control;
-use crate::model::hook::Hook;
+use crate::model::control::hooks::Hook;
 use crate::model::task::Finish;
 
 /// Why a change was not made.

@@ -57,8 +57,8 @@ pub use run_dir::log_notes::{LogNote, LogNotes};
 pub use run_dir::shortage::Short;
 pub use site::Site;
 pub use verbs::{
-    Capacity, Delays, Dispatchers, Ground, Inspect, Journal, Lines, Locks, Names, Queue, Runs, Schedules, Sessions, Steps,
-    Store, Upkeep,
+    Capacity, Delays, Dispatchers, Ground, Inspect, Journal, Lines, Locks, Names, Queue, Runs, Schedules, Sessions,
+    Steps, Store, Upkeep,
 };
 
 use crate::os::{Clock, Host, Processes, Vfs};

@@ -4,7 +4,7 @@ use crate::support::{Place, until};
 use luzia::model::Timestamp;
 use luzia::os::Clock;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
-use luzia::store::{Event, SEGMENT_BYTES, Segment, FileStore};
+use luzia::store::{Event, FileStore, SEGMENT_BYTES, Segment};
 use serde_json::Value;
 use std::fs;
 use std::sync::Arc;

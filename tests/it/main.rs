@@ -74,6 +74,7 @@ mod spoken;
 mod states;
 mod stats;
 mod steps;
+mod store_contract;
 mod storm;
 mod support;
 mod sweep;

@@ -5,7 +5,7 @@ use luzia::model::{Fence, LaneName, LockId, LockKind, TaskId};
 use luzia::os::Processes;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, LaneNeed, Request, FileStore};
+use luzia::store::{Acquired, FileStore, LaneNeed, Request};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -201,7 +201,7 @@ impl App {
         let now = self.host.now();
         // Somebody looks, should this process be killed in the middle.
         self.store.set_schedule_timer(&stem, now)?;
-        let made = self.make_slot(&book, &mut schedule, now, now);
+        let made = self.make_slot(&*book, &mut schedule, now, now);
         let id = schedule.last.map_or(TaskId(0), |made| made.task);
         if let Err(error) = made {
             return Err(self.half_made(&stem, id, error));

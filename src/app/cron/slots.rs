@@ -38,7 +38,7 @@ impl App {
         };
         let mut next: Option<Timestamp> = None;
         for (stem, at) in due {
-            let found = match self.look_at_schedule(&book, stem, *at, now) {
+            let found = match self.look_at_schedule(&*book, stem, *at, now) {
                 Ok(found) => found,
                 Err(error) => match self.after_failure(stem, *at, now, error, pass) {
                     Ok(found) => found,

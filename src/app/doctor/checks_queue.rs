@@ -8,7 +8,7 @@ use crate::model::evidence::{Reason, Sidecar, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp};
 use crate::policy::staleness::judge;
-use crate::store::{LockView, Place};
+use crate::store::{Cleanup, LockView, Place};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -99,7 +99,8 @@ fn lock(view: &LockView) -> Option<Finding> {
 
 fn debris(app: &App) -> Result<Vec<Finding>, AppError> {
     let timeout = |lane: &LaneName| app.config().lock_timeout_ms(lane);
-    let seen = app.store.clean_locks(&timeout, None, true, judge)?;
+    let mut seen = Cleanup::default();
+    app.store.clean_locks_into(&timeout, None, true, judge, &mut seen)?;
     let tell = |name: &String| Finding::warn("lock-debris", format!("\"locks/{name}\" has no lock"), FIX);
     Ok(seen.debris.iter().map(tell).collect())
 }

@@ -166,7 +166,7 @@ impl App {
     fn note_loans(&self, claimed: &crate::store::Claimed, lenders: &[Task]) {
         use crate::model::lock::loan::is_loan;
         let (id, parent) = (claimed.task.id, lenders[0].id);
-        let notes = claimed.grants.iter().filter(|grant| is_loan(grant.slot)).map(|grant| {
+        let mut notes = claimed.grants.iter().filter(|grant| is_loan(grant.slot)).map(|grant| {
             let data = serde_json::json!({ "from": parent.to_string(), "lock_id": grant.lock_id.0 });
             let event = Event::of("borrowed", &claimed.task).in_lane(&grant.lane).with(data);
             if grant.lane.kind() != "thread" {

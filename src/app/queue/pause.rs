@@ -233,7 +233,7 @@ impl App {
             }
         };
         let mut stands = false;
-        let note = || {
+        let mut note = || {
             stands = true;
             self.store.note(&Event::of(event, &changed).in_lane_of(&changed));
         };

@@ -3,7 +3,7 @@
 
 pub(crate) mod hooks;
 mod kinds;
-mod reading;
+pub(crate) mod reading;
 mod segments;
 pub(crate) mod tally;
 

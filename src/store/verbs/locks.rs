@@ -1,14 +1,17 @@
 //! The verbs of locks, lines, sessions and capacity.
 
-use crate::model::{Identity, LaneName, LockKind, Origin, Task, TaskId, Timestamp};
 use crate::model::config::Rate;
 use crate::model::evidence::Judge;
 use crate::model::lock::Grant;
 use crate::model::task::TaskWait;
+use crate::model::{Identity, LaneName, LockKind, Origin, Task, TaskId, Timestamp};
 use crate::os::Pipe;
-use crate::store::{Acquired, Break, By, Changes, Cleanup, FileStore, GivenBack, Hold, InLine, KeeperAnswer, Kept, LockIndex, LockView, Owed, Release, Released, Request, SessionLock, Shares};
 use crate::store::error::Result;
 use crate::store::verbs::verbs;
+use crate::store::{
+    Acquired, Break, By, Changes, Cleanup, FileStore, GivenBack, Hold, InLine, KeeperAnswer, Kept, LockIndex, LockView,
+    Owed, Release, Released, Request, SessionLock, Shares,
+};
 use std::time::Duration;
 
 verbs! {

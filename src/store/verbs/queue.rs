@@ -1,12 +1,15 @@
 //! The verbs of the queue and of runs.
 
-use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier, Timestamp, Turn};
 use crate::model::control::{Control, TaskHold};
 use crate::model::evidence::Judge;
-use crate::store::{CancelRequest, Claim, Claimed, Counts, Ending, FileStore, Found, Head, Hold, Judges, KeySlot, Place, Removed, Request, RunPause, Started, StoreError, Survey, Timers};
+use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier, Timestamp, Turn};
 use crate::store::error::Result;
 use crate::store::files::queue::accept::Told;
 use crate::store::verbs::verbs;
+use crate::store::{
+    CancelRequest, Claim, Claimed, Counts, Ending, FileStore, Found, Head, Hold, Judges, KeySlot, Place, Removed,
+    Request, RunPause, Started, StoreError, Survey, Timers,
+};
 use std::collections::BTreeMap;
 
 verbs! {

@@ -1,12 +1,15 @@
 //! The verbs of what a task remembers, of schedules, and of dispatchers.
 
-use crate::model::{Name, SandboxId, Task, TaskId, Timestamp};
 use crate::model::calendar::Schedule;
 use crate::model::task::Finish;
+use crate::model::{Name, SandboxId, Task, TaskId, Timestamp};
 use crate::os::Handle;
-use crate::store::{Beat, Changes, Duty, FileStore, Hold, Lending, Mail, OpenWait, Presence, ScheduleBook, Standby, StepRecord, Vars, VarsRead, Waiter, Waits};
 use crate::store::error::Result;
 use crate::store::verbs::verbs;
+use crate::store::{
+    Beat, Changes, Duty, FileStore, Hold, Lending, Mail, OpenWait, Presence, ScheduleBook, Standby, StepRecord, Vars,
+    VarsRead, Waiter, Waits,
+};
 use std::time::Duration;
 
 verbs! {

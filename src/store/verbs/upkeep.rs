@@ -1,12 +1,12 @@
 //! The verbs of the journal, of upkeep, and of inspection.
 
-use crate::model::{LaneName, Name, TaskId, Timestamp};
 use crate::model::control::hooks::Hook;
+use crate::model::{LaneName, Name, TaskId, Timestamp};
 use crate::os::{FileSystem, Meta};
-use crate::store::{Add, Event, EventReader, EventSink, FileStore, Moded, Place, Problem, Segment};
 use crate::store::error::Result;
 use crate::store::journal::reading::TakeEvents;
 use crate::store::verbs::verbs;
+use crate::store::{Add, Event, EventReader, EventSink, FileStore, Moded, Place, Problem, Segment};
 use std::collections::{BTreeMap, BTreeSet};
 
 verbs! {

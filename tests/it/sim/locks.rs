@@ -6,7 +6,7 @@ use luzia::model::evidence::Sidecar;
 use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, By, Hold, LaneNeed, Release, Request, FileStore};
+use luzia::store::{Acquired, By, FileStore, Hold, LaneNeed, Release, Request};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;

@@ -9,7 +9,7 @@ use crate::store::files::disk::counter;
 use crate::store::files::disk::counter::CounterFile;
 use crate::store::files::disk::layout;
 use crate::store::files::queue::pending::Spot;
-use crate::store::{Event, Started, FileStore, decode_named, encode_task};
+use crate::store::{Event, FileStore, Started, decode_named, encode_task};
 
 /// How often a task that is nowhere is looked for again, before it counts as unknown.
 const LOOKS_AGAIN: u32 = 3;
@@ -89,7 +89,7 @@ impl FileStore {
     /// Writes the events of tasks that are to be published.
     pub(crate) fn tell(&self, tasks: &[Task], told: Option<Told>) {
         let Some(told) = told else { return };
-        tasks.chunks(EVENTS_AT_ONCE).for_each(|some| self.note_all(some.iter().map(told)));
+        tasks.chunks(EVENTS_AT_ONCE).for_each(|some| self.note_all(&mut some.iter().map(told)));
     }
 
     /// Removes a record that was to be accepted and was not. What still lies where it was staged was not published, and

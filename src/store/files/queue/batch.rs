@@ -63,7 +63,7 @@ impl FileStore {
         if let Err(error) = &result {
             for portion in &portions {
                 let gone = self.withdraw_portion(portion).into_iter().filter(|_| told.is_some());
-                self.note_all(gone.map(|task| withdrawn(task, error)));
+                self.note_all(&mut gone.map(|task| withdrawn(task, error)));
             }
         }
         result

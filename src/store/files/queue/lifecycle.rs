@@ -7,7 +7,7 @@ use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::publish::write_durably;
 use crate::store::files::disk::{file_name, layout};
 use crate::store::hold::Hold;
-use crate::store::{Place, FileStore, decode_task, encode_task, run_dir};
+use crate::store::{FileStore, Place, decode_task, encode_task, run_dir};
 
 /// What comes after a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

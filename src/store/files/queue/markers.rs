@@ -7,7 +7,7 @@ use crate::model::{LaneName, Name, QueueName, Task, TaskId, Tier, Timestamp, Tur
 use crate::os::{Entry, Handle, Meta, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
-use crate::store::{MAX_RECORD_BYTES, FileStore};
+use crate::store::{FileStore, MAX_RECORD_BYTES};
 
 /// After how long a hint whose record never appeared counts as left by a crash, in milliseconds.
 const ORPHAN_HINT_MS: i64 = 60_000;

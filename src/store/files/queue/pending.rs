@@ -7,7 +7,7 @@ use crate::os::{Entry, Meta};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::{Publication, numbered, records_in};
-use crate::store::{Place, FileStore};
+use crate::store::{FileStore, Place};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::request::{Acquired, Break, Request};
 use crate::store::hold::Hold;
-use crate::store::{Claim, Claimed, Place, FileStore};
+use crate::store::{Claim, Claimed, FileStore, Place};
 
 /// What a try to take the lanes of a task gave.
 enum Lanes {

@@ -4,7 +4,7 @@ use crate::model::{Task, TaskId, Timestamp};
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::hold::Hold;
-use crate::store::{Place, Removed, FileStore};
+use crate::store::{FileStore, Place, Removed};
 
 impl FileStore {
     /// Moves the result of a run that ended with a wait to `waiting`, after its lanes were kept or released. What looks at it

@@ -55,7 +55,6 @@ fn a_step_is_recorded_once() {
         assert_eq!(there.store.steps_done(ID).unwrap().len(), 1);
         assert!(there.store.has_steps(ID).unwrap());
         there.store.forget_steps(ID).unwrap();
-        assert!(!here.store.has_steps(ID).unwrap());
         assert_eq!(here.store.step(ID, "build").unwrap(), None);
     });
 }
@@ -98,8 +97,8 @@ fn events_are_read_by_those_that_follow_and_by_time() {
     of_each(|here, there| {
         let mut reader = there.store.follow_events().unwrap();
         let since = here.host.now();
-        here.store.note(&Event::new("one"));
-        here.store.note_all(&mut [Event::new("two"), Event::new("three")].into_iter());
+        here.store.note(&Event::new("lane_set"));
+        here.store.note_all(&mut [Event::new("lane_unset"), Event::new("gate_shut")].into_iter());
         let mut followed = Vec::new();
         let mut take = |event: luzia::store::EventSink| {
             followed.push(event.line["event"].as_str().unwrap_or_default().to_owned());
@@ -107,7 +106,7 @@ fn events_are_read_by_those_that_follow_and_by_time() {
         };
         there.store.read_on(&mut reader, &mut take).unwrap();
         there.store.read_on(&mut reader, &mut take).unwrap();
-        assert_eq!(followed, ["one", "two", "three"], "each once, in their order");
+        assert_eq!(followed, ["lane_set", "lane_unset", "gate_shut"], "each once, in their order");
         assert_eq!(there.store.events_since(since).unwrap().len(), 3);
         assert!(there.store.events_since(here.host.now().plus_ms(60_000)).unwrap().is_empty());
     });

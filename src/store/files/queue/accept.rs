@@ -136,7 +136,7 @@ impl FileStore {
     }
 
     /// Whether a task must wait outside the scan, by its own members.
-    pub fn must_park(&self, task: &Task) -> bool {
+    pub(crate) fn must_park(&self, task: &Task) -> bool {
         let now = self.host.clock.now();
         !task.after.is_empty() || task.is_held(now) || task.due_at.is_some_and(|at| at > now)
     }
@@ -303,7 +303,7 @@ impl FileStore {
     }
 
     /// Whether a path is the place of a task's record, so that a damaged file there may be set aside.
-    pub fn is_record(&self, path: &str) -> bool {
+    pub(crate) fn is_record(&self, path: &str) -> bool {
         layout::is_record(path)
     }
 

@@ -173,7 +173,7 @@ impl FileStore {
     }
 
     /// The tasks that have a folder of this kind.
-    pub fn tasks_with_steps(&self) -> Result<Vec<TaskId>> {
+    pub(crate) fn tasks_with_steps(&self) -> Result<Vec<TaskId>> {
         Ok(self.numbered_folders(layout::STEPS)?.into_iter().map(TaskId).collect())
     }
 }

@@ -57,7 +57,6 @@ fn the_head_of_a_queue_is_the_most_urgent_and_then_the_first() {
             }
         });
         let lanes = store.lanes_with_work().unwrap();
-        println!("{lanes:?}");
         let (tier, queues) = lanes.iter().find(|(_, queues)| !queues.is_empty()).unwrap();
         let (queue, best) = queues.iter().next().unwrap();
         assert_eq!((*tier, *best), (Tier::Normal, urgent));

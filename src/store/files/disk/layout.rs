@@ -273,13 +273,6 @@ pub(crate) fn segment(id: TaskId) -> u64 {
     id.0 / 1000
 }
 
-/// Whether a path is the place of a task's record.
-pub(crate) fn is_record(path: &str) -> bool {
-    let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
-    path.rsplit_once('/').is_some_and(|(_, name)| id_in(name).is_some())
-        && [PENDING, PARKED, RUNNING, WAITING, DONE].into_iter().any(below)
-}
-
 /// The task to which a name in `running` belongs: its record, its start or its result.
 pub(crate) fn id_in_flight(file_name: &str) -> Option<TaskId> {
     let number = |what| file_name.strip_suffix(what).and_then(file_name::task);

@@ -302,11 +302,6 @@ impl FileStore {
         Ok(())
     }
 
-    /// Whether a path is the place of a task's record, so that a damaged file there may be set aside.
-    pub(crate) fn is_record(&self, path: &str) -> bool {
-        layout::is_record(path)
-    }
-
     /// Sets a damaged record aside, under a name that is not taken, and notes what is wrong with it: of many who meet it,
     /// one. Never deletes it.
     pub fn set_aside(&self, path: &str, wrong: &StoreError) -> Result<()> {

@@ -171,9 +171,4 @@ impl FileStore {
         }
         self.sync_dir(&folder)
     }
-
-    /// The tasks that have a folder of this kind.
-    pub(crate) fn tasks_with_steps(&self) -> Result<Vec<TaskId>> {
-        Ok(self.numbered_folders(layout::STEPS)?.into_iter().map(TaskId).collect())
-    }
 }

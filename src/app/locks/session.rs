@@ -222,7 +222,9 @@ impl App {
     /// Lets a keeper see that a lock is gone. One that is not told keeps nothing: it only lives longer.
     fn wake_keeper(&self, key: &str, view: Option<&LockView>) {
         let slot = view.and_then(|view| Some((view.lane.as_ref()?, view.slot)));
-        if let Some((lane, slot)) = slot.filter(|(lane, slot)| !key.is_empty() && self.store.keeper_holds(key, lane, *slot)) {
+        if let Some((lane, slot)) =
+            slot.filter(|(lane, slot)| !key.is_empty() && self.store.keeper_holds(key, lane, *slot))
+        {
             let _ = self.store.ask_keeper(key, lane, slot);
         }
     }

@@ -33,6 +33,20 @@ fn a_file_is_read_up_to_the_cap_and_not_a_byte_further() {
 }
 
 #[test]
+fn a_part_of_a_file_has_the_length_asked_for_or_ends_with_the_file() {
+    let text: String = (0..80_000).map(|n| format!("{n:08}\n")).collect();
+    with_file(&text, |files, _| {
+        let mut handle = open(files, Open::ReadOnly);
+        for (from, most) in
+            [(0, 0), (0, 1), (3, 8 * 1024), (5, 300_000), (0, text.len()), (700_000, 1 << 20), (720_000, 9)]
+        {
+            let end = text.len().min(from + most);
+            assert_eq!(handle.read_part(from as u64, most).unwrap(), text.as_bytes()[from..end], "{from} {most}");
+        }
+    });
+}
+
+#[test]
 fn reading_twice_gives_the_same() {
     with_file("text", |files, _| {
         let mut handle = open(files, Open::Existing);

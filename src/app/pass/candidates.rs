@@ -17,7 +17,7 @@ impl App {
         locks: &LockIndex,
         ledger: &Ledger,
     ) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         let total: usize = lanes.values().map(BTreeMap::len).sum();
         let (mut free, mut held) = (Vec::new(), Vec::new());
         for (tier, lanes) in lanes {
@@ -30,7 +30,7 @@ impl App {
                     continue;
                 }
                 let takes_user_lane = QueueName::parse(stem).is_none_or(|name| name.takes_user_lane());
-                let holders = locks.holders(&lane.stem());
+                let holders = locks.holders(&lane);
                 let is_locked = takes_user_lane && holders >= self.config().limit(&lane);
                 let has_siblings = has_siblings(lanes, stem);
                 let is_looked_up = !is_locked && (has_siblings || total <= FEW_QUEUES && !ledger.knows(lane.key()));
@@ -59,7 +59,7 @@ impl App {
 
 impl App {
     /// As [`weights_of`], by the rules in force.
-    pub(super) fn weights_of(&self, task: &Task) -> Weights {
+    pub(crate) fn weights_of(&self, task: &Task) -> Weights {
         weights_of(task, &self.config())
     }
 

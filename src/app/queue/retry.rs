@@ -46,7 +46,7 @@ impl App {
         let after = self.still_before(&task, &comes_after)?;
         let busy =
             || AppError::new(Kind::Busy, "TASK_BUSY", format!("somebody acts for {id} right now")).hint("try again");
-        let lock = self.store.take_supervisor_lock(id)?.ok_or_else(busy)?;
+        let lock = self.run_dir.take_supervisor_lock(id)?.ok_or_else(busy)?;
         let Some((Place::Done, task)) = self.store.find(id)? else { return Err(busy()) };
         let again = Task {
             status: Status::Pending,
@@ -67,18 +67,18 @@ impl App {
         if memory == Remembered::Dropped {
             self.store.forget_steps(id)?;
         }
-        let ending = Ending { task: again };
+        let ending = Ending::of(again);
         if let Err(error) = self.store.record_ending(&ending, None) {
             // Nothing may begin again after an answer that says it could not be asked for.
             let withdrawn = self.store.withdraw_ending(id, lock);
             return Err(self.not_recorded(id, error.into(), &withdrawn));
         }
         // From here on it is retried, whichever process brings it to its end.
-        self.store.note(&Event::of("retried", &ending.task));
-        self.show_outside(&ending.task);
+        self.store.note(&Event::of("retried", ending.task()));
+        self.show_outside(ending.task());
         let settled = self.store.settle(&ending, lock).map_err(AppError::from);
         settled.map_err(|error| although(&format!("{id} is queued again"), error))?;
-        Ok(ending.task)
+        Ok(ending.into_task())
     }
 
     /// Of the tasks it comes after, those that are not over. One that failed would end it unstarted, so that is said now.
@@ -125,7 +125,7 @@ impl App {
 
     /// Its directory waits where those of other attempts to come do. What is wrong there never holds a task up.
     fn show_outside(&self, task: &Task) {
-        let Ok(Some(conductor)) = self.store.conductor(&task.conductor_dir, false) else { return };
+        let Ok(Some(conductor)) = self.run_dir.conductor(&task.conductor_dir, false) else { return };
         if let Err(error) = conductor.close_late(task) {
             self.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
         }

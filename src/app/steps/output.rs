@@ -112,11 +112,11 @@ impl OutputReader {
     }
 
     fn look_at(&mut self, app: &App, task: &Task) -> Result<Looked, AppError> {
-        let (now, mut is_whole) = (app.store.now(), true);
+        let (now, mut is_whole) = (app.host.now(), true);
         let mut last = task.last_start.as_ref().map(|start| start.at);
         let mut still = [0_u64; 2];
         for n in 0..2 {
-            self.tails[n].open(&app.store, task)?;
+            self.tails[n].open(&app.run_dir, task)?;
             let Some((size, modified)) = self.tails[n].look().map_err(unread(task))? else { continue };
             still[n] = u64::try_from(now.ms_since(modified)).unwrap_or(0);
             last = last.max(Some(modified).filter(|_| size > 0));
@@ -205,7 +205,7 @@ impl App {
         self.check_output(order, None)?;
         let watch = order.watch(&Waits::default());
         let mut reader = OutputReader::new(&watch).map_err(AppError::usage)?;
-        let (begin, mut changes) = (self.store.boot_ms(), self.store.watch());
+        let (begin, mut changes) = (self.host.boot_ms(), self.store.watch());
         say(&format!("luzia: waits for {}", order.name()));
         let (task, mail) = (order.task, Vec::new());
         let mut end = WaitEnd {
@@ -226,7 +226,7 @@ impl App {
                 }
                 Looked::Again(ms) => Duration::from_millis(ms),
             };
-            let left = time_ms.saturating_sub(self.store.boot_ms().saturating_sub(begin));
+            let left = time_ms.saturating_sub(self.host.boot_ms().saturating_sub(begin));
             if left == 0 {
                 (end.is_timed_out, end.is_failed) = (true, true);
                 return Ok(end);

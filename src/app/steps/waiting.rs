@@ -6,11 +6,10 @@ use super::output::{Looked as Output, OutputReader};
 use crate::app::{App, AppError};
 use crate::model::config::Keeps;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
-use crate::os::Handle;
 use crate::policy::lifecycle::{self, Trigger};
 use crate::policy::outcome::Happened;
 use crate::policy::steps::waits::{Effect, Phase, Wait, WaitEvent, WaitKind, next};
-use crate::store::{DoneWait, Event, Mail, OpenWait, OutputEnd, Removed, StoreError, Waits, var_text};
+use crate::store::{DoneWait, Event, Hold, Mail, OpenWait, OutputEnd, Removed, StoreError, Waits, var_text};
 use crate::supervise::run_beside;
 use serde_json::json;
 use std::time::Duration;
@@ -28,7 +27,7 @@ pub(crate) enum Looked {
     /// Its time has run out, and it is over.
     Over,
     /// A command is to be run first, for which it needs a supervisor: its `supervisor.lock`.
-    NeedsCommand(Box<dyn Handle>),
+    NeedsCommand(Hold),
 }
 
 /// How a wait stands.
@@ -57,7 +56,7 @@ impl App {
                 Removed::Taken(task, lock) => return self.look_at_taken(&task, lock, due, may_run),
                 Removed::NotPending => break,
                 // Another process looks at it, perhaps since before the event came.
-                Removed::Busy => self.store.sleep(LOOK_AGAIN),
+                Removed::Busy => self.host.sleep(LOOK_AGAIN),
             }
         }
         Ok(Looked::Waits)
@@ -67,7 +66,7 @@ impl App {
     pub(crate) fn look_at_taken(
         &self,
         task: &Task,
-        lock: Box<dyn Handle>,
+        lock: Hold,
         due: &[Timestamp],
         may_run: bool,
     ) -> Result<Looked, AppError> {
@@ -116,7 +115,7 @@ impl App {
                 return Ok(Judged::Ready);
             }
             let until = Timestamp::parse(&open.until).unwrap_or(Timestamp::FIRST);
-            if lifecycle::decide(task.status, Trigger::TimeOut, self.store.now(), Some(until)).is_none() {
+            if lifecycle::decide(task.status, Trigger::TimeOut, self.host.now(), Some(until)).is_none() {
                 if let Some(again) = again {
                     self.store.set_timer(id, again)?;
                 }
@@ -156,7 +155,7 @@ impl App {
                     let output = Some(crate::store::OutputWatch { from, ..watch.clone() });
                     self.write_open(task.id, waits, &OpenWait { output, ..open.clone() })?;
                 }
-                Ok((None, Some(self.store.now().plus_ms(i64::try_from(ms).unwrap_or(i64::MAX)))))
+                Ok((None, Some(self.host.now().plus_ms(i64::try_from(ms).unwrap_or(i64::MAX)))))
             }
         }
     }
@@ -181,10 +180,10 @@ impl App {
             self.write_open(task.id, waits, &open)?;
         }
         if let Some(command) = command {
-            run_beside(&self.store, self.config_path.as_deref(), task, command)?;
+            run_beside(&self.site(), self.config_path.as_deref(), task, command)?;
         }
         if effects.contains(&Effect::BeginTime) {
-            let until = self.store.now().plus_ms(i64::try_from(open.time_ms).unwrap_or(i64::MAX));
+            let until = self.host.now().plus_ms(i64::try_from(open.time_ms).unwrap_or(i64::MAX));
             open.until = until.to_string();
             self.store.set_timer(task.id, until)?;
             self.write_open(task.id, waits, &open)?;
@@ -232,7 +231,7 @@ impl App {
             event: open.event.clone(),
             mail: got.iter().map(|mail| mail.number).collect(),
             is_timed_out: wait.phase == Phase::PassedOver,
-            at: self.store.now().to_string(),
+            at: self.host.now().to_string(),
             is_missed: wait.phase == Phase::Missed,
             output: seen,
         });

@@ -6,7 +6,7 @@ use luzia::model::control::TaskHold;
 use luzia::model::{Task, TaskId, Timestamp};
 use luzia::os::Open;
 use luzia::policy::outcome::{Happened, conclude};
-use luzia::store::{Ending, Started, encode_task};
+use luzia::store::{Ending, Site, Started, encode_task};
 use luzia::supervise::recover;
 use std::sync::{Arc, Mutex};
 
@@ -17,12 +17,12 @@ const EIO: i32 = 5;
 
 /// Records a start and an end; tells whether the end was recorded, when it came to that.
 fn start_and_end(env: &Env) -> Option<bool> {
-    let store = store(env);
+    let Site { host, store, .. } = store(env).into();
     let started = Started {
         start: 1,
-        at: store.now(),
-        supervisor: store.identity(),
-        origin: store.own_origin(),
+        at: host.now(),
+        supervisor: host.identity(),
+        origin: host.own_origin(),
         state_dir: None,
         group: None,
         lock_id: "task_1_1".into(),
@@ -30,7 +30,7 @@ fn start_and_end(env: &Env) -> Option<bool> {
         slots: Default::default(),
     };
     let file = store.record_start(ID, &started).ok()?;
-    let is_recorded = store.record_ending(&Ending { task: spool::task(ID) }, Some(file)).is_ok();
+    let is_recorded = store.record_ending(&Ending::of(spool::task(ID)), Some(file)).is_ok();
     let (is_there, is_safe) = env
         .look(|world| (world.peek(RESULT).is_some_and(|bytes| !bytes.is_empty()), world.disk.has_safe_bytes(RESULT)))?;
     if is_there != is_recorded || is_recorded && !is_safe {
@@ -65,7 +65,7 @@ fn an_end_that_could_not_be_recorded_leaves_no_result() {
 
 /// The record of the task when it is over.
 fn over(env: &Env) -> Ending {
-    Ending { task: conclude(&spool::task(ID), &Happened::Exited(0), store(env).now(), Some(1)) }
+    Ending::of(conclude(&spool::task(ID), &Happened::Exited(0), Site::from(store(env)).host.now(), Some(1)))
 }
 
 /// Where it stands then, and whether a power cut can take its bytes.
@@ -85,15 +85,15 @@ fn with_running_record(sim: &mut Sim) {
 fn write_and_recover(env: &Env) -> Option<Option<bool>> {
     let ending = over(env);
     let mut file = env.vfs("/s").open("spool/running/1.result.json", Open::Truncate(0o600)).ok()??;
-    let bytes = encode_task(&ending.task).expect("a record");
+    let bytes = encode_task(ending.task()).expect("a record");
     if file.write_all(&bytes).is_err() || file.sync_data().is_ok() {
         return None;
     }
     drop(file);
     let store = store(env);
     let abandoned = store.find_abandoned(ID).expect("it reads").expect("nobody has it");
-    recover(&store, ID, abandoned, &[]).expect("it ends");
-    Some(done(env, &ending.task))
+    recover(&store.into(), ID, abandoned, &[]).expect("it ends");
+    Some(done(env, ending.task()))
 }
 
 /// A later sync would succeed without the bytes.
@@ -109,13 +109,14 @@ fn the_last_copy_of_a_record_stays_when_somebody_took_its_result_away() {
     with_running_record(&mut sim);
     let ours = left.clone();
     sim.spawn("supervisor", move |env| {
-        let (store, ending) = (store(&env), over(&env));
-        let lock = store.take_supervisor_lock(ID).expect("it reads").expect("nobody has it");
+        let (site, ending) = (Site::from(store(&env)), over(&env));
+        let store = &site.store;
+        let lock = site.run_dir.take_supervisor_lock(ID).expect("it reads").expect("nobody has it");
         store.record_ending(&ending, None).expect("it is recorded");
         assert!(env.vfs("/s").unlink("spool/running/1.result.json").expect("it is removed"));
         let settled = store.settle(&ending, lock).is_ok();
         let has_record = env.look(|world| world.peek("/s/spool/running/1.json").is_some());
-        *ours.lock().unwrap() = Some((settled, has_record, done(&env, &ending.task)));
+        *ours.lock().unwrap() = Some((settled, has_record, done(&env, ending.task())));
     });
     let report = sim.run();
     assert!(report.violations.is_empty(), "{report}");
@@ -124,12 +125,12 @@ fn the_last_copy_of_a_record_stays_when_somebody_took_its_result_away() {
 
 /// Records a start. Tells whether it succeeded.
 fn start(env: &Env) -> Option<bool> {
-    let store = store(env);
+    let Site { host, store, .. } = store(env).into();
     let started = Started {
         start: 1,
-        at: store.now(),
-        supervisor: store.identity(),
-        origin: store.own_origin(),
+        at: host.now(),
+        supervisor: host.identity(),
+        origin: host.own_origin(),
         state_dir: None,
         group: None,
         lock_id: "task_1_1".into(),

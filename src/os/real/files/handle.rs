@@ -71,13 +71,16 @@ impl Handle for RealHandle {
     }
 
     fn read_part(&mut self, from: u64, most: usize) -> io::Result<Vec<u8>> {
-        let (mut bytes, mut done) = (vec![0; most], 0);
+        // The buffer grows with what is read: a reader that follows a log asks for a large part and gets a few lines.
+        let (mut bytes, mut done, mut chunk) = (Vec::new(), 0, 8 * 1024);
         while done < most {
+            bytes.resize(most.min(done + chunk), 0);
             let got = retry_on_intr(|| pread(&self.file, &mut bytes[done..], from + done as u64))?;
             if got == 0 {
                 break;
             }
             done += got;
+            chunk = 256 * 1024;
         }
         bytes.truncate(done);
         Ok(bytes)

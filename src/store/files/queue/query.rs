@@ -2,7 +2,7 @@
 
 use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier};
 use crate::os::FileKind;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::publish::{number, records_in};
 use crate::store::files::disk::{file_name, layout};
@@ -49,13 +49,15 @@ impl Shelf {
 
 /// A listing of records, read one by one. The folders of a shelf are only listed when its turn comes, so the first records of
 /// a long queue cost no more than those of a short one. A task that has moved on meanwhile is found where it is then.
-pub struct Survey<'a> {
-    store: &'a Store,
+pub type Survey<'a> = Box<dyn Iterator<Item = Result<Task>> + 'a>;
+
+struct FileSurvey<'a> {
+    store: &'a FileStore,
     shelves: VecDeque<Shelf>,
     ids: std::vec::IntoIter<(Place, TaskId, String)>,
 }
 
-impl Survey<'_> {
+impl FileSurvey<'_> {
     /// Lists the next shelf; false after the last one.
     fn turn_to_next(&mut self) -> Result<bool> {
         let Some(shelf) = self.shelves.pop_front() else { return Ok(false) };
@@ -74,7 +76,7 @@ impl Survey<'_> {
     }
 }
 
-impl Iterator for Survey<'_> {
+impl Iterator for FileSurvey<'_> {
     type Item = Result<Task>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -99,10 +101,10 @@ impl Iterator for Survey<'_> {
     }
 }
 
-impl Store {
+impl FileStore {
     /// The user's lane of a queue: by its name, or, for a hashed name, by the first record in it.
-    pub fn pending_lane_name(&self, stem: &str) -> Result<Option<LaneName>> {
-        let Some(name) = QueueName::parse(stem) else { return Ok(None) };
+    pub fn pending_lane_name(&self, queue: &str) -> Result<Option<LaneName>> {
+        let Some(name) = QueueName::parse(queue) else { return Ok(None) };
         if let Some(user) = name.user() {
             return Ok(Some(LaneName::user(&user)));
         }
@@ -110,8 +112,8 @@ impl Store {
             return Ok(None);
         }
         for tier in Tier::ALL {
-            let Some(head) = self.head(tier, stem)? else { continue };
-            let (path, record) = self.read_pending(head.priority, stem, head.id);
+            let Some(head) = self.head(tier, queue)? else { continue };
+            let (path, record) = self.read_pending(head.priority, queue, head.id);
             match record {
                 Ok(Some((task, _))) => {
                     return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == name.user_stem));
@@ -156,13 +158,13 @@ impl Store {
     }
 
     /// How many pending tasks one user's lane has, by names only.
-    pub fn lane_depth(&self, stem: &str) -> Result<u64> {
-        self.depth_where(stem, &|_| true)
+    pub fn lane_depth(&self, lane: &LaneName) -> Result<u64> {
+        self.depth_where(&lane.stem(), &|_| true)
     }
 
     /// Like `lane_depth`, of one tier.
-    pub fn tier_depth(&self, tier: Tier, stem: &str) -> Result<u64> {
-        self.depth_where(stem, &|priority| priority.tier() == tier)
+    pub fn tier_depth(&self, tier: Tier, queue: &str) -> Result<u64> {
+        self.depth_where(queue, &|priority| priority.tier() == tier)
     }
 
     fn depth_where(&self, stem: &str, counts: &dyn Fn(Priority) -> bool) -> Result<u64> {
@@ -249,7 +251,7 @@ impl Store {
     }
 
     fn survey(&self, shelves: impl IntoIterator<Item = Shelf>) -> Survey<'_> {
-        Survey { store: self, shelves: shelves.into_iter().collect(), ids: Vec::new().into_iter() }
+        Box::new(FileSurvey { store: self, shelves: shelves.into_iter().collect(), ids: Vec::new().into_iter() })
     }
 
     /// Whether no task is pending and none is parked; the cheap question before counting.
@@ -285,7 +287,7 @@ impl Store {
         Ok(names)
     }
 
-    /// Where the damaged record of a task was put, by the name that [`Store::set_aside`] gives it.
+    /// Where the damaged record of a task was put, by the name that [`FileStore::set_aside`] gives it.
     pub fn set_aside_of(&self, id: TaskId) -> Result<Option<String>> {
         let end = format!("_{}", id.0);
         let is_its = |path: &String| path.rsplit_once(".json").is_some_and(|(record, _)| record.ends_with(&end));

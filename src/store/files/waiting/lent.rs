@@ -6,9 +6,9 @@ use crate::model::{Task, TaskId};
 use crate::os::Open;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
-use crate::store::{Place, Store};
+use crate::store::{FileStore, Place};
 
-impl Store {
+impl FileStore {
     /// Names a parent that is about to stand in `waiting` in the files of the loans of its children that are queued.
     pub(crate) fn mark_lent(&self, parent: &Task, wait: &TaskWait) -> Result<()> {
         if !wait.lends {
@@ -32,7 +32,7 @@ impl Store {
         let Some(parent) = parent else { return Ok(None) };
         let lends = |task: &Task| task.wait.as_ref().is_some_and(|wait| wait.lends);
         let is_there = self.find(parent)?.is_some_and(|(place, task)| place == Place::Waiting && lends(&task));
-        let is_lender = is_there || self.read_result(parent)?.is_some_and(|ending| lends(&ending.task));
+        let is_lender = is_there || self.read_result(parent)?.is_some_and(|ending| lends(ending.task()));
         Ok(is_lender.then_some(parent))
     }
 }

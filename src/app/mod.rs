@@ -14,9 +14,11 @@ pub mod hooks;
 pub mod locks;
 pub mod look;
 pub mod names;
+mod overdue;
 pub mod pass;
 pub mod queue;
 pub mod steps;
+mod wait_warnings;
 
 pub use crate::policy::admission::{Holder, LaneNow, Obstacle, Room, Shut};
 pub use crate::policy::agent;

@@ -91,4 +91,5 @@ mod tidy;
 mod tidy_citations;
 mod timeline;
 mod turnover;
+mod wait_warnings;
 mod who;

@@ -168,7 +168,10 @@ impl App {
             Claim::Lost => Step::Lost,
             Claim::Refused(task) if self.admission(&task, seen) == Admission::Beyond => Step::Beyond,
             Claim::Refused(_) => Step::Done(Tried::Blocked),
-            Claim::Held(_, view) => view.lane.map_or(Step::Done(Tried::Blocked), |lane| seen.borrow_mut().fills(lane)),
+            Claim::Held(_, view) => {
+                self.end_overdue(&view)?;
+                view.lane.map_or(Step::Done(Tried::Blocked), |lane| seen.borrow_mut().fills(lane))
+            }
             Claim::Limited { lane, until } => {
                 pass.comes_again(until);
                 seen.borrow_mut().fills(lane)

@@ -11,3 +11,4 @@ pub(crate) mod queue;
 pub(crate) mod schedules;
 pub(crate) mod steps;
 pub(crate) mod waiting;
+pub(crate) mod warned;

@@ -68,6 +68,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('stats', 'stats', [CompletionResultType]::ParameterValue, 'Show how long lanes were waited for and held, and how tasks ended')
             [CompletionResult]::new('simulate', 'simulate', [CompletionResultType]::ParameterValue, 'Say what would become of a load, or of the queue with other limits')
             [CompletionResult]::new('timeline', 'timeline', [CompletionResultType]::ParameterValue, 'Draw who held which lane when')
+            [CompletionResult]::new('top', 'top', [CompletionResultType]::ParameterValue, 'Show the tasks and the locks, again and again')
             [CompletionResult]::new('metrics', 'metrics', [CompletionResultType]::ParameterValue, 'Print numbers for Prometheus')
             [CompletionResult]::new('lock', 'lock', [CompletionResultType]::ParameterValue, 'Hold a lane while a command runs, without a queue entry')
             [CompletionResult]::new('guard', 'guard', [CompletionResultType]::ParameterValue, 'Run a command only while a lock is in force')
@@ -1144,6 +1145,28 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'luzia;top' {
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to answer')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--interval', '--interval', [CompletionResultType]::ParameterName, 'The time between two looks')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Show the first N tasks, in the order of `luzia list`')
+            [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Show the first N tasks, in the order of `luzia list`')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Answer with one JSON document, and with errors as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print data and errors only, no hints and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Report each action on stderr')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
+            [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
+            [CompletionResult]::new('--once', '--once', [CompletionResultType]::ParameterName, 'Show them once and end')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'luzia;metrics' {
             [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'The state directory, instead of LUZIA_STATE_DIR and the usual places')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'The configuration file, instead of LUZIA_CONFIG and the usual places')
@@ -2161,6 +2184,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('stats', 'stats', [CompletionResultType]::ParameterValue, 'Show how long lanes were waited for and held, and how tasks ended')
             [CompletionResult]::new('simulate', 'simulate', [CompletionResultType]::ParameterValue, 'Say what would become of a load, or of the queue with other limits')
             [CompletionResult]::new('timeline', 'timeline', [CompletionResultType]::ParameterValue, 'Draw who held which lane when')
+            [CompletionResult]::new('top', 'top', [CompletionResultType]::ParameterValue, 'Show the tasks and the locks, again and again')
             [CompletionResult]::new('metrics', 'metrics', [CompletionResultType]::ParameterValue, 'Print numbers for Prometheus')
             [CompletionResult]::new('lock', 'lock', [CompletionResultType]::ParameterValue, 'Hold a lane while a command runs, without a queue entry')
             [CompletionResult]::new('guard', 'guard', [CompletionResultType]::ParameterValue, 'Run a command only while a lock is in force')
@@ -2270,6 +2294,9 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             break
         }
         'luzia;help;timeline' {
+            break
+        }
+        'luzia;help;top' {
             break
         }
         'luzia;help;metrics' {

@@ -65,6 +65,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand stats 'Show how long lanes were waited for and held, and how tasks ended'
             cand simulate 'Say what would become of a load, or of the queue with other limits'
             cand timeline 'Draw who held which lane when'
+            cand top 'Show the tasks and the locks, again and again'
             cand metrics 'Print numbers for Prometheus'
             cand lock 'Hold a lane while a command runs, without a queue entry'
             cand guard 'Run a command only while a lock is in force'
@@ -1098,6 +1099,27 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'luzia;top'= {
+            cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
+            cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
+            cand -o 'How to answer'
+            cand --output 'How to answer'
+            cand --color 'When to use colour'
+            cand --interval 'The time between two looks'
+            cand -n 'Show the first N tasks, in the order of `luzia list`'
+            cand --limit 'Show the first N tasks, in the order of `luzia list`'
+            cand --json 'Answer with one JSON document, and with errors as JSON'
+            cand -q 'Print data and errors only, no hints and no progress'
+            cand --quiet 'Print data and errors only, no hints and no progress'
+            cand -v 'Report each action on stderr'
+            cand --verbose 'Report each action on stderr'
+            cand -y 'Answer yes to every question'
+            cand --yes 'Answer yes to every question'
+            cand --no-input 'Never ask; a question counts as refused'
+            cand --once 'Show them once and end'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'luzia;metrics'= {
             cand --state-dir 'The state directory, instead of LUZIA_STATE_DIR and the usual places'
             cand --config 'The configuration file, instead of LUZIA_CONFIG and the usual places'
@@ -2044,6 +2066,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand stats 'Show how long lanes were waited for and held, and how tasks ended'
             cand simulate 'Say what would become of a load, or of the queue with other limits'
             cand timeline 'Draw who held which lane when'
+            cand top 'Show the tasks and the locks, again and again'
             cand metrics 'Print numbers for Prometheus'
             cand lock 'Hold a lane while a command runs, without a queue entry'
             cand guard 'Run a command only while a lock is in force'
@@ -2125,6 +2148,8 @@ set edit:completion:arg-completer[luzia] = {|@words|
         &'luzia;help;simulate'= {
         }
         &'luzia;help;timeline'= {
+        }
+        &'luzia;help;top'= {
         }
         &'luzia;help;metrics'= {
         }

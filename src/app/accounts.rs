@@ -74,7 +74,7 @@ impl App {
 
     fn owner_of(&self, path: &str) -> Result<Option<String>, AppError> {
         let failed = |error| AppError::not_looked_up(&format!("the owner of \"{path}\""), &error);
-        self.store.owner_of(path).map_err(|error| failed(error).hint("-u NAME says whose turn it is"))
+        self.host.owner_of(path).map_err(|error| failed(error).hint("-u NAME says whose turn it is"))
     }
 
     /// The project of the task inside which this one was asked for, unless it is for a user of its own.
@@ -98,6 +98,6 @@ impl App {
     /// The number of the account of a project.
     pub(super) fn account_id(&self, name: &str) -> Result<Option<u32>, AppError> {
         let failed = |error| AppError::not_looked_up(&format!("the account \"{name}\""), &error);
-        self.store.account_id(name).map_err(|error| failed(error).hint("`getent passwd` must answer for it"))
+        self.host.account_id(name).map_err(|error| failed(error).hint("`getent passwd` must answer for it"))
     }
 }

@@ -105,7 +105,7 @@ impl App {
                 }
                 Err(_) if left > 0 => {
                     left -= 1;
-                    self.store.sleep(PAUSE);
+                    self.host.sleep(PAUSE);
                 }
                 Err(error) => {
                     is_broken.set(true);

@@ -85,7 +85,7 @@ struct Play<'a> {
 
 impl Play<'_> {
     fn all(&mut self) -> Result<Played, AppError> {
-        let begin = self.stage.app.store.now();
+        let begin = self.stage.app.host.now();
         for (name, value) in self.stage.variables {
             self.tell(Step::Command(&format!("export {name}={value}")))?;
         }
@@ -117,8 +117,8 @@ impl Play<'_> {
         self.command(&format!("luzia show {name}"), &["show", &name])?;
         let pid = started.supervisor.pid;
         self.tell(Step::Command(&format!("kill -9 {pid}")))?;
-        let store = &self.stage.app.store;
-        if !store.signal(&started.supervisor, Signal::Kill) || !store.await_death(&started.supervisor, SOON) {
+        let host = &self.stage.app.host;
+        if !host.signal(&started.supervisor, Signal::Kill) || !host.await_death(&started.supervisor, SOON) {
             return Err(failed(format!("process {pid}, the supervisor of {name}, could not be killed")));
         }
         self.remark("its command lives on, and nobody else gets alice's lane while it does")?;
@@ -128,14 +128,14 @@ impl Play<'_> {
 
     /// Waits until a task's command was started, as an event tells.
     fn await_start(&self, id: TaskId) -> Result<Started, AppError> {
-        let store = &self.stage.app.store;
-        let begin = store.boot_ms();
-        while u128::from(store.boot_ms().saturating_sub(begin)) < SOON.as_millis() {
+        let (host, store) = (&self.stage.app.host, &self.stage.app.store);
+        let begin = host.boot_ms();
+        while u128::from(host.boot_ms().saturating_sub(begin)) < SOON.as_millis() {
             let is_started = self.runs(Timestamp(0))?.iter().any(|run| run.task == id && run.command_pid.is_some());
             if let Some(Some(started)) = store.started(id)?.filter(|_| is_started) {
                 return Ok(started);
             }
-            store.sleep(PAUSE);
+            host.sleep(PAUSE);
         }
         Err(failed(format!("{id} was not started in time")))
     }

@@ -63,7 +63,7 @@ impl App {
             check_name(name)?;
         }
         self.store.prepare()?;
-        let added_at = self.store.now();
+        let added_at = self.host.now();
         self.store.change_hooks::<_, AppError>(|hooks| {
             if hooks.len() >= MOST_HOOKS {
                 return Err(AppError::new(Kind::No, "TOO_MANY_HOOKS", format!("there are {MOST_HOOKS} hooks already"))
@@ -203,8 +203,8 @@ impl App {
             input: input.as_bytes(),
             time: Duration::from_millis(hook.timeout_ms),
         };
-        let begun_ms = self.store.boot_ms();
-        let why = match self.store.call(&called) {
+        let begun_ms = self.host.boot_ms();
+        let why = match self.host.call(&called) {
             Ok((Exit::Code(0), _)) => None,
             Ok((exit, said)) => Some(format!("{}{}", ended(exit), first_line(&said))),
             Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {
@@ -212,7 +212,7 @@ impl App {
             }
             Err(error) => Some(format!("it could not be run: {error}")),
         };
-        let ran_ms = self.store.boot_ms().saturating_sub(begun_ms);
+        let ran_ms = self.host.boot_ms().saturating_sub(begun_ms);
         let data = json!({ "hook": hook.name, "event": hook.event, "ran_ms": ran_ms });
         let told = Event { task: record.task, ..Event::new(if why.is_none() { "hook_ran" } else { "hook_failed" }) };
         let told = told.with(data);

@@ -16,12 +16,14 @@ pub mod look;
 pub mod names;
 mod overdue;
 pub mod pass;
+mod processes;
 pub mod queue;
 pub mod steps;
 mod wait_warnings;
 
-pub use crate::policy::admission::{Holder, LaneNow, Obstacle, Room, Shut};
+pub use crate::policy::admission::{Booked, Holder, LaneNow, Obstacle, Room, Shut};
 pub use crate::policy::agent;
+pub use crate::policy::backfill::Booking;
 pub use crate::policy::capacity::gate::Busy;
 pub use crate::policy::context::Difference;
 pub use crate::policy::hold::Pause;
@@ -35,15 +37,21 @@ pub use queue::idempotency::OnConflict;
 
 use crate::model::lock::canonical_holder;
 use crate::model::{Agent, Config, LaneName, Target, Task, TaskId, Who};
+use crate::os::Host;
 use crate::policy::staleness::judge;
-use crate::store::{LaneNeed, LockIndex, Store};
+use crate::store::{LaneNeed, LockIndex, RunDir, Site, Store};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What every use case works with.
 pub struct App {
-    /// The state directory.
-    pub store: Store,
+    /// This host.
+    pub host: Host,
+    /// What is local to this host of the tasks that run here.
+    pub run_dir: RunDir,
+    /// Tasks, locks and all else that is kept.
+    pub store: Arc<dyn Store>,
     /// The configuration.
     pub settings: Settings,
     /// Arguments that make another process of luzia use the same state directory and configuration.
@@ -95,8 +103,11 @@ pub fn config_reference() -> Vec<crate::store::config::KeyPage> {
 
 impl App {
     /// The use cases in a state directory, outside of any task.
-    pub fn new(store: Store, settings: Settings) -> Self {
+    pub fn new(site: impl Into<Site>, settings: Settings) -> Self {
+        let Site { host, run_dir, store } = site.into();
         Self {
+            host,
+            run_dir,
             store,
             settings,
             same_place: Vec::new(),
@@ -117,9 +128,14 @@ impl App {
         }
     }
 
+    /// The host and the store, for a supervisor.
+    pub(crate) fn site(&self) -> Site {
+        Site { host: self.host.clone(), run_dir: self.run_dir.clone(), store: Arc::clone(&self.store) }
+    }
+
     /// The path of the state directory.
     pub fn store_path(&self) -> &str {
-        self.store.state_dir()
+        self.host.state_dir()
     }
 
     /// Reads a `USER|LANE` argument.

@@ -43,7 +43,7 @@ impl App {
             queues.iter().map(|(stem, priority)| (stem.clone(), *priority)).collect::<Vec<_>>()
         };
         let all: Vec<(String, Priority)> = queues.iter().flat_map(all).collect();
-        let offset = usize::try_from(self.store.boot_ms()).unwrap_or(0).checked_rem(all.len()).unwrap_or(0);
+        let offset = usize::try_from(self.host.boot_ms()).unwrap_or(0).checked_rem(all.len()).unwrap_or(0);
         for (stem, priority) in all.iter().cycle().skip(offset).take(MOST_LOOKED_AT.min(all.len())) {
             if !self.is_near(stem)? {
                 continue;
@@ -57,7 +57,7 @@ impl App {
     }
 
     fn warn_of_task(&self, task: &Task, pass: &mut Pass) -> Result<(), AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         let Some(rule) = self.wait_rule(task).filter(|rule| rule.is_explicit) else { return Ok(()) };
         let Some(from) = told_from(task, &rule) else { return Ok(()) };
         if pause_of(task, &self.control().holds, now).is_some() {
@@ -79,7 +79,7 @@ impl App {
 
     /// Tells of a task that has its lanes now, when it had waited for long and was not told of.
     pub(super) fn warn_at_claim(&self, task: &Task) {
-        let now = self.store.now();
+        let now = self.host.now();
         let Some(rule) = self.wait_rule(task) else { return };
         if told_from(task, &rule).is_none_or(|from| from > now) || self.store.forget_warned(task.id).unwrap_or(true) {
             return;

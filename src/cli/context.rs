@@ -14,7 +14,7 @@ use crate::os::real::{self, RealClock, RealFiles, RealPlaces, RealProcesses, ter
 use crate::os::{Processes, Vfs};
 use crate::store::state_dir;
 use crate::store::state_dir::{Found, Inputs, VarLib};
-use crate::store::{Store, StoreError};
+use crate::store::{FileStore, StoreError};
 use std::ffi::OsString;
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ pub(super) fn app_of(globals: &Globals, settings: Settings, found: &Found, comma
         );
     let files = open_state(found, creates)?;
     let processes: Arc<dyn Processes> = Arc::new(RealProcesses);
-    let store = Store::new(files, Arc::new(RealClock), processes);
+    let store = FileStore::new(files, Arc::new(RealClock), processes);
     let mut is_absent = false;
     // `doctor` looks at an unsafe directory too, and says what is wrong with it.
     if !matches!(command, Command::Doctor(_)) {

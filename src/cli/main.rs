@@ -20,7 +20,7 @@ use crate::app::{App, AppError, Kind, Settings};
 use crate::model::Config;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
 use crate::os::{Clock, StartError};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::state_dir;
 use crate::store::state_dir::Found;
 use std::ffi::OsString;
@@ -311,6 +311,7 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
         Command::Stats(args) => look::stats::run(args, app, console),
         Command::Simulate(args) => look::simulate::run(args, app, &read_input, console),
         Command::Timeline(args) => look::timeline::run(args, app, console),
+        Command::Top(args) => look::top::run(args, app, console),
         Command::Metrics(args) => look::metrics::run(args, app, console),
         Command::Lock(args) => locks::lock::run(args, app, account, console),
         Command::Guard(args) => {
@@ -382,7 +383,7 @@ fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
         written.and_then(|file| file.map_or(Ok(()), |mut file| file.write_all(b"{}\n"))).map_err(failed)?;
         variables.push(("LUZIA_CONFIG".to_owned(), format!("{}/config.json", dir.path())));
     }
-    let store = Store::new(files, Arc::new(RealClock), Arc::new(RealProcesses));
+    let store = FileStore::new(files, Arc::new(RealClock), Arc::new(RealProcesses));
     let app = App::new(store, Settings::fixed(Config::default()));
     let program = term::own_program();
     let luzia = |words: &[String]| {

@@ -9,7 +9,8 @@ use crate::policy::analytics::record::Record;
 use crate::policy::fair::Ledger;
 use crate::store;
 use crate::store::files::disk::counter::CounterLine;
-use crate::store::{Event, conductor, decode_task, encode_task, journal, run_dir};
+use crate::store::files::running::{requests, started};
+use crate::store::{Event, conductor, decode_task, encode_task, journal};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -143,24 +144,24 @@ pub fn event(bytes: &[u8]) {
 
 /// `started.json`.
 pub fn started(bytes: &[u8]) {
-    let Some(started) = run_dir::decode_started(bytes) else { return };
+    let Some(started) = started::decode_started(bytes) else { return };
     assert!(is_object_by_form(bytes), "{}", text(bytes));
-    let written = run_dir::encode_started(&started).expect("JSON");
-    assert_eq!(run_dir::decode_started(&written), Some(started));
+    let written = started::encode_started(&started).expect("JSON");
+    assert_eq!(started::decode_started(&written), Some(started));
 }
 
 /// `cancel.json`: whatever stands there is a request, with a grace that can be waited for.
 pub fn cancel(bytes: &[u8]) {
-    let request = run_dir::decode_cancel(bytes);
+    let request = requests::decode_cancel(bytes);
     assert!(request.grace_ms.is_none_or(|ms| ms <= MAX_DURATION_MS));
     assert!(is_object_by_form(bytes) || request.by == "unknown", "{}", text(bytes));
     let written = serde_json::to_vec(&request).expect("JSON");
-    assert_eq!(run_dir::decode_cancel(&written), request);
+    assert_eq!(requests::decode_cancel(&written), request);
 }
 
 /// `pause.json`: whatever stands there is a pause, and one that reads is written as it was read.
 pub fn pause(bytes: &[u8]) {
-    use crate::store::run_dir::pause::{decode_pause, encode_pause};
+    use crate::store::files::running::pause::{decode_pause, encode_pause};
     let read = decode_pause(bytes);
     assert!(is_object_by_form(bytes) || read.until.is_none(), "{}", text(bytes));
     let written = encode_pause(&read).expect("JSON");

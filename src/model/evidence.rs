@@ -41,6 +41,18 @@ pub enum KernelLock {
     Free,
 }
 
+/// On which host the holder of a lock is. A state directory of files belongs to one host; a store that several hosts share tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HolderHost {
+    /// On this one.
+    Here,
+    /// On another one, from which nothing is seen here. Its supervisor renews a lease in the store.
+    Elsewhere {
+        /// When that lease runs out, by the clock of the store.
+        lease_until: Timestamp,
+    },
+}
+
 /// Everything that was seen of one lock, under its guard.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evidence {
@@ -54,6 +66,8 @@ pub struct Evidence {
     pub sidecar_modified: Option<Timestamp>,
     /// The sidecar.
     pub sidecar: Sidecar,
+    /// The host of its holder.
+    pub host: HolderHost,
     /// Whether the private record of the task is in `waiting` and names this lock id.
     pub is_waiting: bool,
     /// The kernel locks that prove life.
@@ -150,9 +164,9 @@ pub enum Reason {
     OtherPids,
     /// j5: the task was started in a user namespace that cannot be looked into from here.
     OtherUsers,
-    /// j6: the lease has not run out.
+    /// j0, j6: the lease has not run out.
     LeaseRuns,
-    /// j6: the lease has run out.
+    /// j0, j6: the lease has run out.
     LeaseOver,
     /// j6: older than the age limit.
     TooOld,

@@ -92,6 +92,11 @@ impl LaneName {
         matches!(self.kind.as_str(), "user" | "thread" | "session")
     }
 
+    /// Whether this is a lane that is only a number of slots, without an order of its own.
+    pub fn is_capacity_lane(&self) -> bool {
+        !self.is_key_lane() && !self.is_global()
+    }
+
     /// The lane as part of a file name: `<kind>_<encoded key>`. The first `_` ends the kind.
     pub fn stem(&self) -> String {
         [self.kind.as_str(), "_", &self.key.encoded()].concat()

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 mod gauges;
 mod groups;
+mod host;
 pub mod nowhere;
 mod pipe;
 pub mod places;
@@ -24,6 +25,7 @@ pub mod user_files;
 
 pub use gauges::{Gauges, NoGauges, Port};
 pub use groups::Groups;
+pub use host::Host;
 pub use pipe::Pipe;
 
 /// The time: wall clock, boot clock, and which boot this is.

@@ -10,6 +10,7 @@ use crate::model::config::Rate;
 use crate::model::evidence::Verdict;
 use crate::model::lock::loan::{self, Lent};
 use crate::model::{LaneName, Task, TaskId, Timestamp, Who};
+use crate::policy::backfill::Booking;
 use crate::policy::capacity::gate::Busy;
 use crate::policy::context::Difference;
 use crate::policy::hold::Pause;
@@ -88,6 +89,15 @@ pub struct Shut {
     pub busy: Busy,
 }
 
+/// A lane of a task in which another task, which waits for several slots, keeps its computed start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Booked {
+    /// The lane.
+    pub lane: LaneName,
+    /// The place of the other task.
+    pub by: Booking,
+}
+
 impl LaneNow {
     /// A lane with holders and without any other rule than its limit.
     pub fn new(lane: LaneName, limit: u32, holders: Vec<Holder>) -> Self {
@@ -114,6 +124,8 @@ pub struct Situation {
     pub first_in_lane: Vec<(LaneName, TaskId)>,
     /// Those of its lanes whose gate is shut, and which nobody lends to it.
     pub shut: Vec<Shut>,
+    /// Where its start would keep the first task of a lane from its own.
+    pub booked: Option<Booked>,
     /// Its lanes, in the order in which they are taken.
     pub lanes: Vec<LaneNow>,
     /// Whether anything would start it: a daemon, a `run`, or a running task whose supervisor makes a pass at its end.
@@ -141,6 +153,7 @@ pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item =
         .chain(order)
         .chain(lane_order)
         .chain(now.shut.iter().map(|shut| Obstacle::HostBusy { shut: shut.clone() }))
+        .chain(now.booked.iter().map(|booked| Obstacle::Booked { booked: booked.clone() }))
         .chain(now.lanes.iter().filter_map(full))
         .chain(nobody)
 }
@@ -197,6 +210,7 @@ mod tests {
             ahead: 0,
             first_in_lane: vec![],
             shut: vec![],
+            booked: None,
             lanes: vec![],
             has_dispatcher: true,
         }
@@ -231,6 +245,10 @@ mod tests {
             ahead: 3,
             first_in_lane: vec![(LaneName::parse("thread:7").expect("a lane"), TaskId(4))],
             shut: vec![Shut { lane: LaneName::global(), busy: Busy { conditions: vec![], readings: vec![] } }],
+            booked: Some(Booked {
+                lane: LaneName::global(),
+                by: Booking { first: TaskId(5), start: None, is_short: true },
+            }),
             lanes: vec![lane("user:alice"), limited, kept, lane("global")],
             has_dispatcher: false,
             ..free()
@@ -244,6 +262,7 @@ mod tests {
             "Priority",
             "LaneOrder",
             "HostBusy",
+            "Booked",
             "UserLockHeld",
             "RateLimited",
             "Reserved",

@@ -1,16 +1,23 @@
-//! Backfill: what may start beside a task that waits for several slots of a lane (issue 21, section 4).
+//! Backfill: what may start beside a task that waits for several slots at once (issue 21, section 4).
 //!
-//! A task that takes N slots gets all or none, and single tasks could take every slot that becomes free before N are. So
-//! the first task of a lane that waits for several slots keeps its computed start: the moment at which enough slots are
+//! A task that takes several slots, of one lane or of several, gets all or none, and single tasks could take every slot that
+//! becomes free before it has all. So the first such task keeps its computed start: the moment at which all its slots are
 //! free if nobody else takes one and each holder ends when it is expected to, by its time limit or the 90th percentile of
-//! its kind. Another task passes it only if it ends before that moment by the same reckoning. Where the end of a holder is
-//! not known, the start is not known either, and nobody passes.
+//! its kind. Another task passes it only if it ends before that moment by the same reckoning.
 //!
-//! **Bound.** So a task of N slots that comes first in the order of the schedule and waits for slots of one lane starts when
-//! those have ended that held slots of the lane when it became the first, or earlier, as long as all run no longer than was
-//! expected of them. Pure.
+//! Where the end of a holder is not known, or that moment has passed, the start is not known either. Then nobody passes in a
+//! lane that has too few free slots for the task. In a lane that has enough, tasks pass whose numbers are at most
+//! [`MOST_PASSED`] above its own, as in [`super::beyond`]: else one lock of unknown length would keep every other lane idle.
+//!
+//! **Bound.** Let a task wait for several slots and come before all others of its lanes in the order of the schedule. As long as
+//! its start is known, it starts when those have ended that held slots of its lanes when it became the first, or earlier,
+//! if all run no longer than was expected of them. If its start is not known, every task that passes it has a number of its own
+//! that is at most a thousand above its number: so a thousand pass it at most, and after them it starts when those have ended
+//! that hold slots of its lanes. `global` and lanes with an order of their own (users, threads, sessions) are not counted: there the order of the
+//! schedule decides. Pure.
 
-use crate::model::Timestamp;
+use super::beyond::MOST_PASSED;
+use crate::model::{TaskId, Timestamp};
 
 /// A holder of slots of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,34 +28,69 @@ pub struct Slots {
     pub until: Option<Timestamp>,
 }
 
-/// The place of the first task that waits for several slots of a lane.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Booking {
-    /// Its computed start; `None` where nobody knows.
-    pub start: Option<Timestamp>,
+/// A lane of which a task wants slots.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wanted {
+    /// How many slots it wants.
+    pub count: u32,
+    /// How many there are.
+    pub limit: u32,
+    /// Who holds some.
+    pub holders: Vec<Slots>,
 }
 
-/// The place of a task that wants so many slots of a lane with a limit; `None` if they are free, or more than there are.
-pub fn booking(limit: u32, holders: &[Slots], wanted: u32) -> Option<Booking> {
-    let held: u32 = holders.iter().fold(0, |sum, holder| sum.saturating_add(holder.count));
-    let mut free = limit.saturating_sub(held);
-    if wanted <= free || wanted > limit {
+/// The place of the first task that waits for several slots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Booking {
+    /// The task.
+    pub first: TaskId,
+    /// Its computed start; `None` where nobody knows.
+    pub start: Option<Timestamp>,
+    /// Whether the lane has too few free slots for it.
+    pub is_short: bool,
+}
+
+/// The places of a task in the lanes of which it wants slots, in their order. None if it wants one slot only, if all are free,
+/// or if it wants more than there are.
+pub fn bookings(first: TaskId, wanted: &[Wanted], now: Timestamp) -> Vec<Booking> {
+    let slots = wanted.iter().fold(0u32, |sum, lane| sum.saturating_add(lane.count));
+    let is_possible = wanted.iter().all(|lane| lane.count <= lane.limit);
+    if slots < 2 || !is_possible {
+        return Vec::new();
+    }
+    let waits: Vec<Option<Option<Timestamp>>> = wanted.iter().map(|lane| wait(lane, now)).collect();
+    let known: Option<Vec<Timestamp>> = waits.iter().flatten().copied().collect();
+    if known.as_ref().is_some_and(Vec::is_empty) {
+        return Vec::new();
+    }
+    let start = known.and_then(|moments| moments.into_iter().max());
+    waits.iter().map(|wait| Booking { first, start, is_short: wait.is_some() }).collect()
+}
+
+/// When enough slots of a lane are free; `None` if they are now.
+fn wait(lane: &Wanted, now: Timestamp) -> Option<Option<Timestamp>> {
+    let held = lane.holders.iter().fold(0u32, |sum, holder| sum.saturating_add(holder.count));
+    let mut free = lane.limit.saturating_sub(held);
+    if lane.count <= free {
         return None;
     }
-    let mut ends: Vec<(Timestamp, u32)> =
-        holders.iter().filter_map(|holder| Some((holder.until?, holder.count))).collect();
+    let known = |holder: &Slots| holder.until.filter(|until| *until > now).map(|until| (until, holder.count));
+    let mut ends: Vec<(Timestamp, u32)> = lane.holders.iter().filter_map(known).collect();
     ends.sort_unstable();
     let enough = ends.into_iter().find(|(_, count)| {
         free = free.saturating_add(*count);
-        free >= wanted
+        free >= lane.count
     });
-    Some(Booking { start: enough.map(|(at, _)| at) })
+    Some(enough.map(|(at, _)| at))
 }
 
 /// Whether a task that is expected to run for `most_ms` at the most may start now beside a booking of a lane that it takes.
-pub fn may_pass(booking: Booking, now: Timestamp, most_ms: Option<u64>) -> bool {
+pub fn may_pass(booking: Booking, id: TaskId, now: Timestamp, most_ms: Option<u64>) -> bool {
+    let Some(start) = booking.start else {
+        return !booking.is_short && id.0 <= booking.first.0.saturating_add(MOST_PASSED);
+    };
     let ends = most_ms.and_then(|ms| i64::try_from(ms).ok()).map(|ms| now.plus_ms(ms));
-    ends.zip(booking.start).is_some_and(|(ends, start)| ends <= start)
+    ends.is_some_and(|ends| ends <= start)
 }
 
 #[cfg(test)]
@@ -60,24 +102,50 @@ mod tests {
         Slots { count, until: Some(Timestamp(until)) }
     }
 
+    fn lane(count: u32, limit: u32, holders: &[Slots]) -> Wanted {
+        Wanted { count, limit, holders: holders.to_vec() }
+    }
+
+    fn start(wanted: &[Wanted]) -> Option<Option<i64>> {
+        bookings(TaskId(1), wanted, Timestamp(0)).first().map(|booking| booking.start.map(|at| at.0))
+    }
+
     #[test]
     fn a_start_is_when_enough_slots_are_free() {
         let holders = [slots(1, 50), slots(1, 20), slots(2, 30)];
-        let start = |wanted| booking(4, &holders, wanted).map(|booking| booking.start.map(|at| at.0));
-        assert_eq!([1, 2, 3, 4].map(start), [Some(Some(20)), Some(Some(30)), Some(Some(30)), Some(Some(50))]);
-        assert_eq!((start(5), booking(5, &holders, 1)), (None, None), "never, and at once");
+        let of = |wanted| start(&[lane(wanted, 4, &holders)]);
+        assert_eq!([2, 3, 4].map(of), [Some(Some(30)), Some(Some(30)), Some(Some(50))]);
+        assert_eq!((of(5), start(&[lane(2, 6, &holders)])), (None, None), "never, and at once");
+        assert_eq!(of(1), None, "one slot is taken as soon as it is free, which nobody can keep from it");
+    }
+
+    #[test]
+    fn a_task_of_several_lanes_starts_when_the_last_of_them_is_free() {
+        let (free, short, long) =
+            (lane(1, 1, &[]), lane(1, 1, &[slots(1, 20)]), lane(1, 2, &[slots(1, 90), slots(1, 70)]));
+        assert_eq!(start(&[free.clone(), short.clone()]), Some(Some(20)));
+        assert_eq!(start(&[free.clone(), short.clone(), long]), Some(Some(70)));
+        assert_eq!(start(&[free.clone(), free.clone()]), None);
+        let endless = lane(1, 1, &[Slots { count: 1, until: None }]);
+        assert_eq!(start(&[short, endless]), Some(None));
+        assert_eq!(start(&[free, lane(1, 1, &[slots(1, 0)])]), Some(None), "it is late, and nobody knows until when");
     }
 
     #[test]
     fn who_ends_in_time_passes_and_who_may_not_end_waits() {
-        let at = |start| Booking { start };
+        let at = |start| Booking { first: TaskId(7), start, is_short: false };
         let (now, start) = (Timestamp(100), at(Some(Timestamp(130))));
-        let passes = [Some(0), Some(30), Some(31), None].map(|most| may_pass(start, now, most));
+        let passes = [Some(0), Some(30), Some(31), None].map(|most| may_pass(start, TaskId(8), now, most));
         assert_eq!(passes, [true, true, false, false]);
-        assert!(!may_pass(at(None), now, Some(1)), "where the start is not known nobody passes");
-        let unknown = [slots(1, 20), Slots { count: 1, until: None }];
-        assert_eq!(booking(2, &unknown, 2), Some(at(None)));
-        assert_eq!(booking(2, &unknown, 1).map(|one| one.start), Some(Some(Timestamp(20))));
+    }
+
+    #[test]
+    fn where_the_start_is_not_known_a_thousand_pass_in_lanes_with_room_and_nobody_in_others() {
+        let endless = lane(1, 1, &[Slots { count: 1, until: None }]);
+        let [free, full] = bookings(TaskId(7), &[lane(1, 1, &[]), endless], Timestamp(0)).try_into().expect("two");
+        let ids = [8, 7 + MOST_PASSED, 8 + MOST_PASSED];
+        assert_eq!(ids.map(|id| may_pass(free, TaskId(id), Timestamp(0), Some(1))), [true, true, false]);
+        assert_eq!(ids.map(|id| may_pass(full, TaskId(id), Timestamp(0), Some(1))), [false; 3]);
     }
 
     proptest! {
@@ -96,7 +164,10 @@ mod tests {
                 }
             }
             let wanted = limit;
-            let promised = booking(limit, &running, wanted).and_then(|booking| booking.start);
+            let booked = |running: &[Slots], now: i64| {
+                bookings(TaskId(1), &[lane(wanted, limit, running)], Timestamp(now)).first().copied()
+            };
+            let promised = booked(&running, 0).and_then(|booking| booking.start);
             let mut actual: Vec<(i64, u32)> = running.iter().map(|one| (one.until.expect("known").0, one.count)).collect();
             for now in 0..200i64 {
                 running.retain(|one| one.until.expect("known").0 > now);
@@ -110,7 +181,7 @@ mod tests {
                 for (_, most, early) in later.iter().filter(|(at, ..)| *at == now) {
                     let held: u32 = actual.iter().map(|(_, count)| count).sum();
                     let now_at = Timestamp(now);
-                    let passes = booking(limit, &running, wanted).is_none_or(|it| may_pass(it, now_at, Some(*most)));
+                    let passes = booked(&running, now).is_none_or(|it| may_pass(it, TaskId(2), now_at, Some(*most)));
                     if held < limit && passes {
                         let end = now + i64::try_from(most.saturating_sub(*early).max(1)).expect("short");
                         actual.push((end, 1));

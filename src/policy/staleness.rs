@@ -1,7 +1,7 @@
 //! The judge table of `locks.md`: is a lock's holder alive? The first row that hits wins. Does no I/O.
 
 use super::witness::{Witness, witness};
-use crate::model::evidence::{Evidence, KernelLock, Reason, Sidecar, Verdict};
+use crate::model::evidence::{Evidence, HolderHost, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::namespace::is_other_boot;
 use crate::model::process::Probe;
 use crate::model::{LockKind, LockRecord, Timestamp};
@@ -18,6 +18,9 @@ pub fn judge(seen: &Evidence) -> Verdict {
     }
     if !seen.is_own {
         return Verdict::Refused { why: Reason::ForeignOwner };
+    }
+    if let HolderHost::Elsewhere { lease_until } = seen.host {
+        return judge_elsewhere(seen, lease_until);
     }
     if seen.is_waiting {
         return live(Reason::TaskWaits);
@@ -47,6 +50,18 @@ fn live_unless_overdue(seen: &Evidence, why: Reason) -> Verdict {
 
 fn stale(why: Reason, age_ms: i64) -> Verdict {
     Verdict::Stale { why, age_ms: u64::try_from(age_ms).unwrap_or(0) }
+}
+
+/// A holder on another host (j0): only its lease speaks. No process, kernel lock or boot of this host says anything of it.
+fn judge_elsewhere(seen: &Evidence, lease_until: Timestamp) -> Verdict {
+    if seen.sidecar == Sidecar::Newer {
+        return Verdict::Refused { why: Reason::NewerVersion };
+    }
+    if seen.now <= lease_until {
+        return live(Reason::LeaseRuns);
+    }
+    let refreshed = seen.sidecar.record().and_then(|record| record.refreshed_at).unwrap_or(lease_until);
+    stale(Reason::LeaseOver, seen.now.ms_since(refreshed))
 }
 
 fn judge_missing(seen: &Evidence) -> Verdict {

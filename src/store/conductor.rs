@@ -5,8 +5,9 @@
 use super::error::{Result, StoreError};
 use crate::model::{Status, Task, TaskId};
 use crate::os::{FileKind, Handle, Open, Published, Vfs};
+use crate::store::FORMAT_VERSION;
 use crate::store::files::disk::layout;
-use crate::store::{FORMAT_VERSION, Store};
+use crate::store::run_dir::RunDir;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ pub struct ClaimedMeta {
     pub members: Members,
 }
 
-impl Store {
+impl RunDir {
     /// Opens a conductor directory. `None` when it does not exist and is not to be created.
     pub fn conductor(&self, path: &str, create: bool) -> Result<Option<Conductor>> {
         let files = self.vfs.open_root(path, create).map_err(StoreError::io("open the conductor directory", path))?;

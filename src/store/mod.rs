@@ -3,12 +3,16 @@
 
 pub(crate) mod conductor;
 pub mod config;
+mod edit;
 mod error;
 pub(crate) mod files;
+mod hold;
 pub(crate) mod journal;
 mod outside;
 pub(crate) mod run_dir;
+mod site;
 pub mod state_dir;
+mod verbs;
 
 pub use conductor::{ClaimedMeta, Conductor};
 pub use conductor::{STDERR_LOG, STDOUT_LOG};
@@ -36,21 +40,30 @@ pub use files::queue::lifecycle::{Ending, Found, Next, Removed};
 pub use files::queue::markers::{KeySlot, Timers};
 pub use files::queue::pending::Head;
 pub use files::queue::query::{Counts, Problem, Survey};
+pub use files::running::pause::RunPause;
+pub use files::running::requests::CancelRequest;
+pub use files::running::started::Started;
 pub use files::schedules::{ScheduleBook, stem_of};
 pub use files::steps::beat::Beat;
 pub use files::steps::done::StepRecord;
 pub use files::steps::mail::Mail;
 pub use files::steps::vars::{Vars, VarsRead, var_text};
 pub use files::steps::waits::{DoneWait, OpenWait, Waiter, Waits};
+pub use hold::Hold;
 pub use journal::{Add, Event, EventReader, EventSink, KINDS, SEGMENT_BYTES, Segment, is_kind};
 pub use outside::Changes;
+pub use run_dir::RunDir;
 pub use run_dir::log_notes::{LogNote, LogNotes};
-pub use run_dir::pause::RunPause;
 pub use run_dir::shortage::Short;
-pub use run_dir::{CancelRequest, Started};
+pub use site::Site;
+pub use verbs::{
+    Capacity, Delays, Dispatchers, Ground, Inspect, Journal, Lines, Locks, Names, Queue, Runs, Schedules, Sessions,
+    Steps, Store, Upkeep,
+};
 
-use crate::model::Identity;
-use crate::os::{Clock, Processes, Vfs};
+use crate::os::{Clock, Host, Processes, Vfs};
+use files::disk::publish::Disk;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The version written into every file; a higher one is refused, never rewritten.
@@ -60,12 +73,9 @@ pub const MAX_RECORD_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The state directory, through which everything on disk is read and changed.
 #[derive(Clone)]
-pub struct Store {
-    pub(crate) vfs: Arc<dyn Vfs>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) procs: Arc<dyn Processes>,
-    pub(crate) me: Identity,
-    pub(crate) uid: u32,
+pub struct FileStore {
+    disk: Disk,
+    pub(crate) run_dir: RunDir,
     pub(crate) turn: files::dispatchers::dispatch_lock::Turn,
     pub(crate) journal: journal::Journal,
     pub(crate) told: journal::hooks::Told,
@@ -75,16 +85,21 @@ pub struct Store {
     pub(crate) lane_holds: usize,
 }
 
-impl Store {
+impl Deref for FileStore {
+    type Target = Disk;
+
+    fn deref(&self) -> &Disk {
+        &self.disk
+    }
+}
+
+impl FileStore {
     /// The store in an open state directory.
     pub fn new(vfs: Arc<dyn Vfs>, clock: Arc<dyn Clock>, procs: Arc<dyn Processes>) -> Self {
-        let (me, uid) = (procs.me(), procs.uid());
+        let host = Host::new(vfs, clock, procs);
         Self {
-            vfs,
-            clock,
-            procs,
-            me,
-            uid,
+            disk: Disk::of(&host),
+            run_dir: RunDir::of(&host),
             turn: files::dispatchers::dispatch_lock::Turn::default(),
             journal: journal::Journal::default(),
             told: journal::hooks::Told::default(),
@@ -92,11 +107,6 @@ impl Store {
             owes_pass: files::locks::line::turns::Debt::default(),
             lane_holds: files::queue::pending::LANE_HOLDS,
         }
-    }
-
-    /// The path of the state directory, for messages and for the environment of tasks.
-    pub fn state_dir(&self) -> &str {
-        self.vfs.root()
     }
 }
 

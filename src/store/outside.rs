@@ -1,14 +1,11 @@
 //! What the rooms above need of the operating system beside files: passed through, so that they hold one thing only.
 
 use super::error::{Result, StoreError};
-use crate::model::lock::LockRecord;
-use crate::model::process::Ancestor;
-use crate::model::{Context, Identity, TaskId};
-use crate::os::{Child, Clock, Command, InPlace, Open, Signal, StartError, Streams, TreeMark, Watch};
-use crate::store::Store;
+use crate::model::Identity;
+use crate::os::{Clock, TreeMark, Watch};
+use crate::store::FileStore;
 use crate::store::files::disk::layout;
 use std::fs::File;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,88 +50,11 @@ impl Changes {
     }
 }
 
-impl Store {
-    /// Who this process is.
-    pub fn identity(&self) -> Identity {
-        self.me.clone()
-    }
-
-    /// The account that owns a directory, when it can be opened and the account has a name; an error where the name cannot be
-    /// looked up.
-    pub fn owner_of(&self, path: &str) -> io::Result<Option<String>> {
-        let Ok(Some(root)) = self.vfs.open_root(path, false) else { return Ok(None) };
-        let Ok(Some(meta)) = root.meta(".") else { return Ok(None) };
-        self.procs.account_name(meta.uid)
-    }
-
-    /// The account that owns the state directory.
-    pub fn owner(&self) -> u32 {
-        self.uid
-    }
-
-    /// The name of an account, where it has one; an error where that cannot be told.
-    pub fn account_name(&self, uid: u32) -> io::Result<Option<String>> {
-        self.procs.account_name(uid)
-    }
-
-    /// The number of an account, where there is one of that name; an error where that cannot be told.
-    pub fn account_id(&self, name: &str) -> io::Result<Option<u32>> {
-        self.procs.account_id(name)
-    }
-
-    /// Starts a command on this terminal.
-    pub fn start_here(&self, command: InPlace) -> std::result::Result<Box<dyn Child>, StartError> {
-        self.procs.start_here(command)
-    }
-
-    /// The context of this process.
-    pub fn context(&self) -> Context {
-        self.procs.context()
-    }
-
-    /// The name of this host.
-    pub fn host(&self) -> String {
-        self.procs.host()
-    }
-
-    /// Milliseconds since boot.
-    pub fn boot_ms(&self) -> u64 {
-        self.clock.boot_ms()
-    }
-
-    /// Waits.
-    pub fn sleep(&self, time: Duration) {
-        self.clock.sleep(time);
-    }
-
-    /// The living processes of a task's tree.
-    pub fn tree(&self, mark: &TreeMark, spared: &[u32]) -> Result<Vec<Identity>> {
-        self.procs.tree(mark, spared).map_err(StoreError::io("look for the processes of", &mark.task_id))
-    }
-
-    /// Whether this process belongs to the tree of a task that runs: below its supervisor, or with its `tree.lock` open. Its
-    /// environment alone may have gone to a process that the end of the task does not wait for.
-    pub fn is_in_tree(&self, task: TaskId) -> Result<bool> {
-        let supervisor = self.started(task)?.flatten().map(|started| started.supervisor);
-        if supervisor.is_some_and(|process| self.procs.descends_from(&process)) {
-            return Ok(true);
-        }
-        Ok(self.tree_ident(task)?.is_some_and(|file| self.procs.has_open(file)))
-    }
-
-    /// Whether this process stands below the process of a lock.
-    pub fn is_below(&self, record: &LockRecord) -> bool {
-        let (Some(pid), Some(start), Some(boot_id)) = (record.pid, record.pid_start, record.boot_id.clone()) else {
-            return false;
-        };
-        let is_ours = boot_id == self.procs.me().boot_id;
-        is_ours && self.procs.descends_from(&Identity { pid, start, boot_id })
-    }
-
+impl FileStore {
     /// Whether this process has inherited a lock file, whose kernel lock then lasts as long as itself.
     pub fn has_inherited_lock(&self, slot_stem: &str) -> Result<bool> {
         let meta = self.meta(&format!("{}/{slot_stem}.lock", layout::LOCKS))?;
-        Ok(meta.is_some_and(|meta| self.procs.has_open(meta.ident)))
+        Ok(meta.is_some_and(|meta| self.host.procs.has_open(meta.ident)))
     }
 
     /// The living processes that have a lock file open: the command of `luzia lock` and what it left behind.
@@ -148,117 +68,12 @@ impl Store {
             since: None,
             is_own: false,
         };
-        self.procs.tree(&mark, &[]).map_err(StoreError::io("look for the processes of", &path))
-    }
-
-    /// Signals a process if it is still that very process; false when it is dead or out of reach.
-    pub fn signal(&self, who: &Identity, signal: Signal) -> bool {
-        self.procs.signal(who, signal).unwrap_or(false)
-    }
-
-    /// Whether a process is stopped, and does nothing until it is continued.
-    pub fn is_stopped(&self, who: &Identity) -> bool {
-        self.procs.is_stopped(who)
-    }
-
-    /// Whether a process runs the very program that this one runs.
-    pub fn runs_this_program(&self, pid: u32) -> bool {
-        self.procs.runs_this_program(pid)
-    }
-
-    /// The pid of the supervisor of a task, when that is stopped and still has the task.
-    pub fn stopped_supervisor(&self, id: TaskId) -> Result<Option<u32>> {
-        let supervisor = self.started(id)?.flatten().map(|started| started.supervisor);
-        let Some(stopped) = supervisor.filter(|process| self.is_stopped(process)) else { return Ok(None) };
-        Ok(self.is_supervised(id)?.then_some(stopped.pid))
-    }
-
-    /// What a process has as its standard input; `None` when it is dead.
-    pub fn stdin_of(&self, who: &Identity) -> std::io::Result<Option<File>> {
-        self.procs.open_stdin_of(who)
-    }
-
-    /// A look at a pid.
-    pub fn probe(&self, pid: u32) -> crate::model::process::Probe {
-        self.procs.probe(pid)
-    }
-
-    /// The processes above this one, the parent first.
-    pub fn ancestors(&self, of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
-        self.procs.ancestors(of, enough)
+        self.host.procs.tree(&mark, &[]).map_err(StoreError::io("look for the processes of", &path))
     }
 
     /// Watches for locks that go.
     pub fn watch_locks(&self) -> Changes {
         self.changes(&[layout::LOCKS])
-    }
-
-    /// Waits until a process is dead; true when it is.
-    pub fn await_death(&self, who: &Identity, time: Duration) -> bool {
-        self.procs.await_death(who, time).unwrap_or(false)
-    }
-
-    /// Whether a new process would run the very program that this one runs.
-    pub fn is_program_current(&self) -> bool {
-        self.procs.is_program_current()
-    }
-
-    /// Takes note of dead children.
-    pub fn reap(&self) {
-        self.procs.reap();
-    }
-
-    /// Starts the command of a task.
-    pub fn start(
-        &self,
-        command: &Command,
-        streams: &Streams,
-        tree: Option<File>,
-    ) -> std::result::Result<Box<dyn Child>, StartError> {
-        self.procs.start(command, streams, tree)
-    }
-
-    /// Tells people that the supervisor of a task is at work: the file's content is the boot clock and the boot.
-    pub fn beat(&self, id: TaskId) {
-        let path = layout::run_file(id, "heartbeat");
-        if let Ok(Some(mut file)) = self.vfs.open(&path, Open::Truncate(0o600)) {
-            let _ = file.write_all(format!("{} {}\n", self.clock.boot_ms(), self.clock.boot_id()).as_bytes());
-        }
-    }
-
-    /// Writes the text for a command's standard input and opens it for reading.
-    pub fn stdin_file(&self, id: TaskId, text: &str) -> Result<Option<File>> {
-        let path = layout::run_file(id, "stdin");
-        self.write_whole(&path, Open::Truncate(0o600), text.as_bytes())?;
-        Ok(self.open(&path, Open::ReadOnly)?.and_then(crate::os::Handle::into_file))
-    }
-
-    /// Writes the text for the standard input of a hook of a task and opens it for reading.
-    pub fn hook_input(&self, id: TaskId, text: &str) -> Result<Option<File>> {
-        let path = layout::run_file(id, "hook");
-        self.write_whole(&path, Open::Truncate(0o600), text.as_bytes())?;
-        Ok(self.open(&path, Open::ReadOnly)?.and_then(crate::os::Handle::into_file))
-    }
-
-    /// Hands a task to a new supervisor process: its lock changes hands without a gap. Gives the supervisor's pid.
-    pub fn launch_supervisor(&self, args: &[String], lock: Box<dyn crate::os::Handle>) -> Result<u32> {
-        self.procs.launch_supervisor(args, lock).map_err(StoreError::io("start a supervisor for", self.state_dir()))
-    }
-
-    /// Becomes a supervisor and takes over the lock that this process was started with.
-    pub fn take_over(&self, id: TaskId) -> Result<Option<Box<dyn crate::os::Handle>>> {
-        let path = layout::run_file(id, crate::store::run_dir::SUPERVISOR_LOCK);
-        self.procs.become_supervisor().map_err(StoreError::io("become the supervisor of", &path))?;
-        let mut lock = self.procs.inherited_lock().map_err(StoreError::io("take over", &path))?;
-        let mine = lock.meta().map_err(StoreError::io("look at", &path))?;
-        let is_it = self.meta(&path)?.is_some_and(|meta| meta.ident == mine.ident);
-        Ok((is_it && lock.try_lock(false).map_err(StoreError::io("lock", &path))?).then_some(lock))
-    }
-
-    /// Goes on to another task, whose lock this process has taken itself: from here on it is that task's supervisor.
-    pub fn go_on_to(&self, claimed: &super::Claimed) -> Result<()> {
-        let path = layout::run_file(claimed.task.id, crate::store::run_dir::SUPERVISOR_LOCK);
-        self.procs.replace_input(claimed.lock.share()).map_err(StoreError::io("go on to", &path))
     }
 
     /// Watches for tasks that start, end or arrive, and for locks that go.
@@ -269,10 +84,10 @@ impl Store {
     /// Watches one file. Without a path, or where the kernel gives no watch, nothing is watched.
     pub(crate) fn changes_of(&self, path: Option<&str>) -> Changes {
         let watch = path.and_then(|path| self.vfs.watch_file(path).ok().flatten());
-        Changes { watch, clock: Arc::clone(&self.clock) }
+        Changes { watch, clock: Arc::clone(&self.host.clock) }
     }
 
     pub(crate) fn changes(&self, folders: &[&str]) -> Changes {
-        Changes { watch: self.vfs.watch(folders).ok(), clock: Arc::clone(&self.clock) }
+        Changes { watch: self.vfs.watch(folders).ok(), clock: Arc::clone(&self.host.clock) }
     }
 }

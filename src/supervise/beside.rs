@@ -6,7 +6,7 @@ use super::environment::{Place, environment};
 use super::kill::{Root, end_tree};
 use crate::model::Task;
 use crate::os::{Command, Exit, Signal, Streams, Woken};
-use crate::store::{Event, STDERR_LOG, STDOUT_LOG, Store, StoreError};
+use crate::store::{Event, STDERR_LOG, STDOUT_LOG, Site, StoreError};
 use serde_json::json;
 use std::time::Duration;
 
@@ -17,45 +17,45 @@ const GRACE_MS: u64 = 2000;
 
 /// Runs a shell command of a task that waits, and ends what it leaves running. How it ends is told and changes nothing. The
 /// caller holds the task's `supervisor.lock`.
-pub fn run_beside(store: &Store, config: Option<&str>, task: &Task, text: &str) -> Result<(), StoreError> {
-    let told = match run(store, config, task, text) {
+pub fn run_beside(site: &Site, config: Option<&str>, task: &Task, text: &str) -> Result<(), StoreError> {
+    let told = match run(site, config, task, text) {
         Ok(told) => told,
         Err(error) if error.is_shortage() => return Err(error),
         Err(error) => format!("it was not run: {error}"),
     };
-    let me = store.identity();
-    let root = Root { began_by: Some(&me), state_dir: store.state_dir(), group: None };
-    end_tree(store, task.id, &root, GRACE_MS, &[], &mut || {})?;
-    store.note(&Event::of("timeout_command", task).saying(told).with(json!({ "command": text })));
+    let me = site.host.identity();
+    let root = Root { began_by: Some(&me), state_dir: site.host.state_dir(), group: None };
+    end_tree(site, task.id, &root, GRACE_MS, &[], &mut || {})?;
+    site.store.note(&Event::of("timeout_command", task).saying(told).with(json!({ "command": text })));
     Ok(())
 }
 
-fn run(store: &Store, config: Option<&str>, task: &Task, text: &str) -> Result<String, StoreError> {
+fn run(site: &Site, config: Option<&str>, task: &Task, text: &str) -> Result<String, StoreError> {
     let absent = || StoreError::Absent { path: task.conductor_dir.clone() };
-    let conductor = store.conductor(&task.conductor_dir, true)?.ok_or_else(absent)?;
+    let conductor = site.run_dir.conductor(&task.conductor_dir, true)?.ok_or_else(absent)?;
     conductor.open_task(task)?;
     let log = |name: &str| conductor.open_log(task.id, name)?.into_file().ok_or_else(absent);
     let streams = Streams { stdin: None, stdout: log(STDOUT_LOG)?, stderr: log(STDERR_LOG)? };
     let task_dir = conductor.task_dir(task.id);
-    let vars = store.vars(task.id).map(|read| read.vars).unwrap_or_default();
-    let place = Place { state_dir: store.state_dir(), config, task_dir: &task_dir, vars: &vars, told: &[] };
+    let vars = site.store.vars(task.id).map(|read| read.vars).unwrap_or_default();
+    let place = Place { state_dir: site.host.state_dir(), config, task_dir: &task_dir, vars: &vars, told: &[] };
     let command = Command {
         argv: vec!["/bin/sh".to_owned(), "-c".to_owned(), text.to_owned()],
-        env: environment(task, &place, &store.locks_of(task.id, &task.all_lanes())?),
+        env: environment(task, &place, &site.store.locks_of(task.id, &task.all_lanes())?),
         cwd: task.cwd.clone(),
         umask: task.umask,
         run_as: task.run_as.clone(),
-        limits: task.limits.clone().filter(|wanted| store.context().limits.differ_from(wanted)),
+        limits: task.limits.clone().filter(|wanted| site.host.context().limits.differ_from(wanted)),
         has_terminal: false,
         input_of: None,
     };
-    let tree = store.lock_tree(task.id)?;
-    let begun = store.start(&command, &streams, tree.share());
+    let tree = site.run_dir.lock_tree(task.id)?;
+    let begun = site.host.start(&command, &streams, tree.share());
     drop(tree);
     let Ok(mut child) = begun else { return Ok("it could not be started".to_owned()) };
-    let begin = store.boot_ms();
+    let begin = site.host.boot_ms();
     loop {
-        let left = LONGEST_MS.saturating_sub(store.boot_ms().saturating_sub(begin));
+        let left = LONGEST_MS.saturating_sub(site.host.boot_ms().saturating_sub(begin));
         if left == 0 {
             let _ = child.signal(Signal::Kill);
             return Ok("it did not end within an hour".to_owned());

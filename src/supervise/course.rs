@@ -4,7 +4,7 @@ use crate::model::Task;
 use crate::model::task::LastRun;
 use crate::policy::outcome::Happened;
 use crate::policy::steps::course::{at_next_step, verdict};
-use crate::store::{Event, Mail, STDOUT_LOG, Store, StoreError};
+use crate::store::{Event, Mail, STDOUT_LOG, Site, StoreError};
 use crate::supervise::family::CHILD_ENDED;
 use crate::supervise::keep::Keeper;
 use crate::supervise::limits::judge_limit;
@@ -17,15 +17,15 @@ const MOST_RESULT_BYTES: u64 = 16 * 1024;
 const MOST_CHILDREN_BYTES: usize = 64 * 1024;
 
 /// What a task is told of its goal and its steps. The mail that it is told of counts as seen once its step is done.
-pub(super) fn variables(store: &Store, task: &mut Task) -> Result<Vec<(&'static str, String)>, StoreError> {
+pub(super) fn variables(site: &Site, task: &mut Task) -> Result<Vec<(&'static str, String)>, StoreError> {
     let mut told: Vec<(&'static str, String)> = task.goal.iter().map(|goal| ("LUZIA_GOAL", goal.clone())).collect();
     let id = task.id;
     let Some(stepwise) = &mut task.stepwise else { return Ok(told) };
     let mut children = Vec::new();
     let seen = stepwise.seen_mail;
-    for number in store.mail_numbers(id)?.into_iter().filter(|number| *number > seen) {
+    for number in site.store.mail_numbers(id)?.into_iter().filter(|number| *number > seen) {
         stepwise.seen_mail = number;
-        match store.mail(id, number) {
+        match site.store.mail(id, number) {
             Ok(mail) => children.extend(mail.filter(|mail| mail.event == CHILD_ENDED)),
             // `doctor` names it.
             Err(StoreError::Corrupt { .. }) => {}
@@ -66,72 +66,67 @@ fn exit_of(mail: &Mail) -> String {
 }
 
 /// How many bytes stand on the log of standard output before a run.
-pub(super) fn output_before(store: &Store, task: &Task) -> u64 {
+pub(super) fn output_before(site: &Site, task: &Task) -> u64 {
     if task.stepwise.is_none() && task.terms.log_sample.is_none() || task.starts == 0 {
         return 0;
     }
-    let conductor = store.conductor(&task.conductor_dir, false).ok().flatten();
+    let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten();
     let log = conductor.and_then(|conductor| conductor.read_log(task.id, STDOUT_LOG).ok().flatten());
     log.and_then(|log| log.meta().ok()).map_or(0, |meta| meta.size)
 }
 
 /// What came of a run, and what the next one is told of it. `from` is where its output began. A host that is short of
 /// something is waited for; what cannot be read otherwise is left out, and the exit code decides.
-pub(super) fn judge(
-    (store, keeper): (&Store, &mut Keeper),
-    task: &mut Task,
-    happened: Happened,
-    from: u64,
-) -> Happened {
+pub(super) fn judge((site, keeper): (&Site, &mut Keeper), task: &mut Task, happened: Happened, from: u64) -> Happened {
     let mut pause = Duration::from_millis(50);
     loop {
         let judged =
-            judge_limit(store, task, happened.clone()).and_then(|happened| judge_run(store, task, happened, from));
+            judge_limit(site, task, happened.clone()).and_then(|happened| judge_run(site, task, happened, from));
         match judged {
             Ok(judged) => return judged,
-            Err(error) if error.is_shortage() && store.is_still_there().unwrap_or(true) => {
-                store.sleep(pause.min(keeper.time_left()));
+            Err(error) if error.is_shortage() && site.store.is_still_there().unwrap_or(true) => {
+                site.host.sleep(pause.min(keeper.time_left()));
                 keeper.keep();
                 pause = (pause * 2).min(Duration::from_secs(5));
             }
             Err(error) => {
-                store.note(&Event::of("result_failed", task).saying(error.to_string()));
+                site.store.note(&Event::of("result_failed", task).saying(error.to_string()));
                 return happened;
             }
         }
     }
 }
 
-fn judge_run(store: &Store, task: &mut Task, happened: Happened, from: u64) -> Result<Happened, StoreError> {
+fn judge_run(site: &Site, task: &mut Task, happened: Happened, from: u64) -> Result<Happened, StoreError> {
     let code = match happened {
         Happened::Exited(code) => Some(code),
         Happened::Killed(signal) => Some(128_i32.saturating_add(signal)),
         _ => None,
     };
-    let finish = store.finish_said(task.id, task.starts)?;
+    let finish = site.store.finish_said(task.id, task.starts)?;
     if let (Some(code), Some(stepwise)) = (code, &task.stepwise) {
-        let last = last_run(store, task, code, from)?;
+        let last = last_run(site, task, code, from)?;
         let kind = if last.is_tool { "tool" } else { "output" };
         let data = json!({ "step": stepwise.step, "exit_code": code, "kind": kind });
-        store.note(&Event::of("step_ended", task).with(data));
+        site.store.note(&Event::of("step_ended", task).with(data));
         task.stepwise.iter_mut().for_each(|stepwise| stepwise.last = Some(last.clone()));
     }
     Ok(verdict(task, happened, finish))
 }
 
-fn last_run(store: &Store, task: &Task, code: i32, from: u64) -> Result<LastRun, StoreError> {
-    let tool = if code == 0 && store.has_steps(task.id)? { store.steps_done(task.id)?.pop() } else { None };
+fn last_run(site: &Site, task: &Task, code: i32, from: u64) -> Result<LastRun, StoreError> {
+    let tool = if code == 0 && site.store.has_steps(task.id)? { site.store.steps_done(task.id)?.pop() } else { None };
     if let Some(tool) = tool.filter(|tool| tool.start == u64::from(task.starts)) {
         let result = text(&tool.output());
         return Ok(LastRun { is_tool: true, exit_code: i32::from(tool.exit_code), result });
     }
-    Ok(LastRun { is_tool: false, exit_code: code, result: output_of(store, task, from) })
+    Ok(LastRun { is_tool: false, exit_code: code, result: output_of(site, task, from) })
 }
 
 /// The end of what a run wrote. A log that does not read tells nothing, and keeps no step from being done.
-pub(super) fn output_of(store: &Store, task: &Task, from: u64) -> String {
+pub(super) fn output_of(site: &Site, task: &Task, from: u64) -> String {
     let read = || {
-        let conductor = store.conductor(&task.conductor_dir, false).ok().flatten()?;
+        let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten()?;
         let mut log = conductor.read_log(task.id, STDOUT_LOG).ok().flatten()?;
         let size = log.meta().ok()?.size;
         // A log that became shorter has lost its beginning.
@@ -146,7 +141,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Goes on to the next step within the same claim. The record of the task tells of it before the next start does.
-pub(super) fn go_on(store: &Store, task: &mut Task) -> Result<(), StoreError> {
+pub(super) fn go_on(site: &Site, task: &mut Task) -> Result<(), StoreError> {
     *task = at_next_step(task);
-    store.keep_running(task)
+    site.store.keep_running(task)
 }

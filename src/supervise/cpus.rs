@@ -6,7 +6,7 @@ use crate::model::{LaneName, Limits, Task};
 use crate::os::{Child, Pipe};
 use crate::policy::capacity::cpus::{Step, bound_to, list, listed, step};
 use crate::policy::capacity::jobs::{Server, knows_fifos, variables};
-use crate::store::{Event, Shares, Store, StoreError};
+use crate::store::{Event, Shares, Site, StoreError};
 use std::time::Duration;
 
 /// How often a holder looks whether others came or went, in milliseconds.
@@ -35,12 +35,12 @@ impl CpuPlan {
 }
 
 /// What a launch does with the processors of a lane.
-pub(super) struct Cpus<'a, 'b> {
-    pub share: Option<&'a CpuShare<'b>>,
+pub(super) struct Cpus<'a> {
+    pub share: Option<&'a CpuShare>,
     pub plan: Option<(&'a LaneName, &'a CpuPlan)>,
 }
 
-impl Cpus<'_, '_> {
+impl Cpus<'_> {
     /// Adds the job server and the numbers to an environment.
     pub(super) fn add_to(&self, env: &mut Vec<(Vec<u8>, Vec<u8>)>) {
         let Some(share) = self.share else { return };
@@ -54,8 +54,8 @@ impl Cpus<'_, '_> {
     }
 
     /// The limits to set for a command, where they are not those of this process.
-    pub(super) fn limits(&self, store: &Store, task: &Task) -> Option<Limits> {
-        let own = || store.context().limits;
+    pub(super) fn limits(&self, site: &Site, task: &Task) -> Option<Limits> {
+        let own = || site.host.context().limits;
         let wanted = task.limits.as_ref();
         let bound = self
             .plan
@@ -69,8 +69,8 @@ impl Cpus<'_, '_> {
 }
 
 /// The share of one holder.
-pub struct CpuShare<'a> {
-    store: &'a Store,
+pub struct CpuShare {
+    site: Site,
     grant: Grant,
     budget: u32,
     server: Option<(Box<dyn Pipe>, String)>,
@@ -83,16 +83,16 @@ pub struct CpuShare<'a> {
     is_taking: bool,
 }
 
-impl<'a> CpuShare<'a> {
+impl CpuShare {
     /// Takes the first share of a holder. Without `with_server` the command gets numbers only, as one of another account does,
     /// which could not open the pipe.
-    pub fn begin(store: &'a Store, grant: &Grant, budget: u32, with_server: bool) -> Self {
-        let made = with_server.then(|| store.make_job_server(grant)).transpose().unwrap_or_else(|error| {
-            note(store, grant, &error);
+    pub fn begin(site: &Site, grant: &Grant, budget: u32, with_server: bool) -> Self {
+        let made = with_server.then(|| site.store.make_job_server(grant)).transpose().unwrap_or_else(|error| {
+            note(site, grant, &error);
             None
         });
         let mut share = Self {
-            store,
+            site: site.clone(),
             grant: grant.clone(),
             budget,
             server: made,
@@ -107,7 +107,7 @@ impl<'a> CpuShare<'a> {
 
     /// What the environment of the command has of it. `had` gives what it had before.
     pub fn variables(&self, had: &dyn Fn(&str) -> Option<String>) -> Vec<(String, String)> {
-        let make = || self.store.version_of("make", had("PATH").as_deref().map(str::as_bytes));
+        let make = || self.site.host.version_of("make", had("PATH").as_deref().map(str::as_bytes));
         let server = self
             .server
             .as_ref()
@@ -117,7 +117,7 @@ impl<'a> CpuShare<'a> {
 
     /// For how long the holder may wait for something else.
     pub fn time_left(&self) -> Duration {
-        Duration::from_millis(self.due_ms.saturating_sub(self.store.boot_ms()))
+        Duration::from_millis(self.due_ms.saturating_sub(self.site.host.boot_ms()))
     }
 
     /// A token is in the pipe.
@@ -132,7 +132,7 @@ impl<'a> CpuShare<'a> {
         if self.server.is_none() {
             self.due_ms = u64::MAX;
         }
-        if self.store.boot_ms() < self.due_ms {
+        if self.site.host.boot_ms() < self.due_ms {
             return;
         }
         let was_taking = std::mem::replace(&mut self.is_taking, false);
@@ -145,19 +145,19 @@ impl<'a> CpuShare<'a> {
 
     fn look(&mut self) {
         if let Err(error) = self.try_look() {
-            note(self.store, &self.grant, &error);
+            note(&self.site, &self.grant, &error);
         }
         let pause = if self.is_taking || self.recorded != self.has { TAKE_MS } else { LOOK_MS };
-        self.due_ms = self.store.boot_ms().saturating_add(pause);
+        self.due_ms = self.site.host.boot_ms().saturating_add(pause);
     }
 
     fn try_look(&mut self) -> Result<(), StoreError> {
-        let Some(mut shares) = self.store.shares(&self.grant)? else { return Ok(()) };
+        let Some(mut shares) = self.site.store.shares(&self.grant)? else { return Ok(()) };
         // The guard may have been busy, or a sidecar that was lost was written anew.
         self.recorded = shares.sharing.get(shares.own).copied().unwrap_or(0);
         if self.recorded != self.has {
             let has = self.has;
-            let Some(recorded) = self.store.change_share(&self.grant, &|_| Some(has))? else { return Ok(()) };
+            let Some(recorded) = self.site.store.change_share(&self.grant, &|_| Some(has))? else { return Ok(()) };
             self.recorded = recorded;
             shares.sharing.get_mut(shares.own).into_iter().for_each(|own| *own = recorded);
         }
@@ -176,7 +176,7 @@ impl<'a> CpuShare<'a> {
             Step::Put(more) => Some(shares.sharing.get(shares.own)?.saturating_add(more)),
             Step::Stay | Step::Take(_) => None,
         };
-        let Some(recorded) = self.store.change_share(&self.grant, &more)? else { return Ok(()) };
+        let Some(recorded) = self.site.store.change_share(&self.grant, &more)? else { return Ok(()) };
         self.recorded = recorded;
         if let Some((pipe, path)) = &mut self.server {
             pipe.put(recorded.saturating_sub(self.has)).map_err(StoreError::io("write to", path))?;
@@ -195,16 +195,16 @@ impl<'a> CpuShare<'a> {
         self.has = self.has.saturating_sub(taken).max(1);
         if taken > 0 {
             let has = self.has;
-            self.recorded = self.store.change_share(&self.grant, &|_| Some(has))?.unwrap_or(self.recorded);
+            self.recorded = self.site.store.change_share(&self.grant, &|_| Some(has))?.unwrap_or(self.recorded);
         }
         Ok(())
     }
 }
 
-impl Drop for CpuShare<'_> {
+impl Drop for CpuShare {
     fn drop(&mut self) {
         if self.server.is_some() {
-            self.store.remove_job_server(&self.grant);
+            self.site.store.remove_job_server(&self.grant);
         }
     }
 }
@@ -214,6 +214,6 @@ fn next(budget: u32, shares: &Shares) -> Step {
     step(budget.saturating_sub(shares.others).max(1), &shares.sharing, shares.own)
 }
 
-fn note(store: &Store, grant: &Grant, error: &StoreError) {
-    store.note(&Event::new("cpu_share_failed").in_lane(&grant.lane).saying(error.to_string()));
+fn note(site: &Site, grant: &Grant, error: &StoreError) {
+    site.store.note(&Event::new("cpu_share_failed").in_lane(&grant.lane).saying(error.to_string()));
 }

@@ -1,7 +1,7 @@
 //! What the end of a child means for its parent: one event in the parent's mailbox for each end (AGENT_COMPLETED, S1.22–S1.24).
 
 use crate::model::{Status, Task, TaskId};
-use crate::store::{Event, Mail, Place, Store, StoreError, Vars};
+use crate::store::{Event, Mail, Place, Site, StoreError, Vars};
 use serde_json::{Value, json};
 
 /// The event of the end of a child.
@@ -11,9 +11,9 @@ pub const CHILD_ENDED: &str = "AGENT_COMPLETED";
 const MOST_VARS_BYTES: usize = 64 * 1024;
 
 /// Puts the end of a child into the mailbox of its parent, unless that is over. Done again after a crash, it adds nothing.
-pub fn tell_parent(store: &Store, child: &Task) -> Result<(), StoreError> {
+pub fn tell_parent(site: &Site, child: &Task) -> Result<(), StoreError> {
     let (Some(parent), Some(outcome)) = (child.parent, &child.outcome) else { return Ok(()) };
-    let is_open = |id: TaskId| matches!(store.find(id), Ok(Some((place, _))) if place != Place::Done);
+    let is_open = |id: TaskId| matches!(site.store.find(id), Ok(Some((place, _))) if place != Place::Done);
     if !is_open(parent) {
         return Ok(());
     }
@@ -29,8 +29,8 @@ pub fn tell_parent(store: &Store, child: &Task) -> Result<(), StoreError> {
         "ended_at": outcome.completed_at.to_string(),
     });
     // What a child noted is its parent's to use (S1.24); what is too much for one event stays with the child.
-    let vars = if store.has_steps(child.id)? {
-        store.vars(child.id).map(|read| read.vars).unwrap_or_default()
+    let vars = if site.store.has_steps(child.id)? {
+        site.store.vars(child.id).map(|read| read.vars).unwrap_or_default()
     } else {
         Vars::new()
     };
@@ -44,9 +44,9 @@ pub fn tell_parent(store: &Store, child: &Task) -> Result<(), StoreError> {
         mail.event == CHILD_ENDED && is_same("child") && is_same("ended_at")
     };
     let mail = Mail { event: CHILD_ENDED.to_owned(), data: data.clone(), ..Mail::default() };
-    if let Some(number) = store.deliver_once(parent, mail, &same_end)? {
+    if let Some(number) = site.store.deliver_once(parent, mail, &same_end)? {
         let what = json!({ "event": CHILD_ENDED, "number": number, "to": parent.to_string() });
-        store.note(&Event::of("emitted", child).with(what));
+        site.store.note(&Event::of("emitted", child).with(what));
     }
     Ok(())
 }

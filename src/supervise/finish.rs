@@ -4,12 +4,11 @@
 use super::family::tell_parent;
 use crate::model::lock::Grant;
 use crate::model::{Status, Task, TaskId};
-use crate::os::Handle;
 use crate::policy::analytics::goal::goal_of;
 use crate::policy::analytics::trace::span_of;
 use crate::policy::lifecycle::{Effect, effects};
 use crate::policy::outcome::Happened;
-use crate::store::{Conductor, Ending, Event, Next, Store, StoreError};
+use crate::store::{Conductor, Ending, Event, Hold, Next, Site, StoreError};
 use serde_json::{Value, json};
 
 /// What a finished end leaves to do.
@@ -32,20 +31,20 @@ pub struct Closed {
 }
 
 /// Brings a recorded end to its end: outward record, lanes, place. The lock goes last.
-pub fn finish(store: &Store, ending: &Ending, lock: Box<dyn Handle>) -> Result<Finished, StoreError> {
+pub fn finish(site: &Site, ending: &Ending, lock: Hold) -> Result<Finished, StoreError> {
     if let Some(told) = completed_event(&ending.task) {
-        store.note(&told);
+        site.store.note(&told);
     }
-    let closed = close_outside(store, &ending.task);
-    give_back(store, ending, closed.as_ref(), &[], lock)
+    let closed = close_outside(site, &ending.task);
+    give_back(site, ending, closed.as_ref(), &[], lock)
 }
 
 /// Closes the outward record. Its directory belongs to people and other programs: whatever is wrong there never holds a
 /// lane.
-pub fn close_outside(store: &Store, task: &Task) -> Option<Closed> {
-    let conductor = store.conductor(&task.conductor_dir, false).ok().flatten()?;
+pub fn close_outside(site: &Site, task: &Task) -> Option<Closed> {
+    let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten()?;
     let place = conductor.close_task(task).unwrap_or_else(|error| {
-        store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
+        site.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
         None
     });
     Some(Closed { conductor, place })
@@ -53,11 +52,11 @@ pub fn close_outside(store: &Store, task: &Task) -> Option<Closed> {
 
 /// Gives the lanes back and puts the record where it belongs. `known` are the grants of the claim, as far as they are.
 pub fn give_back(
-    store: &Store,
+    site: &Site,
     ending: &Ending,
     closed: Option<&Closed>,
     known: &[Grant],
-    lock: Box<dyn Handle>,
+    lock: Hold,
 ) -> Result<Finished, StoreError> {
     let task = &ending.task;
     let to = match (ending.next(), &task.outcome) {
@@ -67,8 +66,8 @@ pub fn give_back(
     };
     let effects = effects(to);
     let released = match task.wait.as_ref().filter(|_| effects.contains(&Effect::KeepLanes)) {
-        Some(wait) => store.keep_for_wait(task, wait)?,
-        None => store.release_task(task.id, &task.all_lanes(), known)?,
+        Some(wait) => site.store.keep_for_wait(task, wait)?,
+        None => site.store.release_task(task.id, &task.all_lanes(), known)?,
     };
     let threads = released.iter().filter(|lock| lock.lane.kind() == "thread").count();
     let lanes: Vec<String> = released.iter().map(|lock| lock.lane.to_string()).collect();
@@ -76,16 +75,16 @@ pub fn give_back(
     if threads > 0 {
         event = event.saying(format!("[AgentGraph] Released locks on {threads} thread(s) for execution {}", task.id.0));
     }
-    store.note(&event);
+    site.store.note(&event);
     let keeps_none = task.wait.as_ref().is_none_or(|wait| wait.kept.is_empty());
     if let Some(Closed { conductor, place }) = closed.filter(|_| keeps_none) {
         let _ = conductor.mark_released(task, *place);
     }
     if effects.contains(&Effect::TellParent) {
-        tell_parent(store, task)?;
+        tell_parent(site, task)?;
     }
-    let dependents = store.settle(ending, lock)?;
-    store.note_all(over_events(task).into_iter());
+    let dependents = site.store.settle(ending, lock)?;
+    site.store.note_all(&mut over_events(task).into_iter());
     Ok(Finished { id: task.id, task: task.clone(), dependents, next: ending.next() })
 }
 

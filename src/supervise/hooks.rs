@@ -8,10 +8,10 @@ use super::{HEARTBEAT, Surroundings};
 use crate::model::Task;
 use crate::model::control::hooks::{HOOK_VARIABLE, Hook};
 use crate::model::time::format_duration;
-use crate::os::{Child, Command, Exit, Handle, Signal, StartError, Streams, Woken};
+use crate::os::{Child, Command, Exit, Signal, StartError, Streams, Woken};
 use crate::policy::hooks::{AFTER, BEFORE, runs_in, task_payload};
 use crate::policy::outcome::Happened;
-use crate::store::{Event, Store, StoreError};
+use crate::store::{Event, Hold, Site, StoreError};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::time::Duration;
@@ -45,11 +45,11 @@ pub(super) fn before(
     around: &mut Surroundings,
     task: &Task,
     (command, streams): (&Command, &Streams),
-    tree: &dyn Handle,
+    tree: &Hold,
     keeper: &mut Keeper,
 ) -> Result<Result<Option<Place>, Happened>, StoreError> {
-    let store = around.store;
-    let hooks = match read(store, keeper) {
+    let site = around.site;
+    let hooks = match read(site, keeper) {
         Ok(hooks) => hooks,
         Err(error) => {
             // A file that does not read may hold a hook on which the task depends.
@@ -68,15 +68,15 @@ pub(super) fn before(
     for hook in of(BEFORE) {
         let data = json!({ "attempt": task.attempt(), "start": task.starts });
         let mut look = |woken: Woken| -> Result<Option<Happened>, StoreError> {
-            if let Some(request) = store.cancel_request(task.id)? {
+            if let Some(request) = site.store.cancel_request(task.id)? {
                 return Ok(Some(cancelled(request)));
             }
             is_pass_wanted |= woken == Woken::Pass;
             around.is_told_to_end |= woken == Woken::Terminate || (around.told_to_end)();
             Ok(around.is_told_to_end.then(|| Happened::Interrupted(TOLD_TO_END.to_owned())))
         };
-        let end = run_one(store, task, hook, &place, (&[], data), tree, keeper, &mut look)?;
-        note(store, task, hook, &end);
+        let end = run_one(site, task, hook, &place, (&[], data), tree, keeper, &mut look)?;
+        note(site, task, hook, &end);
         match end {
             End::Well => {}
             End::Failed(why) => {
@@ -87,20 +87,20 @@ pub(super) fn before(
     }
     if is_pass_wanted {
         // The watcher of the command makes it.
-        store.signal(&store.identity(), Signal::Wake);
+        site.host.signal(&site.host.identity(), Signal::Wake);
     }
     Ok(Ok(Some(place).filter(|place| !place.after.is_empty())))
 }
 
 /// Reads the hooks. What the operating system refuses is tried again: a host in trouble costs no task.
-fn read(store: &Store, keeper: &mut Keeper) -> Result<Vec<Hook>, StoreError> {
+fn read(site: &Site, keeper: &mut Keeper) -> Result<Vec<Hook>, StoreError> {
     let mut tries = 0;
     loop {
-        match store.hooks() {
+        match site.store.hooks() {
             Err(StoreError::Io { .. }) if tries < MOST_TRIES => {
                 tries += 1;
                 keeper.keep();
-                store.sleep(PAUSE);
+                site.host.sleep(PAUSE);
             }
             read => return read,
         }
@@ -108,7 +108,7 @@ fn read(store: &Store, keeper: &mut Keeper) -> Result<Vec<Hook>, StoreError> {
 }
 
 /// Runs the hooks for the end of a task, which is recorded. None of them changes it.
-pub(super) fn after(store: &Store, task: &Task, place: &Place, keeper: &mut Keeper) -> Result<(), StoreError> {
+pub(super) fn after(site: &Site, task: &Task, place: &Place, keeper: &mut Keeper) -> Result<(), StoreError> {
     let code = task.outcome.as_ref().and_then(|outcome| outcome.exit_code);
     let env = [
         ("LUZIA_STATUS", task.status.word().to_owned()),
@@ -116,26 +116,26 @@ pub(super) fn after(store: &Store, task: &Task, place: &Place, keeper: &mut Keep
     ];
     for hook in &place.after {
         let data = json!({ "status": task.status.word(), "exit_code": code });
-        let tree = store.lock_tree(task.id)?;
-        let end = run_one(store, task, hook, place, (&env, data), tree.as_ref(), keeper, &mut |_| Ok(None));
+        let tree = site.run_dir.lock_tree(task.id)?;
+        let end = run_one(site, task, hook, place, (&env, data), &tree, keeper, &mut |_| Ok(None));
         let end = end.unwrap_or_else(|error| End::Failed(error.to_string()));
         drop(tree);
-        end_rest(store, task, keeper)?;
-        note(store, task, hook, &end);
+        end_rest(site, task, keeper)?;
+        note(site, task, hook, &end);
     }
     Ok(())
 }
 
 /// Ends what hooks have left running. This process has let go of `tree.lock`, which tells of it.
-pub(super) fn end_rest(store: &Store, task: &Task, keeper: &mut Keeper) -> Result<(), StoreError> {
-    let me = store.identity();
-    let root = Root { began_by: Some(&me), state_dir: store.state_dir(), group: None };
-    end_tree(store, task.id, &root, GRACE_MS, &[], &mut || keeper.keep()).map(drop)
+pub(super) fn end_rest(site: &Site, task: &Task, keeper: &mut Keeper) -> Result<(), StoreError> {
+    let me = site.host.identity();
+    let root = Root { began_by: Some(&me), state_dir: site.host.state_dir(), group: None };
+    end_tree(site, task.id, &root, GRACE_MS, &[], &mut || keeper.keep()).map(drop)
 }
 
-fn note(store: &Store, task: &Task, hook: &Hook, end: &End) {
+fn note(site: &Site, task: &Task, hook: &Hook, end: &End) {
     let data = json!({ "hook": hook.name, "event": hook.event });
-    store.note(&match end {
+    site.store.note(&match end {
         End::Well => Event::of("hook_ran", task).with(data),
         End::Failed(why) => Event::of("hook_failed", task).with(data).saying(why.clone()),
         End::Happened(_) => Event::of("hook_failed", task).with(data).saying("the task was to end"),
@@ -146,12 +146,12 @@ type Look<'a> = dyn FnMut(Woken) -> Result<Option<Happened>, StoreError> + 'a;
 
 #[allow(clippy::too_many_arguments, reason = "what one hook needs has no name of its own")]
 fn run_one(
-    store: &Store,
+    site: &Site,
     task: &Task,
     hook: &Hook,
     place: &Place,
     (env, data): (&[(&str, String)], Value),
-    tree: &dyn Handle,
+    tree: &Hold,
     keeper: &mut Keeper,
     look: &mut Look<'_>,
 ) -> Result<End, StoreError> {
@@ -161,9 +161,9 @@ fn run_one(
         command.env.push((key.as_bytes().to_vec(), value.clone().into_bytes()));
     }
     let copy = |file: &File| file.try_clone().map_err(StoreError::io("open the log of", &task.id.to_string()));
-    let input = store.hook_input(task.id, &format!("{}\n", task_payload(hook, task, data)))?;
+    let input = site.run_dir.hook_input(task.id, &format!("{}\n", task_payload(hook, task, data)))?;
     let streams = Streams { stdin: input, stdout: copy(&place.stdout)?, stderr: copy(&place.stderr)? };
-    let mut child = match store.start(&command, &streams, tree.share()) {
+    let mut child = match site.host.start(&command, &streams, tree.share()) {
         Ok(child) => child,
         Err(
             StartError::NotFound(error)
@@ -172,7 +172,7 @@ fn run_one(
             | StartError::Other(error),
         ) => return Ok(End::Failed(format!("it could not be started: {error}"))),
     };
-    let end = watch(store, task, hook, child.as_mut(), keeper, look)?;
+    let end = watch(site, task, hook, child.as_mut(), keeper, look)?;
     if !matches!(end, End::Well) {
         let _ = child.signal(Signal::Term);
     }
@@ -180,17 +180,17 @@ fn run_one(
 }
 
 fn watch(
-    store: &Store,
+    site: &Site,
     task: &Task,
     hook: &Hook,
     child: &mut dyn Child,
     keeper: &mut Keeper,
     look: &mut Look<'_>,
 ) -> Result<End, StoreError> {
-    let begin = store.boot_ms();
+    let begin = site.host.boot_ms();
     loop {
         keeper.keep();
-        let left = hook.timeout_ms.saturating_sub(store.boot_ms().saturating_sub(begin));
+        let left = hook.timeout_ms.saturating_sub(site.host.boot_ms().saturating_sub(begin));
         if left == 0 {
             return Ok(End::Failed(format!("it did not end within {}", format_duration(hook.timeout_ms))));
         }

@@ -4,7 +4,7 @@
 use super::HEARTBEAT;
 use crate::model::LockKind;
 use crate::model::lock::Grant;
-use crate::store::{Event, Kept, Store};
+use crate::store::{Event, Kept, Site};
 use std::time::Duration;
 
 /// The shortest time between two refreshes, in milliseconds.
@@ -14,7 +14,7 @@ const LATE_MS: u64 = 1000;
 
 /// The locks of one holder, and when they are due.
 pub struct Keeper<'a> {
-    store: &'a Store,
+    site: &'a Site,
     kind: LockKind,
     holder: String,
     grants: &'a [Grant],
@@ -30,35 +30,35 @@ pub struct Keeper<'a> {
 impl<'a> Keeper<'a> {
     /// A keeper of locks that were taken or refreshed just now.
     pub fn new(
-        store: &'a Store,
+        site: &'a Site,
         kind: LockKind,
         holder: String,
         grants: &'a [Grant],
         timeout_ms: &'a dyn Fn(&crate::model::LaneName) -> u64,
     ) -> Self {
         let shortest = grants.iter().map(|grant| timeout_ms(&grant.lane)).min().unwrap_or(u64::MAX);
-        let (every_ms, now) = ((shortest / 3).max(SHORTEST_MS), store.boot_ms());
+        let (every_ms, now) = ((shortest / 3).max(SHORTEST_MS), site.host.boot_ms());
         let (due_ms, look_ms) = (now.saturating_add(every_ms), now.saturating_add(beat_ms()));
-        Self { store, kind, holder, grants, timeout_ms, every_ms, due_ms, look_ms }
+        Self { site, kind, holder, grants, timeout_ms, every_ms, due_ms, look_ms }
     }
 
     /// For how long the holder may wait for something else.
     pub fn time_left(&self) -> Duration {
         let next = self.due_ms.min(self.look_ms);
-        Duration::from_millis(next.saturating_sub(self.store.boot_ms()))
+        Duration::from_millis(next.saturating_sub(self.site.host.boot_ms()))
     }
 
     /// Does what is due. Asks for nothing but the time when nothing is.
     pub fn keep(&mut self) {
-        let now = self.store.boot_ms();
+        let now = self.site.host.boot_ms();
         if now < self.due_ms.min(self.look_ms) {
             return;
         }
         self.look_ms = now.saturating_add(beat_ms());
-        if now >= self.due_ms || self.grants.iter().any(|grant| self.store.has_lost_sidecar(grant)) {
+        if now >= self.due_ms || self.grants.iter().any(|grant| self.site.store.has_lost_sidecar(grant)) {
             let is_late = !self.refresh();
             let wait = if is_late { self.every_ms.min(LATE_MS) } else { self.every_ms };
-            self.due_ms = self.store.boot_ms().saturating_add(wait);
+            self.due_ms = self.site.host.boot_ms().saturating_add(wait);
         }
     }
 
@@ -66,11 +66,11 @@ impl<'a> Keeper<'a> {
     fn refresh(&self) -> bool {
         let mut is_done = true;
         for grant in self.grants {
-            match self.store.keep_lock(self.kind, &self.holder, grant, (self.timeout_ms)(&grant.lane)) {
+            match self.site.store.keep_lock(self.kind, &self.holder, grant, (self.timeout_ms)(&grant.lane)) {
                 Ok(Kept::Refreshed | Kept::NotOurs) => {}
                 Ok(Kept::Rebuilt) => {
                     let data = serde_json::json!({ "lock_id": grant.lock_id.0, "holder": self.holder });
-                    self.store.note(&Event::new("sidecar_rebuilt").in_lane(&grant.lane).with(data));
+                    self.site.store.note(&Event::new("sidecar_rebuilt").in_lane(&grant.lane).with(data));
                 }
                 Ok(Kept::Busy) | Err(_) => is_done = false,
             }

@@ -3,7 +3,7 @@
 
 use crate::model::{Group, GroupSight, Identity, TaskId};
 use crate::os::{Signal, TreeMark};
-use crate::store::{Store, StoreError};
+use crate::store::{Site, StoreError};
 use std::time::Duration;
 
 const FIRST_PAUSE_MS: u64 = 2;
@@ -21,83 +21,88 @@ pub struct Root<'a> {
 
 /// What marks the processes of a task. A process that has `tree.lock` open holds its kernel lock, so the descriptors of all
 /// processes are looked through only while it is held.
-pub(super) fn mark_of(store: &Store, id: TaskId, root: &Root) -> Result<TreeMark, StoreError> {
-    let me = store.identity();
+pub(super) fn mark_of(site: &Site, id: TaskId, root: &Root) -> Result<TreeMark, StoreError> {
+    let me = site.host.identity();
     let this_boot = root.began_by.filter(|supervisor| supervisor.boot_id == me.boot_id);
     Ok(TreeMark {
         state_dir: root.state_dir.to_owned(),
         task_id: id.to_string(),
-        tree_lock: if store.is_tree_locked(id)? { store.tree_ident(id)? } else { None },
+        tree_lock: if site.run_dir.is_tree_locked(id)? { site.run_dir.tree_ident(id)? } else { None },
         is_own: this_boot == Some(&me),
         since: this_boot.map(|supervisor| supervisor.start),
     })
+}
+
+/// The living processes of a task's tree.
+pub(super) fn tree_of(site: &Site, mark: &TreeMark, spared: &[u32]) -> Result<Vec<Identity>, StoreError> {
+    site.host.tree(mark, spared).map_err(StoreError::io("look for the processes of", &mark.task_id))
 }
 
 /// Waits until a task's tree is dead: SIGTERM at once, SIGKILL after `grace_ms`, and again until none is left. `spared` are
 /// supervisors of other tasks that this process started. Calls `meanwhile` between two looks. Gives how many processes were
 /// alive at the first look.
 pub fn end_tree(
-    store: &Store,
+    site: &Site,
     id: TaskId,
     root: &Root,
     grace_ms: u64,
     spared: &[u32],
     meanwhile: &mut dyn FnMut(),
 ) -> Result<usize, StoreError> {
-    let start = store.boot_ms();
+    let start = site.host.boot_ms();
     let mut pause_ms = FIRST_PAUSE_MS;
     let mut asked = None;
     loop {
-        store.reap();
-        let mark = mark_of(store, id, root)?;
-        let mut tree = store.tree(&mark, spared)?;
-        let group = root.group.filter(|group| is_populated(store, group));
+        site.host.reap();
+        let mark = mark_of(site, id, root)?;
+        let mut tree = tree_of(site, &mark, spared)?;
+        let group = root.group.filter(|group| is_populated(site, group));
         if let Some(group) = group {
-            let more = store.group_members(group);
+            let more = site.host.group_members(group);
             tree.extend(more.into_iter().filter(|process| !tree.contains(process)).collect::<Vec<_>>());
         }
         // Where /proc shows strangers, a subreaper still knows whether it has a child: all that is left of its own tree is
         // below one. Those it cannot signal; the lane stays held until they end.
-        let hides_some = mark.is_own && !store.is_proc_own() && store.has_child();
+        let hides_some = mark.is_own && !site.host.is_proc_own() && site.host.has_child();
         if tree.is_empty() && group.is_none() && mark.tree_lock.is_none() && !hides_some {
             return Ok(asked.unwrap_or(0));
         }
-        let grace_ms = shorter_grace(store, id, grace_ms)?;
-        let signal = if store.boot_ms().saturating_sub(start) >= grace_ms { Some(Signal::Kill) } else { None };
+        let grace_ms = shorter_grace(site, id, grace_ms)?;
+        let signal = if site.host.boot_ms().saturating_sub(start) >= grace_ms { Some(Signal::Kill) } else { None };
         for process in &tree {
             // A process that cannot be signalled (EPERM) is alive all the same: it is waited for.
             match signal {
-                Some(signal) => drop(store.signal(process, signal)),
+                Some(signal) => drop(site.host.signal(process, signal)),
                 // One that is stopped takes a signal only when it goes on.
                 None if asked.is_none() => {
-                    store.signal(process, Signal::Term);
-                    store.signal(process, Signal::Continue);
+                    site.host.signal(process, Signal::Term);
+                    site.host.signal(process, Signal::Continue);
                 }
                 None => {}
             }
         }
         match group {
             // All at once, and whatever they start meanwhile.
-            Some(group) if signal.is_some() => store.kill_group(group),
-            Some(group) if asked.is_none() => drop(store.freeze_group(group, false)),
+            Some(group) if signal.is_some() => site.host.kill_group(group),
+            Some(group) if asked.is_none() => drop(site.host.freeze_group(group, false)),
             Some(_) | None => {}
         }
         asked.get_or_insert(tree.len());
-        store.sleep(Duration::from_millis(pause_ms));
+        site.host.sleep(Duration::from_millis(pause_ms));
         meanwhile();
         pause_ms = (pause_ms * 2).min(LONGEST_PAUSE_MS);
     }
 }
 
 /// The grace that is left of `grace_ms` when somebody has asked for a shorter one, as a second Ctrl-C does.
-pub fn shorter_grace(store: &Store, id: TaskId, grace_ms: u64) -> Result<u64, StoreError> {
-    let asked = store.cancel_request(id)?.and_then(|request| request.grace_ms);
+pub fn shorter_grace(site: &Site, id: TaskId, grace_ms: u64) -> Result<u64, StoreError> {
+    let asked = site.store.cancel_request(id)?.and_then(|request| request.grace_ms);
     Ok(asked.map_or(grace_ms, |asked| asked.min(grace_ms)))
 }
 
 /// Whether a process is in a control group. One that cannot be seen tells nothing, and the other marks decide.
-fn is_populated(store: &Store, group: &Group) -> bool {
-    match store.look_at_group(group) {
+fn is_populated(site: &Site, group: &Group) -> bool {
+    match site.host.look_at_group(group) {
         GroupSight::Lives | GroupSight::OutOfReach => true,
         GroupSight::Empty | GroupSight::Gone | GroupSight::Unseen => false,
     }

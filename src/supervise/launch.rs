@@ -12,7 +12,7 @@ use crate::model::task::Start;
 use crate::model::{Group, Task};
 use crate::os::{Child, Command, Handle, StartError, Streams};
 use crate::policy::outcome::Happened;
-use crate::store::{Event, LogNote, STDERR_LOG, STDOUT_LOG, Short, Started, Store, StoreError, Vars};
+use crate::store::{Event, Hold, LogNote, STDERR_LOG, STDOUT_LOG, Short, Site, Started, StoreError, Vars};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -30,12 +30,12 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 const INPUT_GONE: &str = "the `luzia run` whose standard input it was to read is gone";
 
 /// A command that was launched.
-pub(super) struct Launched<'a> {
+pub(super) struct Launched {
     pub child: Box<dyn Child>,
     /// Its share of processors, in a lane that has a budget.
-    pub share: Option<CpuShare<'a>>,
+    pub share: Option<CpuShare>,
     /// The file for its result.
-    pub result: Box<dyn Handle>,
+    pub result: Hold,
     /// What the hooks for its end need.
     pub hooks: Option<hooks::Place>,
     /// Its control group, where it has one.
@@ -46,8 +46,8 @@ pub(super) struct Launched<'a> {
 struct Ready {
     command: Command,
     streams: Streams,
-    tree: Box<dyn Handle>,
-    result: Box<dyn Handle>,
+    tree: Hold,
+    result: Hold,
     /// The control group that this process has entered, so that the command is born in it.
     group: Option<Group>,
 }
@@ -71,26 +71,26 @@ struct Patience {
 }
 
 impl Patience {
-    fn is_over(&self, store: &Store) -> bool {
-        self.begin_ms.is_some_and(|begin| store.boot_ms().saturating_sub(begin) >= PATIENCE_MS)
+    fn is_over(&self, site: &Site) -> bool {
+        self.begin_ms.is_some_and(|begin| site.host.boot_ms().saturating_sub(begin) >= PATIENCE_MS)
     }
 
     /// Shows that the start waits no more, if it has.
-    fn end(&self, store: &Store, task: &Task, other: &Self) {
+    fn end(&self, site: &Site, task: &Task, other: &Self) {
         if self.begin_ms.or(other.begin_ms).is_some() {
-            store.show_shortage(task.id, None);
+            site.run_dir.show_shortage(task.id, None);
         }
     }
 
-    fn wait(&mut self, store: &Store, task: &Task, why: &str, keeper: &mut Keeper) {
+    fn wait(&mut self, site: &Site, task: &Task, why: &str, keeper: &mut Keeper) {
         if self.begin_ms.is_none() {
-            store.show_shortage(task.id, Some(Short::Start));
-            store.note(&Event::of("start_waits", task).saying(why.to_owned()));
+            site.run_dir.show_shortage(task.id, Some(Short::Start));
+            site.store.note(&Event::of("start_waits", task).saying(why.to_owned()));
         }
-        self.begin_ms.get_or_insert(store.boot_ms());
+        self.begin_ms.get_or_insert(site.host.boot_ms());
         let pause = self.pause.map_or(PAUSES.0, |pause| (pause * 2).min(PAUSES.1));
         self.pause = Some(pause);
-        store.sleep(pause.min(keeper.time_left()));
+        site.host.sleep(pause.min(keeper.time_left()));
         keeper.keep();
     }
 }
@@ -101,48 +101,48 @@ pub(super) fn launch<'a>(
     task: &mut Task,
     grants: &[Grant],
     keeper: &mut Keeper,
-) -> Result<Result<Launched<'a>, Happened>, StoreError> {
-    let store = around.store;
+) -> Result<Result<Launched, Happened>, StoreError> {
+    let site = around.site;
     let mut sharing = grants.iter().filter(|grant| grant.has_share);
     let plan = sharing.find_map(|grant| Some((grant, (around.cpu_plan)(&grant.lane)?)));
-    let share = plan.as_ref().map(|(grant, plan)| CpuShare::begin(store, grant, plan.budget, task.run_as.is_none()));
+    let share = plan.as_ref().map(|(grant, plan)| CpuShare::begin(site, grant, plan.budget, task.run_as.is_none()));
     let cpus = Cpus { share: share.as_ref(), plan: plan.as_ref().map(|(grant, plan)| (&grant.lane, plan)) };
     let (mut for_all, mut for_logs) = (Patience::default(), Patience::default());
     loop {
-        if let Some(request) = store.cancel_request(task.id)? {
+        if let Some(request) = site.store.cancel_request(task.id)? {
             return Ok(Err(cancelled(request)));
         }
         let (error, patience) = match make_ready(around, task, grants, &cpus)? {
             Made::Ready(ready) => {
-                for_all.end(store, task, &for_logs);
+                for_all.end(site, task, &for_logs);
                 let begun = begin_in_group(around, task, *ready, keeper)?;
                 return Ok(begun.map(|launched| Launched { share, ..launched }));
             }
             Made::Ended(happened) => return Ok(Err(happened)),
-            Made::NoSpaceForLogs(error) if for_logs.is_over(store) && store.has_space(task.id) => {
+            Made::NoSpaceForLogs(error) if for_logs.is_over(site) && site.run_dir.has_space(task.id) => {
                 return Ok(Err(Happened::NotStarted(125, error.to_string())));
             }
             Made::NoSpaceForLogs(error) => (error, &mut for_logs),
             Made::Short(error) => (error, &mut for_all),
         };
-        if !store.is_still_there().unwrap_or(true) {
+        if !site.store.is_still_there().unwrap_or(true) {
             return Err(error);
         }
         if (around.told_to_end)() {
             around.is_told_to_end = true;
             return Ok(Err(Happened::GivenBack));
         }
-        patience.wait(store, task, &error.to_string(), keeper);
+        patience.wait(site, task, &error.to_string(), keeper);
     }
 }
 
 /// All that comes before the launch itself. After a shortage it can be tried again.
 fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &Cpus) -> Result<Made, StoreError> {
-    let store = around.store;
+    let (site, state_dir) = (around.site, around.site.host.state_dir());
     // The user's lane, or the first of the named ones.
     let user_grant = grants.iter().find(|grant| grant.lane.is_user()).or(grants.first());
     let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
-    let (start, at) = (task.starts.saturating_add(1), store.now());
+    let (start, at) = (task.starts.saturating_add(1), site.host.now());
     let named = grants.iter().filter_map(|grant| Some((grant.lane.to_string(), grant.value.clone()?)));
     let slots: BTreeMap<String, String> = named.collect();
     let begun = Task {
@@ -150,14 +150,14 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
         last_start: Some(Start { at, lock_id: lock_id.clone(), fence, slots: slots.clone() }),
         ..task.clone()
     };
-    let is_elsewhere = !Path::new(&task.conductor_dir).starts_with(store.state_dir());
-    let (task_dir, stdout, stderr) = match make_logs(store, &begun) {
+    let is_elsewhere = !Path::new(&task.conductor_dir).starts_with(state_dir);
+    let (task_dir, stdout, stderr) = match make_logs(site, &begun) {
         Ok(made) => made,
         Err(error) if error.is_full() && is_elsewhere => return Ok(Made::NoSpaceForLogs(error)),
         Err(error) if error.is_shortage() => return Ok(Made::Short(error)),
         Err(error) => return Ok(Made::Ended(Happened::NotStarted(125, error.to_string()))),
     };
-    let given = match task.stdin_of.as_ref().map(|who| store.stdin_of(who)) {
+    let given = match task.stdin_of.as_ref().map(|who| site.host.stdin_of(who)) {
         None => None,
         Some(Ok(Some(file))) => Some(file),
         Some(Ok(None)) => return Ok(Made::Ended(Happened::NotStarted(125, INPUT_GONE.to_owned()))),
@@ -167,30 +167,30 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
         }
     };
     let mut begun = begun;
-    let told = match super::course::variables(store, &mut begun) {
+    let told = match super::course::variables(site, &mut begun) {
         Err(error) if error.is_shortage() => return Ok(Made::Short(error)),
         told => told?,
     };
-    let vars = match vars_of(store, task) {
+    let vars = match vars_of(site, task) {
         Ok(vars) => vars,
         Err(made) => return Ok(made),
     };
-    let (origin, state_dir) = (store.own_origin(), Some(store.state_dir().to_owned()));
+    let (origin, known_as) = (site.host.own_origin(), Some(state_dir.to_owned()));
     // Before its start is recorded, so that a group on record has had a process in it since.
-    let group = store.enter_cgroup(task.id, start, around.cgroups);
-    let supervisor = store.identity();
-    let started = Started { start, at, supervisor, origin, state_dir, group: group.clone(), lock_id, fence, slots };
-    let (stdin, tree, result) = match record(store, &begun, &started) {
+    let group = site.run_dir.enter_cgroup(task.id, start, around.cgroups);
+    let supervisor = site.host.identity();
+    let started =
+        Started { start, at, supervisor, origin, state_dir: known_as, group: group.clone(), lock_id, fence, slots };
+    let (stdin, tree, result) = match record(site, &begun, &started) {
         Ok(recorded) => recorded,
         Err(error) => {
-            leave(store, group.as_ref());
+            leave(site, group.as_ref());
             return if error.is_shortage() { Ok(Made::Short(error)) } else { Err(error) };
         }
     };
     let stdin = given.or(stdin);
     *task = begun;
-    let place =
-        Place { state_dir: store.state_dir(), config: around.config, task_dir: &task_dir, vars: &vars, told: &told };
+    let place = Place { state_dir, config: around.config, task_dir: &task_dir, vars: &vars, told: &told };
     let mut env = environment(task, &place, grants);
     cpus.add_to(&mut env);
     let command = Command {
@@ -199,7 +199,7 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
         cwd: task.cwd.clone(),
         umask: task.umask,
         run_as: task.run_as.clone(),
-        limits: cpus.limits(store, task),
+        limits: cpus.limits(site, task),
         has_terminal: task.has_terminal,
         input_of: task.stdin_of.clone(),
     };
@@ -207,11 +207,11 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
 }
 
 /// The variables of a task. Those before the last change where the newest do not read; without either it cannot start.
-fn vars_of(store: &Store, task: &Task) -> Result<Vars, Made> {
-    match store.vars(task.id) {
+fn vars_of(site: &Site, task: &Task) -> Result<Vars, Made> {
+    match site.store.vars(task.id) {
         Ok(read) => {
             if let Some(why) = read.damage {
-                store.note(&Event::of("vars_damaged", task).saying(why));
+                site.store.note(&Event::of("vars_damaged", task).saying(why));
             }
             Ok(read.vars)
         }
@@ -221,8 +221,9 @@ fn vars_of(store: &Store, task: &Task) -> Result<Vars, Made> {
 }
 
 /// Makes the outward directory of a task, and gives its path and the logs in it.
-fn make_logs(store: &Store, task: &Task) -> Result<(String, File, File), StoreError> {
-    let conductor = store
+fn make_logs(site: &Site, task: &Task) -> Result<(String, File, File), StoreError> {
+    let conductor = site
+        .run_dir
         .conductor(&task.conductor_dir, true)?
         .ok_or_else(|| StoreError::Absent { path: task.conductor_dir.clone() })?;
     conductor.open_task(task)?;
@@ -230,7 +231,7 @@ fn make_logs(store: &Store, task: &Task) -> Result<(String, File, File), StoreEr
     if task.starts > 1 {
         let size = |log: &dyn Handle| log.meta().map(|meta| meta.size).map_err(StoreError::io("look at", STDOUT_LOG));
         let ends = [size(logs.0.as_ref())?, size(logs.1.as_ref())?];
-        conductor.note_attempt(task.id, LogNote { at: store.now(), ends, attempt: Some(task.attempt()) })?;
+        conductor.note_attempt(task.id, LogNote { at: site.host.now(), ends, attempt: Some(task.attempt()) })?;
     }
     Ok((conductor.task_dir(task.id), file(logs.0, STDOUT_LOG)?, file(logs.1, STDERR_LOG)?))
 }
@@ -240,20 +241,20 @@ fn file(log: Box<dyn Handle>, name: &str) -> Result<File, StoreError> {
 }
 
 /// Its input, the lock of its tree, and the file for its result.
-type Recorded = (Option<File>, Box<dyn Handle>, Box<dyn Handle>);
+type Recorded = (Option<File>, Hold, Hold);
 
 /// Makes what stands in the state directory before a command is launched, its start last.
-fn record(store: &Store, task: &Task, started: &Started) -> Result<Recorded, StoreError> {
-    let stdin = task.stdin.as_deref().map(|text| store.stdin_file(task.id, text)).transpose()?.flatten();
-    let tree = store.lock_tree(task.id)?;
-    let result = store.record_start(task.id, started)?;
+fn record(site: &Site, task: &Task, started: &Started) -> Result<Recorded, StoreError> {
+    let stdin = task.stdin.as_deref().map(|text| site.run_dir.stdin_file(task.id, text)).transpose()?.flatten();
+    let tree = site.run_dir.lock_tree(task.id)?;
+    let result = site.store.record_start(task.id, started)?;
     Ok((stdin, tree, result))
 }
 
 /// Leaves the control group of a task that is not launched after all, and removes it.
-fn leave(store: &Store, group: Option<&Group>) {
-    if let Some(group) = group.filter(|_| store.leave_group()) {
-        store.remove_group(group);
+fn leave(site: &Site, group: Option<&Group>) {
+    if let Some(group) = group.filter(|_| site.host.leave_group()) {
+        site.host.remove_group(group);
     }
 }
 
@@ -263,14 +264,14 @@ fn begin_in_group<'a>(
     task: &Task,
     mut ready: Ready,
     keeper: &mut Keeper,
-) -> Result<Result<Launched<'a>, Happened>, StoreError> {
-    let (store, group) = (around.store, ready.group.take());
+) -> Result<Result<Launched, Happened>, StoreError> {
+    let (site, group) = (around.site, ready.group.take());
     let begun = begin(around, task, ready, keeper);
     match begun {
         // A group that this process cannot leave is never ended: that would end this process, too.
-        Ok(Ok(launched)) => Ok(Ok(Launched { group: group.filter(|_| store.leave_group()), ..launched })),
+        Ok(Ok(launched)) => Ok(Ok(Launched { group: group.filter(|_| site.host.leave_group()), ..launched })),
         not_launched => {
-            leave(store, group.as_ref());
+            leave(site, group.as_ref());
             not_launched
         }
     }
@@ -282,36 +283,36 @@ fn begin<'a>(
     task: &Task,
     ready: Ready,
     keeper: &mut Keeper,
-) -> Result<Result<Launched<'a>, Happened>, StoreError> {
-    let store = around.store;
+) -> Result<Result<Launched, Happened>, StoreError> {
+    let site = around.site;
     let Ready { command, streams, tree, result, .. } = ready;
-    let hooks = match hooks::before(around, task, (&command, &streams), tree.as_ref(), keeper)? {
+    let hooks = match hooks::before(around, task, (&command, &streams), &tree, keeper)? {
         Ok(hooks) => hooks,
         Err(happened) => {
             drop(tree);
-            hooks::end_rest(store, task, keeper)?;
+            hooks::end_rest(site, task, keeper)?;
             return Ok(Err(happened));
         }
     };
     let said = format!("Starting execution {}", task.id.0);
-    store.note(&Event::of("dispatched", task).in_lane_of(task).saying(said));
+    site.store.note(&Event::of("dispatched", task).in_lane_of(task).saying(said));
     let mut patience = Patience::default();
     let begun = loop {
-        let begun = store.start(&command, &streams, tree.share());
+        let begun = site.host.start(&command, &streams, tree.share());
         let Err(StartError::Short(error)) = &begun else { break begun };
-        if let Some(request) = store.cancel_request(task.id)? {
+        if let Some(request) = site.store.cancel_request(task.id)? {
             return Ok(Err(cancelled(request)));
         }
         if (around.told_to_end)() {
             around.is_told_to_end = true;
             return Ok(Err(Happened::Interrupted(TOLD_TO_END.to_owned())));
         }
-        if patience.is_over(store) {
+        if patience.is_over(site) {
             break begun;
         }
-        patience.wait(store, task, &error.to_string(), keeper);
+        patience.wait(site, task, &error.to_string(), keeper);
     };
-    patience.end(store, task, &Patience::default());
+    patience.end(site, task, &Patience::default());
     // Only the command and its children keep the tree's lock from here on.
     drop(tree);
     Ok(match begun {
@@ -319,7 +320,7 @@ fn begin<'a>(
             child.heed(vec![streams.stdout, streams.stderr]);
             let data = json!({ "command_pid": child.pid(), "start": task.starts, "attempt": task.attempt() });
             let started = Event::of("started", task).in_lane_of(task).with(data);
-            store.note(&started.saying("Loading agent configuration..."));
+            site.store.note(&started.saying("Loading agent configuration..."));
             Ok(Launched { child, share: None, result, hooks, group: None })
         }
         Err(StartError::NotFound(error)) => Err(Happened::NotStarted(127, error.to_string())),

@@ -5,7 +5,7 @@ use crate::model::control::{Held, Hold};
 use crate::model::{LaneName, Task, Timestamp};
 use crate::policy::outcome::Happened;
 use crate::policy::steps::limits::{Limit, read_limit};
-use crate::store::{Event, Store, StoreError};
+use crate::store::{Event, Site, StoreError};
 use serde_json::json;
 
 /// The name of the file in the directory of a task. Each start has its own, so none says what an earlier one said.
@@ -19,43 +19,43 @@ const MOST_BYTES: usize = 64 * 1024;
 const BY: &str = "the usage limit of ";
 
 /// What came of a run that ended with 75.
-pub(super) fn judge_limit(store: &Store, task: &Task, happened: Happened) -> Result<Happened, StoreError> {
+pub(super) fn judge_limit(site: &Site, task: &Task, happened: Happened) -> Result<Happened, StoreError> {
     if happened != Happened::Exited(75) {
         return Ok(happened);
     }
-    let Some(text) = result_of(store, task) else { return Ok(happened) };
-    let limit = match read_limit(&text, store.now()) {
+    let Some(text) = result_of(site, task) else { return Ok(happened) };
+    let limit = match read_limit(&text, site.host.now()) {
         Ok(Some(limit)) => limit,
         Ok(None) => return Ok(happened),
         Err(why) => {
-            store.note(&Event::of("limit_ignored", task).saying(format!("{}: {why}", result_file(task))));
+            site.store.note(&Event::of("limit_ignored", task).saying(format!("{}: {why}", result_file(task))));
             return Ok(happened);
         }
     };
     if let Some(lane) = &limit.lane {
-        pause(store, task, lane, &limit)?;
+        pause(site, task, lane, &limit)?;
     }
     let lane = limit.lane.as_ref().map(ToString::to_string);
     let data = json!({ "retry_at": limit.until.to_string(), "pause": lane });
-    store.note(&Event::of("limited", task).with(data));
+    site.store.note(&Event::of("limited", task).with(data));
     Ok(Happened::Limited(limit.until))
 }
 
-fn result_of(store: &Store, task: &Task) -> Option<String> {
-    let conductor = store.conductor(&task.conductor_dir, false).ok().flatten()?;
+fn result_of(site: &Site, task: &Task) -> Option<String> {
+    let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok().flatten()?;
     let mut file = conductor.read_log(task.id, &result_file(task)).ok().flatten()?;
     String::from_utf8(file.read_part(0, MOST_BYTES).ok()?).ok()
 }
 
 /// A task pauses lanes that it takes itself, and no others.
-fn pause(store: &Store, task: &Task, lane: &LaneName, limit: &Limit) -> Result<(), StoreError> {
+fn pause(site: &Site, task: &Task, lane: &LaneName, limit: &Limit) -> Result<(), StoreError> {
     if lane.is_global() || !task.all_lanes().contains(lane) {
         let why = format!("{} does not take lane \"{lane}\", which it asked to pause", task.id);
-        store.note(&Event::of("limit_ignored", task).saying(why));
+        site.store.note(&Event::of("limit_ignored", task).saying(why));
         return Ok(());
     }
-    let now = store.now();
-    store.change_control::<_, StoreError>(|control| {
+    let now = site.host.now();
+    site.store.change_control::<_, StoreError>(|control| {
         let held = Held::Lane(lane.clone());
         let stands = |hold: &Hold| hold.held == held && hold.stands(now);
         // A person's hold of the lane stays as it is, and so does a longer one.
@@ -71,7 +71,7 @@ fn pause(store: &Store, task: &Task, lane: &LaneName, limit: &Limit) -> Result<(
         control.holds.push(Hold { held, since: now, until: Some(limit.until), reason, by });
         Ok(())
     })?;
-    store.note(&Event::of("paused", task).in_lane(lane).with(json!({ "until": limit.until.to_string() })));
+    site.store.note(&Event::of("paused", task).in_lane(lane).with(json!({ "until": limit.until.to_string() })));
     Ok(())
 }
 
@@ -86,17 +86,17 @@ fn is_lifted_by(task: &Task, hold: &Hold, now: Timestamp) -> bool {
 
 /// Lifts the holds of usage limits in the lanes of a task that has completed. What cannot be read or written now stays: the
 /// hold ends by its time.
-pub(super) fn lift(store: &Store, task: &Task) {
-    let now = store.now();
+pub(super) fn lift(site: &Site, task: &Task) {
+    let now = site.host.now();
     let is_lifted = |hold: &Hold| is_lifted_by(task, hold, now);
-    if !store.control().is_ok_and(|control| control.holds.iter().any(is_lifted)) {
+    if !site.store.control().is_ok_and(|control| control.holds.iter().any(is_lifted)) {
         return;
     }
-    let lifted = store.change_control::<_, StoreError>(|control| {
+    let lifted = site.store.change_control::<_, StoreError>(|control| {
         control.holds.iter_mut().filter(|hold| is_lifted(hold)).for_each(|hold| hold.until = Some(now));
         Ok(())
     });
     if lifted.is_ok() {
-        store.note(&Event::of("resumed", task).saying("a success lifts the usage limit".to_owned()));
+        site.store.note(&Event::of("resumed", task).saying("a success lifts the usage limit".to_owned()));
     }
 }

@@ -4,14 +4,14 @@
 use crate::model::{Task, TaskId};
 use crate::os::{Child, Handle, Woken};
 use crate::policy::logs::{Extent, cuts, note_pause_ms};
-use crate::store::{Conductor, Event, LogNote, Store};
+use crate::store::{Conductor, Event, LogNote, Site};
 use serde_json::json;
 use std::io;
 use std::time::Duration;
 
 /// Looks at the logs of one attempt.
 pub(super) struct LogKeeper<'a> {
-    store: &'a Store,
+    site: &'a Site,
     task: &'a Task,
     limit: u64,
     open: Option<Open>,
@@ -30,15 +30,15 @@ struct Open {
 }
 
 impl<'a> LogKeeper<'a> {
-    pub(super) fn new(store: &'a Store, task: &'a Task, limit: u64) -> Self {
-        Self { store, task, limit, open: None }
+    pub(super) fn new(site: &'a Site, task: &'a Task, limit: u64) -> Self {
+        Self { site, task, limit, open: None }
     }
 
     /// Waits for the child as [`Child::wait`] does, and looks after its logs meanwhile.
     pub(super) fn wait(&mut self, child: &mut dyn Child, time: Duration) -> io::Result<Woken> {
-        let begin = self.store.boot_ms();
+        let begin = self.site.host.boot_ms();
         loop {
-            let passed = Duration::from_millis(self.store.boot_ms().saturating_sub(begin));
+            let passed = Duration::from_millis(self.site.host.boot_ms().saturating_sub(begin));
             match child.wait(Some(time.saturating_sub(passed)))? {
                 Woken::Wrote => self.look(),
                 woken => return Ok(woken),
@@ -49,23 +49,23 @@ impl<'a> LogKeeper<'a> {
     /// A look. What fails is tried again at the next one, and never ends the task: its output is in its logs all the same.
     fn look(&mut self) {
         if self.open.is_none() {
-            self.open = open(self.store, self.task);
+            self.open = open(self.site, self.task);
         }
         if let Some(open) = &mut self.open {
-            open.look(self.store, self.task, self.limit, false);
+            open.look(self.site, self.task, self.limit, false);
         }
     }
 
     /// The last look, when nothing writes any more.
     pub(super) fn finish(mut self) {
         if let Some(open) = &mut self.open {
-            open.look(self.store, self.task, self.limit, true);
+            open.look(self.site, self.task, self.limit, true);
         }
     }
 }
 
-fn open(store: &Store, task: &Task) -> Option<Open> {
-    let conductor = store.conductor(&task.conductor_dir, false).ok()??;
+fn open(site: &Site, task: &Task) -> Option<Open> {
+    let conductor = site.run_dir.conductor(&task.conductor_dir, false).ok()??;
     let logs = conductor.logs_of_running(task.id).ok()??;
     let cut = [logs[0].first_data().ok()?, logs[1].first_data().ok()?];
     // Of an empty file, or of one that another attempt has filled, nothing is new.
@@ -75,34 +75,34 @@ fn open(store: &Store, task: &Task) -> Option<Open> {
 }
 
 impl Open {
-    fn look(&mut self, store: &Store, task: &Task, limit: u64, is_last: bool) {
+    fn look(&mut self, site: &Site, task: &Task, limit: u64, is_last: bool) {
         let [Ok(out), Ok(err)] = [self.logs[0].meta(), self.logs[1].meta()] else { return };
         let ends = [out.size, err.size];
-        let now_ms = store.boot_ms();
+        let now_ms = site.host.boot_ms();
         let (count, noted_ms, noted) = self.noted;
         let is_due = is_last || now_ms.saturating_sub(noted_ms) >= note_pause_ms(count);
         if ends != noted && is_due {
             self.noted = (count.saturating_add(1), now_ms, ends);
-            self.note(store, task.id, ends);
+            self.note(site, task.id, ends);
         }
         let extent = |n: usize| Extent { cut: self.cut[n], end: ends[n] };
         if let Some(cut) = cuts(limit, [extent(0), extent(1)]).filter(|_| !self.is_uncuttable) {
-            self.cut_at(store, task, cut);
+            self.cut_at(site, task, cut);
         }
     }
 
-    fn note(&mut self, store: &Store, id: TaskId, ends: [u64; 2]) {
+    fn note(&mut self, site: &Site, id: TaskId, ends: [u64; 2]) {
         if self.notes.is_none() {
             self.notes = self.conductor.open_notes(id).ok();
         }
-        let note = LogNote { at: store.now(), ends, attempt: None };
+        let note = LogNote { at: site.host.now(), ends, attempt: None };
         if let Some(notes) = &mut self.notes {
             // On a full disk the order is lost, and nothing else.
             let _ = notes.write_all(note.to_line().as_bytes());
         }
     }
 
-    fn cut_at(&mut self, store: &Store, task: &Task, cut: [u64; 2]) {
+    fn cut_at(&mut self, site: &Site, task: &Task, cut: [u64; 2]) {
         let is_first = self.cut == [0, 0];
         for (n, to) in cut.into_iter().enumerate() {
             if to == self.cut[n] {
@@ -112,7 +112,7 @@ impl Open {
                 self.is_uncuttable = matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput);
                 if self.is_uncuttable {
                     let told = format!("its logs grow beyond logs.max_bytes: {error}");
-                    store.note(&Event::of("logs_not_cut", task).saying(told));
+                    site.store.note(&Event::of("logs_not_cut", task).saying(told));
                 }
                 return;
             }
@@ -120,7 +120,8 @@ impl Open {
         }
         if is_first {
             let told = "its logs reached logs.max_bytes, and their oldest part is dropped from now on";
-            store.note(&Event::of("logs_cut", task).saying(told.to_owned()).with(json!({ "attempt": task.attempt() })));
+            site.store
+                .note(&Event::of("logs_cut", task).saying(told.to_owned()).with(json!({ "attempt": task.attempt() })));
         }
     }
 }

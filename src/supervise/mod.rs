@@ -27,7 +27,7 @@ pub use recover::{recover, seen};
 pub use run::{run, run_claimed};
 
 use crate::model::{Cgroups, LaneName, Timestamp};
-use crate::store::Store;
+use crate::store::Site;
 use std::time::Duration;
 
 /// How long stragglers may live after the command itself has exited, in milliseconds (`supervision.md`).
@@ -38,7 +38,7 @@ pub const HEARTBEAT: Duration = Duration::from_secs(15);
 /// What a supervisor needs of its surroundings.
 pub struct Surroundings<'a> {
     /// The state directory.
-    pub store: &'a Store,
+    pub site: &'a Site,
     /// The configuration file, where it has been named.
     pub config: Option<&'a str>,
     /// The lock timeout of a lane, in milliseconds.

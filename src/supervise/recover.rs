@@ -7,7 +7,7 @@ use crate::model::{Task, TaskId};
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Seen, Standing, action};
 use crate::policy::steps::course::verdict;
-use crate::store::{Ending, Event, Found, Place, Store, StoreError};
+use crate::store::{Ending, Event, Found, Place, Site, StoreError};
 use serde_json::json;
 
 /// What was seen of an unsupervised task, as the recovery table asks for it.
@@ -29,87 +29,87 @@ pub fn seen(found: &Found) -> Seen {
 }
 
 /// Ends what lives of a task, by the marks that its start recorded.
-fn end_leftovers(store: &Store, id: TaskId, grace_ms: u64, spared: &[u32]) -> Result<(), StoreError> {
-    let started = store.started(id)?.flatten();
+fn end_leftovers(site: &Site, id: TaskId, grace_ms: u64, spared: &[u32]) -> Result<(), StoreError> {
+    let started = site.store.started(id)?.flatten();
     let path = started.as_ref().and_then(|started| started.state_dir.as_deref());
     let began_by = started.as_ref().map(|started| &started.supervisor);
     let group = started.as_ref().and_then(|started| started.group.as_ref());
-    let root = Root { began_by, state_dir: path.unwrap_or(store.state_dir()), group };
-    end_tree(store, id, &root, grace_ms, spared, &mut || {})?;
+    let root = Root { began_by, state_dir: path.unwrap_or(site.host.state_dir()), group };
+    end_tree(site, id, &root, grace_ms, spared, &mut || {})?;
     if let Some(group) = group {
-        store.remove_group(group);
+        site.host.remove_group(group);
     }
     Ok(())
 }
 
 /// Recovers one task. `spared` are supervisors of other tasks that this process started.
-pub fn recover(store: &Store, id: TaskId, found: Found, spared: &[u32]) -> Result<Option<Finished>, StoreError> {
+pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<Option<Finished>, StoreError> {
     let seen = seen(&found);
     let action = action(seen);
-    let request = store.cancel_request(id)?;
+    let request = site.store.cancel_request(id)?;
     if seen.is_started || seen.is_tree_locked || seen.has_result {
         let asked_ms = request.as_ref().and_then(|request| request.grace_ms);
         let own_ms = found.task.as_ref().map(|task| task.grace_ms);
-        end_leftovers(store, id, asked_ms.or(own_ms).unwrap_or(crate::store::DEFAULT_GRACE_MS), spared)?;
+        end_leftovers(site, id, asked_ms.or(own_ms).unwrap_or(crate::store::DEFAULT_GRACE_MS), spared)?;
     }
     if let Some(task) = &found.task {
         let what = json!({ "action": format!("{action:?}"), "was_alive": seen.is_tree_locked });
-        store.note(&Event::of("recovered", task).with(what));
+        site.store.note(&Event::of("recovered", task).with(what));
     }
     // A retry that died after its commit point and before it could say so.
     if let (Some(ending), Some(Place::Done)) = (&found.ending, found.place)
         && ending.task.outcome.is_none()
     {
-        store.note(&Event::of("retried", &ending.task));
+        site.store.note(&Event::of("retried", &ending.task));
     }
     let cancelled = request.map(super::run::cancelled);
     let ending = match (action, found.ending, found.task) {
         (Action::FinishEnd, Some(ending), _) => ending,
         (Action::Interrupt, _, Some(task)) => {
             let why = if seen.is_tree_locked { "its supervisor was killed" } else { "its supervisor died" };
-            let finish = store.finish_said(id, task.starts)?;
+            let finish = site.store.finish_said(id, task.starts)?;
             let interrupted = || verdict(&task, Happened::Interrupted(why.to_owned()), finish);
             let happened = match cancelled {
                 Some(cancelled) => cancelled,
-                None => or_wait(store, &task, interrupted())?,
+                None => or_wait(site, &task, interrupted())?,
             };
-            record(store, &task, &happened)?
+            record(site, &task, &happened)?
         }
         (Action::Unclaim, _, Some(task)) => {
             let happened = match cancelled {
                 Some(cancelled) => cancelled,
-                None if store.was_adopted(&task)? => Happened::NeverLaunched,
+                None if site.store.was_adopted(&task)? => Happened::NeverLaunched,
                 None => Happened::GivenBack,
             };
-            record(store, &task, &happened)?
+            record(site, &task, &happened)?
         }
         (Action::StayWaiting, _, Some(task)) => match cancelled {
-            Some(cancelled) => record(store, &task, &cancelled)?,
+            Some(cancelled) => record(site, &task, &cancelled)?,
             None => {
                 if let Some(wait) = &task.wait {
-                    store.keep_for_wait(&task, wait)?;
+                    site.store.keep_for_wait(&task, wait)?;
                 }
-                store.stay_waiting(id, found.lock)?;
+                site.store.stay_waiting(id, found.lock)?;
                 return Ok(None);
             }
         },
         (_, _, task) => {
             match &task {
-                Some(task) => drop(store.release_task(id, &task.all_lanes(), &[])?),
+                Some(task) => drop(site.store.release_task(id, &task.all_lanes(), &[])?),
                 // No record tells its lanes: the lock files do.
-                None => store.release_all_of(id)?,
+                None => site.store.release_all_of(id)?,
             }
-            store.discard_leftovers(id, task.as_ref(), found.lock)?;
+            site.store.discard_leftovers(id, task.as_ref(), found.lock)?;
             return Ok(None);
         }
     };
-    finish(store, &ending, found.lock).map(Some)
+    finish(site, &ending, found.lock).map(Some)
 }
 
-fn record(store: &Store, task: &Task, happened: &Happened) -> Result<Ending, StoreError> {
-    let now = store.now();
+fn record(site: &Site, task: &Task, happened: &Happened) -> Result<Ending, StoreError> {
+    let now = site.host.now();
     let ran_ms = task.last_start.as_ref().map(|start| super::elapsed_ms(start.at, now));
     let ending = Ending { task: conclude(task, happened, now, ran_ms) };
-    store.record_ending(&ending, None)?;
+    site.store.record_ending(&ending, None)?;
     Ok(ending)
 }

@@ -16,10 +16,10 @@ use super::wait::{asks_to_end, or_wait};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
 use crate::model::lock::Grant;
 use crate::model::{Group, LockKind, Status, Task, TaskId};
-use crate::os::{Child, Exit, Handle, Signal, Woken};
+use crate::os::{Child, Exit, Signal, Woken};
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
-use crate::store::{CancelRequest, Claimed, Ending, Event, Found, Short, Store, StoreError};
+use crate::store::{CancelRequest, Claimed, Ending, Event, Found, Hold, Short, Site, StoreError};
 use serde_json::json;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ struct Attempted {
     /// For how long the command ran.
     ran_ms: Option<u64>,
     /// The file for the result, of a command that was launched.
-    result: Option<Box<dyn Handle>>,
+    result: Option<Hold>,
     /// What the hooks for its end need.
     hooks: Option<hooks::Place>,
 }
@@ -61,8 +61,8 @@ impl Attempted {
 
 /// Supervises one claimed task from its claim to its durable end. `lock` is its `supervisor.lock`, handed over by the
 /// dispatcher. `None`: the task was recovered into the queue, was over already, or belongs to somebody else.
-pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Result<Option<Finished>, StoreError> {
-    let found = around.store.look_abandoned(id, lock)?;
+pub fn run(around: &mut Surroundings, id: TaskId, lock: Hold) -> Result<Option<Finished>, StoreError> {
+    let found = around.site.store.look_abandoned(id, lock)?;
     run_found(around, id, found, None)
 }
 
@@ -70,7 +70,7 @@ pub fn run(around: &mut Surroundings, id: TaskId, lock: Box<dyn Handle>) -> Resu
 pub fn run_claimed(around: &mut Surroundings, claimed: Claimed) -> Result<Option<Finished>, StoreError> {
     let Claimed { task, lock, grants, .. } = claimed;
     let id = task.id;
-    let found = around.store.look_claimed(task, lock)?;
+    let found = around.site.store.look_claimed(task, lock)?;
     run_found(around, id, found, Some(grants))
 }
 
@@ -80,26 +80,26 @@ fn run_found(
     found: Found,
     grants: Option<Vec<Grant>>,
 ) -> Result<Option<Finished>, StoreError> {
-    let store = around.store;
+    let site = around.site;
     // Also of its own claim: a queued copy of a task that is over may have been claimed.
     let claim = seen(&found);
     if claim.standing != Standing::Running || action(claim) != Action::Unclaim {
-        return recover(store, id, found, &[]);
+        return recover(site, id, found, &[]);
     }
     let Some(mut task) = found.task else { return Ok(None) };
     let lanes = task.all_lanes();
     let grants = match grants {
         Some(grants) => grants,
-        None => store.adopt(id, &lanes)?,
+        None => site.store.adopt(id, &lanes)?,
     };
     let has_all = lanes.iter().all(|lane| grants.iter().any(|grant| grant.lane == *lane));
-    let mut keeper = Keeper::new(store, LockKind::Task, id.to_string(), &grants, around.timeout_ms);
+    let mut keeper = Keeper::new(site, LockKind::Task, id.to_string(), &grants, around.timeout_ms);
     let attempted = if has_all {
         attempts(around, &mut task, &grants, &mut keeper)?
     } else {
         Attempted::not_launched(Happened::NeverLaunched)
     };
-    end(&task, attempted, &grants, found.lock, (store, &mut keeper)).map(Some)
+    end(&task, attempted, &grants, found.lock, (site, &mut keeper)).map(Some)
 }
 
 /// Runs the command of a task, and of a stepwise one as many steps as one claim may take (`--steps-per-run`).
@@ -114,10 +114,10 @@ fn attempts(
     loop {
         let attempted = attempt(around, task, grants, keeper)?;
         let has_ended = attempted.happened != Happened::StepDone || taken >= per_run || around.is_told_to_end;
-        if has_ended || around.store.cancel_request(task.id)?.is_some() {
+        if has_ended || around.site.store.cancel_request(task.id)?.is_some() {
             return Ok(attempted);
         }
-        match super::course::go_on(around.store, task) {
+        match super::course::go_on(around.site, task) {
             // The end of the run waits for a host that is short of something; the next step would not.
             Err(error) if error.is_shortage() => return Ok(attempted),
             went => went?,
@@ -133,34 +133,34 @@ fn attempt(
     grants: &[Grant],
     keeper: &mut Keeper,
 ) -> Result<Attempted, StoreError> {
-    let store = around.store;
-    let from = output_before(store, task);
+    let site = around.site;
+    let from = output_before(site, task);
     let Launched { mut child, mut share, result, hooks, group } = match launch(around, task, grants, keeper)? {
         Ok(launched) => launched,
         Err(happened) => return Ok(Attempted::not_launched(happened)),
     };
-    log_prompt(store, task);
+    log_prompt(site, task);
     let mut spared = Vec::new();
-    let mut logs = LogKeeper::new(store, task, around.logs_max_bytes);
+    let mut logs = LogKeeper::new(site, task, around.logs_max_bytes);
     let mut pausing = Pausing::of(group.clone());
     let mut care = Care { keeper, share: share.as_mut(), pausing: &mut pausing };
     let stop = watch(around, task, child.as_mut(), &mut logs, &mut spared, &mut care)?;
-    let now = store.now();
+    let now = site.host.now();
     // What stood still did not run.
-    let paused_ms = pausing.paused_ms(store);
+    let paused_ms = pausing.paused_ms(site);
     let ran_ms = task.last_start.as_ref().map(|start| elapsed_ms(start.at, now).saturating_sub(paused_ms));
     if pausing.is_paused() {
         // A pause ends with the command that it stopped.
-        let _ = store.end_pause(task.id);
+        let _ = site.store.end_pause(task.id);
     }
-    let happened = stop_tree((store, keeper, &mut pausing), task, (child, group.as_ref()), stop, &mut logs, &spared)?;
+    let happened = stop_tree((site, keeper, &mut pausing), task, (child, group.as_ref()), stop, &mut logs, &spared)?;
     if let Some(group) = &group {
-        store.remove_group(group);
+        site.host.remove_group(group);
     }
     logs.finish();
-    let happened = judge((store, keeper), task, happened, from);
-    let happened = or_wait(store, task, happened)?;
-    log_response(store, task, from);
+    let happened = judge((site, keeper), task, happened, from);
+    let happened = or_wait(site, task, happened)?;
+    log_response(site, task, from);
     compare(around, task, keeper);
     Ok(Attempted { happened, ran_ms, result: Some(result), hooks })
 }
@@ -179,45 +179,45 @@ fn end(
     task: &Task,
     attempted: Attempted,
     grants: &[Grant],
-    lock: Box<dyn Handle>,
-    (store, keeper): (&Store, &mut Keeper),
+    lock: Hold,
+    (site, keeper): (&Site, &mut Keeper),
 ) -> Result<Finished, StoreError> {
     let Attempted { happened, ran_ms, mut result, hooks } = attempted;
-    let ending = Ending { task: conclude(task, &happened, store.now(), ran_ms) };
+    let ending = Ending { task: conclude(task, &happened, site.host.now(), ran_ms) };
     let mut pause = Duration::from_millis(50);
-    while let Err(error) = store.record_ending(&ending, result.take()) {
-        if !store.is_still_there().unwrap_or(true) || happened == Happened::GivenBack {
+    while let Err(error) = site.store.record_ending(&ending, result.take()) {
+        if !site.store.is_still_there().unwrap_or(true) || happened == Happened::GivenBack {
             // The state directory was removed, and there is nothing left in which the result could be written; or there is
             // none, and the next pass takes the claim back.
             return Err(error);
         }
-        store.show_shortage(task.id, Some(Short::Result));
-        store.note(&Event::of("result_failed", task).saying(error.to_string()));
-        store.sleep(pause.min(keeper.time_left()));
+        site.run_dir.show_shortage(task.id, Some(Short::Result));
+        site.store.note(&Event::of("result_failed", task).saying(error.to_string()));
+        site.host.sleep(pause.min(keeper.time_left()));
         keeper.keep();
         pause = (pause * 2).min(Duration::from_secs(5));
     }
-    store.note_all(ended_events(&happened, &ending.task, ran_ms).into_iter());
+    site.store.note_all(&mut ended_events(&happened, &ending.task, ran_ms).into_iter());
     if let Some(place) = hooks {
-        hooks::after(store, &ending.task, &place, keeper)?;
+        hooks::after(site, &ending.task, &place, keeper)?;
     }
     if ending.task.status == Status::Completed {
-        lift(store, &ending.task);
+        lift(site, &ending.task);
     }
-    let closed = close_outside(store, &ending.task);
+    let closed = close_outside(site, &ending.task);
     // The pass that our caller makes then gives it up.
-    store.take_turn();
-    give_back(store, &ending, closed.as_ref(), grants, lock)
+    site.store.take_turn();
+    give_back(site, &ending, closed.as_ref(), grants, lock)
 }
 
 /// What is kept while a command runs: its locks, and its share of processors.
-struct Care<'a, 'k, 's> {
+struct Care<'a, 'k> {
     keeper: &'a mut Keeper<'k>,
-    share: Option<&'a mut CpuShare<'s>>,
+    share: Option<&'a mut CpuShare>,
     pausing: &'a mut Pausing,
 }
 
-impl Care<'_, '_, '_> {
+impl Care<'_, '_> {
     fn keep(&mut self, child: &mut dyn Child) {
         self.keeper.keep();
         if let Some(share) = &mut self.share {
@@ -227,11 +227,11 @@ impl Care<'_, '_, '_> {
 
     /// For how long the supervisor may wait before it looks again; `None` where the time limit of the task has passed, which
     /// does not count while the task is paused.
-    fn time_left(&self, store: &Store, task: &Task, begin: u64) -> Option<Duration> {
+    fn time_left(&self, site: &Site, task: &Task, begin: u64) -> Option<Duration> {
         let share = self.share.as_ref().map_or(Duration::MAX, |share| share.time_left());
-        let time = HEARTBEAT.min(self.keeper.time_left()).min(share).min(self.pausing.time_left(store));
+        let time = HEARTBEAT.min(self.keeper.time_left()).min(share).min(self.pausing.time_left(site));
         let Some(limit) = task.timeout_ms.filter(|_| !self.pausing.is_paused()) else { return Some(time) };
-        let passed = store.boot_ms().saturating_sub(begin).saturating_sub(self.pausing.paused_ms(store));
+        let passed = site.host.boot_ms().saturating_sub(begin).saturating_sub(self.pausing.paused_ms(site));
         (passed < limit).then(|| time.min(Duration::from_millis(limit - passed)))
     }
 }
@@ -245,15 +245,15 @@ fn watch(
     spared: &mut Vec<u32>,
     care: &mut Care,
 ) -> Result<Stop, StoreError> {
-    let store = around.store;
-    let begin = store.boot_ms();
+    let site = around.site;
+    let begin = site.host.boot_ms();
     let mut beat_ms = begin;
     loop {
         care.keep(child);
-        if let Some(request) = store.cancel_request(task.id)? {
+        if let Some(request) = site.store.cancel_request(task.id)? {
             return Ok(Stop::Cancelled(request));
         }
-        let Some(time) = care.time_left(store, task, begin) else { return Ok(Stop::TimedOut) };
+        let Some(time) = care.time_left(site, task, begin) else { return Ok(Stop::TimedOut) };
         let woken = logs.wait(child, time).map_err(|source| StoreError::Io {
             action: "wait for the command of",
             path: task.id.to_string(),
@@ -261,25 +261,25 @@ fn watch(
         })?;
         match woken {
             Woken::Exited(exit) => return Ok(Stop::Exited(exit)),
-            Woken::Terminate if store.cancel_request(task.id)?.is_none() => {
+            Woken::Terminate if site.store.cancel_request(task.id)?.is_none() => {
                 around.is_told_to_end = true;
                 return Ok(Stop::Interrupted);
             }
             // A wake-up announces a request to cancel, to pause or to go on, or asks for a pass.
-            Woken::Pass if store.cancel_request(task.id)?.is_none() => {
-                if asks_to_end(store, task.id, task.starts) {
+            Woken::Pass if site.store.cancel_request(task.id)?.is_none() => {
+                if asks_to_end(site, task.id, task.starts) {
                     return Ok(Stop::Waits);
                 }
-                care.pausing.heed(store, task, spared);
+                care.pausing.heed(site, task, spared);
                 spared.extend((around.pass)());
             }
             // A share of processors is looked after more often.
-            Woken::TimeUp if care.share.is_some() && !care.pausing.is_paused() && !is_beat_due(store, beat_ms) => {}
-            Woken::TimeUp if asks_to_end(store, task.id, task.starts) => return Ok(Stop::Waits),
+            Woken::TimeUp if care.share.is_some() && !care.pausing.is_paused() && !is_beat_due(site, beat_ms) => {}
+            Woken::TimeUp if asks_to_end(site, task.id, task.starts) => return Ok(Stop::Waits),
             Woken::TimeUp => {
-                beat_ms = store.boot_ms();
-                store.beat(task.id);
-                care.pausing.heed(store, task, spared);
+                beat_ms = site.host.boot_ms();
+                site.run_dir.beat(task.id);
+                care.pausing.heed(site, task, spared);
             }
             Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child)),
             Woken::Pass | Woken::Terminate | Woken::Interrupt | Woken::Wrote => {}
@@ -287,34 +287,34 @@ fn watch(
     }
 }
 
-fn is_beat_due(store: &Store, last_ms: u64) -> bool {
-    u128::from(store.boot_ms().saturating_sub(last_ms)) >= HEARTBEAT.as_millis()
+fn is_beat_due(site: &Site, last_ms: u64) -> bool {
+    u128::from(site.host.boot_ms().saturating_sub(last_ms)) >= HEARTBEAT.as_millis()
 }
 
 /// Ends the tree in the order of `supervision.md` and says what happened. The command is let go of when its group will not
 /// be signalled any more: then a supervisor without a child knows that the tree is dead.
 fn stop_tree(
-    (store, keeper, pausing): (&Store, &mut Keeper, &mut Pausing),
+    (site, keeper, pausing): (&Site, &mut Keeper, &mut Pausing),
     task: &Task,
     (mut child, group): (Box<dyn Child>, Option<&Group>),
     stop: Stop,
     logs: &mut LogKeeper<'_>,
     spared: &[u32],
 ) -> Result<Happened, StoreError> {
-    let me = store.identity();
-    let root = Root { began_by: Some(&me), state_dir: store.state_dir(), group };
+    let me = site.host.identity();
+    let root = Root { began_by: Some(&me), state_dir: site.host.state_dir(), group };
     let happened = match stop {
         Stop::Exited(exit) => {
-            pausing.wake(store);
+            pausing.wake(site);
             drop(child);
-            let left = end_tree(store, task.id, &root, STRAGGLER_GRACE_MS, spared, &mut || keeper.keep())?;
+            let left = end_tree(site, task.id, &root, STRAGGLER_GRACE_MS, spared, &mut || keeper.keep())?;
             if left > 0 {
                 let told = format!("{left} of its processes still ran when its command ended, and were ended");
-                store.note(&Event::of("background_ended", task).saying(told).with(json!({ "processes": left })));
+                site.store.note(&Event::of("background_ended", task).saying(told).with(json!({ "processes": left })));
             }
             return Ok(match exit {
                 // Its script has passed on that the time of a wait ran out (S1.32).
-                Exit::Code(WAIT_TIMED_OUT) if store.has_wait_failed(task.id, task.starts) => Happened::TimedOut,
+                Exit::Code(WAIT_TIMED_OUT) if site.store.has_wait_failed(task.id, task.starts) => Happened::TimedOut,
                 Exit::Code(code) => Happened::Exited(code),
                 Exit::Signal(signal) => Happened::Killed(signal),
             });
@@ -330,10 +330,10 @@ fn stop_tree(
     let (happened, mut grace_ms) = happened;
     let _ = child.signal(Signal::Term);
     // What stands still takes the signal when it goes on.
-    pausing.wake(store);
-    let begin = store.boot_ms();
+    pausing.wake(site);
+    let begin = site.host.boot_ms();
     loop {
-        let left = grace_ms.saturating_sub(store.boot_ms().saturating_sub(begin));
+        let left = grace_ms.saturating_sub(site.host.boot_ms().saturating_sub(begin));
         if left == 0 {
             let _ = child.signal(Signal::Kill);
             break;
@@ -342,14 +342,14 @@ fn stop_tree(
         match logs.wait(child.as_mut(), Duration::from_millis(left).min(keeper.time_left())) {
             Ok(Woken::Exited(_)) => break,
             // A second request may be more impatient than the first.
-            Ok(_) => grace_ms = shorter_grace(store, task.id, grace_ms)?,
+            Ok(_) => grace_ms = shorter_grace(site, task.id, grace_ms)?,
             Err(source) => {
                 return Err(StoreError::Io { action: "wait for the command of", path: task.id.to_string(), source });
             }
         }
     }
-    let left = grace_ms.saturating_sub(store.boot_ms().saturating_sub(begin));
+    let left = grace_ms.saturating_sub(site.host.boot_ms().saturating_sub(begin));
     drop(child);
-    end_tree(store, task.id, &root, left, spared, &mut || keeper.keep())?;
+    end_tree(site, task.id, &root, left, spared, &mut || keeper.keep())?;
     Ok(happened)
 }

@@ -6,7 +6,7 @@ use super::course::output_of;
 use super::keep::Keeper;
 use crate::model::Task;
 use crate::policy::requests::sample::is_sampled;
-use crate::store::{Event, Store};
+use crate::store::{Event, Site};
 use serde_json::json;
 
 /// How much of a prompt and of an answer is logged, in characters.
@@ -28,33 +28,33 @@ pub(super) fn compare(around: &Surroundings, task: &mut Task, keeper: &mut Keepe
             if is_changed {
                 let said = "its work tree changed after it was queued: its result may not be that of either content";
                 let data = json!({ "subject_changed": true, "before": before, "after": now });
-                around.store.note(&Event::of("subject_changed", task).saying(said).with(data));
+                around.site.store.note(&Event::of("subject_changed", task).saying(said).with(data));
             }
         }
         (_, Err(why)) => {
             task.terms.subject_changed = None;
-            around.store.note(&Event::of("subject_unknown", task).saying(why));
+            around.site.store.note(&Event::of("subject_unknown", task).saying(why));
         }
         (None, Ok(_)) => {}
     }
 }
 
 /// Logs what a start was asked, where it is one of the sample.
-pub(super) fn log_prompt(store: &Store, task: &Task) {
+pub(super) fn log_prompt(site: &Site, task: &Task) {
     if is_sampled(task, task.starts) {
         let prompt = task.stdin.clone().unwrap_or_else(|| task.command.join(" "));
         let data = json!({ "start": task.starts, "prompt": first(&prompt), "bytes": prompt.len() });
-        store.note(&Event::of("prompt", task).with(data));
+        site.store.note(&Event::of("prompt", task).with(data));
     }
 }
 
 /// Logs the end of what it wrote to its standard output. `from` is where that begins.
-pub(super) fn log_response(store: &Store, task: &Task, from: u64) {
+pub(super) fn log_response(site: &Site, task: &Task, from: u64) {
     if is_sampled(task, task.starts) {
-        let said = output_of(store, task, from);
+        let said = output_of(site, task, from);
         let skipped = said.chars().count().saturating_sub(MOST_LOGGED);
         let end: String = said.chars().skip(skipped).collect();
-        store.note(&Event::of("response", task).with(json!({ "start": task.starts, "response": end })));
+        site.store.note(&Event::of("response", task).with(json!({ "start": task.starts, "response": end })));
     }
 }
 

@@ -6,27 +6,27 @@ use crate::model::{LaneName, Task, TaskId, Timestamp};
 use crate::policy::outcome::Happened;
 use crate::policy::steps::course::becomes_wait;
 use crate::policy::steps::waits::WaitKind;
-use crate::store::{OpenWait, Store, StoreError};
+use crate::store::{OpenWait, Site, StoreError};
 
 /// Whether a run has asked to end and to be started again when its wait is over.
-pub(super) fn asks_to_end(store: &Store, id: TaskId, start: u32) -> bool {
-    store.open_in(id, start).is_some_and(|open| open.ends_run)
+pub(super) fn asks_to_end(site: &Site, id: TaskId, start: u32) -> bool {
+    site.store.open_in(id, start).is_some_and(|open| open.ends_run)
 }
 
 /// What the end of a run means when a wait was open in it. The tree of the task is dead.
-pub(super) fn or_wait(store: &Store, task: &Task, happened: Happened) -> Result<Happened, StoreError> {
+pub(super) fn or_wait(site: &Site, task: &Task, happened: Happened) -> Result<Happened, StoreError> {
     if !becomes_wait(&happened, true) {
         return Ok(happened);
     }
-    let Some(open) = store.open_in(task.id, task.starts) else { return Ok(happened) };
+    let Some(open) = site.store.open_in(task.id, task.starts) else { return Ok(happened) };
     if !becomes_wait(&happened, open.ends_run) {
         return Ok(happened);
     }
     let lanes: Vec<LaneName> = task.all_lanes().into_iter().filter(|lane| is_kept(&open, lane)).collect();
-    let locks = store.locks_of(task.id, &lanes)?;
-    store.secure_locks(&locks)?;
+    let locks = site.store.locks_of(task.id, &lanes)?;
+    site.store.secure_locks(&locks)?;
     Ok(Happened::Waits(TaskWait {
-        until: Timestamp::parse(&open.until).unwrap_or_else(|| store.now()),
+        until: Timestamp::parse(&open.until).unwrap_or_else(|| site.host.now()),
         kept: locks.into_iter().map(|grant| (grant.lane, grant.lock_id)).collect(),
         lends: WaitKind::parse(&open.kind) == Some(WaitKind::Agent),
     }))

@@ -11,7 +11,7 @@ use luzia::model::calendar::Overlap;
 use luzia::model::{Config, Status, Task, Timestamp};
 use luzia::os::Clock;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
-use luzia::store::Store;
+use luzia::store::FileStore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -57,7 +57,7 @@ impl Timed {
     fn app(&self) -> App {
         let files = RealFiles::open_at(self.place.state().to_str().unwrap(), true).unwrap().unwrap();
         let mut app = App::new(
-            Store::new(Arc::new(files), self.clock.clone(), Arc::new(RealProcesses)),
+            FileStore::new(Arc::new(files), self.clock.clone(), Arc::new(RealProcesses)),
             Settings::fixed(Config::default()),
         );
         app.zone_name = || Some("Europe/Berlin".to_owned());

@@ -5,7 +5,7 @@ use luzia::model::{Fence, LaneName, LockId, LockKind, TaskId};
 use luzia::os::Processes;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, LaneNeed, Request, Store};
+use luzia::store::{Acquired, FileStore, LaneNeed, Request};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn lanes() -> Vec<LaneName> {
     ["user:alice", "thread:1"].map(|lane| LaneName::parse(lane).unwrap()).to_vec()
 }
 
-fn take(store: &Store, lanes: Vec<LaneName>, holder: &str) -> Vec<Grant> {
+fn take(store: &FileStore, lanes: Vec<LaneName>, holder: &str) -> Vec<Grant> {
     let needs = lanes.into_iter().map(|lane| LaneNeed::new(lane, 4, 60_000)).collect();
     let request = Request {
         needs,
@@ -39,7 +39,7 @@ fn take(store: &Store, lanes: Vec<LaneName>, holder: &str) -> Vec<Grant> {
 fn released(change: impl FnOnce(&Path, &mut Vec<Grant>)) -> (Vec<String>, Vec<String>) {
     let dir = tempfile::tempdir().unwrap();
     let files = RealFiles::open_at(dir.path().to_str().unwrap(), false).unwrap().unwrap();
-    let store = Store::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
+    let store = FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
     store.prepare().unwrap();
     take(&store, lanes()[1..].to_vec(), "task_8");
     let mut known = take(&store, lanes(), "task_7");

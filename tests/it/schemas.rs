@@ -175,6 +175,7 @@ const REST: &[&str] = &[
     "stats tasks",
     "metrics",
     "timeline",
+    "top",
     "name port 8080",
     "shim list",
     "shim doctor",

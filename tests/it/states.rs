@@ -11,7 +11,7 @@ use combination::{Combination, Copies, ID, Lock, Outcome, Tree};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, TaskId};
 use luzia::policy::recovery::{Action, action};
-use luzia::store::Store;
+use luzia::store::FileStore;
 use luzia::supervise::{recover, seen};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -34,8 +34,8 @@ struct Walked {
     error: Option<String>,
 }
 
-fn store(env: &Env) -> Store {
-    Store::new(env.vfs("/s"), env.clock(), env.procs())
+fn store(env: &Env) -> FileStore {
+    FileStore::new(env.vfs("/s"), env.clock(), env.procs())
 }
 
 fn app(env: &Env) -> App {
@@ -70,7 +70,7 @@ fn walk(combination: Combination) -> Walked {
             Ok(None) => {}
             Ok(Some(found)) => {
                 seen_there.action = Some(action(seen(&found)));
-                seen_there.error = recover(&store, TaskId(ID), found, &[]).err().map(|error| error.to_string());
+                seen_there.error = recover(&store.into(), TaskId(ID), found, &[]).err().map(|error| error.to_string());
             }
             Err(error) => seen_there.error = Some(error.to_string()),
         }

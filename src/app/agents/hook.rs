@@ -214,7 +214,7 @@ impl App {
         let record = view.record();
         let name = record.and_then(LockRecord::shown).unwrap_or_else(|| "an unknown holder".to_owned());
         let since = record.and_then(|record| record.acquired_at);
-        let age = since.map_or(view.age_ms, |at| u64::try_from(self.store.now().ms_since(at)).unwrap_or(0));
+        let age = since.map_or(view.age_ms, |at| u64::try_from(self.host.now().ms_since(at)).unwrap_or(0));
         format!("by {name} since {}", format_duration(age))
     }
 }

@@ -31,7 +31,7 @@ impl App {
             None => {}
         }
         // The agent runs below the command that holds the lane.
-        if self.store.is_below(record) {
+        if self.host.is_below(record) {
             return Owner::Mine;
         }
         match record.kind {

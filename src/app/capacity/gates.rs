@@ -40,13 +40,13 @@ impl App {
 
     /// What the gauges show, read anew when the last look is old.
     pub(crate) fn fresh_readings(&self) -> Readings {
-        let now = self.store.boot_ms();
+        let now = self.host.boot_ms();
         if let Some((at, known)) = *self.readings.borrow()
             && now.saturating_sub(at) < FRESH_MS
         {
             return known;
         }
-        let read = self.store.readings();
+        let read = self.host.readings();
         *self.readings.borrow_mut() = Some((now, read));
         read
     }

@@ -26,7 +26,7 @@ impl App {
     /// What keeps a lane with room from granting anything, when strangers use all that its holders have not.
     pub(crate) fn occupied(&self, lane: &LaneName, views: &[LockView]) -> Option<Occupied> {
         let values = self.config().values(lane)?;
-        match self.store.choose_value(&values, &taken(views)) {
+        match self.host.choose_value(&values, &taken(views)) {
             Choice::Occupied(occupied) => Some(occupied),
             Choice::Slot(..) | Choice::Full => None,
         }
@@ -50,7 +50,7 @@ impl App {
                 holder: of.and_then(|view| view.shown().or_else(|| view.holder().map(str::to_owned))),
                 is_drained,
                 user: match (of, values.port(value)) {
-                    (None, Some(port)) => self.store.user_of_port(port),
+                    (None, Some(port)) => self.host.user_of_port(port),
                     _ => None,
                 },
             }

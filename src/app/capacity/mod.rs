@@ -1,5 +1,6 @@
 //! What lanes give beside a place in them, as the verbs use it.
 
+pub(crate) mod booking;
 pub mod gates;
 pub mod holders;
 
@@ -17,7 +18,7 @@ impl App {
     }
 
     fn plan_of(&self, rule: &CpuRule) -> CpuPlan {
-        let (allowed, parallelism) = self.store.processors();
+        let (allowed, parallelism) = self.host.processors();
         let budget = rule.budget.cpus(parallelism);
         CpuPlan { budget, allowed: rule.is_bound.then_some(allowed) }
     }

@@ -74,7 +74,7 @@ impl App {
     pub fn cron_add(&self, new: &NewSchedule, caller: &Caller) -> Result<ScheduleRow, AppError> {
         let name = schedule_name(&new.name)?;
         let zone = self.zone_of(new.zone.as_deref())?;
-        let now = self.store.now();
+        let now = self.host.now();
         let pattern = Pattern::to_come(&new.expression, zone.clone(), now).map_err(|error| bad_line(&error))?;
         let fill_ms = positive("fill", new.fill.as_deref())?;
         if contradicts(new.overlap, fill_ms) {
@@ -179,7 +179,7 @@ impl App {
             Some(name) => vec![self.row_of(self.existing_schedule(name)?)],
             None => self.cron_list()?.rows,
         };
-        let now = self.store.now();
+        let now = self.host.now();
         let mut slots = Vec::new();
         for row in rows {
             let pattern = self.pattern_of(&row.schedule)?;
@@ -198,10 +198,10 @@ impl App {
         let book = self.store.enter_schedules()?;
         book.settle(&stem)?;
         let Some(mut schedule) = self.store.schedule_at(&stem)? else { return Err(self.unknown_schedule(name)?) };
-        let now = self.store.now();
+        let now = self.host.now();
         // Somebody looks, should this process be killed in the middle.
         self.store.set_schedule_timer(&stem, now)?;
-        let made = self.make_slot(&book, &mut schedule, now, now);
+        let made = self.make_slot(&*book, &mut schedule, now, now);
         let id = schedule.last.map_or(TaskId(0), |made| made.task);
         if let Err(error) = made {
             return Err(self.half_made(&stem, id, error));

@@ -38,7 +38,7 @@ impl App {
         };
         let mut next: Option<Timestamp> = None;
         for (stem, at) in due {
-            let found = match self.look_at_schedule(&book, stem, *at, now) {
+            let found = match self.look_at_schedule(&*book, stem, *at, now) {
                 Ok(found) => found,
                 Err(error) => match self.after_failure(stem, *at, now, error, pass) {
                     Ok(found) => found,
@@ -55,7 +55,7 @@ impl App {
 
     fn look_at_schedule(
         &self,
-        book: &ScheduleBook,
+        book: &dyn ScheduleBook,
         stem: &str,
         at: Timestamp,
         now: Timestamp,
@@ -87,7 +87,7 @@ impl App {
     /// Makes the task of a slot, or passes it over. Gives the schedule as it is then.
     fn take_slot(
         &self,
-        book: &ScheduleBook,
+        book: &dyn ScheduleBook,
         mut schedule: Schedule,
         slot: Timestamp,
         now: Timestamp,
@@ -109,7 +109,7 @@ impl App {
     /// Makes a task of a schedule and notes it there.
     pub(super) fn make_slot(
         &self,
-        book: &ScheduleBook,
+        book: &dyn ScheduleBook,
         schedule: &mut Schedule,
         slot: Timestamp,
         now: Timestamp,

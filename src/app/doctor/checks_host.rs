@@ -28,8 +28,8 @@ pub(super) fn state_dir(around: &Around, findings: &mut Vec<Finding>) {
         let message = format!("\"{path}\" ({rule}) does not exist yet; the first task or lock makes it");
         return findings.push(Finding::ok(CHECK, message));
     };
-    if root.uid != app.store.owner() {
-        let owner = app.store.account_name(root.uid).ok().flatten().unwrap_or_else(|| format!("uid {}", root.uid));
+    if root.uid != app.host.owner() {
+        let owner = app.host.account_name(root.uid).ok().flatten().unwrap_or_else(|| format!("uid {}", root.uid));
         let message = format!("\"{path}\" ({rule}) belongs to {owner}, not to this account");
         let hint = format!("the queue belongs to {owner}; run luzia as {owner}");
         return findings.push(Finding::problem(CHECK, message, hint));
@@ -134,7 +134,7 @@ pub(super) fn format(app: &App, findings: &mut Vec<Finding>) -> bool {
 
 /// Whether `/proc` shows the processes around luzia.
 pub(super) fn proc(app: &App, findings: &mut Vec<Finding>) {
-    findings.push(if app.store.is_proc_own() {
+    findings.push(if app.host.is_proc_own() {
         Finding::ok("proc", "/proc shows the processes of this pid namespace")
     } else {
         let message = "this /proc belongs to another pid namespace or is not mounted: luzia cannot find the processes of a \
@@ -145,7 +145,7 @@ pub(super) fn proc(app: &App, findings: &mut Vec<Finding>) {
 
 /// Control groups of tasks that are not in flight, below that of this process. Nothing is said where no such group exists.
 pub(super) fn groups(app: &App, findings: &mut Vec<Finding>) {
-    match app.store.left_groups() {
+    match app.run_dir.left_groups() {
         Ok(left) if left.is_empty() => {}
         Ok(left) => {
             let names: Vec<&str> = left.iter().take(MOST_TOLD).map(|(name, _)| name.as_str()).collect();
@@ -180,7 +180,7 @@ pub(super) fn modes(app: &App, findings: &mut Vec<Finding>) {
         .filter(is_inner)
         .filter_map(|moded| wrong(moded).map(|wrong| wrong.finding("modes", moded)))
         .collect();
-    let foreign: Vec<&Moded> = all.iter().filter(is_inner).filter(|moded| moded.uid != app.store.owner()).collect();
+    let foreign: Vec<&Moded> = all.iter().filter(is_inner).filter(|moded| moded.uid != app.host.owner()).collect();
     if let Some(first) = foreign.first() {
         let message = format!("{} files belong to another account, first of them \"{}\"", foreign.len(), first.path);
         found.push(Finding::warn("modes", message, "luzia leaves them alone; find out who made them"));
@@ -242,7 +242,7 @@ pub(super) fn wrong(moded: &Moded) -> Option<Wrong> {
 
 /// Every file and folder of ours whose mode is to be set right, with that mode.
 pub(super) fn wrong_modes(app: &App) -> Result<Vec<(Moded, u32)>, AppError> {
-    let own = app.store.owner();
+    let own = app.host.owner();
     let all = app.store.modes()?.into_iter().filter(|moded| moded.uid == own);
     Ok(all.filter_map(|moded| wrong(&moded).map(|wrong| (moded, wrong.wanted))).collect())
 }

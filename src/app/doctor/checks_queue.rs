@@ -8,7 +8,7 @@ use crate::model::evidence::{Reason, Sidecar, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp};
 use crate::policy::staleness::judge;
-use crate::store::{LockView, Place};
+use crate::store::{Cleanup, LockView, Place};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
             let bad = read.bad.iter().map(bad_record).collect();
             add("records", &format!("all {} read", read.records), Ok(bad), findings);
             let moved = moved_ms(app, &views);
-            add("clock", "the clocks agree", Ok(clock(&read, &views, app.store.now(), moved)), findings);
+            add("clock", "the clocks agree", Ok(clock(&read, &views, app.host.now(), moved)), findings);
             add("users", "no two names look alike", Ok(users(app, &read)), findings);
         }
         Err(error) => findings.push(Finding::error("records", &error)),
@@ -99,7 +99,8 @@ fn lock(view: &LockView) -> Option<Finding> {
 
 fn debris(app: &App) -> Result<Vec<Finding>, AppError> {
     let timeout = |lane: &LaneName| app.config().lock_timeout_ms(lane);
-    let seen = app.store.clean_locks(timeout, None, true, judge)?;
+    let mut seen = Cleanup::default();
+    app.store.clean_locks_into(&timeout, None, true, judge, &mut seen)?;
     let tell = |name: &String| Finding::warn("lock-debris", format!("\"locks/{name}\" has no lock"), FIX);
     Ok(seen.debris.iter().map(tell).collect())
 }
@@ -119,7 +120,7 @@ fn abandoned(app: &App) -> Result<Vec<TaskId>, AppError> {
     if first.is_empty() {
         return Ok(first);
     }
-    app.store.sleep(SECOND_LOOK);
+    app.host.sleep(SECOND_LOOK);
     let second = look()?;
     Ok(first.into_iter().filter(|id| second.contains(id)).collect())
 }
@@ -129,7 +130,7 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
     let level = if app.store.has_dispatcher(None)? { Level::Warn } else { Level::Problem };
     let mut found = Vec::new();
     for id in abandoned(app)? {
-        let state = if app.store.is_tree_locked(id)? {
+        let state = if app.run_dir.is_tree_locked(id)? {
             "its supervisor is dead and its command lives on"
         } else {
             "its supervisor is dead"
@@ -143,7 +144,7 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
         found.push(Finding { check: "in-flight", level, message: format!("{id}: {state}"), hint });
     }
     for id in app.store.in_flight()? {
-        if let Some(pid) = app.store.stopped_supervisor(id)? {
+        if let Some(pid) = app.stopped_supervisor(id)? {
             let message = format!("{id}: its supervisor, process {pid}, is stopped, and nobody watches it");
             found.push(Finding::problem("in-flight", message, format!("kill -CONT {pid}")));
         }
@@ -154,7 +155,7 @@ fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
 /// The conductor directories that cannot be read. Their tasks run, and nobody learns there how they end.
 fn conductors(app: &App) -> Result<Vec<Finding>, AppError> {
     let look = |path: &String| {
-        let opened = app.store.conductor(path, false);
+        let opened = app.run_dir.conductor(path, false);
         let read = opened.and_then(|conductor| conductor.map_or(Ok(()), |conductor| conductor.claims().map(drop)));
         let error = read.err()?;
         let hint = format!("{error}; luzia must be able to read and to write it");
@@ -173,7 +174,7 @@ fn set_aside(app: &App) -> Result<Vec<Finding>, AppError> {
 
 fn read_all(app: &App) -> Result<Read, AppError> {
     let mut read = Read::default();
-    let limit = app.store.now().plus_ms(CLOCK_SLACK_MS);
+    let limit = app.host.now().plus_ms(CLOCK_SLACK_MS);
     let places = [app.store.pending_tasks(None)?, app.store.started_tasks(), app.store.done_tasks()?];
     for task in places.into_iter().flatten() {
         read.records += 1;
@@ -297,7 +298,7 @@ pub(super) fn unwoken(app: &App) -> Result<Vec<(TaskId, Vec<Waker>)>, AppError> 
         // A record that does not read is told elsewhere.
         let Ok(task) = task else { continue };
         let mut missing = Vec::new();
-        for waker in wakers(&task, app.store.now()) {
+        for waker in wakers(&task, app.host.now()) {
             let is_there = match waker {
                 Waker::Timer(at) => app.store.has_timer(task.id, at)?,
                 Waker::After(other) => app.store.has_after_mark(task.id, other)?,

@@ -15,7 +15,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
 }
 
 fn schedules(app: &App) -> Result<Vec<Finding>, AppError> {
-    let (mut found, now) = (Vec::new(), app.store.now());
+    let (mut found, now) = (Vec::new(), app.host.now());
     for schedule in app.store.schedules()? {
         match schedule {
             Ok(schedule) => found.extend(late(&schedule, now)),

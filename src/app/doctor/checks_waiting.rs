@@ -29,14 +29,14 @@ pub(super) fn unwatched(app: &App) -> Result<Vec<(Task, Vec<Timestamp>)>, AppErr
         if !app.store.stands_waiting(task.id)? {
             continue;
         }
-        let now = app.store.now();
+        let now = app.host.now();
         // What does not read ends the task at the next look.
         let is_open = app.store.waits(task.id).is_ok_and(|waits| waits.open.is_some());
         let due: BTreeSet<_> = app.store.timers(now)?.due.into_iter().map(|(id, _)| id).collect();
         let has_timer = due.contains(&task.id) || (is_open && app.store.has_timer(task.id, wait.until)?);
         // The timers of a task go when a pass has claimed it, so it must still stand there after the look.
         let is_same = app.store.find(task.id)?.is_some_and(|(place, now)| place == Place::Waiting && now == task);
-        if !has_timer && is_same && !app.store.is_supervised(task.id)? {
+        if !has_timer && is_same && !app.run_dir.is_supervised(task.id)? {
             found.push((task, vec![now, wait.until]));
         }
     }

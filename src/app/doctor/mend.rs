@@ -30,7 +30,7 @@ impl App {
         let mut mended = Mended::default();
         let root = mended.keep(self.store.root_meta().map_err(AppError::from));
         let Some(Some(root)) = root else { return mended };
-        if root.uid != self.store.owner() {
+        if root.uid != self.host.owner() {
             mended.failed.push("the state directory belongs to another account; nothing was changed".to_owned());
             return mended;
         }
@@ -49,9 +49,9 @@ impl App {
         mended.keep(result);
         let result = self.mend_schedules(&mut mended);
         mended.keep(result);
-        let left = mended.keep(self.store.left_groups().map_err(AppError::from)).unwrap_or_default();
+        let left = mended.keep(self.run_dir.left_groups().map_err(AppError::from)).unwrap_or_default();
         for (name, group) in left {
-            self.store.remove_group(&group);
+            self.host.remove_group(&group);
             mended.done.push(format!("the control group \"{name}\" was removed"));
         }
         mended

@@ -15,6 +15,8 @@ use crate::policy::simulate::score::Score;
 use crate::store::LockView;
 use std::collections::BTreeMap;
 
+pub(crate) use queue::longest;
+
 pub use crate::policy::simulate::estimate::Estimate;
 pub use crate::policy::simulate::score::LaneScore;
 
@@ -26,7 +28,7 @@ pub struct Effort {
     /// How many heads may be looked at, over all runs.
     looks: u64,
     /// How many bytes of the newest events are read for durations.
-    event_bytes: u64,
+    pub(crate) event_bytes: u64,
 }
 
 /// For a line that is said while somebody waits: a few milliseconds.
@@ -53,9 +55,9 @@ impl App {
         let Some(mut queue) = self.queue_as_it_is(&self.config(), &history, effort.tasks, Some(task))? else {
             return Ok(None);
         };
-        expect(&mut queue.load, &history, &self.config(), self.store.now());
+        expect(&mut queue.load, &history, &self.config(), self.host.now());
         let Some(target) = queue.places.get(&task.id) else { return Ok(None) };
-        Ok(estimate(&queue.load, &queue.ledger, self.store.now(), *target, effort.looks, task.id.0))
+        Ok(estimate(&queue.load, &queue.ledger, self.host.now(), *target, effort.looks, task.id.0))
     }
 
     /// Like `estimate`, for a task that waits for something: nothing is expected of one that waits for what does not come by itself.
@@ -78,7 +80,7 @@ impl App {
     /// the verb.
     pub(crate) fn expected_lock(&self, lane: &LaneName, ahead: u64) -> Option<Estimate> {
         let history = self.history(QUICK.event_bytes).ok()?;
-        let now = self.store.now();
+        let now = self.host.now();
         let holders: Vec<Holding> = self
             .holders(lane)
             .ok()?
@@ -99,7 +101,7 @@ impl App {
     }
 
     /// What the newest events say of how long work runs.
-    fn history(&self, bytes: u64) -> Result<History, AppError> {
+    pub(crate) fn history(&self, bytes: u64) -> Result<History, AppError> {
         let mut history = History::default();
         self.store.recent_events(bytes, &mut |event| {
             if let Some(record) = Record::of(event.at, &event.line) {

@@ -43,7 +43,7 @@ impl App {
         let load = Load::empty(config.slots_max, config.tier_shares);
         let ledger = self.store.ledger()?.as_deref().and_then(Ledger::from_text).unwrap_or_default();
         let queue = Queue { load, ledger, places: BTreeMap::new() };
-        let mut builder = Builder { app: self, config, history, now: self.store.now(), queue };
+        let mut builder = Builder { app: self, config, history, now: self.host.now(), queue };
         builder.add_running();
         let mut waiting = Vec::new();
         for task in self.store.pending_tasks(None)?.take(most.saturating_add(1)) {
@@ -122,10 +122,8 @@ impl Builder<'_> {
     }
 
     fn job(&mut self, task: &Task, lanes: &[LaneName]) -> Job {
-        let named: Vec<LaneName> =
-            task.lanes.iter().cloned().chain(task.takes_user_lane.then(|| LaneName::user(&task.user))).collect();
-        let length = limited(self.history.lengths(Some(&task.work()), &named), task.timeout_ms);
-        let most = if let Length::Seen(lengths) = &length { p90(lengths) } else { None };
+        let length = limited(self.history.lengths_of(task), task.timeout_ms);
+        let most_ms = longest(&length, task.timeout_ms);
         let (config, load) = (self.config, &mut self.queue.load);
         Job {
             id: task.id,
@@ -140,7 +138,7 @@ impl Builder<'_> {
             after: Vec::new(),
             since: None,
             length,
-            most_ms: most.into_iter().chain(task.timeout_ms).min(),
+            most_ms,
         }
     }
 
@@ -172,7 +170,7 @@ impl Builder<'_> {
         let expires = record.filter(|record| record.kind == LockKind::Lease).and_then(|record| record.expires_at);
         let left = expires.and_then(|at| u64::try_from(at.ms_since(since)).ok());
         let length = self.history.lengths(None, std::slice::from_ref(lane));
-        let most = if let Length::Seen(lengths) = &length { p90(lengths) } else { None };
+        let most_ms = longest(&length, left);
         let user = self.queue.load.jobs.first().map_or(0, |job| job.user);
         Some(Job {
             id: TaskId(0),
@@ -190,9 +188,15 @@ impl Builder<'_> {
                 (Length::Unknown, Some(left)) => Length::Fixed(left),
                 (length, left) => limited(length, left),
             },
-            most_ms: most.into_iter().chain(left).min(),
+            most_ms,
         })
     }
+}
+
+/// How long something is expected to run at the most: nine of ten of its kind were not longer, nor is its limit.
+pub(crate) fn longest(length: &Length, limit: Option<u64>) -> Option<u64> {
+    let most = if let Length::Seen(lengths) = length { p90(lengths) } else { None };
+    most.into_iter().chain(limit).min()
 }
 
 /// Lengths that a limit cuts off.

@@ -47,7 +47,7 @@ pub fn simulate_plan(plan: &Plan, changes: &[Change], seed: u64) -> Outcome {
 impl App {
     /// Runs the queue as it is, and again with changes. Lengths are drawn once from those that were seen.
     pub fn simulate_queue(&self, changes: &[Change], seed: u64) -> Result<Outcome, AppError> {
-        let begin = self.store.now();
+        let begin = self.host.now();
         let nothing = || simulate(&Load::empty(1, [1; 3]), Ledger::default(), begin, &mut Random::new(seed));
         if self.is_absent || !self.store.has_layout()? {
             let then = (!changes.is_empty()).then(nothing);

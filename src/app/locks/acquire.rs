@@ -8,7 +8,7 @@ use crate::model::lock::{Grant, loan};
 use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name, Timestamp, Who};
 use crate::policy::staleness::judge;
-use crate::store::{Event, LockView, Request};
+use crate::store::{Event, Hold, LockView, Request};
 
 /// What is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,12 +88,12 @@ impl App {
             ttl_ms: lease.ttl_ms,
             process,
             pid_watched: lease.pid.is_some(),
-            who: Who { asked_by: self.asked_by(self.store.identity().pid), ..self.who(&[]) },
+            who: Who { asked_by: self.asked_by(self.host.identity().pid), ..self.who(&[]) },
             durable: lease.durable,
             lenders: Vec::new(),
         };
         let mut log = Vec::new();
-        let begun_ms = self.store.boot_ms();
+        let begun_ms = self.host.boot_ms();
         match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
             Waited::Granted(grant, _) => {
                 self.note_acquired(&grant, &holder, begun_ms);
@@ -101,9 +101,9 @@ impl App {
             }
             Waited::Refreshed(grant) => Ok(Leased { grant, refreshed: true, log }),
             Waited::Behind => Err(behind_error(&lease.lane)),
-            Waited::Barred(bar) => Err(barred_error(&bar, self.store.now())),
+            Waited::Barred(bar) => Err(barred_error(&bar, self.host.now())),
             Waited::Held(view) => {
-                let mut error = held_error(&lease.lane, &view, self.store.now());
+                let mut error = held_error(&lease.lane, &view, self.host.now());
                 if let Some(line) = locked_line(&lease.lane, view.holder(), &holder) {
                     self.store.note(&Event::new("lock_refused").in_lane(&lease.lane).saying(line.clone()));
                     log.push(line);
@@ -116,7 +116,7 @@ impl App {
 
     /// Tells that a lane was taken that has been waited for since a moment of the boot clock.
     pub(crate) fn note_acquired(&self, grant: &Grant, holder: &str, begun_ms: u64) {
-        let waited_ms = self.store.boot_ms().saturating_sub(begun_ms);
+        let waited_ms = self.host.boot_ms().saturating_sub(begun_ms);
         let lock = (grant.lock_id.0.as_str(), grant.fence.0);
         let data = serde_json::json!({ "lock_id": lock.0, "fence": lock.1, "holder": holder, "waited_ms": waited_ms });
         let mut event = Event::new("lock_acquired").in_lane(&grant.lane).with(data);
@@ -133,9 +133,9 @@ impl App {
     }
 
     pub(crate) fn process_of(&self, pid: Option<u32>) -> Result<Identity, AppError> {
-        let Some(pid) = pid else { return Ok(self.store.identity()) };
-        match self.store.probe(pid) {
-            Probe::Alive { start } => Ok(Identity { pid, start, boot_id: self.store.identity().boot_id }),
+        let Some(pid) = pid else { return Ok(self.host.identity()) };
+        match self.host.probe(pid) {
+            Probe::Alive { start } => Ok(Identity { pid, start, boot_id: self.host.identity().boot_id }),
             Probe::Gone | Probe::Zombie | Probe::Unknown => {
                 Err(AppError::usage(format!("there is no living process {pid}"))
                     .hint("--pid $$ names the calling shell"))
@@ -145,7 +145,7 @@ impl App {
 
     /// Extends a lease by its lock id.
     pub fn renew(&self, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
-        let lost = |view: Option<&LockView>| lost_error(lane, lock_id, view, self.store.now());
+        let lost = |view: Option<&LockView>| lost_error(lane, lock_id, view, self.host.now());
         let views = self.holders(lane)?;
         let is_it = |view: &&LockView| view.lock_id() == Some(lock_id);
         let Some(view) = views.iter().find(is_it) else { return Err(lost(views.first())) };
@@ -167,7 +167,7 @@ impl App {
             holder: record.task_id.clone().unwrap_or_default(),
             kind: LockKind::Lease,
             ttl_ms: None,
-            process: self.store.identity(),
+            process: self.host.identity(),
             pid_watched: false,
             who: Who::default(),
             durable: false,
@@ -217,7 +217,7 @@ fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Time
 /// What came of waiting for a lane.
 pub(crate) enum Waited {
     /// It is held now; with the open lock files for kind `process`.
-    Granted(Grant, Vec<Box<dyn crate::os::Handle>>),
+    Granted(Grant, Vec<Hold>),
     /// A lease was refreshed.
     Refreshed(Grant),
     /// The time is over, and the lane is held.

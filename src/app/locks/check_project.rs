@@ -32,7 +32,7 @@ impl App {
         let settings = settings.as_ref();
         let user = settings.and_then(|settings| settings.user.clone());
         let path = self.conductor_of(project)?;
-        let Some(conductor) = self.store.conductor(&path, false).map_err(of_conductor)? else {
+        let Some(conductor) = self.run_dir.conductor(&path, false).map_err(of_conductor)? else {
             return if settings.is_some() { Ok(Vec::new()) } else { Err(self.no_project(project)) };
         };
         let run_as = settings.and_then(|settings| settings.run_as.as_deref());
@@ -73,7 +73,9 @@ impl App {
         let user = settings.user.as_ref().map_or("", Name::as_str);
         Ok(match settings.conductor_dir.as_deref() {
             Some(template) => conductor_path(template, project, user),
-            None => self.store.default_conductor(Some(crate::app::queue::enqueue::name("project", project)?.as_str())),
+            None => {
+                self.run_dir.default_conductor(Some(crate::app::queue::enqueue::name("project", project)?.as_str()))
+            }
         })
     }
 
@@ -128,7 +130,7 @@ impl App {
         if *id != claim.dir {
             return refuse("its id is not the name of its directory");
         }
-        if claim.uid != self.store.owner() {
+        if claim.uid != self.host.owner() {
             // Asked only here, for it may stand in a directory that does not answer.
             match run_as.map(|name| numbers.get(name, || self.account_id(name))) {
                 Some(Ok(Some(uid))) if uid == claim.uid => {}

@@ -102,7 +102,7 @@ impl App {
         }
         (cleaned.closed, cleaned.failed) = self.close_outward(dry_run)?;
         let timeout = |lane: &crate::model::LaneName| self.config().lock_timeout_ms(lane);
-        let locks = self.store.clean_locks_into(timeout, max_age_ms, dry_run, judge, &mut cleaned.locks);
+        let locks = self.store.clean_locks_into(&timeout, max_age_ms, dry_run, judge, &mut cleaned.locks);
         if !dry_run {
             for lock in &cleaned.locks.broken {
                 self.store.note(&broken_event(lock));
@@ -127,14 +127,14 @@ impl App {
     /// Waits until the supervisors that recover these tasks have ended, so that what they hold is free afterwards. A
     /// command that does not die is waited for as long as its grace, no longer.
     pub(crate) fn await_recovery(&self, ids: &[TaskId]) -> Result<(), AppError> {
-        let begin = self.store.boot_ms();
+        let begin = self.host.boot_ms();
         for id in ids {
             let grace_ms = self.find(*id)?.map_or(0, |(_, task)| task.grace_ms);
-            while self.store.is_supervised(*id)?
+            while self.run_dir.is_supervised(*id)?
                 && !self.runs_again(*id)?
-                && self.store.boot_ms().saturating_sub(begin) < grace_ms + 10_000
+                && self.host.boot_ms().saturating_sub(begin) < grace_ms + 10_000
             {
-                self.store.sleep(std::time::Duration::from_millis(5));
+                self.host.sleep(std::time::Duration::from_millis(5));
             }
         }
         Ok(())
@@ -146,7 +146,7 @@ impl App {
         let started = self.store.started(id)?.flatten();
         Ok(started.is_some_and(|started| {
             let who = started.supervisor;
-            who.boot_id == self.store.identity().boot_id && self.store.probe(who.pid).proves_life_of(who.start)
+            who.boot_id == self.host.identity().boot_id && self.host.probe(who.pid).proves_life_of(who.start)
         }))
     }
 

@@ -70,7 +70,7 @@ impl App {
             return Some(is_same);
         }
         let asked_by = asked_by?;
-        let is_same = self.key_of_process(self.store.identity().pid).as_deref() == Some(asked_by);
+        let is_same = self.key_of_process(self.host.identity().pid).as_deref() == Some(asked_by);
         // Two plain processes of one account may well be one person's.
         (is_same || self.agent.is_some()).then_some(is_same)
     }

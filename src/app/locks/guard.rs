@@ -55,10 +55,11 @@ impl App {
         let timeout_ms = |lane: &LaneName| ttl_ms.unwrap_or_else(|| self.config().lock_timeout_ms(lane));
         let grants = std::slice::from_ref(&held.grant);
         let holder = held.view.holder().unwrap_or_default().to_owned();
+        let site = self.site();
         let mut keeper = (kind == LockKind::Lease).then(|| {
             // From now on it cannot run out, whatever was left of it.
             let _ = self.store.keep_lock(kind, &holder, &held.grant, timeout_ms(&held.grant.lane));
-            Keeper::new(&self.store, kind, holder.clone(), grants, &timeout_ms)
+            Keeper::new(&site, kind, holder.clone(), grants, &timeout_ms)
         });
         let env = [
             ("LUZIA_FENCE".to_owned(), held.grant.fence.to_string()),
@@ -66,7 +67,7 @@ impl App {
         ];
         let name = command.first().map_or("", String::as_str);
         let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: None, output: None };
-        let mut child = self.store.start_here(place).map_err(|error| not_started(name, &error))?;
+        let mut child = self.host.start_here(place).map_err(|error| not_started(name, &error))?;
         let mut lost: Option<(String, u64)> = None;
         loop {
             if let Some(keeper) = &mut keeper {
@@ -82,7 +83,7 @@ impl App {
                 Woken::Interrupt | Woken::Pass | Woken::TimeUp | Woken::Wrote | Woken::Token => {}
             }
             match &lost {
-                Some((_, since)) if self.store.boot_ms().saturating_sub(*since) >= GRACE_MS => {
+                Some((_, since)) if self.host.boot_ms().saturating_sub(*since) >= GRACE_MS => {
                     drop(child.signal(Signal::Kill));
                 }
                 Some(_) => {}
@@ -91,7 +92,7 @@ impl App {
                         let what = json!({ "lock_id": held.grant.lock_id.0, "fence": held.grant.fence.0 });
                         self.store.note(&Event::new("guard_lost").in_lane(&held.grant.lane).with(what));
                         drop(child.signal(Signal::Term));
-                        lost = Some((why, self.store.boot_ms()));
+                        lost = Some((why, self.host.boot_ms()));
                     }
                 }
             }

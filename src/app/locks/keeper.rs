@@ -45,7 +45,7 @@ impl App {
         is_told_to_end: &mut dyn FnMut() -> bool,
     ) -> Result<(), AppError> {
         let Some(_lock) = self.store.become_keeper(key)? else { return Ok(()) };
-        let process = Identity { pid, start, boot_id: self.store.identity().boot_id };
+        let process = Identity { pid, start, boot_id: self.host.identity().boot_id };
         let mut changes = self.store.session_changes(key, &process)?;
         let (mut held, mut due_ms) = (Vec::new(), 0);
         let over = loop {
@@ -55,13 +55,13 @@ impl App {
             if is_told_to_end() {
                 break Over::ToldToEnd;
             }
-            if self.store.await_death(&process, Duration::ZERO) {
+            if self.host.await_death(&process, Duration::ZERO) {
                 break Over::AgentEnded;
             }
             if held.is_empty() && self.store.leave_session(key)? {
                 break Over::NothingLeft;
             }
-            let now = self.store.boot_ms();
+            let now = self.host.boot_ms();
             if now >= due_ms {
                 due_ms = now.saturating_add(self.refresh_all(&mut held));
             }
@@ -80,7 +80,7 @@ impl App {
 
     /// Ends the leases whose time to live has passed.
     fn end_those_over(&self, key: &str, held: &mut Vec<SessionLock>) -> Result<(), AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         let (over, kept): (Vec<_>, Vec<_>) =
             held.drain(..).partition(|lock| lock.ends_at().is_some_and(|end| now > end));
         *held = kept;
@@ -100,10 +100,10 @@ impl App {
     }
 
     fn until_next(&self, held: &[SessionLock], due_ms: u64) -> Duration {
-        let now = self.store.now();
+        let now = self.host.now();
         let ends = held.iter().filter_map(SessionLock::ends_at);
         let end_ms = ends.map(|end| u64::try_from(end.ms_since(now)).unwrap_or(0).saturating_add(1)).min();
-        let due_ms = due_ms.saturating_sub(self.store.boot_ms());
+        let due_ms = due_ms.saturating_sub(self.host.boot_ms());
         Duration::from_millis(end_ms.unwrap_or(u64::MAX).min(due_ms).min(LOOK_MS))
     }
 

@@ -38,7 +38,7 @@ pub enum Line<'a> {
 #[derive(Default)]
 pub(crate) struct Care<'a> {
     pub keeper: Option<Keeper<'a>>,
-    pub share: Option<CpuShare<'a>>,
+    pub share: Option<CpuShare>,
 }
 
 impl Care<'_> {
@@ -105,7 +105,7 @@ impl App {
             return Ok(Ran { end: exit.into(), lane: None });
         }
         self.store.prepare()?;
-        let process = self.store.identity();
+        let process = self.host.identity();
         let request = Request {
             needs: vec![self.need(lane)],
             holder: format!("pid-{}", process.pid),
@@ -117,17 +117,17 @@ impl App {
             durable: false,
             lenders: Vec::new(),
         };
-        let (mut lines, begun_ms) = (Vec::new(), self.store.boot_ms());
+        let (mut lines, begun_ms) = (Vec::new(), self.host.boot_ms());
         let (grant, files) =
             match self.acquire_waiting(&request, wait_ms, &mut |text| say(Line::Waits(text)), &mut lines)? {
                 Waited::Granted(grant, files) => (grant, files),
                 Waited::Held(view) if self.is_own_session(&view) => return Err(own_session(lane)),
                 Waited::Held(view) => {
                     lines.extend(locked_line(lane, view.holder(), &request.holder));
-                    return Err(with_log(held_error(lane, &view, self.store.now()), lines));
+                    return Err(with_log(held_error(lane, &view, self.host.now()), lines));
                 }
                 Waited::Behind => return Err(with_log(behind_error(lane), lines)),
-                Waited::Barred(bar) => return Err(with_log(barred_error(&bar, self.store.now()), lines)),
+                Waited::Barred(bar) => return Err(with_log(barred_error(&bar, self.host.now()), lines)),
                 Waited::Refreshed(_) => {
                     return Err(AppError::new(Kind::Bug, "BUG", "a process has no lease to refresh"));
                 }
@@ -140,8 +140,8 @@ impl App {
         let mut env = self.lock_variables(&grant);
         let share = self.share_of(&grant, &mut env);
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
-        let grants = std::slice::from_ref(&grant);
-        let keeper = Keeper::new(&self.store, LockKind::Process, request.holder.clone(), grants, &timeout_ms);
+        let (site, grants) = (self.site(), std::slice::from_ref(&grant));
+        let keeper = Keeper::new(&site, LockKind::Process, request.holder.clone(), grants, &timeout_ms);
         // Where it cannot be recorded the kernel lock still tells of the command, until luzia is killed and it closes that.
         let record = |pid| {
             started();
@@ -173,13 +173,13 @@ impl App {
     }
 
     /// The share of processors of a command under a lock, whose job server joins its environment.
-    fn share_of(&self, grant: &Grant, env: &mut Vec<(String, String)>) -> Option<CpuShare<'_>> {
+    fn share_of(&self, grant: &Grant, env: &mut Vec<(String, String)>) -> Option<CpuShare> {
         let plan = self.cpu_plan(&grant.lane)?;
-        let share = CpuShare::begin(&self.store, grant, plan.budget, true);
+        let share = CpuShare::begin(&self.site(), grant, plan.budget, true);
         env.extend(share.variables(&|name| (self.inherited)(name)));
         if plan.allowed.is_some() {
             let bound = plan.bound(&grant.lane.to_string(), None).and_then(|list| listed(&list)).unwrap_or_default();
-            self.store.bind_to(&bound);
+            self.host.bind_to(&bound);
         }
         Some(share)
     }
@@ -188,7 +188,7 @@ impl App {
     /// `started` is told the pid.
     pub(crate) fn run_here(&self, command: InPlace, mut care: Care, started: &dyn Fn(u32)) -> Result<Exit, AppError> {
         let name = command.argv.first().map_or("", String::as_str);
-        let mut child = self.store.start_here(command).map_err(|error| not_started(name, &error))?;
+        let mut child = self.host.start_here(command).map_err(|error| not_started(name, &error))?;
         started(child.pid());
         loop {
             let time = care.keep(child.as_mut());

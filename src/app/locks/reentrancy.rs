@@ -90,7 +90,7 @@ impl App {
             LockKind::Task => {
                 let holder = record.task_id.as_deref().and_then(TaskId::parse);
                 let own = self.inside.as_ref().map(|inside| inside.task).filter(|own| Some(*own) == holder);
-                Ok(own.map(|own| self.store.is_in_tree(own)).transpose()?.unwrap_or(false))
+                Ok(own.map(|own| self.is_in_tree(own)).transpose()?.unwrap_or(false))
             }
             LockKind::Process => Ok(self.store.has_inherited_lock(&view.stem)?),
             LockKind::Session | LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(false),

@@ -63,7 +63,7 @@ impl App {
                 Released::Free => return Ok(Given { lock: None, kept_by: None, log: Vec::new() }),
                 Released::Removed(lock) => return Ok(self.released(lock)),
                 Released::NotYours(view) => {
-                    let mut error = held_error(lane, &view, self.store.now());
+                    let mut error = held_error(lane, &view, self.host.now());
                     error.0.kind = Kind::No;
                     error.0.code = "NOT_THE_HOLDER";
                     return Err(error);
@@ -79,7 +79,7 @@ impl App {
                 }
                 Released::Living(view) => {
                     let is_stopped = self.holder_of(&view).stopped.is_some();
-                    return Err(living_error(lane, &view, self.store.now(), is_stopped));
+                    return Err(living_error(lane, &view, self.host.now(), is_stopped));
                 }
             }
         }
@@ -124,10 +124,10 @@ impl App {
         // The sidecar of a `luzia lock` is believed only about a process that has the lock file open.
         let is_holder = |user: &Identity| (user.pid, user.start) == (process.pid, process.start);
         if record.kind != LockKind::Process || self.store.lock_file_users(&view.stem)?.iter().any(is_holder) {
-            self.store.signal(&process, Signal::Term);
-            if !self.store.await_death(&process, FORCE_GRACE) {
-                self.store.signal(&process, Signal::Kill);
-                self.store.await_death(&process, FORCE_GRACE);
+            self.host.signal(&process, Signal::Term);
+            if !self.host.await_death(&process, FORCE_GRACE) {
+                self.host.signal(&process, Signal::Kill);
+                self.host.await_death(&process, FORCE_GRACE);
             }
         }
         // The command of `luzia lock` may have outlived it: a process that still has the lock file open is ended too.
@@ -141,9 +141,9 @@ impl App {
                 break;
             }
             for process in &left {
-                self.store.signal(process, Signal::Kill);
+                self.host.signal(process, Signal::Kill);
             }
-            self.store.sleep(Duration::from_millis(5));
+            self.host.sleep(Duration::from_millis(5));
         }
         Ok(())
     }

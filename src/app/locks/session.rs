@@ -52,25 +52,25 @@ impl App {
         if let Some(key) = known.and_then(|key| clean(&key, MOST_SESSION_BYTES)) {
             return Ok(key);
         }
-        Ok(process_key(&process()?, self.store.own_origin().pid_namespace.unwrap_or(0)))
+        Ok(process_key(&process()?, self.host.own_origin().pid_namespace.unwrap_or(0)))
     }
 
     /// The key of the process that asked for what a process of this account does: its agent's, where no session is named.
     pub(crate) fn key_of_process(&self, pid: u32) -> Option<String> {
-        let namespace = self.store.own_origin().pid_namespace;
-        let above = self.store.ancestors(pid, &may_be_agent);
+        let namespace = self.host.own_origin().pid_namespace;
+        let above = self.host.ancestors(pid, &may_be_agent);
         let agent = agent_process(&above, namespace == Some(INITIAL_PID_NAMESPACE))?;
         Some(process_key(agent, namespace.unwrap_or(0)))
     }
 
     /// The key of the caller's session where nothing but the agent's process tells it.
     pub(crate) fn process_key(&self) -> Option<String> {
-        self.key_of_process(self.store.identity().pid)
+        self.key_of_process(self.host.identity().pid)
     }
 
     fn agent_process(&self) -> Result<Identity, AppError> {
-        let is_initial = self.store.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
-        agent_process(&self.store.ancestors(self.store.identity().pid, &may_be_agent), is_initial).cloned().ok_or_else(|| {
+        let is_initial = self.host.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
+        agent_process(&self.host.ancestors(self.host.identity().pid, &may_be_agent), is_initial).cloned().ok_or_else(|| {
             AppError::new(Kind::No, "NO_AGENT", "no agent's process is above this one, so a session has nothing to last with")
                 .hint("--pid PID names the process with which the session ends; above this one are only shells, or /proc hides them")
         })
@@ -104,17 +104,17 @@ impl App {
             lenders: Vec::new(),
         };
         let mut log = Vec::new();
-        let begun_ms = self.store.boot_ms();
+        let begun_ms = self.host.boot_ms();
         let (grant, files, refreshed) = match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
             Waited::Granted(grant, files) => (grant, files, false),
             Waited::Refreshed(grant) => (grant, Vec::new(), true),
             Waited::Held(view) => {
-                let mut error = held_error(&lease.lane, &view, self.store.now());
+                let mut error = held_error(&lease.lane, &view, self.host.now());
                 error.0.log = log;
                 return Err(error);
             }
             Waited::Behind => return Err(behind_error(&lease.lane)),
-            Waited::Barred(bar) => return Err(barred_error(&bar, self.store.now())),
+            Waited::Barred(bar) => return Err(barred_error(&bar, self.host.now())),
         };
         let handed = self.hand_to_keeper(session, &grant);
         drop(files);
@@ -139,7 +139,7 @@ impl App {
         let (key, slot_stem) = (session.key.as_str(), slot_stem(&grant.lane.stem(), grant.slot));
         self.store.ask_keeper(key, &slot_stem)?;
         let mut changes = self.store.keeper_changes(key);
-        let begin = self.store.boot_ms();
+        let begin = self.host.boot_ms();
         loop {
             match self.store.keeper_answer(key, &slot_stem)? {
                 KeeperAnswer::Holds => return Ok(()),
@@ -156,10 +156,10 @@ impl App {
                 let words =
                     ["keep-session".to_owned(), process.pid.to_string(), process.start.to_string(), key.to_owned()];
                 let args: Vec<String> = self.same_place.iter().cloned().chain(words).collect();
-                self.store.launch_supervisor(&args, lock)?;
+                self.run_dir.launch_supervisor(&args, lock)?;
             }
-            self.store.reap();
-            if self.store.boot_ms().saturating_sub(begin) >= ANSWER_MS {
+            self.host.reap();
+            if self.host.boot_ms().saturating_sub(begin) >= ANSWER_MS {
                 let message = format!("the keeper of session \"{key}\" does not answer");
                 return Err(AppError::new(Kind::Unavailable, "NO_KEEPER", message).hint(
                     "a keeper ends at once when the process of its session is dead; --pid names another process",

@@ -78,7 +78,7 @@ impl App {
     ) -> Result<Waited, AppError> {
         let sandbox = || -> Option<SandboxId> { Some(self.own_context().0.id().clone()) };
         let in_line = if wait_ms == Some(0) { InLine::once(has_turn) } else { InLine::waiting(has_turn, &sandbox) };
-        let begin_ms = self.store.boot_ms();
+        let begin_ms = self.host.boot_ms();
         let mut wait = Wait {
             in_line,
             begin_ms,
@@ -212,7 +212,7 @@ impl App {
             .hint("a lane is not given again while a process of its former holder lives")
             .next(format!("luzia explain {task}")));
         }
-        self.store.sleep(self.left(wait).min(LIFE_LOOK));
+        self.host.sleep(self.left(wait).min(LIFE_LOOK));
         self.recover_now(task)
     }
 
@@ -221,9 +221,7 @@ impl App {
         let left = self.left(wait);
         let is_held = matches!(seen, Seen::Held(_));
         let again = match seen {
-            Seen::Barred(Bar::Rate { until, .. }) => {
-                u64::try_from(until.ms_since(self.store.now())).unwrap_or(0).max(1)
-            }
+            Seen::Barred(Bar::Rate { until, .. }) => u64::try_from(until.ms_since(self.host.now())).unwrap_or(0).max(1),
             _ => u64::MAX,
         };
         let longest = match wait.in_line.position() {
@@ -287,7 +285,7 @@ impl App {
     }
 
     fn waited_ms(&self, wait: &Wait) -> u64 {
-        self.store.boot_ms().saturating_sub(wait.begin_ms)
+        self.host.boot_ms().saturating_sub(wait.begin_ms)
     }
 
     /// Says for whom it waits, when it has waited for a while, and again when that has changed.
@@ -308,8 +306,8 @@ impl App {
             return;
         }
         let what = match (holder, seen) {
-            (_, Seen::Barred(bar)) => barred_text(bar, self.store.now()),
-            (Some(view), _) => held_text(&need.lane, view, self.store.now()),
+            (_, Seen::Barred(bar)) => barred_text(bar, self.host.now()),
+            (Some(view), _) => held_text(&need.lane, view, self.host.now()),
             (None, _) => format!("lane \"{}\" is free, but others wait in its line", need.lane),
         };
         let place = ahead.map_or_else(String::new, |ahead| format!("; position {}", ahead + 1));

@@ -73,7 +73,7 @@ impl App {
 
     /// Whether the process that queued a task and waits for it lives, as far as its number tells.
     fn has_waiter(&self, task: &Task) -> bool {
-        !matches!(self.store.probe(task.created_by_pid), Probe::Gone | Probe::Zombie)
+        !matches!(self.host.probe(task.created_by_pid), Probe::Gone | Probe::Zombie)
     }
 }
 

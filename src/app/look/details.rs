@@ -28,7 +28,7 @@ impl App {
     pub fn details(&self, task: &Task) -> Result<Details, AppError> {
         let mut details = Details::default();
         // A directory of a project that cannot be opened is no reason to show nothing.
-        if let Ok(Some(conductor)) = self.store.conductor(&task.conductor_dir, false) {
+        if let Ok(Some(conductor)) = self.run_dir.conductor(&task.conductor_dir, false) {
             details.folder = conductor.folder_of(task.id).ok().flatten();
             for (stream, name) in [("stdout", STDOUT_LOG), ("stderr", STDERR_LOG)] {
                 // Nor is a log that is a link, or that the command has removed.

@@ -32,7 +32,7 @@ pub type Sink<'a> = dyn FnMut(&Record) -> bool + 'a;
 impl App {
     /// The name of this host.
     pub fn host(&self) -> String {
-        self.store.host()
+        self.host.name()
     }
 
     /// Gives events to `sink`, which says whether to go on. Gives how many there were.
@@ -46,7 +46,7 @@ impl App {
         loop {
             // Asked before the log is read: what a finished task did then stands there.
             let is_over = wanted.follow && self.are_over(&wanted.filter)?;
-            reader.more(&self.store, &mut |event| {
+            self.store.read_on(&mut reader, &mut |event| {
                 let Some(record) = Record::of(event.at, &event.line).filter(|_| event.at >= since) else { return true };
                 if !wanted.filter.lets(&record) || !self.is_mine(&record, wanted, &mut owners) {
                     return true;
@@ -58,7 +58,7 @@ impl App {
             if stopped || is_over || !wanted.follow {
                 return Ok(count);
             }
-            self.store.sleep(LOOK);
+            self.host.sleep(LOOK);
         }
     }
 

@@ -1,5 +1,6 @@
 //! `explain`: why does it wait? Admission in "say why" mode: the same function that dispatch asks, with every reason.
 
+use crate::app::look::order::Order;
 use crate::app::pass::borrowers::is_lent_by;
 use crate::app::pass::heads::Firsts;
 use crate::app::{App, AppError};
@@ -7,10 +8,9 @@ use crate::model::evidence::Verdict;
 use crate::model::lock::loan::lent;
 use crate::model::{Identity, LaneName, LockKind, QueueName, Status, Target, Task, TaskId, Tier, Turn};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
-use crate::policy::beyond::{MOST_TRIED, may_pass};
 use crate::policy::hold::pause_of;
 use crate::policy::witness::Blind;
-use crate::store::{LockIndex, LockView, Place};
+use crate::store::{LockIndex, LockView};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +78,7 @@ pub enum Why {
 
 /// For what a task waits that would be tried now.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wait {
+pub(super) enum Wait {
     /// For nothing, or for what all tasks of its user wait for: the lane of the user, a slot, a pass.
     Shared,
     /// For a capacity lane, so that others of its user may pass it.
@@ -88,23 +88,25 @@ enum Wait {
 }
 
 /// The queues of a user, each with the turns of its first tasks in their order.
-type Queues = Vec<(String, Vec<Turn>)>;
+pub(super) type Queues = Vec<(String, Vec<Turn>)>;
 
 /// The task of a record that a newer version wrote, and what is known of the record.
 type Newer = Option<(TaskId, String)>;
 
 /// Says why tasks and lanes wait, as of the moment at which this was made: what many tasks share is looked up once.
 pub struct Reasons<'a> {
-    app: &'a App,
-    locks: LockIndex,
+    pub(super) app: &'a App,
+    pub(super) locks: LockIndex,
+    /// The order of the next pass, once somebody asked.
+    pub(super) order: Option<Order>,
     lanes: BTreeMap<LaneName, LaneNow>,
     /// The first tasks that take turns with those of a queue, by the queue's name, in the order of their turn.
-    turns: BTreeMap<String, Queues>,
+    pub(super) turns: BTreeMap<String, Queues>,
     /// By queue and tier: a record that this version does not read and that is first.
     newer: BTreeMap<(String, Tier), Newer>,
     firsts: Firsts,
     /// Tasks that would be tried, and what they wait for.
-    waits: BTreeMap<TaskId, Wait>,
+    pub(super) waits: BTreeMap<TaskId, Wait>,
     /// Whether a dispatcher runs, and whether one runs or a task does.
     has_dispatcher: [Option<bool>; 2],
 }
@@ -122,19 +124,20 @@ impl Reasons<'_> {
 
     /// For a task that is not queued: how many would come before it, and every reason why it would not start.
     pub(crate) fn preview(&mut self, task: &Task) -> Result<(u64, Vec<Obstacle>), AppError> {
-        let situation = self.situation(task)?;
+        let situation = Situation { booked: self.booked_before_new(task)?, ..self.situation(task)? };
         Ok((situation.ahead, obstacles(task, &situation).collect()))
     }
 
     /// Everything that admission looks at for a pending task.
     fn situation(&mut self, task: &Task) -> Result<Situation, AppError> {
-        let now = self.app.store.now();
+        let now = self.app.host.now();
         let is_parked =
             task.due_at.is_some_and(|at| at > now) || task.is_held(now) || !self.app.unfinished_before(task).is_empty();
         let lenders = self.app.lenders_of(task)?;
         let goes_before = task.takes_user_lane && is_lent_by(&lenders)(&LaneName::user(&task.user));
         let ahead = if is_parked || goes_before { 0 } else { self.ahead_of(task)? };
-        let mut situation = self.situation_after(task, ahead)?;
+        let booked = if is_parked { None } else { self.booked_before(task)? };
+        let mut situation = Situation { booked, ..self.situation_after(task, ahead)? };
         // What it waits for may be a task that runs, whose supervisor makes a pass at its end. What waits for nothing else
         // needs somebody who makes one now.
         // Of an idle host, or a port that becomes free, nobody tells: only who looks again by itself starts it then.
@@ -146,14 +149,14 @@ impl Reasons<'_> {
     }
 
     /// Like `situation`, with so many tasks that come before it, where something would start it.
-    fn situation_after(&mut self, task: &Task, ahead: u64) -> Result<Situation, AppError> {
-        let now = self.app.store.now();
+    pub(super) fn situation_after(&mut self, task: &Task, ahead: u64) -> Result<Situation, AppError> {
+        let now = self.app.host.now();
         let unfinished = self.app.unfinished_before(task);
         let paused = pause_of(task, &self.app.control().holds, now);
         let lenders = self.app.lenders_of(task)?;
         let is_lent = is_lent_by(&lenders);
         let context = self.app.differences(task);
-        let mut first_in_lane = self.firsts.before(&self.app.store, task)?;
+        let mut first_in_lane = self.firsts.before(&*self.app.store, task)?;
         first_in_lane.retain(|(lane, _)| !is_lent(lane));
         let mut lanes = self.lanes_now(task)?;
         let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();
@@ -176,73 +179,10 @@ impl Reasons<'_> {
             ahead,
             first_in_lane,
             shut,
+            booked: None,
             lanes,
             has_dispatcher: true,
         })
-    }
-
-    /// How many tasks of its user a task waits for. A pass tries each queue and each tier by itself, so those of another one
-    /// count unless none of them could start now. Those of its own do not count where all wait for capacity lanes, and it may
-    /// pass them (`policy::beyond`).
-    fn ahead_of(&mut self, task: &Task) -> Result<u64, AppError> {
-        let queue = task.queue();
-        if !self.turns.contains_key(&queue) {
-            self.turns.insert(queue.clone(), self.app.queues_of(task)?);
-        }
-        let (turn, mut count, mut parts) = (task.turn(), 0, Vec::new());
-        for (name, turns) in &self.turns[&queue] {
-            let before = &turns[..turns.partition_point(|other| *other < turn)];
-            for tier in Tier::ALL {
-                let ids: Vec<TaskId> =
-                    before.iter().filter(|(priority, _)| priority.tier() == tier).map(|(_, (_, id))| *id).collect();
-                parts.push((*name == queue && tier == task.priority.tier(), ids));
-            }
-        }
-        for (is_own, ids) in parts.into_iter().filter(|(_, ids)| !ids.is_empty()) {
-            let gives_way = if !is_own || ids.len() as u64 >= MOST_AHEAD {
-                !is_own && self.is_stuck(&ids, task.takes_user_lane)?
-            } else {
-                let mut passes = task.takes_user_lane && ids.len() <= MOST_TRIED && may_pass(&ids, task.id);
-                for id in &ids {
-                    passes = passes && self.wait_of(*id)? == Wait::Capacity;
-                }
-                passes
-            };
-            count += if gives_way { 0 } else { ids.len() as u64 };
-        }
-        Ok(count.min(MOST_AHEAD))
-    }
-
-    /// Whether none of the first tasks of a user in a tier could start if the lane of the user and a slot were free.
-    fn is_stuck(&mut self, tasks: &[TaskId], takes_user_lane: bool) -> Result<bool, AppError> {
-        for (at, id) in tasks.iter().enumerate() {
-            let is_tried = at == 0 || takes_user_lane && at <= MOST_TRIED && may_pass(&tasks[..at], *id);
-            match self.wait_of(*id)? {
-                _ if !is_tried => return Ok(true),
-                Wait::Shared => return Ok(false),
-                Wait::Own => return Ok(true),
-                Wait::Capacity => {}
-            }
-        }
-        Ok(true)
-    }
-
-    /// For what a task would wait that is tried now.
-    fn wait_of(&mut self, id: TaskId) -> Result<Wait, AppError> {
-        if let Some(known) = self.waits.get(&id) {
-            return Ok(*known);
-        }
-        // A record that does not read is no reason to fail for the others.
-        let Ok(Some((Place::Pending, task))) = self.app.find(id) else { return Ok(Wait::Shared) };
-        let situation = self.situation_after(&task, 0)?;
-        let wait = match obstacles(&task, &situation).next() {
-            None | Some(Obstacle::NoDispatcher | Obstacle::UserLockHeld { .. }) => Wait::Shared,
-            Some(Obstacle::LaneFull { lane, .. }) if lane.is_global() => Wait::Shared,
-            Some(obstacle) if obstacle.is_of_capacity() => Wait::Capacity,
-            Some(_) => Wait::Own,
-        };
-        self.waits.insert(id, wait);
-        Ok(wait)
     }
 
     /// Why a waiting task that has what it waited for does not go on: nobody comes before it, but its lanes may be full.
@@ -305,6 +245,7 @@ impl App {
         Ok(Reasons {
             app: self,
             locks,
+            order: None,
             lanes: BTreeMap::new(),
             turns: BTreeMap::new(),
             newer: BTreeMap::new(),
@@ -333,17 +274,17 @@ impl App {
             if task.status.is_final() {
                 return Ok(TaskWhy { task, obstacles: Vec::new(), lanes: Vec::new(), supervisor: None });
             }
-            if task.wait.is_some() && !self.store.is_supervised(id)? {
+            if task.wait.is_some() && !self.run_dir.is_supervised(id)? {
                 let obstacles = reasons.of_resumed(&task)?;
                 return Ok(TaskWhy { lanes: reasons.lanes_now(&task)?, task, obstacles, supervisor: None });
             }
             let pid = self.store.started(id)?.flatten().map(|started| started.supervisor.pid);
-            let is_alive = self.store.is_supervised(id)?;
+            let is_alive = self.run_dir.is_supervised(id)?;
             if !is_alive && self.existing(id)?.status != task.status {
                 // It came to its end meanwhile.
                 return self.explain_task(id, reasons);
             }
-            let is_stopped = self.store.stopped_supervisor(id)?.is_some();
+            let is_stopped = self.stopped_supervisor(id)?.is_some();
             let blind = if is_alive || pid.is_none() { None } else { self.blindness_of(&task)? };
             let supervisor = Some(Supervisor { pid, is_alive, is_stopped, blind });
             let lanes = reasons.lanes_now(&task)?;
@@ -394,7 +335,7 @@ impl App {
     }
 
     /// Like `takes_turns`, as [`App::turns_of`] by queue. Most users have one.
-    fn queues_of(&self, task: &Task) -> Result<Queues, AppError> {
+    pub(super) fn queues_of(&self, task: &Task) -> Result<Queues, AppError> {
         let names = RefCell::new(BTreeSet::new());
         let all = self.store.first_pending(&task.user, MOST_AHEAD, &|queue| {
             let counts = self.takes_turns(task, queue);
@@ -435,7 +376,7 @@ impl App {
             age_ms: view.age_ms,
             verdict: view.verdict.clone(),
             is_short: self.is_short(view),
-            stopped: process.filter(|process| self.store.is_stopped(process)).map(|process| process.pid),
+            stopped: process.filter(|process| self.host.is_stopped(process)).map(|process| process.pid),
         }
     }
 

@@ -140,7 +140,7 @@ impl App {
         let (config, control) = (self.config(), self.control());
         let mut names: Vec<String> = BUILT_IN.iter().map(|name| (*name).to_owned()).collect();
         names.extend(config.lanes.keys().chain(active.keys()).chain(queue.keys()).cloned());
-        names.extend(control.standing(self.store.now()).filter_map(|hold| match &hold.held {
+        names.extend(control.standing(self.host.now()).filter_map(|hold| match &hold.held {
             Held::Lane(lane) => Some(lane.to_string()),
             Held::All | Held::Pattern(_) => None,
         }));
@@ -154,7 +154,7 @@ impl App {
     }
 
     fn lane_row(&self, name: &str, active: u64, queue: u64) -> LaneRow {
-        let (config, control, now) = (self.config(), self.control(), self.store.now());
+        let (config, control, now) = (self.config(), self.control(), self.host.now());
         let is_pattern = name.ends_with('*');
         // The rule of a pattern is that of a name it means.
         let lane = LaneName::parse(&name.replace('*', "x")).unwrap_or_else(|_| LaneName::global());

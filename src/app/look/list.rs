@@ -160,8 +160,8 @@ impl App {
         if !matches!(task.status, Status::Running | Status::Waiting) {
             return Ok(None);
         }
-        if self.store.is_supervised(task.id)? {
-            let stopped = self.store.stopped_supervisor(task.id)?.map(Stuck::Stopped);
+        if self.run_dir.is_supervised(task.id)? {
+            let stopped = self.stopped_supervisor(task.id)?.map(Stuck::Stopped);
             return Ok(match stopped {
                 None if task.status == Status::Waiting => self.expired(task.id)?,
                 stopped => stopped,
@@ -169,10 +169,10 @@ impl App {
         }
         // It may have come to its end since its record was read.
         let is_running = matches!(self.store.find(task.id)?, Some((Place::Running, _)));
-        if !is_running || self.store.is_supervised(task.id)? {
+        if !is_running || self.run_dir.is_supervised(task.id)? {
             return Ok(None);
         }
-        Ok(Some(if self.store.is_tree_locked(task.id)? { Stuck::Orphan } else { Stuck::Dead }))
+        Ok(Some(if self.run_dir.is_tree_locked(task.id)? { Stuck::Orphan } else { Stuck::Dead }))
     }
 
     /// Since when the wait of a task is over, where nothing has come of that.
@@ -180,7 +180,7 @@ impl App {
         let Some(open) = self.store.open_wait(id)? else { return Ok(None) };
         let Some(until) = Timestamp::parse(&open.until) else { return Ok(None) };
         let beat = self.store.last_beat(id)?.map(|beat| beat.at);
-        let is_old = |at: Timestamp| self.store.now().ms_since(at) >= EXPIRED_MS;
+        let is_old = |at: Timestamp| self.host.now().ms_since(at) >= EXPIRED_MS;
         Ok((is_old(until) && beat.is_none_or(is_old)).then_some(Stuck::Expired(until)))
     }
 
@@ -208,6 +208,6 @@ impl App {
         if !self.store.has_layout()? {
             return Ok(Vec::new());
         }
-        Ok(self.store.all_locks(|lane| self.config().lock_timeout_ms(lane), judge)?)
+        Ok(self.store.all_locks(&|lane| self.config().lock_timeout_ms(lane), judge)?)
     }
 }

@@ -42,11 +42,11 @@ impl Reading {
     /// Gives what came since the last call. False when the sink wants no more.
     fn go_on(&mut self, app: &App, task: &Task, sink: &mut Sink<'_>) -> Result<bool, AppError> {
         for tail in &mut self.tails {
-            tail.open(&app.store, task)?;
+            tail.open(&app.run_dir, task)?;
         }
         // The lengths before the notes: no attempt that begins later stands in what lies before them.
         let looks = self.tails.iter().map(Tail::look).collect::<std::io::Result<Vec<_>>>().map_err(unread(task))?;
-        let notes = match app.store.conductor(&task.conductor_dir, false)? {
+        let notes = match app.run_dir.conductor(&task.conductor_dir, false)? {
             Some(conductor) if looks.iter().any(Option::is_some) => self.notes.more(&conductor, task.id)?,
             _ => Vec::new(),
         };
@@ -74,7 +74,7 @@ impl Reading {
                 }
             }
         }
-        let now = app.store.now();
+        let now = app.host.now();
         let end = |look: &Option<(u64, Timestamp)>| match look {
             Some((size, modified)) if task.status.is_final() => (*size, *modified),
             Some((size, modified)) => (*size, now.min(*modified)),
@@ -111,7 +111,7 @@ impl App {
     /// Gives what was written since the last call to `sink`, which says whether to go on. False when it does not.
     pub fn copy_logs(&self, task: &Task, tails: &mut [Tail], sink: &mut Sink<'_>) -> Result<bool, AppError> {
         for tail in tails.iter_mut() {
-            tail.open(&self.store, task)?;
+            tail.open(&self.run_dir, task)?;
             // As long as it is now: a command may write faster than this is read.
             let Some((size, at)) = tail.look().map_err(unread(task))? else { continue };
             if !tail.copy(size, task.attempt(), at, sink).map_err(unread(task))? {

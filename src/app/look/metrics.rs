@@ -35,8 +35,8 @@ impl App {
     /// The metrics in the text format of Prometheus.
     pub fn metrics(&self) -> Result<String, AppError> {
         let counts = self.store.tally(&counted)?;
-        let uid = self.store.owner();
-        let account = self.store.account_name(uid).ok().flatten().unwrap_or_else(|| format!("uid-{uid}"));
+        let uid = self.host.owner();
+        let account = self.host.account_name(uid).ok().flatten().unwrap_or_else(|| format!("uid-{uid}"));
         Ok(render(&counts, &self.gauges()?, &account))
     }
 
@@ -49,7 +49,7 @@ impl App {
         gauges.insert("luzia_slots_used".to_owned(), f64::from(overview.capacity.used));
         gauges.insert("luzia_dispatcher".to_owned(), f64::from(u8::from(overview.has_dispatcher)));
         gauges.insert("luzia_records_set_aside".to_owned(), float(overview.set_aside as u64));
-        gauges.insert("luzia_paused".to_owned(), float(self.control().standing(self.store.now()).count() as u64));
+        gauges.insert("luzia_paused".to_owned(), float(self.control().standing(self.host.now()).count() as u64));
         for tier in Tier::ALL {
             let labels = [("state", "pending"), ("tier", tier.word())];
             gauges.insert(series("luzia_tasks", &labels), float(overview.counts.pending[tier.index()]));
@@ -90,7 +90,7 @@ impl App {
         gauges.insert("luzia_scrape_complete".to_owned(), f64::from(u8::from(is_complete)));
         let mut lanes: Vec<(String, LaneNow)> = lanes.into_iter().collect();
         lanes.sort_by_key(|(_, lane)| std::cmp::Reverse(lane.depth + lane.active));
-        let now = self.store.now();
+        let now = self.host.now();
         for (at, (name, lane)) in lanes.iter().enumerate() {
             let shown = if at < MOST_LANES { name.as_str() } else { OTHER };
             let labels = [("lane", shown)];
@@ -109,7 +109,7 @@ impl App {
 
     /// Adds the pending tasks to their lanes. False when there were too many to look at all of them.
     fn add_waiting(&self, lanes: &mut BTreeMap<String, LaneNow>) -> Result<bool, AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         for (at, task) in self.store.pending_tasks(None)?.enumerate() {
             if at >= MOST_LOOKED_AT {
                 return Ok(false);

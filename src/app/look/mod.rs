@@ -1,5 +1,6 @@
 //! Verbs that only look: list, explain, status, logs, lanes.
 
+mod ahead;
 pub mod course;
 pub mod cycles;
 pub mod details;
@@ -9,7 +10,8 @@ pub mod lanes;
 pub mod list;
 pub mod logs;
 pub mod metrics;
-pub mod shortage;
+mod order;
+mod shortage;
 pub mod stats;
 pub mod status;
 pub mod tail;

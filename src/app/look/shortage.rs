@@ -14,7 +14,7 @@ impl App {
         if task.status != Status::Running {
             return Ok(None);
         }
-        let Some(short) = self.store.shortage(task.id)? else { return self.paused_run(task) };
+        let Some(short) = self.run_dir.shortage(task.id)? else { return self.paused_run(task) };
         let mut rooms = vec![room(self.store_path().to_owned(), self.store.file_system()?)];
         let logs = Path::new(&task.conductor_dir);
         // Its logs may lie on a file system of their own. What is wrong there is `doctor`'s to report.
@@ -32,17 +32,17 @@ impl App {
 
     /// The pause of a task whose processes are stopped for it.
     fn paused_run(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         let asked = self.store.run_pause(task.id)?.filter(|pause| pause.is_in_effect && pause.stands(now));
         let Some(pause) = asked else { return Ok(None) };
         let TaskHold { since, until, reason, by, .. } = pause.hold;
         let pause = Pause { what: task.id.to_string(), since, until, reason, by };
-        Ok(self.store.is_supervised(task.id)?.then_some(Obstacle::Paused { pause }))
+        Ok(self.run_dir.is_supervised(task.id)?.then_some(Obstacle::Paused { pause }))
     }
 
     fn system_of(&self, path: &Path) -> Option<(String, FileSystem)> {
         let path = path.to_str()?;
-        let conductor = self.store.conductor(path, false).ok().flatten()?;
+        let conductor = self.run_dir.conductor(path, false).ok().flatten()?;
         Some((path.to_owned(), conductor.file_system().ok()?))
     }
 
@@ -50,7 +50,7 @@ impl App {
     pub(crate) fn is_short(&self, view: &LockView) -> bool {
         let record = view.record().filter(|record| record.kind == LockKind::Task);
         let task = record.and_then(|record| TaskId::parse(record.task_id.as_deref()?));
-        task.is_some_and(|id| matches!(self.store.shortage(id), Ok(Some(_))))
+        task.is_some_and(|id| matches!(self.run_dir.shortage(id), Ok(Some(_))))
     }
 }
 

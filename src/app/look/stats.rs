@@ -58,7 +58,7 @@ impl App {
         let replay = self.replay(since, &limit)?;
         let (mut lines, mut ages) = (BTreeMap::<String, TaskLine>::new(), BTreeMap::<String, u64>::new());
         if self.store.has_layout()? {
-            let now = self.store.now();
+            let now = self.host.now();
             let started = self.store.started_tasks();
             for task in self.store.pending_tasks(None)?.chain(started) {
                 // A record that does not read is `doctor`'s to report.

@@ -121,11 +121,11 @@ impl App {
         let (capacity, active) = self.capacity_and_active()?;
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
         let (user_locks, unseen_locks) =
-            if has_layout { self.store.user_locks(most_locks, timeout_ms, judge)? } else { (Vec::new(), 0) };
+            if has_layout { self.store.user_locks(most_locks, &timeout_ms, judge)? } else { (Vec::new(), 0) };
         let counts = if has_layout { self.store.counts()? } else { Counts::default() };
         Ok(Overview {
             oldest: counts.oldest.and_then(|id| self.waits_since(id)),
-            recent: if has_layout { self.recent(self.store.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
+            recent: if has_layout { self.recent(self.host.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
             counts,
             capacity,
             user_locks,

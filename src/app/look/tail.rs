@@ -3,7 +3,7 @@
 use crate::app::{AppError, Kind};
 use crate::model::{Task, Timestamp};
 use crate::os::Handle;
-use crate::store::{STDERR_LOG, STDOUT_LOG, Store};
+use crate::store::{RunDir, STDERR_LOG, STDOUT_LOG};
 use std::io;
 
 /// How much is read at once.
@@ -77,7 +77,7 @@ impl Tail {
     }
 
     /// Opens it, if that has not been done and it is there; true when it was opened just now.
-    pub(crate) fn open(&mut self, store: &Store, task: &Task) -> Result<bool, AppError> {
+    pub(crate) fn open(&mut self, run_dir: &RunDir, task: &Task) -> Result<bool, AppError> {
         if self.file.is_some() {
             return Ok(false);
         }
@@ -85,7 +85,7 @@ impl Tail {
             Stream::Out => STDOUT_LOG,
             Stream::Err => STDERR_LOG,
         };
-        let conductor = store.conductor(&task.conductor_dir, false)?;
+        let conductor = run_dir.conductor(&task.conductor_dir, false)?;
         self.file = conductor.map(|conductor| conductor.read_log(task.id, name)).transpose()?.flatten();
         Ok(self.file.is_some())
     }

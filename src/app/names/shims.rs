@@ -165,7 +165,7 @@ impl App {
         }
         let is_above = |view: &crate::store::LockView| {
             let record = view.record().filter(|record| record.kind == LockKind::Process);
-            record.is_some_and(|record| self.store.is_below(record))
+            record.is_some_and(|record| self.host.is_below(record))
         };
         Ok(self.holders(lane)?.iter().any(is_above))
     }

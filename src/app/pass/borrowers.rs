@@ -129,7 +129,7 @@ impl App {
                     return Ok(());
                 }
                 Ok(Claim::NotNow(_)) => {
-                    pass.comes_again(self.store.now().plus_ms(AGAIN_MS));
+                    pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
                     return Ok(());
                 }
                 Ok(Claim::Kept) => return Ok(()),
@@ -143,9 +143,9 @@ impl App {
     }
 
     fn admits_borrower(&self, task: &Task, lenders: &[Task]) -> bool {
-        let now = self.store.now();
+        let now = self.host.now();
         let is_lent = is_lent_by(lenders);
-        let Ok(mut first_in_lane) = super::Firsts::default().before(&self.store, task) else { return false };
+        let Ok(mut first_in_lane) = super::Firsts::default().before(&*self.store, task) else { return false };
         first_in_lane.retain(|(lane, _)| !is_lent(lane));
         let situation = Situation {
             now,
@@ -156,6 +156,7 @@ impl App {
             ahead: 0,
             first_in_lane,
             shut: self.shut(task.all_lanes().iter().filter(|lane| !is_lent(lane)), true),
+            booked: None,
             lanes: Vec::new(),
             has_dispatcher: true,
         };
@@ -165,7 +166,7 @@ impl App {
     fn note_loans(&self, claimed: &crate::store::Claimed, lenders: &[Task]) {
         use crate::model::lock::loan::is_loan;
         let (id, parent) = (claimed.task.id, lenders[0].id);
-        let notes = claimed.grants.iter().filter(|grant| is_loan(grant.slot)).map(|grant| {
+        let mut notes = claimed.grants.iter().filter(|grant| is_loan(grant.slot)).map(|grant| {
             let data = serde_json::json!({ "from": parent.to_string(), "lock_id": grant.lock_id.0 });
             let event = Event::of("borrowed", &claimed.task).in_lane(&grant.lane).with(data);
             if grant.lane.kind() != "thread" {
@@ -177,7 +178,7 @@ impl App {
                 id.0, parent.0
             ))
         });
-        self.store.note_all(notes);
+        self.store.note_all(&mut notes);
     }
 }
 

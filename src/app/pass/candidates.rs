@@ -17,7 +17,7 @@ impl App {
         locks: &LockIndex,
         ledger: &Ledger,
     ) -> Result<(Vec<LaneHead>, Vec<LaneHead>), AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         let total: usize = lanes.values().map(BTreeMap::len).sum();
         let (mut free, mut held) = (Vec::new(), Vec::new());
         for (tier, lanes) in lanes {
@@ -59,7 +59,7 @@ impl App {
 
 impl App {
     /// As [`weights_of`], by the rules in force.
-    pub(super) fn weights_of(&self, task: &Task) -> Weights {
+    pub(crate) fn weights_of(&self, task: &Task) -> Weights {
         weights_of(task, &self.config())
     }
 

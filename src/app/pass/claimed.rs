@@ -12,13 +12,13 @@ impl App {
         let lanes: Vec<String> = grants.iter().map(|grant| grant.lane.to_string()).collect();
         let fences: Vec<u64> = grants.iter().map(|grant| grant.fence.0).collect();
         let slots: Vec<u32> = grants.iter().map(|grant| grant.slot).collect();
-        let waited_ms = self.store.now().ms_since(wanted_since(task)).max(0);
+        let waited_ms = self.host.now().ms_since(wanted_since(task)).max(0);
         let data = json!({ "lanes": lanes, "fences": fences, "slots": slots, "waited_ms": waited_ms });
         let of = |name| Event::of(name, task).in_lane_of(task);
         let steps = [of("polled"), of("selected"), of("locked").with(data)];
         let breaks =
             broken.iter().map(|lock| Event { task: Some(task.id), ..crate::app::locks::cleanup::broken_event(lock) });
-        self.store.note_all(breaks.chain(steps));
+        self.store.note_all(&mut breaks.chain(steps));
         self.warn_at_claim(task);
     }
 }

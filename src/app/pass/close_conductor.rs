@@ -12,7 +12,7 @@ impl App {
     pub(crate) fn close_outward(&self, dry_run: bool) -> Result<(Vec<TaskId>, Vec<Failed>), AppError> {
         let (mut closed, mut failed) = (Vec::new(), Vec::new());
         for path in self.conductors()? {
-            let opened = self.store.conductor(&path, false);
+            let opened = self.run_dir.conductor(&path, false);
             let listed = opened.and_then(|conductor| match conductor {
                 Some(conductor) => conductor.active_ids().map(|ids| Some((conductor, ids))),
                 None => Ok(None),
@@ -46,7 +46,7 @@ impl App {
     /// The path of every conductor directory that tasks may have: those below the state directory, and those of the
     /// configuration.
     pub(crate) fn conductors(&self) -> Result<Vec<String>, AppError> {
-        let mut paths = self.store.default_conductors()?;
+        let mut paths = self.run_dir.default_conductors()?;
         for (project, settings) in &self.config().projects {
             let user = settings.user.as_ref().map_or("", Name::as_str);
             let own = settings.conductor_dir.iter();

@@ -7,7 +7,7 @@ use crate::app::{App, AppError};
 use crate::model::{Task, Timestamp};
 use crate::policy::analytics::record::Record;
 use crate::policy::hold::pause_of;
-use crate::store::{Changes, Store};
+use crate::store::{Changes, Site};
 use std::time::Duration;
 
 /// How long a dispatcher that drains sleeps at most between two looks.
@@ -50,22 +50,22 @@ struct Rhythm {
 }
 
 impl Rhythm {
-    fn new(store: &Store) -> Self {
-        Self { changes: store.watch(), begin_ms: store.boot_ms(), together_ms: TOGETHER_MS.0 }
+    fn new(site: &Site) -> Self {
+        Self { changes: site.store.watch(), begin_ms: site.host.boot_ms(), together_ms: TOGETHER_MS.0 }
     }
 
     /// Waits for a change after a pass, and then for those that come with it.
-    fn wait(&mut self, store: &Store, pause: Duration, is_quiet: bool) {
-        let end = store.boot_ms();
+    fn wait(&mut self, site: &Site, pause: Duration, is_quiet: bool) {
+        let end = site.host.boot_ms();
         let cost_ms = end.saturating_sub(self.begin_ms);
         self.changes.wait(pause);
-        let is_stream = store.boot_ms().saturating_sub(end) <= self.together_ms;
+        let is_stream = site.host.boot_ms().saturating_sub(end) <= self.together_ms;
         let longer = if is_quiet && is_stream { (self.together_ms * 2).max(cost_ms * REST) } else { 0 };
         self.together_ms = longer.clamp(TOGETHER_MS.0, TOGETHER_MS.1);
-        if store.in_flight().is_ok_and(|ids| !ids.is_empty()) {
-            store.sleep(Duration::from_millis(self.together_ms));
+        if site.store.in_flight().is_ok_and(|ids| !ids.is_empty()) {
+            site.host.sleep(Duration::from_millis(self.together_ms));
         }
-        self.begin_ms = store.boot_ms();
+        self.begin_ms = site.host.boot_ms();
     }
 }
 
@@ -78,7 +78,7 @@ impl App {
         }
         self.store.prepare()?;
         let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
-        let mut rhythm = Rhythm::new(&self.store);
+        let mut rhythm = Rhythm::new(&self.site());
         let (mut ends, mut tell_ms) = (Ends::begin(self)?, 0);
         while !log.is_ended() {
             let Some(pass) = self.pass_patiently(is_passing, &mut |error| log.failed(error))? else { continue };
@@ -88,14 +88,14 @@ impl App {
                 return ends.finish(self, &mut |task| log.ended(task));
             }
             ends.look(self, &mut |task| log.ended(task))?;
-            if self.store.boot_ms() >= tell_ms {
-                tell_ms = self.store.boot_ms().saturating_add(TELL_MS);
+            if self.host.boot_ms() >= tell_ms {
+                tell_ms = self.host.boot_ms().saturating_add(TELL_MS);
                 let counts = self.store.counts()?;
                 log.waits(self.store.in_flight()?.len(), counts.pending.iter().sum::<u64>() + counts.parked);
             }
             self.refuse_draining_inside()?;
-            let pause = until(pass.next_due, self.store.now(), DRAIN_PAUSE);
-            rhythm.wait(&self.store, pause, pass.is_quiet());
+            let pause = until(pass.next_due, self.host.now(), DRAIN_PAUSE);
+            rhythm.wait(&self.site(), pause, pass.is_quiet());
         }
         ends.finish(self, &mut |task| log.ended(task))
     }
@@ -120,7 +120,7 @@ impl App {
             }
             Err(error) => return Err(error),
         };
-        self.store.sleep(REST_AFTER_FAILURE);
+        self.host.sleep(REST_AFTER_FAILURE);
         Ok(pass)
     }
 
@@ -143,7 +143,7 @@ impl App {
 
     /// Whether every task that waits here is paused. It stops at the first that is not.
     fn is_all_paused(&self) -> Result<bool, AppError> {
-        let (control, now) = (self.control(), self.store.now());
+        let (control, now) = (self.control(), self.host.now());
         for task in self.store.pending_tasks(None)? {
             // What does not read, or starts elsewhere, was told of or counted before.
             let Ok(task) = task else { continue };
@@ -162,7 +162,7 @@ impl App {
         }
         self.store.prepare()?;
         let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
-        let mut rhythm = Rhythm::new(&self.store);
+        let mut rhythm = Rhythm::new(&self.site());
         let mut news = News::begin(self)?;
         while !log.is_ended() {
             must(self.store.is_still_there()?)?;
@@ -176,8 +176,8 @@ impl App {
             }
             let pass = pass.unwrap_or_default();
             let poll = poll.unwrap_or_else(|| Duration::from_millis(self.config().poll_interval_ms));
-            let pause = until(pass.next_due, self.store.now(), poll);
-            rhythm.wait(&self.store, pause, pass.is_quiet());
+            let pause = until(pass.next_due, self.host.now(), poll);
+            rhythm.wait(&self.site(), pause, pass.is_quiet());
         }
         // What ended while the daemon was told to end.
         news.tell(self, log)

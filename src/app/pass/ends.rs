@@ -17,14 +17,19 @@ pub(super) struct Ends {
 impl Ends {
     /// From now on.
     pub(super) fn begin(app: &App) -> Result<Self, AppError> {
-        let first_day = app.store.now().day();
+        let first_day = app.host.now().day();
         let events = app.store.follow_events()?;
         Ok(Self { seen: app.store.done_since(&first_day)?.into_iter().collect(), first_day, events })
     }
 
     /// Tells the tasks that events say have ended. An event may be lost; [`Ends::finish`] tells what is left.
     pub(super) fn look(&mut self, app: &App, tell: &mut dyn FnMut(&Task)) -> Result<(), AppError> {
-        for event in self.events.all(&app.store)? {
+        let mut events = Vec::new();
+        app.store.read_on(&mut self.events, &mut |event| {
+            events.push(event);
+            true
+        })?;
+        for event in events {
             let word = |member: &str| event.line.get(member).and_then(serde_json::Value::as_str);
             if matches!(word("event"), Some("finished" | "cancelled"))
                 && let Some(id) = word("task").and_then(TaskId::parse)

@@ -10,7 +10,7 @@ pub(crate) struct Firsts(BTreeMap<(LaneName, Tier), Option<Turn>>);
 
 impl Firsts {
     /// For each further key lane of a task in which another task comes first: that one.
-    pub(crate) fn before(&mut self, store: &Store, task: &Task) -> Result<Vec<(LaneName, TaskId)>, StoreError> {
+    pub(crate) fn before(&mut self, store: &dyn Store, task: &Task) -> Result<Vec<(LaneName, TaskId)>, StoreError> {
         let mut before = Vec::new();
         for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
             let place = (lane.clone(), task.priority.tier());

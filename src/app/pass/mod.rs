@@ -28,11 +28,10 @@ use crate::app::pass::trying::{Seen, Tried};
 use crate::app::pass::unseen::Unseen;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp, Who};
-use crate::os::Handle;
 use crate::policy::fair::{Ledger, Payer};
 use crate::policy::recovery::{Action, action, needs_supervisor};
 use crate::policy::schedule::{LaneHead, Resumed, Round};
-use crate::store::{Claimed, Found, LockIndex, Place, Request, lock_state};
+use crate::store::{Claimed, Found, Hold, LockIndex, Place, Request, lock_state};
 use crate::supervise::{recover, seen};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -144,7 +143,7 @@ impl App {
         if let Some(inside) = &self.inside
             && self.wake_supervisor(inside.task)?
         {
-            let next_due = self.store.timers(self.store.now())?.next;
+            let next_due = self.store.timers(self.host.now())?.next;
             return Ok(Pass { next_due, ..Pass::default() });
         }
         let rules = self.follow_config();
@@ -156,7 +155,7 @@ impl App {
         if has_rules {
             self.prune_some();
         }
-        self.store.reap();
+        self.host.reap();
         match looked {
             Ok(()) => Ok(pass),
             Err(error) => Err(pass.beside(error)),
@@ -171,7 +170,7 @@ impl App {
         self.store.hooks()?;
         pass.may_start = true;
         pass.next_due = self.wake_parked(pass)?;
-        let now = self.store.now();
+        let now = self.host.now();
         let ends = self.control().standing(now).filter_map(|hold| hold.until).min();
         pass.next_due = pass.next_due.into_iter().chain(ends).min();
         self.start_tasks(pass, hand)?;
@@ -186,11 +185,11 @@ impl App {
 
     /// False when the task has none: it is over, and this process has only its environment.
     pub(super) fn wake_supervisor(&self, task: TaskId) -> Result<bool, AppError> {
-        if !self.store.is_supervised(task)? {
+        if !self.run_dir.is_supervised(task)? {
             return Ok(false);
         }
         if let Some(Some(started)) = self.store.started(task)? {
-            self.store.signal(&started.supervisor, crate::os::Signal::Wake);
+            self.host.signal(&started.supervisor, crate::os::Signal::Wake);
         }
         Ok(true)
     }
@@ -231,7 +230,7 @@ impl App {
             pass.in_vain += u32::from(!self.recovering.borrow_mut().insert(id));
             return Ok(true);
         }
-        if let Some(finished) = recover(&self.store, id, found, &[])? {
+        if let Some(finished) = recover(&self.site(), id, found, &[])? {
             pass.in_vain += u32::from(action(what) == Action::Unclaim);
             self.wake_dependents(id, &finished.dependents)?;
         }
@@ -260,7 +259,7 @@ impl App {
         let mut tally = Tally {
             credits: ledger.credits,
             ledger,
-            now: self.store.now(),
+            now: self.host.now(),
             grants: Vec::new(),
             seen: RefCell::default(),
             slots,
@@ -270,7 +269,7 @@ impl App {
         let has_slot = self.start_round(&mut tally, (free, resumed), pass, hand)?;
         if has_slot && !held.is_empty() {
             // A lane that looks locked may be held by a dead process or a lease that ran out; a few are tried each time.
-            let offset = usize::try_from(self.store.boot_ms()).unwrap_or(0) % held.len();
+            let offset = usize::try_from(self.host.boot_ms()).unwrap_or(0) % held.len();
             let mut some: Vec<LaneHead> = Vec::new();
             for head in held.iter().cycle().skip(offset).take(LOCKED_LANES_TRIED.min(held.len())) {
                 if self.has_stale_holder(&locks, &LaneName::user(&head.user))? {
@@ -364,7 +363,7 @@ impl App {
             holder: task.id.to_string(),
             kind: LockKind::Task,
             ttl_ms: None,
-            process: self.store.identity(),
+            process: self.host.identity(),
             pid_watched: false,
             who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
             durable: false,
@@ -384,16 +383,10 @@ impl App {
     }
 
     /// When no process can be made, the lock goes with its descriptor, and the next pass takes the claim back.
-    fn start_supervisor(
-        &self,
-        verb: &[&str],
-        id: TaskId,
-        lock: Box<dyn Handle>,
-        pass: &mut Pass,
-    ) -> Result<(), AppError> {
+    fn start_supervisor(&self, verb: &[&str], id: TaskId, lock: Hold, pass: &mut Pass) -> Result<(), AppError> {
         let verb = verb.iter().map(|word| (*word).to_owned());
         let args: Vec<String> = self.same_place.iter().cloned().chain(verb).chain([id.to_string()]).collect();
-        pass.supervisors.push(self.store.launch_supervisor(&args, lock)?);
+        pass.supervisors.push(self.run_dir.launch_supervisor(&args, lock)?);
         Ok(())
     }
 }

@@ -19,7 +19,7 @@ impl News {
 
     /// Tells what has happened since the last call.
     pub(super) fn tell(&mut self, app: &App, log: &mut dyn Log) -> Result<(), AppError> {
-        self.0.more(&app.store, &mut |event| {
+        app.store.read_on(&mut self.0, &mut |event| {
             // Events are parsed for their names first: most are of other kinds.
             let Some(record) = Record::of(event.at, &event.line) else { return true };
             // A step that is done is queued again, too.

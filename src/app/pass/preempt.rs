@@ -155,7 +155,7 @@ impl App {
                     return Ok(false);
                 }
                 Ok(Claim::NotNow(_)) => {
-                    pass.comes_again(self.store.now().plus_ms(AGAIN_MS));
+                    pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
                     return Ok(false);
                 }
                 Ok(Claim::Lost | Claim::Refused(_) | Claim::Newer(_) | Claim::Kept) => return Ok(false),
@@ -177,7 +177,7 @@ impl App {
 
     /// Whether nothing but its lanes, and others of its priority, keeps a task from starting.
     fn admits_passing(&self, task: &Task) -> bool {
-        let now = self.store.now();
+        let now = self.host.now();
         let situation = Situation {
             now,
             paused: pause_of(task, &self.control().holds, now),
@@ -187,6 +187,7 @@ impl App {
             ahead: 0,
             first_in_lane: Vec::new(),
             shut: self.shut(task.all_lanes().iter(), true),
+            booked: None,
             lanes: Vec::new(),
             has_dispatcher: true,
         };

@@ -27,7 +27,7 @@ impl App {
     }
 
     fn prune_if_due(&self) -> Result<(), AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         match self.store.prune_due()? {
             // A moment further off than any that is ever set comes from a clock that has jumped.
             Some(due) if due > now && due.ms_since(now) <= PAUSE_MS => return Ok(()),

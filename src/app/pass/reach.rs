@@ -20,7 +20,7 @@ impl App {
     pub(crate) fn own_context(&self) -> (Arc<NamedSandbox>, Limits) {
         let mut reach = self.reach.borrow_mut();
         let own = reach.own.get_or_insert_with(|| {
-            let context = self.store.context();
+            let context = self.host.context();
             (Arc::new(NamedSandbox::from(context.sandbox)), context.limits)
         });
         own.clone()

@@ -103,7 +103,7 @@ impl App {
                     return Ok(Tried::Blocked);
                 }
                 Ok(Claim::NotNow(_)) => {
-                    pass.comes_again(self.store.now().plus_ms(AGAIN_MS));
+                    pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
                     return Ok(Tried::Blocked);
                 }
                 Ok(Claim::Newer(error)) => {
@@ -112,7 +112,7 @@ impl App {
                 }
                 // Another process looks at it for an instant. It starts nothing, and nobody may come after this pass.
                 Ok(Claim::Lost) if matches!(self.store.find(id)?, Some((Place::Waiting, _))) => {
-                    self.store.sleep(LOOK_AGAIN);
+                    self.host.sleep(LOOK_AGAIN);
                 }
                 Ok(Claim::Held(..) | Claim::Kept | Claim::Lost | Claim::Refused(_) | Claim::SetAside(_)) => {
                     return Ok(Tried::Blocked);
@@ -124,7 +124,7 @@ impl App {
 
     /// Admission for a task that goes on: nobody comes before it in its lanes.
     fn admits_resumed(&self, task: &Task) -> bool {
-        let now = self.store.now();
+        let now = self.host.now();
         let is_ready = self.store.waits(task.id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed());
         let situation = Situation {
             now,
@@ -136,6 +136,7 @@ impl App {
             first_in_lane: Vec::new(),
             // Of lanes that it kept none is granted; a gate of the others is looked at where they are asked for.
             shut: Vec::new(),
+            booked: None,
             lanes: Vec::new(),
             has_dispatcher: true,
         };
@@ -150,7 +151,7 @@ impl App {
             match self.store.find(*id)? {
                 Some((Place::Waiting, task)) => waiting.push(task),
                 // Its supervisor is dead: when it is recovered its wait goes on.
-                Some((Place::Running, _)) if self.inside.is_none() && !self.store.is_supervised(*id)? => {
+                Some((Place::Running, _)) if self.inside.is_none() && !self.run_dir.is_supervised(*id)? => {
                     self.recover_one(*id, &mut Pass::default())?;
                 }
                 _ => {}
@@ -167,13 +168,13 @@ impl App {
         self.follow_config()?;
         self.store.hooks()?;
         let mut pass = Pass { may_start: true, ..Pass::default() };
-        let due = self.store.timers(self.store.now())?.due;
+        let due = self.store.timers(self.host.now())?.due;
         for task in waiting {
             let own: Vec<Timestamp> = due.iter().filter(|(id, _)| *id == task.id).map(|(_, at)| *at).collect();
             self.see_to_wait(&task, &own, &mut pass)?;
         }
         self.start_resumed(&mut pass, &mut Hand { is_free: false, is_fit: &|| false, claimed: None })?;
-        self.store.reap();
+        self.host.reap();
         Ok(())
     }
 }

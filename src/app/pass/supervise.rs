@@ -4,9 +4,8 @@
 use crate::app::pass::Hand;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Task, TaskId};
-use crate::os::Handle;
 use crate::policy::fair::Ledger;
-use crate::store::{Claimed, Event, Place};
+use crate::store::{Claimed, Event, Hold, Place};
 use crate::supervise::{Finished, Surroundings, recover, run, run_claimed};
 use std::cell::Cell;
 
@@ -17,11 +16,11 @@ const MOST_TASKS: u32 = 100;
 /// What this process has to do for a task whose lock it has.
 enum Work {
     /// To run it, which a dispatcher has claimed.
-    Run(TaskId, Box<dyn Handle>),
+    Run(TaskId, Hold),
     /// To run it, which this very process has claimed.
     GoOn(Box<Claimed>),
     /// To recover it, because nobody supervised it, or to run a command for the end of the time of its wait.
-    Recover(TaskId, Box<dyn Handle>),
+    Recover(TaskId, Hold),
 }
 
 impl App {
@@ -33,7 +32,7 @@ impl App {
         is_recovery: bool,
         is_told_to_end: &mut dyn FnMut() -> bool,
     ) -> Result<(), AppError> {
-        let Some(lock) = self.store.take_over(id)? else {
+        let Some(lock) = self.run_dir.take_over(id)? else {
             return Err(AppError::usage(
                 "supervise is started by luzia itself, with the task's lock as standard input",
             ));
@@ -50,7 +49,7 @@ impl App {
             let due = self.due_hooks(&mut |_| {});
             let is_free =
                 may_go_on && due.is_empty() && count < MOST_TASKS && !has_supervisors.get() && !is_told_to_end();
-            let is_fit = || self.store.is_program_current();
+            let is_fit = || self.host.is_program_current();
             let mut hand = Hand { is_free, is_fit: &is_fit, claimed: None };
             if let Err(error) = self.pass_with(&mut hand) {
                 // There is nobody to tell of it but the events.
@@ -59,7 +58,7 @@ impl App {
             // Those that fail stand among the events.
             self.run_due(&due, &mut |_| {});
             let Some(claimed) = hand.claimed else { return Ok(()) };
-            self.store.go_on_to(&claimed)?;
+            self.run_dir.go_on_to(claimed.task.id, &claimed.lock)?;
             (id, work) = (claimed.task.id, Work::GoOn(claimed));
         }
     }
@@ -71,7 +70,7 @@ impl App {
         has_supervisors: &Cell<bool>,
         is_told_to_end: &mut dyn FnMut() -> bool,
     ) -> Result<bool, AppError> {
-        let begin = self.store.boot_ms();
+        let begin = self.host.boot_ms();
         let mut pass = || {
             let supervisors = self.pass().map(|pass| pass.supervisors).unwrap_or_default();
             has_supervisors.set(has_supervisors.get() || !supervisors.is_empty());
@@ -80,8 +79,9 @@ impl App {
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
         // The claim was made by another process, which knew the rules.
         let cpu_plan = |lane: &LaneName| self.follow_control().ok().and_then(|()| self.cpu_plan(lane));
+        let site = self.site();
         let mut around = Surroundings {
-            store: &self.store,
+            site: &site,
             timeout_ms: &timeout_ms,
             cpu_plan: &cpu_plan,
             config: self.config_path.as_deref(),
@@ -99,18 +99,18 @@ impl App {
                 self.see_to_late_wait(id, lock)?;
                 return Ok(!(around.told_to_end)());
             }
-            Work::Recover(id, lock) => recover(&self.store, id, self.store.look_abandoned(id, lock)?, &[])?,
+            Work::Recover(id, lock) => recover(&site, id, self.store.look_abandoned(id, lock)?, &[])?,
         };
         let is_told_to_end = around.is_told_to_end;
         let Some(Finished { id, task, dependents, .. }) = ended else { return Ok(false) };
         self.wake_dependents(id, &dependents)?;
-        self.charge_end(&task, self.store.boot_ms().saturating_sub(begin))?;
+        self.charge_end(&task, self.host.boot_ms().saturating_sub(begin))?;
         Ok(!is_told_to_end)
     }
 
     /// What the end of the time of a wait means, for a task whose lock was handed over. The pass that follows starts it again
     /// where it goes on.
-    fn see_to_late_wait(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<(), AppError> {
+    fn see_to_late_wait(&self, id: TaskId, lock: Hold) -> Result<(), AppError> {
         match self.store.find(id)? {
             Some((Place::Waiting, task)) => self.look_at_taken(&task, lock, &[], true).map(drop),
             _ => Ok(self.store.let_go(id, lock)?),
@@ -125,7 +125,7 @@ impl App {
         if self.follow_config().is_err() {
             return Ok(());
         }
-        let (payer, now) = (self.payer_of(task), self.store.now());
+        let (payer, now) = (self.payer_of(task), self.host.now());
         self.store.update_ledger(&mut |text| {
             let mut ledger = text.and_then(Ledger::from_text).unwrap_or_default();
             ledger.ended(&payer, ran_ms, now);

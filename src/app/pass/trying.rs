@@ -1,6 +1,7 @@
 //! Trying one queue: its first task is admitted and claimed, or it is known why not. Where the first one waits for a capacity
 //! lane, a few behind it that may not need that lane are tried (`docs/decisions/273-past-a-full-lane.md`).
 
+use crate::app::capacity::booking::{Bookings, wants_several};
 use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::pass::candidates::{GROUP_PAUSE, GROUP_TRIES};
 use crate::app::pass::heads::Firsts;
@@ -27,6 +28,8 @@ const MOST_SET_ASIDE: usize = 1000;
 pub(super) struct Seen {
     full: BTreeSet<LaneName>,
     firsts: Firsts,
+    /// Who keeps its start in which lanes.
+    bookings: Bookings,
     /// Whether what is left of `global` is kept for the lanes that have reserves.
     is_kept: bool,
     /// Whether something waits for an idle host, of which nobody tells.
@@ -49,8 +52,8 @@ enum Step {
     Again,
     /// Another dispatcher had it.
     Lost,
-    /// It waits for a capacity lane, which tasks behind it may not need.
-    Beyond,
+    /// It waits for a capacity lane, which tasks behind it may not need. With the task where it may wait for several slots.
+    Beyond(Option<Box<Task>>),
 }
 
 /// Whether a task may start as far as its lanes were not asked for.
@@ -92,12 +95,15 @@ impl App {
                 // Another dispatcher tries it; the tasks of a group do not fall behind others for that.
                 Step::Lost if group_tries > 0 => {
                     group_tries -= 1;
-                    self.store.sleep(GROUP_PAUSE);
+                    self.host.sleep(GROUP_PAUSE);
                 }
                 Step::Lost if !was_known => return Ok(Tried::Blocked),
                 Step::Again | Step::Lost => {}
                 Step::Done(tried) => return Ok(tried),
-                Step::Beyond => return self.try_beyond(&head, candidate, seen, pass, hand),
+                Step::Beyond(task) => {
+                    self.book(task, seen)?;
+                    return self.try_beyond(&head, candidate, seen, pass, hand);
+                }
             }
         }
         Ok(Tried::Blocked)
@@ -125,7 +131,10 @@ impl App {
             match self.try_task(head, candidate, seen, pass, hand)? {
                 Step::Done(tried) => return Ok(tried),
                 Step::Again | Step::Lost => {}
-                Step::Beyond => passed.push(head.id),
+                Step::Beyond(task) => {
+                    self.book(task, seen)?;
+                    passed.push(head.id);
+                }
             }
         }
         Ok(Tried::Blocked)
@@ -140,15 +149,13 @@ impl App {
         hand: &mut Hand,
     ) -> Result<Step, AppError> {
         // A look at the record costs a fraction of a claim.
-        let knows_some = seen.borrow().knows_some() || self.control().standing(self.store.now()).next().is_some();
-        let admission = match self.store.peek(head).filter(|_| knows_some) {
-            Some(task) => self.admission(&task, seen),
-            None => Admission::Yes,
-        };
-        match admission {
-            Admission::Yes => {}
-            Admission::No => return Ok(Step::Done(Tried::Blocked)),
-            Admission::Beyond => return Ok(Step::Beyond),
+        let knows_some = seen.borrow().knows_some() || self.control().standing(self.host.now()).next().is_some();
+        if let Some(task) = self.store.peek(head).filter(|_| knows_some) {
+            match self.admission(&task, seen) {
+                Admission::Yes => {}
+                Admission::No => return Ok(Step::Done(Tried::Blocked)),
+                Admission::Beyond => return Ok(Step::beyond(Box::new(task))),
+            }
         }
         let claim = match self.claim(head, seen) {
             // Somebody was stopped in the guard of one lane; that must not keep the others from their turn.
@@ -166,18 +173,21 @@ impl App {
                 Step::Done(Tried::Started(weights))
             }
             Claim::Lost => Step::Lost,
-            Claim::Refused(task) if self.admission(&task, seen) == Admission::Beyond => Step::Beyond,
+            Claim::Refused(task) if self.admission(&task, seen) == Admission::Beyond => Step::beyond(task),
             Claim::Refused(_) => Step::Done(Tried::Blocked),
-            Claim::Held(_, view) => {
+            Claim::Held(task, view) => {
                 self.end_overdue(&view)?;
-                view.lane.map_or(Step::Done(Tried::Blocked), |lane| seen.borrow_mut().fills(lane))
+                match view.lane.map(|lane| seen.borrow_mut().fills(lane)) {
+                    Some(Step::Beyond(_)) => Step::beyond(task),
+                    other => other.unwrap_or(Step::Done(Tried::Blocked)),
+                }
             }
             Claim::Limited { lane, until } => {
                 pass.comes_again(until);
                 seen.borrow_mut().fills(lane)
             }
             Claim::NotNow(why) => {
-                pass.comes_again(self.store.now().plus_ms(AGAIN_MS));
+                pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
                 seen.borrow_mut().fills(why.lane().clone())
             }
             Claim::Kept => {
@@ -204,6 +214,11 @@ impl App {
         })
     }
 
+    /// Keeps the start of a task that waits for a capacity lane, if it waits for several slots.
+    fn book(&self, task: Option<Box<Task>>, seen: &RefCell<Seen>) -> Result<(), AppError> {
+        task.map_or(Ok(()), |task| seen.borrow_mut().bookings.book(self, &task))
+    }
+
     fn claim(&self, head: &Head, seen: &RefCell<Seen>) -> Result<Claim, StoreError> {
         let admit = |task: &Task| self.admission(task, seen) == Admission::Yes;
         let judges = Judges { lock: judge, turn: has_turn };
@@ -212,7 +227,7 @@ impl App {
 
     /// Admission, for the head of a lane whose locks will be asked for next.
     fn admission(&self, task: &Task, seen: &RefCell<Seen>) -> Admission {
-        let Seen { full, firsts, is_kept, tries_again } = &mut *seen.borrow_mut();
+        let Seen { full, firsts, bookings, is_kept, tries_again } = &mut *seen.borrow_mut();
         if let Some(lane) = task.lanes.iter().find(|lane| full.contains(lane)) {
             return if lane.is_key_lane() { Admission::No } else { Admission::Beyond };
         }
@@ -220,8 +235,8 @@ impl App {
         if *is_kept && !task.all_lanes().iter().any(has_reserve) {
             return Admission::No;
         }
-        let now = self.store.now();
-        let Ok(first_in_lane) = firsts.before(&self.store, task) else { return Admission::No };
+        let now = self.host.now();
+        let Ok(first_in_lane) = firsts.before(&*self.store, task) else { return Admission::No };
         let situation = Situation {
             now,
             paused: pause_of(task, &self.control().holds, now),
@@ -231,6 +246,7 @@ impl App {
             ahead: 0,
             first_in_lane,
             shut: self.shut(task.all_lanes().iter(), true),
+            booked: bookings.against(self, task),
             lanes: Vec::new(),
             has_dispatcher: true,
         };
@@ -244,9 +260,16 @@ impl App {
     }
 }
 
+impl Step {
+    /// A task that waits for a capacity lane.
+    fn beyond(task: Box<Task>) -> Self {
+        Self::Beyond(Some(task).filter(|task| wants_several(task)))
+    }
+}
+
 impl Seen {
     fn knows_some(&self) -> bool {
-        !self.full.is_empty() || self.is_kept || !self.firsts.is_empty()
+        !self.full.is_empty() || self.is_kept || !self.firsts.is_empty() || !self.bookings.is_empty()
     }
 
     /// Remembers a lane that gives nothing more in this pass.
@@ -254,7 +277,7 @@ impl Seen {
         let step = match (lane.is_global(), lane.is_key_lane()) {
             (true, _) => Step::Done(Tried::NoSlot),
             (false, true) => Step::Done(Tried::Blocked),
-            (false, false) => Step::Beyond,
+            (false, false) => Step::Beyond(None),
         };
         self.full.extend(Some(lane).filter(|lane| !lane.is_user()));
         step

@@ -39,11 +39,12 @@ impl App {
     }
 
     fn blindness_by(&self, id: TaskId, task: Option<&Task>) -> Result<Option<Blind>, AppError> {
-        let witness = witness(&self.store.outlook_of(id, task)?);
+        let witness = witness(&self.host.outlook(self.store.origin_of(id, task)?));
         if witness.blindness().is_none() {
             return Ok(None);
         }
-        Ok(witness.with_group(self.store.group_sight(id)?).blindness())
+        let group = self.store.started(id)?.flatten().and_then(|started| started.group);
+        Ok(witness.with_group(group.map(|group| self.host.look_at_group(&group))).blindness())
     }
 
     /// Recovers a dead task on the word of the person who releases its lane by force: its processes cannot be seen from here. One

@@ -8,7 +8,7 @@ use crate::model::{Task, TaskId, Timestamp};
 use crate::policy::hold::{pause_of, start_limit};
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::requests::dependency::{Met, met};
-use crate::store::{Ending, Place, Removed, StoreError};
+use crate::store::{Ending, Hold, Place, Removed, StoreError};
 use crate::supervise::finish;
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const LOOK_WHILE_PAUSED_MS: i64 = 60_000;
 impl App {
     /// Moves tasks whose time has come; gives the moment of the next timer.
     pub(crate) fn wake_parked(&self, pass: &mut Pass) -> Result<Option<Timestamp>, AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         let timers = self.store.timers(now)?;
         let next = timers.next;
         let mut waiting: BTreeMap<TaskId, Vec<Timestamp>> = BTreeMap::new();
@@ -93,7 +93,7 @@ impl App {
             }
             Err(StoreError::Corrupt { path, why }) => {
                 // The record of a running task is its supervisor's, which knows better how the task ended.
-                if self.store.is_supervised(id)? {
+                if self.run_dir.is_supervised(id)? {
                     return Ok(None);
                 }
                 let wrong = StoreError::Corrupt { path: path.clone(), why };
@@ -111,7 +111,7 @@ impl App {
     }
 
     fn wake_those(&self, over: TaskId, waiting: &[TaskId], pass: &mut Pass) -> Result<(), AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         for id in waiting {
             match self.find_or_set_aside(*id, pass)? {
                 Some((place, task)) if place != Place::Done && ends_with(&task, over) => {
@@ -155,19 +155,14 @@ impl App {
         Ok(true)
     }
 
-    pub(crate) fn end_taken(
-        &self,
-        task: &Task,
-        lock: Box<dyn crate::os::Handle>,
-        happened: &Happened,
-    ) -> Result<Task, AppError> {
-        let ending = Ending { task: conclude(task, happened, self.store.now(), None) };
+    pub(crate) fn end_taken(&self, task: &Task, lock: Hold, happened: &Happened) -> Result<Task, AppError> {
+        let ending = Ending { task: conclude(task, happened, self.host.now(), None) };
         if let Err(error) = self.store.record_ending(&ending, None) {
             let withdrawn = self.store.withdraw_ending(task.id, lock);
             return Err(self.not_recorded(task.id, error.into(), &withdrawn));
         }
         let stands = format!("{} is {}", task.id, ending.task.status);
-        let finished = finish(&self.store, &ending, lock).map_err(|error| although(&stands, error.into()))?;
+        let finished = finish(&self.site(), &ending, lock).map_err(|error| although(&stands, error.into()))?;
         self.wake_dependents(task.id, &finished.dependents).map_err(|error| although(&stands, error))?;
         Ok(ending.task)
     }

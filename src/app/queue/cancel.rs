@@ -37,7 +37,7 @@ impl App {
             return Err(over(&task));
         }
         let grace = grace_ms.unwrap_or(task.grace_ms);
-        let begin = self.store.boot_ms();
+        let begin = self.host.boot_ms();
         let mut is_asked = false;
         let mut changes = None;
         loop {
@@ -51,7 +51,7 @@ impl App {
                         return Ok(task);
                     }
                     // A result that nobody brought to its end may stand beside it.
-                    if !self.store.is_supervised(id)? {
+                    if !self.run_dir.is_supervised(id)? {
                         self.recover_now(id)?;
                     }
                 }
@@ -59,7 +59,7 @@ impl App {
                     if let Some(task) = self.cancel_unstarted(id, by, reason, Self::take_resting)? {
                         return Ok(task);
                     }
-                    if !self.store.is_supervised(id)? {
+                    if !self.run_dir.is_supervised(id)? {
                         self.recover_now(id)?;
                     }
                 }
@@ -70,7 +70,7 @@ impl App {
                     self.wait_for_end(id, &mut changes)?;
                 }
             }
-            if self.store.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
+            if self.host.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
                 return Err(AppError::new(
                     Kind::Busy,
                     "CANCEL_PENDING",
@@ -100,7 +100,7 @@ impl App {
             Status::Running | Status::Waiting => {
                 let is_asked = self.ask_to_end(&task, by, reason, grace_ms)?;
                 if let Some(Some(started)) = self.store.started(id)? {
-                    self.store.signal(&started.supervisor, Signal::Wake);
+                    self.host.signal(&started.supervisor, Signal::Wake);
                 }
                 Ok(is_asked)
             }
@@ -133,7 +133,7 @@ impl App {
             }
             Removed::NotPending => Ok(None),
             Removed::Busy => {
-                self.store.sleep(Duration::from_millis(2));
+                self.host.sleep(Duration::from_millis(2));
                 Ok(None)
             }
         }
@@ -151,21 +151,21 @@ impl App {
     /// Tells the supervisor to look at the request; a task without one is recovered, which honours the request. A wake-up
     /// and no SIGTERM, which would interrupt another task when the supervisor has gone on to one.
     fn wait_for_end(&self, id: TaskId, changes: &mut Option<Changes>) -> Result<(), AppError> {
-        if !self.store.is_supervised(id)? {
+        if !self.run_dir.is_supervised(id)? {
             return self.recover_now(id);
         }
         // Before the signal, so that no end is missed.
         let changes = changes.get_or_insert_with(|| self.store.watch());
         match self.store.started(id)? {
             Some(Some(started)) => {
-                self.store.signal(&started.supervisor, Signal::Wake);
+                self.host.signal(&started.supervisor, Signal::Wake);
                 changes.wait(LOOK);
-                if let Some(pid) = self.store.stopped_supervisor(id)? {
+                if let Some(pid) = self.stopped_supervisor(id)? {
                     return Err(stopped(id, pid, "end"));
                 }
             }
             // The supervisor looks for a request before it starts the command.
-            Some(None) | None => self.store.sleep(Duration::from_millis(5)),
+            Some(None) | None => self.host.sleep(Duration::from_millis(5)),
         }
         Ok(())
     }

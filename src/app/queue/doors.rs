@@ -42,7 +42,7 @@ impl App {
     /// the child in its name.
     pub(super) fn parent_of(&self, new: &NewTask) -> Result<(Option<TaskId>, bool), AppError> {
         // The environment alone is no proof that this process is in the tree of that task.
-        let is_in_tree = |id| self.store.is_in_tree(id).unwrap_or(false);
+        let is_in_tree = |id| self.is_in_tree(id).unwrap_or(false);
         let Some(text) = new.parent.as_deref().filter(|text| *text != "self" || self.inside.is_none()) else {
             let parent = self.inside.as_ref().map(|inside| inside.task);
             let is_waited_for = new.is_waited_for && parent.is_some_and(is_in_tree);
@@ -139,8 +139,8 @@ impl App {
             return Err(AppError::usage("--stdin does not go together with --prompt or --retries")
                 .hint("what was read once cannot be read again by another attempt"));
         }
-        let me = self.store.identity();
-        match self.store.stdin_of(&me) {
+        let me = self.host.identity();
+        match self.host.stdin_of(&me) {
             Ok(_) => Ok(Some(me)),
             Err(error) => {
                 let message = format!("standard input cannot be handed on: {}", without_code(&error.to_string()));

@@ -49,7 +49,7 @@ impl App {
         }
         let moment = NewTask { delay: edit.delay.clone(), at: edit.at.clone(), ..NewTask::default() };
         if edit.delay.is_some() || edit.at.is_some() {
-            new.due_at = self.due_of(&moment, self.store.now())?;
+            new.due_at = self.due_of(&moment, self.host.now())?;
         }
         if !edit.lanes.is_empty() {
             new.lanes = self.lanes_instead(task, &edit.lanes)?;

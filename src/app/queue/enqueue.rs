@@ -217,7 +217,7 @@ impl App {
     fn conductor_dir_of(&self, template: Option<&str>, project: Option<&Name>, user: &Name) -> String {
         match template {
             Some(template) => conductor_path(template, project.map_or("", Name::as_str), user.as_str()),
-            None => self.store.default_conductor(project.map(Name::as_str)),
+            None => self.run_dir.default_conductor(project.map(Name::as_str)),
         }
     }
 
@@ -231,7 +231,7 @@ impl App {
         new.user.as_ref().map_or(Ok(()), |_| self.check_user_lane(&LaneName::user(&user)))?;
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
         self.check_account(settings.and_then(|settings| settings.run_as.as_deref()), &caller.accounts)?;
-        let ((parent, waited_for), now, cwd) = (self.parent_of(new)?, self.store.now(), cwd_of(new, caller)?);
+        let ((parent, waited_for), now, cwd) = (self.parent_of(new)?, self.host.now(), cwd_of(new, caller)?);
         let (lanes, takes_user_lane) = lanes_of(new, &user, self.named_lanes(new, &cwd)?)?;
         let conductor_dir = self.conductor_dir_of(conductor.as_deref(), project.as_ref(), &user);
         let (context, start_within_ms) = (self.own_context(), positive("start-within", new.start_within.as_deref())?);

@@ -95,7 +95,7 @@ impl App {
     /// cancelled has none, and one whose work tree moved has that of another one.
     fn just_ended(&self, key: &str, fresh_ms: Option<u64>) -> Result<Option<Task>, AppError> {
         let Some(fresh_ms) = fresh_ms else { return Ok(None) };
-        let since = self.store.now().plus_ms(-i64::try_from(fresh_ms).unwrap_or(i64::MAX));
+        let since = self.host.now().plus_ms(-i64::try_from(fresh_ms).unwrap_or(i64::MAX));
         let member = format!("\"key\":{}", serde_json::Value::from(key));
         let counts = |task: &Task| {
             let answers = matches!(task.status, Status::Completed | Status::Failed | Status::Timeout);
@@ -159,7 +159,7 @@ impl App {
 }
 
 /// A task that is retried has its key again, until it is over.
-pub(crate) fn take_again(mut slot: KeySlot<'_>, id: TaskId) -> Result<KeySlot<'_>, StoreError> {
+pub(crate) fn take_again(mut slot: Box<dyn KeySlot + '_>, id: TaskId) -> Result<Box<dyn KeySlot + '_>, StoreError> {
     let mut holders = slot.holders()?;
     if !holders.contains(&id) {
         holders.insert(0, id);

@@ -60,7 +60,7 @@ impl App {
     /// Reads a moment that lies behind, for `--since` and `--until`, by the clock of this host.
     pub fn past_moment(&self, option: &str, text: Option<&str>) -> Result<Option<Timestamp>, AppError> {
         let Some(text) = text else { return Ok(None) };
-        past(text, self.store.now(), &self.local_zone()).map(Some).map_err(|error| {
+        past(text, self.host.now(), &self.local_zone()).map(Some).map_err(|error| {
             AppError::usage(format!("--{option}: {error}")).hint(
                 "write \"2h\", \"yesterday\", \"today 8:00\", \"8:00\", \"2026-11-20\", or a time with its zone, as \
                  2026-11-20T18:00:00+01:00",
@@ -71,7 +71,7 @@ impl App {
     /// A moment for people: with its zone, and in how long it comes.
     pub fn said(&self, at: Timestamp, zone: &Zone) -> String {
         let text = zone.text(at);
-        match u64::try_from(at.ms_since(self.store.now())) {
+        match u64::try_from(at.ms_since(self.host.now())) {
             Ok(ms) if ms > 0 => format!("{text}, in {}", format_duration(ms)),
             _ => text,
         }

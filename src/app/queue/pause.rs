@@ -80,7 +80,7 @@ impl App {
 
     /// Refuses a pause that would be over before it begins.
     pub fn check_wish(&self, wish: &Wish) -> Result<(), AppError> {
-        if wish.until.is_some_and(|until| until <= self.store.now()) {
+        if wish.until.is_some_and(|until| until <= self.host.now()) {
             return Err(AppError::usage("--until names a moment that has passed").hint("nothing was paused"));
         }
         Ok(())
@@ -89,7 +89,7 @@ impl App {
     /// Whether a task is paused by itself, and not by a hold of its user, its lanes or the host.
     pub fn is_paused_itself(&self, task: &Task) -> bool {
         match task.status {
-            Status::Pending => task.is_held(self.store.now()),
+            Status::Pending => task.is_held(self.host.now()),
             Status::Running | Status::Waiting => matches!(self.store.run_pause(task.id), Ok(Some(_))),
             Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => false,
         }
@@ -97,7 +97,7 @@ impl App {
 
     /// Keeps tasks from starting. What runs goes on, but for a task that is named: its processes are stopped.
     pub fn pause(&self, what: &What, wish: &Wish) -> Result<Changed, AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         match what {
             What::Task(id) => self.pause_task(*id, wish, now),
             What::Lanes(held) => {
@@ -119,7 +119,7 @@ impl App {
 
     /// Lets tasks start again. A pattern means every hold of a lane whose name begins so; one that means none is refused.
     pub fn resume(&self, what: &What) -> Result<Vec<Changed>, AppError> {
-        let now = self.store.now();
+        let now = self.host.now();
         let held = match what {
             What::Task(id) => return self.resume_task(*id, now).map(|changed| vec![changed]),
             What::Lanes(held) => held,
@@ -233,11 +233,11 @@ impl App {
             }
         };
         let mut stands = false;
-        let note = || {
+        let mut note = || {
             stands = true;
             self.store.note(&Event::of(event, &changed).in_lane_of(&changed));
         };
-        match self.store.change_pending(&task, changed.clone(), lock, note) {
+        match self.store.change_pending(&task, changed.clone(), lock, &mut note) {
             Ok(()) => Ok(changed),
             Err(error) if stands => Err(although(&format!("{id} is changed"), error.into())),
             Err(error) => Err(error.into()),

@@ -46,7 +46,7 @@ impl App {
         let after = self.still_before(&task, &comes_after)?;
         let busy =
             || AppError::new(Kind::Busy, "TASK_BUSY", format!("somebody acts for {id} right now")).hint("try again");
-        let lock = self.store.take_supervisor_lock(id)?.ok_or_else(busy)?;
+        let lock = self.run_dir.take_supervisor_lock(id)?.ok_or_else(busy)?;
         let Some((Place::Done, task)) = self.store.find(id)? else { return Err(busy()) };
         let again = Task {
             status: Status::Pending,
@@ -125,7 +125,7 @@ impl App {
 
     /// Its directory waits where those of other attempts to come do. What is wrong there never holds a task up.
     fn show_outside(&self, task: &Task) {
-        let Ok(Some(conductor)) = self.store.conductor(&task.conductor_dir, false) else { return };
+        let Ok(Some(conductor)) = self.run_dir.conductor(&task.conductor_dir, false) else { return };
         if let Err(error) = conductor.close_late(task) {
             self.store.note(&Event::of("conductor_failed", task).saying(error.to_string()));
         }

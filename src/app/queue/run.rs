@@ -105,7 +105,7 @@ impl App {
         let mut tails = [Tail::new(Stream::Out), Tail::new(Stream::Err)];
         let _lent = self.lend_to(std::iter::once(id))?;
         let changes = Some(self.store.watch());
-        let mut seat = Seat { presence: None, duty: None, changes, looked_ms: self.store.boot_ms(), shortage: None };
+        let mut seat = Seat { presence: None, duty: None, changes, looked_ms: self.host.boot_ms(), shortage: None };
         let mut told = None;
         let mut wished = Wish::GoOn;
         loop {
@@ -207,12 +207,12 @@ impl App {
             // A `run` that found the duty taken relies on a pass after its record appeared.
             self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
         }
-        if self.store.boot_ms().saturating_sub(seat.looked_ms) < self.config().poll_interval_ms {
+        if self.host.boot_ms().saturating_sub(seat.looked_ms) < self.config().poll_interval_ms {
             return Ok(task);
         }
-        seat.looked_ms = self.store.boot_ms();
+        seat.looked_ms = self.host.boot_ms();
         // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
-        let task = if task.status.is_final() || self.store.is_supervised(task.id)? {
+        let task = if task.status.is_final() || self.run_dir.is_supervised(task.id)? {
             task
         } else {
             self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;

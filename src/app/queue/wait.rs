@@ -25,7 +25,7 @@ impl App {
             self.existing(*id)?;
         }
         let lent = self.lend_to(ids.iter().copied())?;
-        let begin = self.store.boot_ms();
+        let begin = self.host.boot_ms();
         let mut reminded_ms = begin;
         let mut last: Vec<Option<Status>> = vec![None; ids.len()];
         let mut changes = self.store.watch();
@@ -53,7 +53,7 @@ impl App {
             if over.len() == ids.len() {
                 return Ok(over);
             }
-            let passed = self.store.boot_ms().saturating_sub(begin);
+            let passed = self.host.boot_ms().saturating_sub(begin);
             let left = timeout_ms.map_or(u64::MAX, |limit| limit.saturating_sub(passed));
             if left == 0 {
                 let open: Vec<String> =
@@ -66,8 +66,8 @@ impl App {
             if let Some(inside) = self.inside.as_ref().filter(|_| last.contains(&Some(Status::Pending))) {
                 self.wake_supervisor(inside.task)?;
             }
-            if !lent.is_empty() && self.store.boot_ms().saturating_sub(reminded_ms) >= REMIND_MS {
-                reminded_ms = self.store.boot_ms();
+            if !lent.is_empty() && self.host.boot_ms().saturating_sub(reminded_ms) >= REMIND_MS {
+                reminded_ms = self.host.boot_ms();
                 self.remind_lenders(&lent)?;
             }
             changes.wait(LONGEST_PAUSE.min(Duration::from_millis(left)));
@@ -91,7 +91,7 @@ impl App {
             // A record that does not read is `doctor`'s to report; nobody else's question fails because of it.
             let runs =
                 matches!(self.store.find(id), Ok(Some((Place::Running, task))) if self.differences(&task).is_empty());
-            if runs && self.store.is_supervised(id)? {
+            if runs && self.run_dir.is_supervised(id)? {
                 return Ok(true);
             }
         }

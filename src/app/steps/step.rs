@@ -6,6 +6,7 @@ use crate::model::{Status, Task, TaskId};
 use crate::os::{Exit, Handle, InPlace, Signal, Woken};
 use crate::policy::outcome::backoff_ms;
 use crate::policy::steps::names::{MOST_OUTPUT_BYTES, MOST_STEP_BYTES, is_step_name};
+use crate::store::Hold;
 use crate::store::{Event, StepRecord, StoreError};
 use serde_json::json;
 use std::time::Duration;
@@ -74,7 +75,7 @@ impl App {
         if let Some(done) = self.done_step(id, order.name)? {
             return remembered(id, start, &done, tell);
         }
-        self.do_step(&task, start, order, lock.as_ref(), tell)
+        self.do_step(&task, start, order, &lock, tell)
     }
 
     fn runs_already(&self, id: TaskId, order: &StepOrder) -> AppError {
@@ -104,19 +105,19 @@ impl App {
         task: &Task,
         start: u32,
         order: &StepOrder,
-        lock: &dyn Handle,
+        lock: &Hold,
         tell: &mut Tell,
     ) -> Result<StepEnd, AppError> {
         let (id, name) = (task.id, order.name);
         let mut tries = 0;
         loop {
             tries += 1;
-            let begun = self.store.boot_ms();
+            let begun = self.host.boot_ms();
             let mut output = self.store.step_output(id, name)?;
             let exit = self.run_step(task, order, lock, output.as_mut(), tell)?;
             let end = End::from(exit);
             let code = code_of(end);
-            let ran_ms = self.store.boot_ms().saturating_sub(begun);
+            let ran_ms = self.host.boot_ms().saturating_sub(begun);
             let is_done = code == 0 || order.on_error == OnError::Store;
             let bytes = output.meta().map_err(|error| unread(name, &error))?.size;
             // Where the output is found: luzia show --json has it among the steps.
@@ -130,7 +131,7 @@ impl App {
                     stdout_bytes: bytes,
                     start: u64::from(start),
                     tries,
-                    ended_at: self.store.now().to_string(),
+                    ended_at: self.host.now().to_string(),
                     ran_ms,
                     ..StepRecord::default()
                 };
@@ -149,7 +150,7 @@ impl App {
                         u64::from(most) + 1,
                         Duration::from_millis(pause).as_secs_f64()
                     )))?;
-                    self.store.sleep(Duration::from_millis(pause));
+                    self.host.sleep(Duration::from_millis(pause));
                 }
                 _ => return Ok(StepEnd { end, is_remembered: false, is_done }),
             }
@@ -161,7 +162,7 @@ impl App {
         &self,
         task: &Task,
         order: &StepOrder,
-        lock: &dyn Handle,
+        lock: &Hold,
         output: &mut dyn Handle,
         tell: &mut Tell,
     ) -> Result<Exit, AppError> {
@@ -175,7 +176,7 @@ impl App {
             held: lock.share(),
             output: output.share(),
         };
-        let mut child = self.store.start_here(place).map_err(|error| not_started(word, &error))?;
+        let mut child = self.host.start_here(place).map_err(|error| not_started(word, &error))?;
         child.heed(output.share().into_iter().collect());
         let (mut told, mut reader) = (0, Ok(()));
         loop {

@@ -191,7 +191,7 @@ impl App {
     }
 
     fn open_now(&self, task: &Task, position: usize, order: &WaitOrder) -> OpenWait {
-        let now = self.store.now();
+        let now = self.host.now();
         OpenWait {
             position,
             kind: order.kind.word().to_owned(),
@@ -232,9 +232,9 @@ impl App {
         let used: Vec<u64> = going.waits.done.iter().flat_map(|done| done.mail.iter().copied()).collect();
         let mut seen = used;
         loop {
-            if !self.store.is_supervised(id)? {
+            if !self.run_dir.is_supervised(id)? {
                 // Recovery ends this run, and takes the wait over as it stands.
-                self.store.sleep(ORPHAN_PAUSE);
+                self.host.sleep(ORPHAN_PAUSE);
                 continue;
             }
             for number in self.store.mail_numbers(id)? {
@@ -247,7 +247,7 @@ impl App {
                 self.step_wait(going, event, Some(mail), say)?;
             }
             let until = Timestamp::parse(&going.open.until).unwrap_or(Timestamp::FIRST);
-            let left = until.ms_since(self.store.now());
+            let left = until.ms_since(self.host.now());
             if going.wait.phase == Phase::Waiting && left <= 0 {
                 self.step_wait(going, WaitEvent::TimeUp, None, say)?;
             }
@@ -274,7 +274,7 @@ impl App {
         self.store.write_waits(&going.waiter, &going.waits)?;
         loop {
             self.wake_supervisor(going.task.id)?;
-            self.store.sleep(ASK_AGAIN);
+            self.host.sleep(ASK_AGAIN);
         }
     }
 
@@ -301,7 +301,7 @@ impl App {
                 Effect::TimeoutCommand => self.run_timeout_command(going.order, say),
                 Effect::SetVariables => self.set_resumed(going)?,
                 Effect::BeginTime => {
-                    going.open.until = later(self.store.now(), going.order.time_ms).to_string();
+                    going.open.until = later(self.host.now(), going.order.time_ms).to_string();
                     going.waits.open = Some(going.open.clone());
                     self.store.write_waits(&going.waiter, &going.waits)?;
                     say(&format!("luzia: {} waits once more, until {}", going.task.id, going.open.until));
@@ -326,7 +326,7 @@ impl App {
                 event: going.open.event.clone(),
                 mail: going.got.iter().map(|mail| mail.number).collect(),
                 is_timed_out: going.wait.phase == Phase::PassedOver,
-                at: self.store.now().to_string(),
+                at: self.host.now().to_string(),
             });
         }
         Ok(self.store.write_waits(&going.waiter, &going.waits)?)

@@ -5,11 +5,10 @@ use super::came::{answer_of, as_wait, is_meant, resumed_vars};
 use crate::app::{App, AppError};
 use crate::model::config::Keeps;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
-use crate::os::Handle;
 use crate::policy::lifecycle::{self, Trigger};
 use crate::policy::outcome::Happened;
 use crate::policy::steps::waits::{Effect, Phase, Wait, WaitEvent, WaitKind, next};
-use crate::store::{DoneWait, Event, Mail, OpenWait, Removed, StoreError, Waits, var_text};
+use crate::store::{DoneWait, Event, Hold, Mail, OpenWait, Removed, StoreError, Waits, var_text};
 use crate::supervise::run_beside;
 use serde_json::json;
 use std::time::Duration;
@@ -27,7 +26,7 @@ pub(crate) enum Looked {
     /// Its time has run out, and it is over.
     Over,
     /// A command is to be run first, for which it needs a supervisor: its `supervisor.lock`.
-    NeedsCommand(Box<dyn Handle>),
+    NeedsCommand(Hold),
 }
 
 /// How a wait stands.
@@ -56,7 +55,7 @@ impl App {
                 Removed::Taken(task, lock) => return self.look_at_taken(&task, lock, due, may_run),
                 Removed::NotPending => break,
                 // Another process looks at it, perhaps since before the event came.
-                Removed::Busy => self.store.sleep(LOOK_AGAIN),
+                Removed::Busy => self.host.sleep(LOOK_AGAIN),
             }
         }
         Ok(Looked::Waits)
@@ -66,7 +65,7 @@ impl App {
     pub(crate) fn look_at_taken(
         &self,
         task: &Task,
-        lock: Box<dyn Handle>,
+        lock: Hold,
         due: &[Timestamp],
         may_run: bool,
     ) -> Result<Looked, AppError> {
@@ -114,7 +113,7 @@ impl App {
                 return Ok(Judged::Ready);
             }
             let until = Timestamp::parse(&open.until).unwrap_or(Timestamp::FIRST);
-            if lifecycle::decide(task.status, Trigger::TimeOut, self.store.now(), Some(until)).is_none() {
+            if lifecycle::decide(task.status, Trigger::TimeOut, self.host.now(), Some(until)).is_none() {
                 if self.store.has_rest(id, due, &numbers)? {
                     return Ok(Judged::Waits);
                 }
@@ -147,10 +146,10 @@ impl App {
             self.write_open(task.id, waits, &open)?;
         }
         if let Some(command) = command {
-            run_beside(&self.store, self.config_path.as_deref(), task, command)?;
+            run_beside(&self.site(), self.config_path.as_deref(), task, command)?;
         }
         if effects.contains(&Effect::BeginTime) {
-            let until = self.store.now().plus_ms(i64::try_from(open.time_ms).unwrap_or(i64::MAX));
+            let until = self.host.now().plus_ms(i64::try_from(open.time_ms).unwrap_or(i64::MAX));
             open.until = until.to_string();
             self.store.set_timer(task.id, until)?;
             self.write_open(task.id, waits, &open)?;
@@ -198,7 +197,7 @@ impl App {
             event: open.event.clone(),
             mail: got.iter().map(|mail| mail.number).collect(),
             is_timed_out: wait.phase == Phase::PassedOver,
-            at: self.store.now().to_string(),
+            at: self.host.now().to_string(),
         });
         let waiter = self.store.begin_wait(task.id)?;
         self.store.write_waits(&waiter, waits)?;

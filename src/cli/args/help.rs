@@ -10,7 +10,10 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Inside a task", &["step", "set", "get", "beat", "await", "emit", "finish"]),
     (
         "Look",
-        &["list", "show", "tree", "logs", "explain", "status", "events", "stats", "simulate", "timeline", "metrics"],
+        &[
+            "list", "show", "tree", "logs", "explain", "status", "events", "stats", "simulate", "timeline", "top",
+            "metrics",
+        ],
     ),
     (
         "Locks",

@@ -38,7 +38,7 @@ use super::commands::locks::{
 };
 use super::commands::look::{
     events::EventsArgs, explain::ExplainArgs, list::ListArgs, logs::LogsArgs, metrics::MetricsArgs, show::ShowArgs,
-    simulate::SimulateArgs, stats::StatsArgs, status::StatusArgs, timeline::TimelineArgs, tree::TreeArgs,
+    simulate::SimulateArgs, stats::StatsArgs, status::StatusArgs, timeline::TimelineArgs, top::TopArgs, tree::TreeArgs,
 };
 use super::commands::operate::{
     agent::AgentArgs, cleanup_stale::CleanupStaleArgs, completions::CompletionsArgs, config::ConfigArgs,
@@ -139,6 +139,8 @@ pub enum Command {
     Simulate(Deferred<SimulateArgs>),
     /// Draw who held which lane when
     Timeline(Deferred<TimelineArgs>),
+    /// Show the tasks and the locks, again and again
+    Top(Deferred<TopArgs>),
     /// Print numbers for Prometheus
     Metrics(Deferred<MetricsArgs>),
     /// Hold a lane while a command runs, without a queue entry
@@ -251,6 +253,7 @@ impl Command {
             Self::Stats(_) => "stats",
             Self::Simulate(_) => "simulate",
             Self::Timeline(_) => "timeline",
+            Self::Top(_) => "top",
             Self::Metrics(_) => "metrics",
             Self::Lock(_) => "lock",
             Self::Guard(_) => "guard",

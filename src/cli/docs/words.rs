@@ -1,7 +1,7 @@
 //! The words of the manual pages that are not in the help: what apropos(1) finds, files, variables, and related pages.
 
 /// Words of other tools for what a verb does. They stand in its NAME line, where apropos(1) looks.
-const ALSO: [(&str, &str); 23] = [
+const ALSO: [(&str, &str); 24] = [
     ("luzia", "job queue, mutex, semaphore"),
     ("luzia-enqueue", "queue a job, batch, at"),
     ("luzia-run", "run a job in its turn"),
@@ -14,7 +14,8 @@ const ALSO: [(&str, &str); 23] = [
     ("luzia-cron", "scheduled jobs, timer, crontab"),
     ("luzia-list", "jobs of the queue, ps, history"),
     ("luzia-logs", "output of a job, tail"),
-    ("luzia-status", "queue and jobs, top"),
+    ("luzia-status", "queue and jobs"),
+    ("luzia-top", "watch the queue"),
     ("luzia-lock", "flock, mutex, semaphore"),
     ("luzia-guard", "flock, mutex, fence"),
     ("luzia-acquire", "mutex, semaphore, lease"),
@@ -114,6 +115,7 @@ const RELATED: &[(&str, &[(&str, u8)])] = &[
     ("luzia-logs", &[("luzia-attach", 1), ("luzia-show", 1)]),
     ("luzia-explain", &[("luzia-show", 1), ("luzia-status", 1)]),
     ("luzia-status", &[("luzia-list", 1), ("luzia-doctor", 1)]),
+    ("luzia-top", &[("luzia-list", 1), ("luzia-list-locks", 1), ("luzia-status", 1)]),
     ("luzia-events", &[("luzia-stats", 1), ("luzia-hook", 1)]),
     ("luzia-stats", &[("luzia-events", 1), ("luzia-metrics", 1), ("luzia-timeline", 1)]),
     ("luzia-config", &[("luzia-config", 5), ("luzia-lanes", 1)]),

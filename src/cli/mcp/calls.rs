@@ -179,7 +179,7 @@ impl<'a> Call<'a> {
                 if let Some(holder) = checked.living().next() {
                     self.message = format!("lane \"{lane}\" is held by {}", holder.shown().unwrap_or_default());
                 }
-                app.store.sleep(LANE_LOOK);
+                app.host.sleep(LANE_LOOK);
             }
         });
         if let Err(error) = looked {

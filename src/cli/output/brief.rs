@@ -29,6 +29,7 @@ pub fn reason(obstacle: &Obstacle, task: &Task, now: Timestamp) -> String {
         Obstacle::Priority { ahead: 1 } => format!("1 task of {} first", task.user),
         Obstacle::Priority { ahead } => format!("{ahead} tasks of {} first", task.user),
         Obstacle::LaneOrder { lane, first } => format!("waits for {first} ({lane})"),
+        Obstacle::Booked { booked } => format!("waits behind {} ({})", booked.by.first, booked.lane),
         Obstacle::HostBusy { shut } => super::capacity::busy_brief(shut),
         Obstacle::SlotOccupied { lane, occupied } => format!("{} in use ({lane})", occupied.value),
         Obstacle::UserLockHeld { holder } => format!("waits for {} ({})", name(holder), task.user),

@@ -153,7 +153,9 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
         Obstacle::Reserved { .. } | Obstacle::RateLimited { .. } | Obstacle::NoDispatcher => {
             rule_text(obstacle, task, now)
         }
-        Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => rule_text(obstacle, task, now),
+        Obstacle::Booked { .. } | Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => {
+            rule_text(obstacle, task, now)
+        }
         Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } => rule_text(obstacle, task, now),
     }
 }
@@ -404,6 +406,10 @@ mod tests {
         all.push(Obstacle::Reserved { used: 3, max: 4, kept: 1 });
         let rate = crate::model::config::Rate { grants: 1, window_ms: 1000 };
         all.push(Obstacle::RateLimited { lane: lane(), rate, until: Timestamp(9) });
+        for start in [None, Some(Timestamp(9))] {
+            let by = crate::app::Booking { first: two, start, is_short: start.is_none() };
+            all.push(Obstacle::Booked { booked: crate::app::Booked { lane: lane(), by } });
+        }
         all.extend(crate::cli::output::capacity::examples());
         all.push(Obstacle::StartWaits { rooms: Vec::new() });
         all.push(Obstacle::ResultWaits { rooms: Vec::new() });
@@ -415,7 +421,7 @@ mod tests {
                 Obstacle::OtherContext { .. } | Obstacle::NewerRecord { .. } | Obstacle::Priority { .. } => {}
                 Obstacle::LaneOrder { .. } | Obstacle::UserLockHeld { .. } | Obstacle::LaneFull { .. } => {}
                 Obstacle::Loan { .. } | Obstacle::Reserved { .. } | Obstacle::RateLimited { .. } => {}
-                Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => {}
+                Obstacle::Booked { .. } | Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => {}
                 Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } | Obstacle::NoDispatcher => {}
             }
         }

@@ -35,7 +35,7 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
     if task.status == Status::Waiting
         && let (Value::Object(members), Some(open)) = (&mut value, app.open_wait(task.id)?)
     {
-        terms::extend_waiting(members, open, task, app.store.now());
+        terms::extend_waiting(members, open, task, app.host.now());
     }
     if task.status == Status::Waiting
         && let Value::Object(members) = &mut value
@@ -119,7 +119,7 @@ pub fn tell_wait(app: &App, task: &Task, console: &mut Console) -> Result<(), Ap
         }
         Status::Running | Status::Waiting => {
             let since = task.last_start.as_ref().map_or(task.created_at, |start| start.at);
-            let age = format_duration(u64::try_from(app.store.now().ms_since(since)).unwrap_or(0));
+            let age = format_duration(u64::try_from(app.host.now().ms_since(since)).unwrap_or(0));
             console
                 .say(&format!("luzia: waiting for {} of user \"{}\", {} for {age}", task.id, task.user, task.status));
         }

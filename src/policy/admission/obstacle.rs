@@ -1,6 +1,6 @@
 //! The reasons why a task does not start.
 
-use super::{Holder, Shut};
+use super::{Booked, Holder, Shut};
 use crate::model::capacity::Occupied;
 use crate::model::config::Rate;
 use crate::model::{LaneName, TaskId, Timestamp};
@@ -58,6 +58,12 @@ pub enum Obstacle {
     HostBusy {
         /// The lane and the readings.
         shut: Shut,
+    },
+    /// Its start would keep a task from its computed start that waits for several slots of one of its lanes, or of that lane
+    /// and others.
+    Booked {
+        /// The lane and the task.
+        booked: Booked,
     },
     /// A lane has room, and strangers use all that its slots stand for.
     SlotOccupied {
@@ -141,6 +147,7 @@ impl Obstacle {
             Self::LaneFull { lane, .. }
             | Self::RateLimited { lane, .. }
             | Self::SlotOccupied { lane, .. }
+            | Self::Booked { booked: Booked { lane, .. } }
             | Self::HostBusy { shut: Shut { lane, .. } } => !lane.is_key_lane() && !lane.is_global(),
             Self::Paused { pause } => LaneName::parse(&pause.what)
                 .is_ok_and(|lane| !pause.what.ends_with('*') && !lane.is_key_lane() && !lane.is_global()),
@@ -160,6 +167,7 @@ impl Obstacle {
             Self::Priority { .. } => "Priority",
             Self::LaneOrder { .. } => "LaneOrder",
             Self::HostBusy { .. } => "HostBusy",
+            Self::Booked { .. } => "Booked",
             Self::SlotOccupied { .. } => "SlotOccupied",
             Self::UserLockHeld { .. } => "UserLockHeld",
             Self::Loan { .. } => "Loan",

@@ -5,7 +5,7 @@ use super::load::Load;
 use super::random::Random;
 use super::report::Book;
 use crate::model::{LaneName, Name, Priority, TaskId, Tier, Timestamp};
-use crate::policy::backfill::{Booking, Slots, booking, may_pass};
+use crate::policy::backfill::{Booking, Slots, Wanted, bookings as bookings_of, may_pass};
 use crate::policy::beyond::{MOST_TRIED, may_pass as may_go_beyond};
 use crate::policy::fair::{Ledger, Payer};
 use crate::policy::schedule::{FEW_QUEUES, LaneHead, Round};
@@ -287,19 +287,37 @@ impl<'a> World<'a> {
         let mut fit = Fit::Free;
         for (lane, count) in &job.lanes {
             let limit = self.load.lanes[*lane].limit;
-            let held_back = bookings.get(lane).is_some_and(|booking| !may_pass(*booking, self.now, job.most_ms));
+            let held_back =
+                bookings.get(lane).is_some_and(|booking| !may_pass(*booking, job.id, self.now, job.most_ms));
             if held_back || self.used[*lane].saturating_add(*count) > limit {
                 let is_key_lane = self.load.lanes[*lane].name.is_key_lane();
                 fit = if is_key_lane || fit == Fit::Behind { Fit::Behind } else { Fit::Full };
             }
-            if *count > 1
-                && !bookings.contains_key(lane)
-                && let Some(booked) = booking(limit, &self.holders(*lane), *count)
-            {
-                bookings.insert(*lane, booked);
-            }
+        }
+        if fit == Fit::Full {
+            self.book(at, bookings);
         }
         fit
+    }
+
+    /// Keeps the computed start of a job that waits for several slots, unless another one comes first in one of its lanes.
+    fn book(&self, at: usize, bookings: &mut BTreeMap<usize, Booking>) {
+        let job = &self.load.jobs[at];
+        let lanes = job.lanes.iter().filter(|(lane, _)| self.load.lanes[*lane].name.is_capacity_lane());
+        let lanes: Vec<(usize, u32)> = lanes.copied().collect();
+        if lanes.iter().any(|(lane, _)| bookings.contains_key(lane)) {
+            return;
+        }
+        let wanted: Vec<Wanted> = lanes
+            .iter()
+            .map(|(lane, count)| Wanted {
+                count: *count,
+                limit: self.load.lanes[*lane].limit,
+                holders: if lanes.len() > 1 || *count > 1 { self.holders(*lane) } else { Vec::new() },
+            })
+            .collect();
+        let booked = bookings_of(job.id, &wanted, self.now);
+        bookings.extend(lanes.into_iter().map(|(lane, _)| lane).zip(booked));
     }
 
     /// Who holds slots of a lane, and until when by what is expected of them.

@@ -1,7 +1,7 @@
 //! How long work ran: the last lengths of the same work, and of whatever else held a lane, from events.
 
 use super::load::Length;
-use crate::model::{LaneName, Timestamp};
+use crate::model::{LaneName, Task, Timestamp};
 use crate::policy::analytics::record::Record;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -85,6 +85,13 @@ impl History {
         }
         (seen.last, seen.work) = (record.at, record.text("work").map(str::to_owned));
         seen.priority = record.number("priority");
+    }
+
+    /// The lengths of what a task does.
+    pub fn lengths_of(&self, task: &Task) -> Length {
+        let user = task.takes_user_lane.then(|| LaneName::user(&task.user));
+        let named: Vec<LaneName> = task.lanes.iter().cloned().chain(user).collect();
+        self.lengths(Some(&task.work()), &named)
     }
 
     /// The lengths of some work; where too few are known, of the first of its lanes of which enough are. `global` says

@@ -43,6 +43,7 @@ fn seen(sidecar: Sidecar) -> Evidence {
         lock_modified: Timestamp(NOW - 1000),
         sidecar_modified: Some(Timestamp(NOW - 1000)),
         sidecar,
+        host: HolderHost::Here,
         is_waiting: false,
         kernel_lock: KernelLock::Free,
         process: None,
@@ -68,6 +69,25 @@ fn check(evidence: &Evidence, expected: Reason, is_stale: bool) {
         Verdict::Live { why, .. } => assert_eq!((why, false), (expected, is_stale)),
         Verdict::Refused { why } => assert_eq!(why, expected),
     }
+}
+
+#[test]
+fn j0_on_another_host_only_the_lease_speaks() {
+    let kernel_locks = [KernelLock::Supervisor, KernelLock::Tree, KernelLock::LockFile, KernelLock::Free];
+    let kinds = [LockKind::Task, LockKind::Process, LockKind::Session, LockKind::Lease, LockKind::Wait];
+    let probes = [None, Some(Probe::Gone), Some(Probe::Alive { start: 5 }), Some(Probe::Alive { start: 6 })];
+    for (kind, kernel_lock) in kinds.into_iter().flat_map(|kind| kernel_locks.map(|lock| (kind, lock))) {
+        for (process, is_waiting) in probes.into_iter().flat_map(|probe| [(probe, false), (probe, true)]) {
+            for (left_ms, is_stale) in [(600_000, false), (0, false), (-1, true)] {
+                let host = HolderHost::Elsewhere { lease_until: Timestamp(NOW + left_ms) };
+                let foreign = whole(kind, |record| record.boot_id = Some("other".into()));
+                let expected = if is_stale { Reason::LeaseOver } else { Reason::LeaseRuns };
+                check(&Evidence { host, kernel_lock, process, is_waiting, ..foreign }, expected, is_stale);
+            }
+        }
+    }
+    let host = HolderHost::Elsewhere { lease_until: Timestamp(0) };
+    check(&Evidence { host, ..seen(Sidecar::Newer) }, Reason::NewerVersion, false);
 }
 
 #[test]

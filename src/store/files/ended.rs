@@ -2,12 +2,12 @@
 //! question, so that a finished task leaves nothing behind that would have to be kept in step.
 
 use crate::model::{Task, Timestamp};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::queue::accept::Place;
 
-impl Store {
+impl FileStore {
     /// The task that ended last, among those that `counts` and that ended at `since` or later. `text` stands in its record, as
     /// JSON has it: only such records are read whole. Costs a read for each task that ended since; one that does not read is
     /// passed over.

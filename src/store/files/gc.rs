@@ -6,12 +6,12 @@ use crate::model::calendar::Schedule;
 use crate::os::FileKind;
 use crate::store::error::Result;
 use crate::store::files::disk::{file_name, layout};
-use crate::store::{Place, Store};
+use crate::store::{FileStore, KeySlot, Place};
 
 /// What is younger may belong to an enqueuer that is at work, in milliseconds.
 const YOUNG_MS: i64 = 3_600_000;
 
-impl Store {
+impl FileStore {
     /// Removes what killed enqueuers left more than an hour ago; gives the paths. With `dry_run`, only tells.
     pub fn clean_spool(&self, dry_run: bool) -> Result<Vec<String>> {
         let mut found = Vec::new();
@@ -72,7 +72,7 @@ impl Store {
     }
 
     fn is_old(&self, path: &str) -> Result<bool> {
-        Ok(self.meta(path)?.is_some_and(|meta| self.clock.now().ms_since(meta.modified) > YOUNG_MS))
+        Ok(self.meta(path)?.is_some_and(|meta| self.host.clock.now().ms_since(meta.modified) > YOUNG_MS))
     }
 
     /// Timers of tasks that are nowhere or over, and of slots that no schedule waits for, each with its folder. One that is far

@@ -8,6 +8,7 @@ pub(crate) mod gc;
 pub(crate) mod locks;
 pub(crate) mod prune;
 pub(crate) mod queue;
+pub(crate) mod running;
 pub(crate) mod schedules;
 pub(crate) mod steps;
 pub(crate) mod waiting;

@@ -5,7 +5,7 @@ use crate::model::{Task, TaskId, Timestamp};
 use crate::os::{FileKind, Vfs};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
-use crate::store::{Add, Place, Segment, Store};
+use crate::store::{Add, FileStore, Place, Segment};
 
 /// How many digits the moment in `spool/pruned` has, so that a shorter one never leaves an end of the longer one behind.
 const DIGITS: usize = 20;
@@ -13,7 +13,7 @@ const DIGITS: usize = 20;
 /// How many segments of events are removed at one time: each is read once more, which takes a tenth of a second.
 const MOST_SEGMENTS: usize = 4;
 
-impl Store {
+impl FileStore {
     /// When somebody is to look for tasks to remove; `None` when nobody has said so yet.
     pub fn prune_due(&self) -> Result<Option<Timestamp>> {
         let Some(bytes) = self.read_known(layout::PRUNED)? else { return Ok(None) };
@@ -62,7 +62,7 @@ impl Store {
         if is_waited_for || self.meta(&layout::run_dir(id))?.is_some() {
             return Ok(false);
         }
-        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(false) };
+        let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(false) };
         let path = layout::done(day, id);
         // A retry meanwhile has left traces, or has moved the record.
         let is_open = self.meta(&layout::result(id))?.is_some() || self.started(id)?.is_some();
@@ -81,7 +81,7 @@ impl Store {
 
     /// Removes the outward directory of a task where luzia made it for itself; a configured one is never touched.
     fn remove_conductor_dir(&self, task: &Task) -> Result<()> {
-        let own = self.default_conductor(task.project.as_ref().map(|project| project.as_str()));
+        let own = self.run_dir.default_conductor(task.project.as_ref().map(|project| project.as_str()));
         if task.conductor_configured || task.conductor_dir != own {
             return Ok(());
         }
@@ -100,7 +100,7 @@ impl Store {
             .event_segments()?
             .into_iter()
             .partition(|segment| segment.day.as_str() < first_kept || days.contains(&segment.day));
-        let today = self.clock.now().day();
+        let today = self.host.clock.now().day();
         let newest = self.newest_segment(&today)?;
         // The first segment of a day goes last: while it is there and full, writers go on to the newest one.
         kept.sort_by_key(|segment| (segment.day.clone(), segment.number == 1, segment.number));

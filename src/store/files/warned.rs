@@ -5,9 +5,9 @@ use crate::model::TaskId;
 use crate::os::Open;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
-use crate::store::{Place, Store};
+use crate::store::{FileStore, Place};
 
-impl Store {
+impl FileStore {
     /// Marks a task as told of; false when it is marked already. Commit point is the making of the file. It needs no sync: after
     /// a power cut a wait is told again.
     pub fn mark_warned(&self, id: TaskId) -> Result<bool> {

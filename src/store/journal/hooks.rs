@@ -4,11 +4,11 @@
 use super::{Event, EventSink, decode, encode};
 use crate::model::Timestamp;
 use crate::model::control::hooks::{Action, Hook};
-use crate::os::Called;
+use crate::store::edit::{edited, refused_unless};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::task_record::newer_or_corrupt;
 use crate::store::files::disk::{json_object, layout};
-use crate::store::{FORMAT_VERSION, Store};
+use crate::store::{FORMAT_VERSION, FileStore};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -88,7 +88,7 @@ pub(crate) fn decode_hooks(path: &str, bytes: &[u8]) -> Result<(Vec<Hook>, Map<S
     Ok((hooks.map_err(|why| StoreError::corrupt(path, why))?, file.extra))
 }
 
-impl Store {
+impl FileStore {
     /// The hooks, in the order in which they were added.
     pub fn hooks(&self) -> Result<Vec<Hook>> {
         // Where nobody has added any, this look is all that hooks cost.
@@ -125,6 +125,11 @@ impl Store {
         Ok(given)
     }
 
+    /// Changes the hooks, durably, where `change` says so; the verb behind `change_hooks`.
+    pub fn edit_hooks(&self, change: &mut dyn FnMut(&mut Vec<Hook>) -> bool) -> Result<()> {
+        edited(self.change_hooks(|hooks| refused_unless(change(hooks)))).map(drop)
+    }
+
     /// Remembers an event until hooks were run for it.
     pub(super) fn remember(&self, event: &Event, at: Timestamp) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,15 +142,10 @@ impl Store {
     pub fn take_told(&self) -> Vec<EventSink> {
         let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
         let read = |(event, at): &(Event, Timestamp)| {
-            let line = encode(event, *at, self.clock.boot_ms(), self.me.pid);
+            let line = encode(event, *at, self.host.clock.boot_ms(), self.host.me.pid);
             decode(line.trim_end().as_bytes())
         };
         told.iter().filter_map(read).collect()
-    }
-
-    /// Runs the command of a hook, and waits for it.
-    pub fn call(&self, called: &Called) -> std::io::Result<(crate::os::Exit, Vec<u8>)> {
-        self.procs.call(called)
     }
 }
 

@@ -3,7 +3,7 @@
 
 pub(crate) mod hooks;
 mod kinds;
-mod reading;
+pub(crate) mod reading;
 mod segments;
 pub(crate) mod tally;
 
@@ -14,7 +14,7 @@ pub use tally::Add;
 
 use crate::model::{LaneName, TaskId, Timestamp};
 use crate::os::{Handle, Open};
-use crate::store::{FORMAT_VERSION, Store};
+use crate::store::{FORMAT_VERSION, FileStore};
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -78,19 +78,19 @@ impl Event {
     }
 }
 
-impl Store {
+impl FileStore {
     /// Appends an event. It is not synced, and a failure is not reported: events inform.
     pub fn note(&self, event: &Event) {
-        self.note_all(std::iter::once(event.clone()));
+        self.note_all(&mut std::iter::once(event.clone()));
     }
 
     /// Appends events in one piece.
-    pub fn note_all(&self, events: impl Iterator<Item = Event>) {
-        let now = self.clock.now();
-        let boot_ms = self.clock.boot_ms();
+    pub fn note_all(&self, events: &mut dyn Iterator<Item = Event>) {
+        let now = self.host.clock.now();
+        let boot_ms = self.host.clock.boot_ms();
         let line = |event: Event| {
             self.remember(&event, now);
-            encode(&event, now, boot_ms, self.me.pid)
+            encode(&event, now, boot_ms, self.host.me.pid)
         };
         let lines: String = events.map(line).collect();
         let day = now.day();

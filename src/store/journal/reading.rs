@@ -5,7 +5,7 @@ use super::segments::{SEGMENT_BYTES, Segment};
 use crate::model::Timestamp;
 use crate::os::{Handle, Open};
 use crate::store::error::Result;
-use crate::store::{Store, StoreError};
+use crate::store::{FileStore, StoreError};
 use serde_json::Value;
 
 /// How much is read at once.
@@ -45,10 +45,16 @@ pub(super) struct Position {
     pub(super) from: u64,
 }
 
-impl Store {
+impl FileStore {
+    /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
+    /// called no more, and the reader is of no further use.
+    pub fn read_on(&self, reader: &mut EventReader, take: &mut TakeEvents<'_>) -> Result<()> {
+        reader.more(self, take)
+    }
+
     /// A reader of the events that are written from now on.
     pub fn follow_events(&self) -> Result<EventReader> {
-        let mut segment = Segment::first(&self.clock.now().day());
+        let mut segment = Segment::first(&self.host.clock.now().day());
         let mut from = self.event_bytes(&segment)?;
         if from >= SEGMENT_BYTES {
             segment = self.newest_segment(&segment.day)?;
@@ -161,17 +167,17 @@ fn first_whole(part: &[u8]) -> Option<Timestamp> {
 impl EventReader {
     /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
     /// called no more, and the reader is of no further use.
-    pub fn more(&mut self, store: &Store, take: &mut TakeEvents<'_>) -> Result<()> {
+    fn more(&mut self, store: &FileStore, take: &mut TakeEvents<'_>) -> Result<()> {
         if let Some((late, left)) = &mut self.before {
             if !late.read(store, take)? {
                 return Ok(());
             }
-            if store.clock.now().ms_since(*left) > OUT_OF_ORDER_MS {
+            if store.host.clock.now().ms_since(*left) > OUT_OF_ORDER_MS {
                 self.before = None;
             }
         }
         loop {
-            let today = store.clock.now().day();
+            let today = store.host.clock.now().day();
             if !self.at.read(store, take)? {
                 return Ok(());
             }
@@ -184,24 +190,14 @@ impl EventReader {
             };
             let left = std::mem::replace(&mut self.at, Position { segment: next, from: 0 });
             // One that was left long ago has no writer any more.
-            self.before = Some((left, store.clock.now()));
+            self.before = Some((left, store.host.clock.now()));
         }
-    }
-
-    /// The events since the last call.
-    pub fn all(&mut self, store: &Store) -> Result<Vec<EventSink>> {
-        let mut events = Vec::new();
-        self.more(store, &mut |event| {
-            events.push(event);
-            true
-        })?;
-        Ok(events)
     }
 }
 
 impl Position {
     /// Reads on to the end of the segment. False when `take` wants no more.
-    pub(super) fn read(&mut self, store: &Store, take: &mut TakeEvents<'_>) -> Result<bool> {
+    pub(super) fn read(&mut self, store: &FileStore, take: &mut TakeEvents<'_>) -> Result<bool> {
         let path = self.segment.path();
         let Some(mut file) = store.open(&path, Open::ReadOnly)? else { return Ok(true) };
         let mut most = PART_BYTES;

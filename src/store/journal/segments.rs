@@ -1,7 +1,7 @@
 //! The files of the event log. A day has one segment, `events/<day>.jsonl`, and more once that is full:
 //! `<day>.2.jsonl`, `<day>.3.jsonl` and so on. Segments are only appended to, and are removed whole.
 
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::{file_name, layout};
 use std::fmt;
@@ -55,7 +55,7 @@ impl fmt::Display for Segment {
     }
 }
 
-impl Store {
+impl FileStore {
     /// The segments of the event log, the oldest first.
     pub fn event_segments(&self) -> Result<Vec<Segment>> {
         let names = self.list(layout::EVENTS)?;

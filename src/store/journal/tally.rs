@@ -8,7 +8,7 @@ use super::segments::Segment;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::task_record::newer_or_corrupt;
 use crate::store::files::disk::{json_object, layout};
-use crate::store::{FORMAT_VERSION, Store};
+use crate::store::{FORMAT_VERSION, FileStore};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub(crate) fn decode_tally(path: &str, bytes: &[u8]) -> Result<Tally> {
     }
 }
 
-impl Store {
+impl FileStore {
     /// The counters of all events that were ever written, as far as they were not removed by hand.
     pub fn tally(&self, add: &Add<'_>) -> Result<BTreeMap<String, u64>> {
         if !self.has_layout()? {

@@ -1,60 +1,24 @@
 //! The control group of a task: made for each start where the host lets luzia, recorded with the start, and gone with it.
 
-use crate::model::{Cgroups, Group, GroupSight, Identity, TaskId};
-use crate::store::Store;
+use crate::model::{Cgroups, Group, GroupSight, TaskId};
 use crate::store::error::Result;
 use crate::store::files::disk::file_name;
 use crate::store::files::disk::layout;
+use crate::store::run_dir::RunDir;
 
-impl Store {
+impl RunDir {
     /// Makes a control group for a start of a task and moves this process into it, so that the command is born there.
     pub fn enter_cgroup(&self, id: TaskId, start: u32, wanted: Cgroups) -> Option<Group> {
         if wanted == Cgroups::Off {
             return None;
         }
         let name = || Some(format!("{}{id}.{start}", self.group_prefix().ok()?));
-        self.procs.groups()?.enter(&name, wanted == Cgroups::On)
-    }
-
-    /// Moves this process out of the control group of its task. False where that fails: then nothing may end the group.
-    pub fn leave_group(&self) -> bool {
-        self.procs.groups().is_some_and(|groups| groups.leave().is_ok())
-    }
-
-    /// Looks whether a process is in a control group.
-    pub fn look_at_group(&self, group: &Group) -> GroupSight {
-        self.procs.groups().map_or(GroupSight::Unseen, |groups| groups.look(group))
-    }
-
-    /// The processes in a control group that have a number here.
-    pub fn group_members(&self, group: &Group) -> Vec<Identity> {
-        self.procs.groups().map(|groups| groups.members(group)).unwrap_or_default()
-    }
-
-    /// Ends every process in a control group. One that lives on is met by the next look.
-    pub fn kill_group(&self, group: &Group) {
-        let _ = self.procs.groups().map(|groups| groups.kill(group));
-    }
-
-    /// Stops every process in a control group, or lets them go on; true once it is so.
-    pub fn freeze_group(&self, group: &Group, freeze: bool) -> bool {
-        self.procs.groups().is_some_and(|groups| groups.freeze(group, freeze).unwrap_or(false))
-    }
-
-    /// Removes a control group in which no process is. One that is left does no harm, and `doctor --fix` removes it.
-    pub fn remove_group(&self, group: &Group) {
-        let _ = self.procs.groups().map(|groups| groups.remove(group));
-    }
-
-    /// What is seen from here of the control group in which a task was started; nothing where it had none.
-    pub fn group_sight(&self, id: TaskId) -> Result<Option<GroupSight>> {
-        let group = self.started(id)?.flatten().and_then(|started| started.group);
-        Ok(group.map(|group| self.look_at_group(&group)))
+        self.host.procs.groups()?.enter(&name, wanted == Cgroups::On)
     }
 
     /// The control groups of this state directory below that of this process whose tasks are not in flight.
     pub fn left_groups(&self) -> Result<Vec<(String, Group)>> {
-        let Some(groups) = self.procs.groups() else { return Ok(Vec::new()) };
+        let Some(groups) = self.host.procs.groups() else { return Ok(Vec::new()) };
         let prefix = self.group_prefix()?;
         let mut left = Vec::new();
         for (name, group) in groups.named(&prefix) {
@@ -70,7 +34,7 @@ impl Store {
 
     /// How the names of the control groups of this state directory begin: no two directories of a host are one inode.
     fn group_prefix(&self) -> Result<String> {
-        let (device, inode) = self.root_meta()?.map(|meta| meta.ident).unwrap_or_default();
+        let (device, inode) = self.meta(".")?.map(|meta| meta.ident).unwrap_or_default();
         Ok(format!("luzia.{device:x}-{inode:x}."))
     }
 }

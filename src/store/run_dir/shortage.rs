@@ -2,9 +2,9 @@
 //! can be set where nothing can be written. They mean nothing without a supervisor, and go with the file.
 
 use crate::model::TaskId;
-use crate::store::Store;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
+use crate::store::run_dir::RunDir;
 use crate::store::run_dir::SUPERVISOR_LOCK;
 
 const RESULT_WAITS: u32 = 0o700;
@@ -19,7 +19,7 @@ pub enum Short {
     Result,
 }
 
-impl Store {
+impl RunDir {
     /// Shows others that the start or the result of a task waits, or that it waits no more. The caller holds the task's
     /// `supervisor.lock`. A sign that cannot be set is no reason to fail.
     pub fn show_shortage(&self, id: TaskId, short: Option<Short>) {

@@ -2,11 +2,11 @@
 //! SIGSTOP else, and lets them go on. The task keeps its lanes, and its supervisor goes on refreshing them; the time limit does
 //! not count meanwhile.
 
-use super::kill::{Root, mark_of};
+use super::kill::{Root, mark_of, tree_of};
 use crate::model::control::TaskHold;
 use crate::model::{Group, Identity, Task, Timestamp};
 use crate::os::Signal;
-use crate::store::{Event, Store, StoreError};
+use crate::store::{Event, Site, StoreError};
 use serde_json::json;
 use std::time::Duration;
 
@@ -43,77 +43,77 @@ impl Pausing {
     }
 
     /// For how long the command has stood still, in milliseconds.
-    pub(super) fn paused_ms(&self, store: &Store) -> u64 {
-        let now = self.still.as_ref().map_or(0, |still| store.boot_ms().saturating_sub(still.since_ms));
+    pub(super) fn paused_ms(&self, site: &Site) -> u64 {
+        let now = self.still.as_ref().map_or(0, |still| site.host.boot_ms().saturating_sub(still.since_ms));
         self.earlier_ms.saturating_add(now)
     }
 
     /// For how long the supervisor may wait before it looks again.
-    pub(super) fn time_left(&self, store: &Store) -> Duration {
+    pub(super) fn time_left(&self, site: &Site) -> Duration {
         let until = self.still.as_ref().and_then(|still| still.hold.until);
         until.map_or(Duration::MAX, |until| {
             // A moment that has come in this very millisecond is met by the next one.
-            Duration::from_millis(u64::try_from(until.ms_since(store.now())).unwrap_or(0).max(1))
+            Duration::from_millis(u64::try_from(until.ms_since(site.host.now())).unwrap_or(0).max(1))
         })
     }
 
     /// Does what was asked for. What cannot be read or shown now is tried again at the next look: a pause never ends a task.
-    pub(super) fn heed(&mut self, store: &Store, task: &Task, spared: &[u32]) {
-        let Ok(asked) = store.run_pause(task.id) else { return };
-        let now = store.now();
+    pub(super) fn heed(&mut self, site: &Site, task: &Task, spared: &[u32]) {
+        let Ok(asked) = site.store.run_pause(task.id) else { return };
+        let now = site.host.now();
         match (asked, self.still.is_some()) {
-            (Some(asked), false) if asked.stands(now) => self.stop(store, task, asked.hold, spared),
-            (Some(asked), true) if asked.stands(now) => self.take_words(store, task, asked.hold),
-            (Some(_), false) => drop(store.end_pause(task.id)),
-            (Some(_) | None, true) => self.go_on(store, task),
+            (Some(asked), false) if asked.stands(now) => self.stop(site, task, asked.hold, spared),
+            (Some(asked), true) if asked.stands(now) => self.take_words(site, task, asked.hold),
+            (Some(_), false) => drop(site.store.end_pause(task.id)),
+            (Some(_) | None, true) => self.go_on(site, task),
             (None, false) => {}
         }
     }
 
     /// Takes another end or another reason of a pause that stands.
-    fn take_words(&mut self, store: &Store, task: &Task, hold: TaskHold) {
+    fn take_words(&mut self, site: &Site, task: &Task, hold: TaskHold) {
         let Some(still) = &mut self.still else { return };
         let is_new = still.hold != hold;
         still.hold = hold;
         if is_new {
-            note(store, task, still, 0);
+            note(site, task, still, 0);
         }
-        let _ = store.show_pause(task.id);
+        let _ = site.store.show_pause(task.id);
     }
 
-    fn stop(&mut self, store: &Store, task: &Task, hold: TaskHold, spared: &[u32]) {
-        let mut still = Still { since_ms: store.boot_ms(), hold, stopped: Vec::new(), is_frozen: false };
-        let frozen = self.group.as_ref().map(|group| freeze(store, group)).unwrap_or_default();
+    fn stop(&mut self, site: &Site, task: &Task, hold: TaskHold, spared: &[u32]) {
+        let mut still = Still { since_ms: site.host.boot_ms(), hold, stopped: Vec::new(), is_frozen: false };
+        let frozen = self.group.as_ref().map(|group| freeze(site, group)).unwrap_or_default();
         still.is_frozen = frozen.is_some();
         let spared = [spared, &frozen.unwrap_or_default()].concat();
-        let running = stop_tree(store, task, &spared, &mut still.stopped).unwrap_or(1);
-        note(store, task, &still, running);
+        let running = stop_tree(site, task, &spared, &mut still.stopped).unwrap_or(1);
+        note(site, task, &still, running);
         self.still = Some(still);
-        let _ = store.show_pause(task.id);
+        let _ = site.store.show_pause(task.id);
     }
 
     /// Lets the command go on, and removes what asked for the pause.
-    fn go_on(&mut self, store: &Store, task: &Task) {
-        self.wake(store);
-        store.note(&Event::of("resumed", task).in_lane_of(task).with(json!({ "paused_ms": self.earlier_ms })));
-        let _ = store.end_pause(task.id);
+    fn go_on(&mut self, site: &Site, task: &Task) {
+        self.wake(site);
+        site.store.note(&Event::of("resumed", task).in_lane_of(task).with(json!({ "paused_ms": self.earlier_ms })));
+        let _ = site.store.end_pause(task.id);
     }
 
     /// Lets what was stopped go on.
-    pub(super) fn wake(&mut self, store: &Store) {
+    pub(super) fn wake(&mut self, site: &Site) {
         let Some(still) = self.still.take() else { return };
-        self.earlier_ms = self.earlier_ms.saturating_add(store.boot_ms().saturating_sub(still.since_ms));
+        self.earlier_ms = self.earlier_ms.saturating_add(site.host.boot_ms().saturating_sub(still.since_ms));
         if let Some(group) = self.group.as_ref().filter(|_| still.is_frozen) {
-            store.freeze_group(group, false);
+            site.host.freeze_group(group, false);
         }
         // Children first, so that no shell finds a child stopped when it goes on.
         for process in still.stopped.iter().rev() {
-            store.signal(process, Signal::Continue);
+            site.host.signal(process, Signal::Continue);
         }
     }
 }
 
-fn note(store: &Store, task: &Task, still: &Still, running: usize) {
+fn note(site: &Site, task: &Task, still: &Still, running: usize) {
     let TaskHold { since, until, reason, by, .. } = &still.hold;
     let text = |at: &Timestamp| at.to_string();
     let data = json!({
@@ -126,18 +126,18 @@ fn note(store: &Store, task: &Task, still: &Still, running: usize) {
         "stopped": still.stopped.len(),
         "running": running,
     });
-    store.note(&Event::of("paused", task).in_lane_of(task).with(data));
+    site.store.note(&Event::of("paused", task).in_lane_of(task).with(data));
 }
 
 /// Stops a control group, and gives the pids in it. `None` where it did not stop in time, or where a process of luzia is in
 /// it, which has to go on.
-fn freeze(store: &Store, group: &Group) -> Option<Vec<u32>> {
-    let is_frozen = store.freeze_group(group, true);
-    let members: Vec<u32> = store.group_members(group).iter().map(|process| process.pid).collect();
-    if is_frozen && !members.iter().any(|pid| store.runs_this_program(*pid)) {
+fn freeze(site: &Site, group: &Group) -> Option<Vec<u32>> {
+    let is_frozen = site.host.freeze_group(group, true);
+    let members: Vec<u32> = site.host.group_members(group).iter().map(|process| process.pid).collect();
+    if is_frozen && !members.iter().any(|pid| site.host.runs_this_program(*pid)) {
         return Some(members);
     }
-    store.freeze_group(group, false);
+    site.host.freeze_group(group, false);
     None
 }
 
@@ -146,34 +146,34 @@ fn freeze(store: &Store, group: &Group) -> Option<Vec<u32>> {
 ///
 /// A process of luzia itself is left alone. It may hold the guard of a lane, for which all others wait, and it does nothing
 /// for the task but wait.
-fn stop_tree(store: &Store, task: &Task, spared: &[u32], stopped: &mut Vec<Identity>) -> Result<usize, StoreError> {
-    let me = store.identity();
-    let root = Root { began_by: Some(&me), state_dir: store.state_dir(), group: None };
+fn stop_tree(site: &Site, task: &Task, spared: &[u32], stopped: &mut Vec<Identity>) -> Result<usize, StoreError> {
+    let me = site.host.identity();
+    let root = Root { began_by: Some(&me), state_dir: site.host.state_dir(), group: None };
     let mut running = 0;
     for _ in 0..LOOKS {
         running = 0;
-        for process in store.tree(&mark_of(store, task.id, &root)?, spared)? {
+        for process in tree_of(site, &mark_of(site, task.id, &root)?, spared)? {
             let is_known = stopped.contains(&process);
-            if store.is_stopped(&process) {
+            if site.host.is_stopped(&process) {
                 // It may have become luzia between the look and the signal.
-                if is_known && store.runs_this_program(process.pid) {
-                    store.signal(&process, Signal::Continue);
+                if is_known && site.host.runs_this_program(process.pid) {
+                    site.host.signal(&process, Signal::Continue);
                     stopped.retain(|one| *one != process);
                 }
                 continue;
             }
-            if store.runs_this_program(process.pid) {
+            if site.host.runs_this_program(process.pid) {
                 continue;
             }
             running += 1;
-            if !is_known && store.signal(&process, Signal::Stop) {
+            if !is_known && site.host.signal(&process, Signal::Stop) {
                 stopped.push(process);
             }
         }
         if running == 0 {
             break;
         }
-        store.sleep(BETWEEN);
+        site.host.sleep(BETWEEN);
     }
     Ok(running)
 }

@@ -6,7 +6,7 @@ use luzia::model::control::TaskHold;
 use luzia::model::{Task, TaskId, Timestamp};
 use luzia::os::Open;
 use luzia::policy::outcome::{Happened, conclude};
-use luzia::store::{Ending, Started, encode_task};
+use luzia::store::{Ending, Site, Started, encode_task};
 use luzia::supervise::recover;
 use std::sync::{Arc, Mutex};
 
@@ -17,12 +17,12 @@ const EIO: i32 = 5;
 
 /// Records a start and an end; tells whether the end was recorded, when it came to that.
 fn start_and_end(env: &Env) -> Option<bool> {
-    let store = store(env);
+    let Site { host, store, .. } = store(env).into();
     let started = Started {
         start: 1,
-        at: store.now(),
-        supervisor: store.identity(),
-        origin: store.own_origin(),
+        at: host.now(),
+        supervisor: host.identity(),
+        origin: host.own_origin(),
         state_dir: None,
         group: None,
         lock_id: "task_1_1".into(),
@@ -65,7 +65,7 @@ fn an_end_that_could_not_be_recorded_leaves_no_result() {
 
 /// The record of the task when it is over.
 fn over(env: &Env) -> Ending {
-    Ending { task: conclude(&spool::task(ID), &Happened::Exited(0), store(env).now(), Some(1)) }
+    Ending { task: conclude(&spool::task(ID), &Happened::Exited(0), Site::from(store(env)).host.now(), Some(1)) }
 }
 
 /// Where it stands then, and whether a power cut can take its bytes.
@@ -92,7 +92,7 @@ fn write_and_recover(env: &Env) -> Option<Option<bool>> {
     drop(file);
     let store = store(env);
     let abandoned = store.find_abandoned(ID).expect("it reads").expect("nobody has it");
-    recover(&store, ID, abandoned, &[]).expect("it ends");
+    recover(&store.into(), ID, abandoned, &[]).expect("it ends");
     Some(done(env, &ending.task))
 }
 
@@ -109,8 +109,9 @@ fn the_last_copy_of_a_record_stays_when_somebody_took_its_result_away() {
     with_running_record(&mut sim);
     let ours = left.clone();
     sim.spawn("supervisor", move |env| {
-        let (store, ending) = (store(&env), over(&env));
-        let lock = store.take_supervisor_lock(ID).expect("it reads").expect("nobody has it");
+        let (site, ending) = (Site::from(store(&env)), over(&env));
+        let store = &site.store;
+        let lock = site.run_dir.take_supervisor_lock(ID).expect("it reads").expect("nobody has it");
         store.record_ending(&ending, None).expect("it is recorded");
         assert!(env.vfs("/s").unlink("spool/running/1.result.json").expect("it is removed"));
         let settled = store.settle(&ending, lock).is_ok();
@@ -124,12 +125,12 @@ fn the_last_copy_of_a_record_stays_when_somebody_took_its_result_away() {
 
 /// Records a start. Tells whether it succeeded.
 fn start(env: &Env) -> Option<bool> {
-    let store = store(env);
+    let Site { host, store, .. } = store(env).into();
     let started = Started {
         start: 1,
-        at: store.now(),
-        supervisor: store.identity(),
-        origin: store.own_origin(),
+        at: host.now(),
+        supervisor: host.identity(),
+        origin: host.own_origin(),
         state_dir: None,
         group: None,
         lock_id: "task_1_1".into(),

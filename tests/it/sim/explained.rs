@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const USERS: [&str; 3] = ["alice", "bob", "carol"];
-const LANES: [&str; 5] = ["thread:1", "thread:2", "session:s", "build", "docs"];
+const LANES: [&str; 8] = ["thread:1", "thread:2", "session:s", "build", "docs", "test", "build", "docs"];
 
 fn lane(text: &str) -> LaneName {
     LaneName::parse(text).expect("a lane")
@@ -24,7 +24,8 @@ fn lane(text: &str) -> LaneName {
 struct Scene {
     config: Config,
     tasks: Vec<Task>,
-    leases: Vec<LaneName>,
+    /// Lanes that somebody holds, with the lease where one is known.
+    leases: Vec<(LaneName, Option<u64>)>,
     pauses: Vec<LaneName>,
 }
 
@@ -33,14 +34,14 @@ fn scene(seed: u64, now: i64) -> Scene {
     let rule = |max| LaneRule { max: Some(max), ..LaneRule::default() };
     let mut pick = |bound: usize| rng.below(bound);
     let mut lanes = BTreeMap::new();
-    for name in ["build", "docs", "user:alice"] {
+    for name in ["build", "docs", "test", "user:alice"] {
         lanes.insert(name.to_owned(), rule(u32::try_from(1 + pick(2)).expect("few")));
     }
     // Where slots are short, a task that is ready may not be granted because others were.
     let config = Config { slots_max: u32::try_from([1, 2, 20][pick(3)]).expect("few"), lanes, ..Config::default() };
     let mut tasks: Vec<Task> = Vec::new();
     for id in 1..=u64::try_from(2 + pick(7)).expect("few") {
-        let mut named: Vec<LaneName> = (0..pick(3)).map(|_| lane(LANES[pick(5)])).collect();
+        let mut named: Vec<LaneName> = (0..pick(3)).map(|_| lane(LANES[pick(8)])).collect();
         named.sort();
         named.dedup();
         let is_after = id > 1 && pick(8) == 0;
@@ -58,6 +59,7 @@ fn scene(seed: u64, now: i64) -> Scene {
             after,
             due_at: (pick(8) == 0).then(|| luzia::model::Timestamp(now + 3_600_000)),
             hold: (pick(10) == 0).then_some(hold),
+            timeout_ms: [None, Some(10_000), Some(60_000)][pick(3)],
             agent: session.map(|session| Agent { name: "codex".into(), session: Some(session.into()) }),
             conductor_dir: "/s/conductor/_".into(),
             command: vec!["Work".into()],
@@ -65,20 +67,17 @@ fn scene(seed: u64, now: i64) -> Scene {
         };
         tasks.push(Task { share: task.own_share(), ..task });
     }
-    let leases = (0..pick(3)).map(|_| [lane("user:bob"), lane("build"), lane("thread:1")][pick(3)].clone()).collect();
+    let held = |pick: &mut dyn FnMut(usize) -> usize| {
+        let lane = [lane("user:bob"), lane("build"), lane("docs"), lane("thread:1")][pick(4)].clone();
+        (lane, [None, Some(30_000), Some(90_000)][pick(3)])
+    };
+    let leases = (0..pick(4)).map(|_| held(&mut pick)).collect();
     let pauses = (0..pick(4) / 3).map(|_| [lane("user:carol"), lane("docs")][pick(2)].clone()).collect();
     Scene { config, tasks, leases, pauses }
 }
 
-fn lease(lane: &LaneName, number: usize) -> Lease {
-    Lease {
-        lane: lane.clone(),
-        holder: format!("holder-{number}"),
-        wait_ms: 0,
-        ttl_ms: None,
-        pid: None,
-        durable: false,
-    }
+fn lease(lane: &LaneName, ttl_ms: Option<u64>, number: usize) -> Lease {
+    Lease { lane: lane.clone(), holder: format!("holder-{number}"), wait_ms: 0, ttl_ms, pid: None, durable: false }
 }
 
 /// What shares a lane but `global` with another task, so that the one's start may decide over the other's.
@@ -98,15 +97,15 @@ fn told(tasks: &[Task], said: &BTreeMap<TaskId, Option<Obstacle>>) -> String {
     tasks.iter().map(line).collect()
 }
 
-fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 3]) {
+fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 4]) {
     let scene = scene(seed, env.clock().now().0);
     let slots = scene.config.slots_max;
     let app = App::new(store(env), Settings::fixed(scene.config.clone()));
     let prepared = app.store.prepare().and_then(|()| app.store.reserve_ids(scene.tasks.len() as u64));
     prepared.and_then(|_| app.store.accept(&scene.tasks, None)).expect("they are accepted");
-    for (number, lane) in scene.leases.iter().enumerate() {
+    for (number, (lane, ttl_ms)) in scene.leases.iter().enumerate() {
         // A lane that is full already stays so.
-        let _ = app.acquire(&lease(lane, number), &mut |_| {});
+        let _ = app.acquire(&lease(lane, *ttl_ms, number), &mut |_| {});
     }
     for lane in &scene.pauses {
         let wish = Wish { until: None, reason: None, by: None };
@@ -122,8 +121,13 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 3]) {
     let granted = app.pass().expect("a pass").started;
     let of = |id: &TaskId| scene.tasks.iter().find(|task| task.id == *id).expect("a task of the scene");
     let ready: Vec<TaskId> = said.iter().filter(|(_, obstacle)| obstacle.is_none()).map(|(id, _)| *id).collect();
+    // A start of this pass may change for what a task waits: that may keep its start now (`policy::backfill`), or let others pass.
+    let meets = |one: &Task, other: &Task| {
+        let between = |task: &Task| task.lanes.len() > 1 && touches(one, task) && touches(task, other);
+        touches(one, other) || scene.tasks.iter().any(between)
+    };
     for id in &ready {
-        let gave_way = granted.len() >= slots as usize || granted.iter().any(|other| touches(of(id), of(other)));
+        let gave_way = granted.len() >= slots as usize || granted.iter().any(|other| meets(of(id), of(other)));
         if !granted.contains(id) && !gave_way {
             let all = told(&scene.tasks, &said);
             env.violation(&format!("seed {seed}: explain calls {id} ready, and the pass granted {granted:?}: {all}"));
@@ -132,7 +136,7 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 3]) {
     for (at, id) in granted.iter().enumerate() {
         // One that was not ready may have become so by a start of this pass: the next one of a user of two slots, or one
         // behind a task whose capacity lane was taken by that start (`policy::beyond`).
-        let is_after = |of_one: &Task| granted[..at].iter().any(|before| touches(of_one, of(before)));
+        let is_after = |of_one: &Task| granted[..at].iter().any(|before| meets(of_one, of(before)));
         let is_next = is_after(of(id)) || ready.iter().any(|one| touches(of(id), of(one)) && is_after(of(one)));
         // A tier that is owed a grant gets it before the user's own task of a better one (`tier_shares`).
         let tier = |id: &TaskId| of(id).priority.tier();
@@ -151,11 +155,13 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 3]) {
     counts[0].fetch_add(1, Ordering::Relaxed);
     counts[1].fetch_add(u64::from(!granted.is_empty()), Ordering::Relaxed);
     counts[2].fetch_add((scene.tasks.len() - ready.len()) as u64, Ordering::Relaxed);
+    let booked = said.values().filter(|one| matches!(one, Some(Obstacle::Booked { .. }))).count();
+    counts[3].fetch_add(booked as u64, Ordering::Relaxed);
 }
 
 #[test]
 fn explain_calls_ready_what_a_pass_grants_and_nothing_else() {
-    let counts: &'static [AtomicU64; 3] = Box::leak(Box::default());
+    let counts: &'static [AtomicU64; 4] = Box::leak(Box::default());
     for seed in 0..2000 {
         let all = seeds(seed..seed + 1, |sim: &mut Sim| {
             prepared(sim);
@@ -165,7 +171,8 @@ fn explain_calls_ready_what_a_pass_grants_and_nothing_else() {
         });
         all.expect_clean();
     }
-    let [worlds, with_grants, blocked] = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
+    let [worlds, with_grants, blocked, booked] = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
     // Worlds in which nothing ever starts, or nothing ever waits, would prove nothing.
     assert!(worlds >= 2000 && with_grants > worlds / 2 && blocked > worlds, "{worlds} {with_grants} {blocked}");
+    assert!(booked > worlds / 100, "{booked}");
 }

@@ -59,7 +59,7 @@ fn nothing_left(env: &Env) {
     if !matches!(answer, Ok(Acquired::Granted { .. })) {
         env.violation("the lane is not to be had in the end");
     }
-    let _ = store.clean_locks(|_| 60_000, None, false, judge);
+    let _ = store.clean_locks(&|_| 60_000, None, false, judge);
     let left = env.vfs("/s").list("locks").ok().flatten().unwrap_or_default();
     if left.iter().any(|entry| entry.name.ends_with(".line")) {
         env.violation("the line of the dead is still there");

@@ -6,7 +6,7 @@ use luzia::model::evidence::Sidecar;
 use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, By, LaneNeed, Release, Request, Store};
+use luzia::store::{Acquired, By, FileStore, Hold, LaneNeed, Release, Request};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -43,10 +43,10 @@ pub fn prepared(sim: &mut Sim) {
 }
 
 /// The store as a process of the run uses it. They differ in how many records the folder of a lane holds.
-pub fn store(env: &Env) -> Store {
+pub fn store(env: &Env) -> FileStore {
     let procs = env.procs();
     let holds = [0, 1, 250][procs.me().pid as usize % 3];
-    Store::new(env.vfs("/s"), env.clock(), procs).holding(holds)
+    FileStore::new(env.vfs("/s"), env.clock(), procs).holding(holds)
 }
 
 /// What an onlooker knows of the grants of one lane, across kills and power cuts.
@@ -117,7 +117,7 @@ fn process_with_command(env: &Env, oracle: &Shared) {
     honour_leases(env, "p", oracle);
     env.enter(LANE);
     // Commands of the pretend machine are what `launch_supervisor` starts.
-    let launched = env.procs().launch_supervisor(&[], files.remove(0));
+    let launched = env.procs().launch_supervisor(&[], files.remove(0).into_descriptor());
     env.leave(LANE);
     if launched.is_err() {
         return;
@@ -125,7 +125,7 @@ fn process_with_command(env: &Env, oracle: &Shared) {
     for _ in 0..2 {
         // Its own descriptor went to the command, so it closes another one here.
         if let Ok(Some(other)) = env.vfs("/s").open("format", Open::ReadOnly) {
-            let _ = store.release_process(&grants[0], other);
+            let _ = store.release_process(&grants[0], Hold::of(other));
         }
         env.clock().sleep(Duration::from_millis(1));
     }
@@ -187,7 +187,7 @@ fn honour_leases(env: &Env, holder: &str, oracle: &Shared) {
 }
 
 fn cleaner(env: &Env) {
-    let _ = store(env).clean_locks(|_| TIMEOUT_MS, None, false, judge);
+    let _ = store(env).clean_locks(&|_| TIMEOUT_MS, None, false, judge);
 }
 
 /// Once everybody is dead and the timeout is over, the lane can be had at once.

@@ -83,7 +83,7 @@ fn not_wedged(env: &Env, seen: &Seen) {
         Err(error) => env.violation(&format!("wedged: {error}")),
     }
     env.clock().sleep(Duration::from_secs(3600));
-    let _ = store.clean_locks(|_| TIMEOUT_MS, None, false, judge);
+    let _ = store.clean_locks(&|_| TIMEOUT_MS, None, false, judge);
 }
 
 fn scenario(sim: &mut Sim) -> Arc<Seen> {
@@ -97,7 +97,7 @@ fn scenario(sim: &mut Sim) -> Arc<Seen> {
         sim.spawn(&format!("keeper-{key}"), move |env| keeper(&env, key, &ours));
     }
     sim.spawn("cleaner", |env| {
-        let _ = store(&env).clean_locks(|_| TIMEOUT_MS, None, false, judge);
+        let _ = store(&env).clean_locks(&|_| TIMEOUT_MS, None, false, judge);
     });
     let ours = seen.clone();
     sim.at_end("last", move |env| not_wedged(&env, &ours));

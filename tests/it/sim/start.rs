@@ -5,7 +5,7 @@ use super::locks::{prepared, store};
 use super::{Env, Sim, spool};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, Status, Task, TaskId};
-use luzia::store::{CancelRequest, Place};
+use luzia::store::{CancelRequest, Place, Site};
 use luzia::supervise::{Surroundings, run};
 use std::sync::{Arc, Mutex};
 
@@ -33,10 +33,11 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
     prepared(&mut sim);
     sim.on_launch(move |env| {
         change(&env);
-        let store = store(&env);
+        let site = Site::from(store(&env));
+        let store = &site.store;
         let mut pass = Vec::new;
         let mut around = Surroundings {
-            store: &store,
+            site: &site,
             config: None,
             timeout_ms: &|_| 3_600_000,
             cpu_plan: &|_| None,
@@ -47,7 +48,8 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
             told_to_end: &mut || false,
             is_told_to_end: false,
         };
-        let ended = store.take_over(ID).and_then(|lock| run(&mut around, ID, lock.expect("the lock was handed over")));
+        let ended =
+            site.run_dir.take_over(ID).and_then(|lock| run(&mut around, ID, lock.expect("the lock was handed over")));
         env.fail_in(0, 0);
         let record = store.find(ID).expect("it reads").map(|(place, task)| (place, task.status, task.starts));
         let locks = env.vfs("/s").list("locks").expect("it lists").unwrap_or_default();

@@ -7,7 +7,7 @@ use luzia::app::steps::mail::Address;
 use luzia::app::{App, Settings};
 use luzia::model::{Config, Name, Task, TaskId};
 use luzia::os::Signal;
-use luzia::store::{OpenWait, StoreError};
+use luzia::store::{OpenWait, Site, StoreError};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -70,7 +70,7 @@ fn command(env: &Env, known: &Shared) {
 
 /// As `luzia await --park` does.
 fn wait(env: &Env, known: &Shared) -> Result<(), StoreError> {
-    let store = store(env);
+    let Site { host, store, .. } = store(env).into();
     let waiter = store.begin_wait(WAITER)?;
     let mut waits = store.waits(WAITER)?;
     if !waits.done.is_empty() {
@@ -82,8 +82,8 @@ fn wait(env: &Env, known: &Shared) -> Result<(), StoreError> {
     waits.open = Some(OpenWait {
         kind: "event".into(),
         event: "GO".into(),
-        since: store.now().to_string(),
-        until: store.now().plus_ms(86_400_000).to_string(),
+        since: host.now().to_string(),
+        until: host.now().plus_ms(86_400_000).to_string(),
         expect: 1,
         on_timeout: "fail".into(),
         ends_run: true,
@@ -92,7 +92,7 @@ fn wait(env: &Env, known: &Shared) -> Result<(), StoreError> {
     store.write_waits(&waiter, &waits)?;
     know(known).checkpoint = true;
     for _ in 0..40 {
-        store.signal(&started.supervisor, Signal::Wake);
+        host.signal(&started.supervisor, Signal::Wake);
         env.clock().sleep(Duration::from_secs(1));
     }
     Ok(())

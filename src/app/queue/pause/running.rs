@@ -66,7 +66,7 @@ impl App {
     }
 
     fn ask_and_wait(&self, asked: &Asked, is_recorded: &mut bool) -> Result<Option<Status>, AppError> {
-        let begin = self.store.boot_ms();
+        let begin = self.host.boot_ms();
         let mut changes: Option<Changes> = None;
         loop {
             match self.look_at_pause(asked, is_recorded)? {
@@ -74,20 +74,20 @@ impl App {
                 Come::Left(status) => return Ok(Some(status)),
                 Come::Waits => {}
             }
-            if !self.store.is_supervised(asked.id)? {
+            if !self.run_dir.is_supervised(asked.id)? {
                 self.recover_now(asked.id)?;
                 continue;
             }
             // Before the signal, so that nothing is missed.
             let changes = changes.get_or_insert_with(|| self.store.watch());
             if let Some(Some(started)) = self.store.started(asked.id)? {
-                self.store.signal(&started.supervisor, Signal::Wake);
+                self.host.signal(&started.supervisor, Signal::Wake);
             }
             changes.wait(LOOK);
-            if let Some(pid) = self.store.stopped_supervisor(asked.id)? {
+            if let Some(pid) = self.stopped_supervisor(asked.id)? {
                 return Err(crate::app::queue::cancel::stopped(asked.id, pid, words(asked.stops)));
             }
-            if self.store.boot_ms().saturating_sub(begin) > PATIENCE_MS {
+            if self.host.boot_ms().saturating_sub(begin) > PATIENCE_MS {
                 let message = format!("{} was asked to {}, and has not done so yet", asked.id, words(asked.stops));
                 return Err(AppError::new(Kind::Busy, "PAUSE_PENDING", message)
                     .hint("the request is durable; its supervisor carries it out")
@@ -102,15 +102,15 @@ impl App {
         };
         if !matches!(place, Place::Running | Place::Waiting) {
             // A result that nobody brought to its end may stand beside it.
-            if place != Place::Done && self.store.is_supervised(asked.id)? {
+            if place != Place::Done && self.run_dir.is_supervised(asked.id)? {
                 return Ok(Come::Waits);
             }
             return Ok(Come::Left(task.status));
         }
-        if place == Place::Waiting && !self.store.is_supervised(asked.id)? {
+        if place == Place::Waiting && !self.run_dir.is_supervised(asked.id)? {
             return Err(no_process(asked.id));
         }
-        let now = self.store.now();
+        let now = self.host.now();
         match self.store.run_pause(asked.id)? {
             // A later one has other words. What counts is that the task stands still.
             Some(pause) if asked.stops && *is_recorded && pause.stands(now) => {

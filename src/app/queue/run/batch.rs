@@ -34,7 +34,7 @@ impl App {
         let _lent = self.lend_to(members.iter().map(|member| member.id))?;
         let (mut presence, mut changes) = (None, self.store.watch());
         let (mut wished, mut printed, mut tails) = (Wish::GoOn, 0, None);
-        let mut looked_ms = self.store.boot_ms();
+        let mut looked_ms = self.host.boot_ms();
         loop {
             let wish = audience.wish();
             self.carry_out_all(&members, wish, wish != wished, audience)?;
@@ -45,7 +45,7 @@ impl App {
                 (true, None) => Some(self.store.join_dispatchers(self.own_context().0.id())?),
                 (waits, presence) => presence.filter(|_| waits),
             };
-            let now = self.store.boot_ms();
+            let now = self.host.boot_ms();
             let is_time = now.saturating_sub(looked_ms) >= self.config().poll_interval_ms;
             if is_time {
                 looked_ms = now;
@@ -75,7 +75,7 @@ impl App {
     /// Whether nobody supervises one of the tasks that are not over: nothing on disk changes by that.
     fn is_one_alone(&self, members: &[Member]) -> Result<bool, AppError> {
         for member in members.iter().filter(|member| !member.task.status.is_final()).take(LOOKED_AT) {
-            if !self.store.is_supervised(member.id)? {
+            if !self.run_dir.is_supervised(member.id)? {
                 return Ok(true);
             }
         }

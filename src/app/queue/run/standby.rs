@@ -46,7 +46,7 @@ impl App {
         if !self.store.is_in_its_lane(task)? {
             return Ok(false);
         }
-        let begin = self.store.boot_ms();
+        let begin = self.host.boot_ms();
         let mut pause = HANDS[0];
         while self.store.is_in_its_lane(task)? && stays() {
             *duty = self.store.try_duty(sandbox)?;
@@ -60,7 +60,7 @@ impl App {
             };
             pause = HANDS[0];
             let trust = LONGEST_TRUST.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX).saturating_add(1));
-            let passed = Duration::from_millis(self.store.boot_ms().saturating_sub(begin));
+            let passed = Duration::from_millis(self.host.boot_ms().saturating_sub(begin));
             let left = trust.saturating_sub(passed);
             if left.is_zero() || !self.store.wait_on_standby(standby, left) {
                 return Ok(false);
@@ -76,7 +76,7 @@ impl App {
         duty: &mut Option<Duty>,
         stays: &mut dyn FnMut() -> bool,
     ) -> Result<bool, AppError> {
-        let begin = self.store.boot_ms();
+        let begin = self.host.boot_ms();
         let mut record = self.store.watch_record(task)?;
         if !self.store.is_in_its_lane(task)? {
             return Ok(false);
@@ -87,7 +87,7 @@ impl App {
             if duty.is_some() {
                 break;
             }
-            if Duration::from_millis(self.store.boot_ms().saturating_sub(begin)) >= LONGEST_TRUST {
+            if Duration::from_millis(self.host.boot_ms().saturating_sub(begin)) >= LONGEST_TRUST {
                 return Ok(false);
             }
             self.store.stand_by(&mut record);

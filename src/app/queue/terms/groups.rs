@@ -10,7 +10,7 @@ use crate::store::{KeySlot, Place};
 impl App {
     /// Puts a task that has its number into the group it asks for. What is given back keeps others out of the group until the
     /// record of the task stands.
-    pub(crate) fn join_group(&self, task: &mut Task, new: &NewTask) -> Result<Option<KeySlot<'_>>, AppError> {
+    pub(crate) fn join_group(&self, task: &mut Task, new: &NewTask) -> Result<Option<Box<dyn KeySlot + '_>>, AppError> {
         let Some(text) = &new.terms.group else { return Ok(None) };
         let group = name("group", text)?;
         let mut slot = self.store.enter_group(task, &group)?;

@@ -115,7 +115,11 @@ impl App {
 
     /// What is done for a task that has its number and is not accepted yet. What is given back keeps others out of its group
     /// until its record stands.
-    pub(crate) fn prepare_terms(&self, task: &mut Task, new: &NewTask) -> Result<Option<KeySlot<'_>>, AppError> {
+    pub(crate) fn prepare_terms(
+        &self,
+        task: &mut Task,
+        new: &NewTask,
+    ) -> Result<Option<Box<dyn KeySlot + '_>>, AppError> {
         self.reuse(task, new)?;
         self.join_group(task, new)
     }
@@ -127,7 +131,7 @@ impl App {
             Some(Event::of("spawned", task).with(data))
         };
         if tasks.iter().any(|task| task.parent.is_some()) {
-            self.store.note_all(tasks.iter().filter_map(spawned));
+            self.store.note_all(&mut tasks.iter().filter_map(spawned));
         }
     }
 

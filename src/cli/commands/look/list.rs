@@ -100,6 +100,31 @@ pub struct ListArgs {
     pub no_header: bool,
 }
 
+impl ListArgs {
+    /// The first tasks of those that are not over.
+    pub fn first(limit: usize) -> Self {
+        Self {
+            all: false,
+            states: Vec::new(),
+            user: None,
+            lane: None,
+            project: None,
+            label: None,
+            key: None,
+            command: None,
+            since: None,
+            until: None,
+            last: None,
+            stuck: false,
+            sort: None,
+            reverse: false,
+            limit: Some(limit),
+            columns: Vec::new(),
+            no_header: false,
+        }
+    }
+}
+
 const LIST_HELP: &str = "\
 Examples:
   luzia list

@@ -10,4 +10,5 @@ pub mod simulate;
 pub mod stats;
 pub mod status;
 pub mod timeline;
+pub mod top;
 pub mod tree;

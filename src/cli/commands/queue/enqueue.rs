@@ -224,7 +224,7 @@ pub(super) fn tell_notes(app: &App, accepted: &[(&NewTask, &Accepted)], console:
     if let [(new, Accepted { task, created: true })] = accepted
         && let Some(at) = task.due_at.filter(|_| new.at.is_some() || new.delay.is_some())
     {
-        console.say(&match at > app.store.now() {
+        console.say(&match at > app.host.now() {
             true => format!("{} starts at {}", task.id, app.said(at, &app.local_zone())),
             false => format!("{} may start at once: {} has passed", task.id, app.said(at, &app.local_zone())),
         });

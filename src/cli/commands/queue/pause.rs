@@ -190,7 +190,7 @@ fn carry_out(
 }
 
 fn until_of(args: &PauseArgs, app: &App) -> Result<Option<Timestamp>, AppError> {
-    let now = app.store.now();
+    let now = app.host.now();
     let said = args.duration.as_deref().and_then(spoken_duration);
     if let Some(ms) = said.map_or_else(|| task_request::duration("for", args.duration.as_deref()), |ms| Ok(Some(ms)))? {
         return Ok(Some(now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX))));

@@ -10,7 +10,7 @@ const TASKS: &str = "items [@task] The tasks.\n";
 const ONE_TASK: &str = "+task\n";
 
 /// The documents by the names of their schemas.
-pub const DOCUMENTS: [Shape; 46] = [
+pub const DOCUMENTS: [Shape; 47] = [
     document("error", "An error, on standard error.", ERROR),
     document("enqueue", "What was queued.", ENQUEUE),
     document("run", "How the task ended, on standard error; --result-file writes it to a file.", ONE_TASK),
@@ -34,6 +34,7 @@ pub const DOCUMENTS: [Shape; 46] = [
     document("logs", "The output of tasks.", LOGS),
     document("explain", "Why a task, a user or a lane waits.", EXPLAIN),
     document("status", "The queue, the slots and the locks.", STATUS),
+    document("top", "The first tasks and all locks.", TOP),
     document("events", "Events, the oldest first.", "items [@event] The events.\n"),
     document("stats", "How long lanes were waited for and held, and how tasks ended.", STATS),
     document("timeline", "Who held which lane when.", TIMELINE),
@@ -194,6 +195,14 @@ needs_pass text~ A task that a pass would start.
 user_exclusion bool Whether the tasks of one user take turns.
 state_dir text The state directory.
 state_dir_rule text The rule by which it was found.
+";
+
+const TOP: &str = "\
+at time The moment.
+slots object The slots: max and used.
+tasks [@task] The first tasks that are not over, as many as --limit says.
+locks [@lock] The locks.
+unread int How many records were met that do not read.
 ";
 
 const STATS: &str = "\

@@ -1,7 +1,7 @@
 //! The reasons as JSON, and in words those for which no other task is to blame.
 
 use super::{forceful_command, holder_json, obstacle_text, rooms_json, rooms_text, worker};
-use crate::app::{Difference, Obstacle, lane_word, shell_word};
+use crate::app::{Booked, Difference, Obstacle, lane_word, shell_word};
 use crate::cli::output::capacity;
 use crate::model::time::format_duration;
 use crate::model::{Task, Timestamp};
@@ -22,6 +22,7 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
             let text = format!("the rate of lane \"{lane}\", {rate}, is used up for {left} (until {until})");
             (text, Some(format!("luzia wait {}", task.id)))
         }
+        Obstacle::Booked { booked } => booked_text(booked, now),
         Obstacle::HostBusy { shut } => capacity::busy_text(shut),
         Obstacle::SlotOccupied { lane, occupied } => capacity::occupied_text(lane, occupied),
         Obstacle::StartWaits { rooms } => {
@@ -38,6 +39,22 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
             (text, Some("luzia dispatch".to_owned()))
         }
     }
+}
+
+/// Whom it would keep from its start, and when that is.
+fn booked_text(booked: &Booked, now: Timestamp) -> (String, Option<String>) {
+    let (lane, first) = (&booked.lane, booked.by.first);
+    let end = match booked.by.start {
+        Some(start) => {
+            let left = format_duration(u64::try_from(start.ms_since(now)).unwrap_or(0));
+            format!(
+                "starts in {left} (at {start}) if the others end as expected, and this one may run longer than that"
+            )
+        }
+        None => "starts when the others have ended, nobody knows when".to_owned(),
+    };
+    let text = format!("{first} waits for several slots at once, lane \"{lane}\" among them; it {end}");
+    (text, Some(format!("luzia explain {first}")))
 }
 
 /// An obstacle as JSON.
@@ -73,6 +90,11 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         Obstacle::NewerRecord { first, record } => json!({ "first": first.to_string(), "record": record }),
         Obstacle::Priority { ahead } => json!({ "ahead": ahead }),
         Obstacle::LaneOrder { lane, first } => json!({ "lane": lane.to_string(), "first": first.to_string() }),
+        Obstacle::Booked { booked } => json!({
+            "lane": booked.lane.to_string(),
+            "first": booked.by.first.to_string(),
+            "start": booked.by.start.map(|start| start.to_string()),
+        }),
         Obstacle::HostBusy { shut } => capacity::busy_json(shut),
         Obstacle::SlotOccupied { lane, occupied } => capacity::occupied_json(lane, occupied),
         Obstacle::UserLockHeld { holder } => json!({ "lock": holder_json(holder) }),

@@ -8,7 +8,7 @@ use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
 use crate::model::{LockKind, LockRecord};
 use crate::os::Pipe;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 
@@ -24,7 +24,7 @@ pub struct Shares {
     pub others: u32,
 }
 
-impl Store {
+impl FileStore {
     /// What the holders of a lane have now, as their sidecars say; `None` when the asker holds it no more. Looked at without the
     /// guard it may be old.
     pub fn shares(&self, grant: &Grant) -> Result<Option<Shares>> {
@@ -95,21 +95,5 @@ impl Store {
             }
         }
         Ok(dead)
-    }
-
-    /// The numbers of the processors that this process may use, and for how many of them it has time.
-    pub fn processors(&self) -> (Vec<u32>, u32) {
-        let gauges = self.procs.gauges();
-        (gauges.processors(), gauges.parallelism())
-    }
-
-    /// Binds this process, and what it starts from now on, to some processors. One that cannot be bound runs all the same.
-    pub fn bind_to(&self, processors: &[u32]) {
-        let _ = self.procs.gauges().bind_to(processors);
-    }
-
-    /// What a program says of its version, found in the folders of `path`.
-    pub fn version_of(&self, program: &str, path: Option<&[u8]>) -> Option<String> {
-        self.procs.gauges().version_of(program, path)
     }
 }

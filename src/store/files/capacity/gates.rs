@@ -2,17 +2,11 @@
 //! error of a caller: without the mark a gate opens at the bound at which it shuts.
 
 use crate::model::LaneName;
-use crate::model::capacity::Readings;
 use crate::os::Open;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::files::disk::layout;
 
-impl Store {
-    /// What the gauges of the host show.
-    pub fn readings(&self) -> Readings {
-        self.procs.gauges().readings()
-    }
-
+impl FileStore {
     /// Whether the gate of a lane was shut at the last look.
     pub fn was_shut(&self, lane: &LaneName) -> bool {
         self.vfs.meta(&layout::gate(&lane.stem())).is_ok_and(|mark| mark.is_some())

@@ -1,11 +1,10 @@
 //! Which value a new holder of a lane gets. A port is tried under the guard of the lane, so no two holders try the same one.
 
-use crate::model::capacity::{Choice, SlotValues};
-use crate::os::Port;
-use crate::store::Store;
+use crate::model::capacity::Choice;
+use crate::store::FileStore;
 use crate::store::files::locks::request::{LaneNeed, NotNow};
 
-impl Store {
+impl FileStore {
     /// The slot and the value of a new holder that would have `slot` in a lane without names. `taken` are the slots of the other
     /// holders with their values.
     pub(crate) fn name_slot(
@@ -18,24 +17,11 @@ impl Store {
             return Err(NotNow::Shut(need.lane.clone()));
         }
         let Some(values) = &need.values else { return Ok((slot, None)) };
-        match self.choose_value(values, taken) {
+        match self.host.choose_value(values, taken) {
             Choice::Slot(slot, value) => Ok((slot, Some(value))),
             Choice::Occupied(occupied) => Err(NotNow::Occupied(need.lane.clone(), occupied)),
             // There are fewer holders than the limit, which is the number of values: a pass takes a new rule up at once.
             Choice::Full => Err(NotNow::Shut(need.lane.clone())),
-        }
-    }
-
-    /// The value that a new holder would get beside others.
-    pub fn choose_value(&self, values: &SlotValues, taken: &[(u32, Option<String>)]) -> Choice {
-        values.choose(taken, &mut |value| values.port(value).and_then(|port| self.user_of_port(port)))
-    }
-
-    /// Who uses a port: `None` where nobody does, and within it no pid where the process cannot be seen.
-    pub fn user_of_port(&self, port: u16) -> Option<Option<u32>> {
-        match self.procs.gauges().port(port) {
-            Port::Used(pid) => Some(pid),
-            Port::Free => None,
         }
     }
 }

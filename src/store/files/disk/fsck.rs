@@ -3,7 +3,7 @@
 
 use crate::model::{TaskId, Timestamp};
 use crate::os::{FileKind, FileSystem, Meta};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::queue::query::Problem;
@@ -41,7 +41,7 @@ pub struct Moded {
     pub uid: u32,
 }
 
-impl Store {
+impl FileStore {
     /// The state directory itself; `None` when it does not exist.
     pub fn root_meta(&self) -> Result<Option<Meta>> {
         self.meta(".")
@@ -139,7 +139,7 @@ impl Store {
     /// This host's wall clock less what a record of this very boot makes it, in milliseconds: how far the wall clock was
     /// moved since. `None` for a record of another boot.
     pub fn clock_moved_ms(&self, at: Timestamp, boot_ms: u64, boot_id: &str) -> Option<i64> {
-        let passed = self.clock.boot_ms().checked_sub(boot_ms).and_then(|ms| i64::try_from(ms).ok())?;
-        (boot_id == self.clock.boot_id()).then(|| self.clock.now().ms_since(at) - passed)
+        let passed = self.host.clock.boot_ms().checked_sub(boot_ms).and_then(|ms| i64::try_from(ms).ok())?;
+        (boot_id == self.host.clock.boot_id()).then(|| self.host.clock.now().ms_since(at) - passed)
     }
 }

@@ -5,7 +5,7 @@ use crate::model::{LaneName, Priority, TaskId, Timestamp};
 use crate::os::{FileKind, Meta, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::file_name;
-use crate::store::{FORMAT_VERSION, Store};
+use crate::store::{FORMAT_VERSION, FileStore};
 
 pub(crate) const LOCKS: &str = "locks";
 pub(crate) const GUARDS: &str = "locks/.guard";
@@ -279,13 +279,6 @@ pub(crate) fn segment(id: TaskId) -> u64 {
     id.0 / 1000
 }
 
-/// Whether a path is the place of a task's record.
-pub(crate) fn is_record(path: &str) -> bool {
-    let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
-    path.rsplit_once('/').is_some_and(|(_, name)| id_in(name).is_some())
-        && [PENDING, PARKED, RUNNING, WAITING, DONE].into_iter().any(below)
-}
-
 /// The task to which a name in `running` belongs: its record, its start or its result.
 pub(crate) fn id_in_flight(file_name: &str) -> Option<TaskId> {
     let number = |what| file_name.strip_suffix(what).and_then(file_name::task);
@@ -297,7 +290,7 @@ pub(crate) fn id_in(file_name: &str) -> Option<TaskId> {
     file_name::task(file_name.strip_suffix(".json")?)
 }
 
-impl Store {
+impl FileStore {
     /// Makes the folders of a state directory that has none yet, and refuses one that a newer luzia wrote.
     pub fn prepare(&self) -> Result<()> {
         if self.has_layout()? {
@@ -309,7 +302,7 @@ impl Store {
             wake.write_all(b"").map_err(StoreError::io("write", WAKE))?;
         }
         let text = format!("{{\"v\":{FORMAT_VERSION}}}\n");
-        let tmp = format!("{TMP}/format.{}", self.me.pid);
+        let tmp = format!("{TMP}/format.{}", self.host.me.pid);
         let mut file = self.write_whole(&tmp, Open::Truncate(0o600), text.as_bytes())?;
         // Without this a power cut can leave the name with an empty file, which no later start would accept.
         file.sync_data().map_err(StoreError::io("sync", &tmp))?;
@@ -391,7 +384,7 @@ impl Store {
 
     /// Sets the mode of a directory that is empty and belongs to this account, before luzia makes its own files in it.
     fn narrow_new(&self, meta: &Meta) -> Result<bool> {
-        let is_new = meta.uid == self.uid && meta.mode & 0o1000 == 0 && self.list(".")?.is_empty();
+        let is_new = meta.uid == self.host.uid && meta.mode & 0o1000 == 0 && self.list(".")?.is_empty();
         if is_new {
             self.vfs.set_mode(".", 0o700).map_err(StoreError::io("set the mode of", "."))?;
         }
@@ -406,7 +399,7 @@ impl Store {
         let Some(meta) = meta.filter(|meta| meta.kind == FileKind::Dir) else {
             return Err(StoreError::Absent { path: self.state_dir().to_owned() });
         };
-        if meta.uid != self.uid {
+        if meta.uid != self.host.uid {
             return refuse(format!("belongs to the account with uid {}, not to this one", meta.uid));
         }
         let is_narrowed = creates && meta.mode & 0o077 != 0 && self.narrow_new(&meta)?;

@@ -2,8 +2,8 @@
 //! the file and the holder.
 
 use crate::os::Handle;
-use crate::store::Store;
 use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::publish::Disk;
 use std::time::Duration;
 
 /// How long a command tries to lock a file before it answers that the file is busy, in milliseconds.
@@ -21,17 +21,17 @@ pub(crate) struct BackOff {
 
 impl BackOff {
     /// A back-off that begins now. Pauses double up to `most_us` microseconds.
-    pub(crate) fn new(store: &Store, limit_ms: u64, most_us: u64) -> Self {
-        let seed = u64::from(store.me.pid).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        Self { begin_ms: store.clock.boot_ms(), limit_ms, pause_us: 60, most_us, seed }
+    pub(crate) fn new(disk: &Disk, limit_ms: u64, most_us: u64) -> Self {
+        let seed = u64::from(disk.host.me.pid).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        Self { begin_ms: disk.host.clock.boot_ms(), limit_ms, pause_us: 60, most_us, seed }
     }
 
     /// Sleeps before the next try. False, without sleeping, when the limit has passed.
-    pub(crate) fn pause(&mut self, store: &Store) -> bool {
-        if store.clock.boot_ms().saturating_sub(self.begin_ms) >= self.limit_ms {
+    pub(crate) fn pause(&mut self, disk: &Disk) -> bool {
+        if disk.host.clock.boot_ms().saturating_sub(self.begin_ms) >= self.limit_ms {
             return false;
         }
-        store.clock.sleep(Duration::from_micros(self.next_us()));
+        disk.host.clock.sleep(Duration::from_micros(self.next_us()));
         true
     }
 
@@ -47,7 +47,7 @@ impl BackOff {
     }
 }
 
-impl Store {
+impl Disk {
     /// Locks an open file, and waits for it [`FILE_WAIT_MS`] at most.
     pub(crate) fn lock_soon(&self, handle: &mut dyn Handle, path: &str, shared: bool) -> Result<()> {
         let mut back_off = BackOff::new(self, FILE_WAIT_MS, 20_000);
@@ -62,7 +62,7 @@ impl Store {
     /// The error for a file that stayed locked.
     pub(crate) fn file_busy(&self, path: &str) -> StoreError {
         let meta = self.vfs.meta(path);
-        let holder = meta.ok().flatten().and_then(|meta| self.procs.lock_holder(meta.ident));
+        let holder = meta.ok().flatten().and_then(|meta| self.host.procs.lock_holder(meta.ident));
         StoreError::FileBusy { path: path.to_owned(), holder }
     }
 }

@@ -2,11 +2,12 @@
 //! complete and synced under its name, or not at all.
 
 use crate::model::TaskId;
-use crate::os::{Entry, FileKind, Handle, Meta, Open, Published};
+use crate::os::{Entry, FileKind, Handle, Host, Meta, Open, Published, Vfs};
+use crate::store::MAX_RECORD_BYTES;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
-use crate::store::{MAX_RECORD_BYTES, Store};
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 /// How many folders are listed before the first of them is looked at.
 const LISTED_AT_ONCE: usize = 512;
@@ -33,7 +34,35 @@ impl Publication {
     }
 }
 
-impl Store {
+/// The files below the state directory, and the host that has them.
+#[derive(Clone)]
+pub struct Disk {
+    pub(crate) vfs: Arc<dyn Vfs>,
+    pub(crate) host: Host,
+}
+
+impl Disk {
+    /// The files of a host.
+    pub(crate) fn of(host: &Host) -> Self {
+        Self { vfs: Arc::clone(&host.files), host: host.clone() }
+    }
+
+    /// The path of the state directory.
+    pub(crate) fn state_dir(&self) -> &str {
+        self.vfs.root()
+    }
+
+    /// Whether somebody holds a kernel lock on a file. Taken for an instant, shared, so that two lookers do not disturb
+    /// each other.
+    pub(crate) fn is_kernel_locked(&self, path: &str) -> Result<bool> {
+        let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
+        let free = handle.try_lock(true).map_err(StoreError::io("lock", path))?;
+        if free {
+            handle.unlock().map_err(StoreError::io("unlock", path))?;
+        }
+        Ok(!free)
+    }
+
     pub(crate) fn open(&self, path: &str, how: Open) -> Result<Option<Box<dyn Handle>>> {
         self.vfs.open(path, how).map_err(StoreError::io("open", path))
     }

@@ -3,7 +3,7 @@
 //! does not get it in time goes on without.
 
 use crate::os::Handle;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::BackOff;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ const PAUSE_MOST_US: u64 = 800;
 /// The turn of this process, while it has it.
 pub(crate) type Turn = Arc<Mutex<Option<Box<dyn Handle>>>>;
 
-impl Store {
+impl FileStore {
     /// Waits for the turn and takes it, unless this process has it.
     pub fn take_turn(&self) {
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);

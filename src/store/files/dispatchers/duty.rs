@@ -3,7 +3,7 @@
 
 use crate::model::{SandboxId, Task};
 use crate::os::{Handle, Vfs};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::dispatchers::standby::HolderPipe;
@@ -41,7 +41,7 @@ impl Drop for Duty {
     }
 }
 
-impl Store {
+impl FileStore {
     /// Takes the duty among the processes of one sandbox, which alone can start each other's tasks; `None` while another
     /// process has it.
     pub fn try_duty(&self, sandbox: &SandboxId) -> Result<Option<Duty>> {

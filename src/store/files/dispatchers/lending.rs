@@ -3,7 +3,7 @@
 
 use crate::model::TaskId;
 use crate::os::{Handle, Open, Vfs};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Drop for Lending {
     }
 }
 
-impl Store {
+impl FileStore {
     /// Says that somebody waits for a child, as long as this process keeps what it gets.
     pub fn lend_to(&self, child: TaskId) -> Result<Lending> {
         let path = layout::loan(child);

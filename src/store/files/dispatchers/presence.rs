@@ -4,7 +4,7 @@
 
 use crate::model::SandboxId;
 use crate::os::{Handle, Open, Vfs};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl Drop for Presence {
     }
 }
 
-impl Store {
+impl FileStore {
     /// Takes the locks that long-running dispatchers of a sandbox share.
     pub fn join_dispatchers(&self, sandbox: &SandboxId) -> Result<Presence> {
         let mut anywhere = self.open_or_make(layout::DISPATCHERS)?;

@@ -4,7 +4,7 @@
 
 use crate::model::{SandboxId, Task, TaskId};
 use crate::os::{Pipe, Vfs};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
 use std::io::ErrorKind;
@@ -44,7 +44,7 @@ impl HolderPipe {
     }
 }
 
-impl Store {
+impl FileStore {
     /// Takes a place among the `run`s of a sandbox that stand by. `None` where none can be had, as on a full disk, or for a
     /// second `run` of one task.
     pub fn join_standby(&self, sandbox: &SandboxId, id: TaskId) -> Option<Standby> {
@@ -106,7 +106,7 @@ impl Store {
     pub fn wait_on_standby(&self, standby: &mut Standby, longest: Duration) -> bool {
         let woken = standby.pipe.wait(longest);
         if woken.is_err() {
-            self.clock.sleep(longest.min(AFTER_ERROR));
+            self.host.clock.sleep(longest.min(AFTER_ERROR));
         }
         woken.unwrap_or(true)
     }

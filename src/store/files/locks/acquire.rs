@@ -7,7 +7,7 @@ use crate::model::lock::Grant;
 use crate::model::lock::loan::{self, Lent};
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, TaskId, Timestamp};
 use crate::os::{Entry, Handle, Open};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
@@ -16,6 +16,7 @@ use crate::store::files::locks::line::InLine;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
 use crate::store::files::locks::request::{Acquired, Break, LaneNeed, NotNow, Request};
 use crate::store::files::locks::sidecar;
+use crate::store::hold::Hold;
 use std::collections::BTreeSet;
 
 /// What is to be done in one lane of a request.
@@ -37,7 +38,7 @@ enum Chosen {
     NeedsRecovery(TaskId),
 }
 
-impl Store {
+impl FileStore {
     /// Takes all lanes of a request, or none, without a look at the line.
     pub fn acquire(&self, request: &Request, judge: Judge) -> Result<Acquired> {
         self.acquire_by(request, judge, None)
@@ -256,7 +257,7 @@ impl Store {
         }
         broken.extend(choice.breaks);
         let fence = guards.next_fence(&need.lane, choice.fence_seen)?;
-        let now = self.clock.now();
+        let now = self.host.clock.now();
         let mut lock_id = format!("{}_{}", request.holder, now.unix_seconds());
         if last_id.as_deref() == Some(lock_id.as_str()) {
             lock_id = format!("{}_{}", request.holder, now.unix_seconds() + 1);
@@ -281,7 +282,7 @@ impl Store {
             self.note_borrower(&grant, &request.holder, lender);
         }
         let is_kept_open = matches!(request.kind, LockKind::Process | LockKind::Session);
-        Ok(Some((grant, is_kept_open.then_some(file))))
+        Ok(Some((grant, is_kept_open.then(|| Hold::of(file)))))
     }
 
     /// Passes on what the open of `.lock` gave, after removing the sidecar when it gave nothing.
@@ -335,7 +336,7 @@ impl Store {
         now: Timestamp,
     ) -> LockRecord {
         let life = i64::try_from(request.ttl_ms.unwrap_or(need.timeout_ms)).unwrap_or(i64::MAX);
-        let origin = self.procs.origin();
+        let origin = self.host.procs.origin();
         LockRecord {
             lane: Some(need.lane.clone()),
             lock_id: Some(lock_id.to_owned()),
@@ -344,12 +345,12 @@ impl Store {
             acquired_at: Some(now),
             refreshed_at: Some(now),
             expires_at: Some(now.plus_ms(life)),
-            refreshed_boot_ms: Some(self.clock.boot_ms()),
+            refreshed_boot_ms: Some(self.host.clock.boot_ms()),
             ttl_ms: request.ttl_ms,
             pid: Some(request.process.pid),
             pid_start: Some(request.process.start),
-            boot_id: Some(self.clock.boot_id()),
-            host: Some(self.procs.host()),
+            boot_id: Some(self.host.clock.boot_id()),
+            host: Some(self.host.procs.host()),
             pid_namespace: origin.pid_namespace,
             pid_namespace_init: origin.init_start,
             user_namespace: origin.user_namespace,
@@ -401,17 +402,17 @@ impl Store {
     }
 
     fn refresh_lease(&self, need: &LaneNeed, slot: u32, mut record: LockRecord, request: &Request) -> Result<Grant> {
-        let now = self.clock.now();
+        let now = self.host.clock.now();
         record.ttl_ms = request.ttl_ms.or(record.ttl_ms);
         let life = i64::try_from(record.ttl_ms.unwrap_or(need.timeout_ms)).unwrap_or(i64::MAX);
         record.refreshed_at = Some(now);
-        record.refreshed_boot_ms = Some(self.clock.boot_ms());
-        record.boot_id = Some(self.clock.boot_id());
+        record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
+        record.boot_id = Some(self.host.clock.boot_id());
         record.expires_at = Some(now.plus_ms(life));
         if request.pid_watched {
             (record.pid, record.pid_start) = (Some(request.process.pid), Some(request.process.start));
             record.pid_watched = true;
-            record.set_origin(self.own_origin());
+            record.set_origin(self.host.own_origin());
         }
         self.write_sidecar(&need.lane, slot, &record, request.durable)?;
         Ok(Grant {
@@ -426,7 +427,7 @@ impl Store {
 }
 
 /// A lock that was taken; with its open file for kind `process`.
-type Taken = (Grant, Option<Box<dyn Handle>>);
+type Taken = (Grant, Option<Hold>);
 
 enum Standing {
     Own(Box<LockRecord>),

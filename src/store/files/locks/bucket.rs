@@ -3,7 +3,7 @@
 
 use crate::model::{Fence, LaneName};
 use crate::os::Handle;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::counter;
 use crate::store::files::disk::counter::CounterFile;
@@ -15,7 +15,7 @@ const PAUSE_MOST_US: u64 = 3000;
 
 /// The guards of one or several lanes, held until dropped.
 pub struct Guards<'a> {
-    store: &'a Store,
+    store: &'a FileStore,
     held: Vec<(u8, Box<dyn Handle>)>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn bucket_of_stem(lane_stem: &str) -> u8 {
     first
 }
 
-impl Store {
+impl FileStore {
     /// Enters the guards of all `lanes`: the first with patience, the further ones without waiting; all or none.
     pub(crate) fn enter_guards(&self, lanes: &[&LaneName]) -> Result<Guards<'_>> {
         self.enter_guards_within(lanes, FILE_WAIT_MS)
@@ -55,7 +55,7 @@ impl Store {
         buckets.sort_unstable();
         buckets.dedup();
         // Also without a bucket to enter: leaving lets them through again.
-        self.procs.hold_stop_signals(true);
+        self.host.procs.hold_stop_signals(true);
         let mut guards = Guards { store: self, held: Vec::with_capacity(buckets.len()) };
         for bucket in buckets {
             match self.try_guard(bucket)? {
@@ -79,7 +79,7 @@ impl Store {
 
     /// Enters a guard by its number, without waiting; `None` when it is busy.
     pub(crate) fn try_bucket(&self, bucket: u8) -> Result<Option<Guards<'_>>> {
-        self.procs.hold_stop_signals(true);
+        self.host.procs.hold_stop_signals(true);
         let mut guards = Guards { store: self, held: Vec::with_capacity(1) };
         let Some(handle) = self.try_guard(bucket)? else { return Ok(None) };
         guards.held.push((bucket, handle));
@@ -103,7 +103,7 @@ impl Store {
 
     fn guard_busy(&self, lane: &LaneName) -> StoreError {
         let meta = self.vfs.meta(&layout::guard(bucket(lane)));
-        let holder = meta.ok().flatten().and_then(|meta| self.procs.lock_holder(meta.ident));
+        let holder = meta.ok().flatten().and_then(|meta| self.host.procs.lock_holder(meta.ident));
         StoreError::GuardBusy { lane: lane.clone(), holder }
     }
 }
@@ -125,10 +125,10 @@ impl Guards<'_> {
             .find_map(|(bucket, handle)| (*bucket == wanted).then_some(handle))
             .expect("the guard of the lane was entered");
         let path = layout::guard(wanted);
-        let micros = u64::try_from(store.clock.now().0).unwrap_or(0).saturating_mul(1000);
+        let micros = u64::try_from(store.host.clock.now().0).unwrap_or(0).saturating_mul(1000);
         let fallback = |_: &CounterFile| Ok(store.highest_fence(wanted)?.max(micros).max(seen));
         let settle = || store.sync_dir(layout::GUARDS);
-        counter::take(handle.as_mut(), &path, &store.clock.boot_id(), 1, fallback, settle).map(Fence)
+        counter::take(handle.as_mut(), &path, &store.host.clock.boot_id(), 1, fallback, settle).map(Fence)
     }
 }
 
@@ -139,6 +139,6 @@ impl Drop for Guards<'_> {
             let _ = handle.unlock();
         }
         self.held.clear();
-        self.store.procs.hold_stop_signals(false);
+        self.store.host.procs.hold_stop_signals(false);
     }
 }

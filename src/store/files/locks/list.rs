@@ -1,12 +1,12 @@
 //! Looking at locks: gathers the evidence for the judge under a lane's guard, and lists every lock with its verdict.
 //! Changes nothing.
 
-use crate::model::evidence::{Evidence, Judge, KernelLock, Reason, Sidecar, Verdict};
+use crate::model::evidence::{Evidence, HolderHost, Judge, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::lane::{is_user_stem, split_slot_stem};
 use crate::model::lock::loan;
 use crate::model::{LaneName, LockKind, LockRecord, TaskId};
 use crate::os::{Entry, FileKind, Open};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::bucket::{Guards, bucket, bucket_of_stem};
@@ -113,7 +113,7 @@ pub(crate) fn slots_in(locks: &[Entry], lane_stem: &str) -> Vec<u32> {
     slots
 }
 
-impl Store {
+impl FileStore {
     /// The slots of a lane that are occupied, in order. The caller is in the lane's guard.
     pub(crate) fn occupied_slots(&self, lane_stem: &str) -> Result<Vec<u32>> {
         Ok(slots_in(&self.list(layout::LOCKS)?, lane_stem))
@@ -143,14 +143,16 @@ impl Store {
         };
         let kernel_lock = if is_regular { self.kernel_lock(&lock_path, &sidecar)? } else { KernelLock::Free };
         let (outlook, process, command) = match sidecar.record() {
-            Some(record) if kernel_lock == KernelLock::Free => self.look_at_holder(record),
+            Some(record) if kernel_lock == KernelLock::Free => self.host.look_at_holder(record),
             _ => (None, None, None),
         };
         Ok(Some(Evidence {
             is_regular,
-            is_own: lock.uid == self.uid,
+            is_own: lock.uid == self.host.uid,
             lock_modified: lock.modified,
             sidecar_modified: sidecar_meta.map(|meta| meta.modified),
+            // The files of one state directory belong to one host.
+            host: HolderHost::Here,
             // After the kernel lock: a supervisor gives that up when its task stands in `waiting`.
             is_waiting: is_regular
                 && kernel_lock == KernelLock::Free
@@ -160,9 +162,9 @@ impl Store {
             command,
             outlook,
             sidecar,
-            now: self.clock.now(),
-            boot_ms: self.clock.boot_ms(),
-            boot_id: self.clock.boot_id(),
+            now: self.host.clock.now(),
+            boot_ms: self.host.clock.boot_ms(),
+            boot_id: self.host.clock.boot_id(),
             timeout_ms: limits.timeout_ms,
             max_age_ms: limits.max_age_ms,
         }))
@@ -242,7 +244,7 @@ impl Store {
     }
 
     /// Every lock there is, ordered by the time of its last refresh (S0.27).
-    pub fn all_locks(&self, timeout_ms: impl Fn(&LaneName) -> u64, judge: Judge) -> Result<Vec<LockView>> {
+    pub fn all_locks(&self, timeout_ms: &dyn Fn(&LaneName) -> u64, judge: Judge) -> Result<Vec<LockView>> {
         self.judge_each(self.lock_stems()?, timeout_ms, judge)
     }
 
@@ -251,7 +253,7 @@ impl Store {
     pub fn user_locks(
         &self,
         most: usize,
-        timeout_ms: impl Fn(&LaneName) -> u64,
+        timeout_ms: &dyn Fn(&LaneName) -> u64,
         judge: Judge,
     ) -> Result<(Vec<LockView>, usize)> {
         let mut stems = self.lock_stems()?;
@@ -371,17 +373,6 @@ impl Store {
         let lock_id = text.split(' ').next().unwrap_or_default();
         let holder = lock_id.rsplit_once('_').map(|(holder, _)| holder).filter(|holder| holder.starts_with("task_"));
         Ok(holder.and_then(TaskId::parse).map(|task| (task, lock_id.to_owned())))
-    }
-
-    /// Whether somebody holds a kernel lock on a file. Taken for an instant, shared, so that two lookers do not disturb
-    /// each other.
-    pub(crate) fn is_kernel_locked(&self, path: &str) -> Result<bool> {
-        let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
-        let free = handle.try_lock(true).map_err(StoreError::io("lock", path))?;
-        if free {
-            handle.unlock().map_err(StoreError::io("unlock", path))?;
-        }
-        Ok(!free)
     }
 
     /// Whether somebody holds the kernel lock of a lock file, also a shared one, as for a session. The caller is in the guard,

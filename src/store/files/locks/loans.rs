@@ -6,7 +6,7 @@ use crate::model::evidence::Sidecar;
 use crate::model::lock::loan::STEP;
 use crate::model::lock::{Grant, LockRecord};
 use crate::model::{LaneName, LockId};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::locks::bucket::Guards;
@@ -47,7 +47,7 @@ fn change(record: &mut LockRecord, change: impl FnOnce(&mut Map<String, Value>))
     record.extra = (!members.is_empty()).then(|| Value::Object(members).to_string());
 }
 
-impl Store {
+impl FileStore {
     /// The record of a borrower names its lender.
     pub(crate) fn borrow_from(&self, lane: &LaneName, lender: u32, record: &mut LockRecord) {
         let Ok(Sidecar::Whole(from)) = self.read_sidecar(&layout::sidecar(&lane.stem(), lender)) else { return };

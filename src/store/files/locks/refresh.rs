@@ -6,7 +6,7 @@ use crate::model::evidence::{Reason, Sidecar, Verdict};
 use crate::model::lock::Grant;
 use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Origin, TaskId, Timestamp, Who};
 use crate::os::Open;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::locks::list::LockView;
@@ -24,7 +24,7 @@ pub enum Kept {
     NotOurs,
 }
 
-impl Store {
+impl FileStore {
     /// Refreshes one lock of a living holder, which is this process. It never waits for the guard: a holder that is late
     /// is overdue for a moment, and one that waits would not watch its command.
     pub fn keep_lock(&self, kind: LockKind, holder: &str, grant: &Grant, timeout_ms: u64) -> Result<Kept> {
@@ -38,14 +38,14 @@ impl Store {
             Sidecar::Missing | Sidecar::Corrupt
                 if self.granted_by_file(&stem, grant.slot)?.is_some_and(|other| other.is_same(grant)) =>
             {
-                (self.lost_record(kind, holder, grant, &self.identity(), self.own_origin()), Kept::Rebuilt)
+                (self.lost_record(kind, holder, grant, &self.host.identity(), self.host.own_origin()), Kept::Rebuilt)
             }
             Sidecar::Whole(_) | Sidecar::Newer | Sidecar::Missing | Sidecar::Corrupt => return Ok(Kept::NotOurs),
         };
-        let now = self.clock.now();
+        let now = self.host.clock.now();
         record.refreshed_at = Some(now);
-        record.refreshed_boot_ms = Some(self.clock.boot_ms());
-        record.boot_id = Some(self.clock.boot_id());
+        record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
+        record.boot_id = Some(self.host.clock.boot_id());
         record.expires_at = Some(now.plus_ms(i64::try_from(timeout_ms).unwrap_or(i64::MAX)));
         self.write_sidecar(&grant.lane, grant.slot, &record, false)?;
         Ok(kept)
@@ -91,7 +91,7 @@ impl Store {
         let pid: Option<u32> = holder.strip_prefix("pid-").and_then(|pid| pid.parse().ok());
         let Some(pid) = pid else { return Ok(None) };
         let found = self.lock_file_users(slot_stem)?.into_iter().find(|process| process.pid == pid);
-        Ok(found.map(|process| (process, self.own_origin())))
+        Ok(found.map(|process| (process, self.host.own_origin())))
     }
 
     /// The grant that the content of a lock file, `<lock_id> <fence>`, tells of; `None` when that is not whole.
@@ -122,7 +122,7 @@ impl Store {
         origin: Origin,
     ) -> LockRecord {
         let seconds = grant.lock_id.0.rsplit_once('_').and_then(|(_, seconds)| seconds.parse::<i64>().ok());
-        let acquired = seconds.map_or(self.clock.now(), |seconds| Timestamp(seconds.saturating_mul(1000)));
+        let acquired = seconds.map_or(self.host.clock.now(), |seconds| Timestamp(seconds.saturating_mul(1000)));
         LockRecord {
             lane: Some(grant.lane.clone()),
             lock_id: Some(grant.lock_id.0.clone()),
@@ -136,7 +136,7 @@ impl Store {
             pid: Some(process.pid),
             pid_start: Some(process.start),
             boot_id: Some(process.boot_id.clone()),
-            host: Some(self.procs.host()),
+            host: Some(self.host.procs.host()),
             pid_namespace: origin.pid_namespace,
             pid_namespace_init: origin.init_start,
             user_namespace: origin.user_namespace,

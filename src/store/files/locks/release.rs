@@ -5,8 +5,8 @@ use crate::model::evidence::{Judge, Sidecar, Verdict};
 use crate::model::lane::split_slot_stem;
 use crate::model::lock::Grant;
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Task, TaskId};
-use crate::os::{Entry, Handle};
-use crate::store::Store;
+use crate::os::Entry;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::acquire::broken;
@@ -14,6 +14,7 @@ use crate::store::files::locks::bucket::Guards;
 use crate::store::files::locks::line::turns::FreedBy;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
 use crate::store::files::locks::request::{Break, Release, Released};
+use crate::store::hold::Hold;
 
 /// What a clean-up did, or would do.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -58,7 +59,7 @@ pub enum By {
     Anybody,
 }
 
-impl Store {
+impl FileStore {
     /// Releases a lock of `lane` when it is the one that is meant and no living process holds it; or when its holder gives
     /// it back and it is a lease, which may watch a process that lives on.
     pub fn release(&self, lane: &LaneName, which: &Release, by: By, timeout_ms: u64, judge: Judge) -> Result<Released> {
@@ -104,7 +105,7 @@ impl Store {
     /// Releases a lock of kind `process` by the process that took it. `file` is its open lock file: it is closed without
     /// unlocking, and when somebody else still holds the kernel lock, a process the command left behind, the lock stays
     /// until that one ends.
-    pub fn release_process(&self, grant: &Grant, file: Box<dyn Handle>) -> Result<GivenBack> {
+    pub fn release_process(&self, grant: &Grant, file: Hold) -> Result<GivenBack> {
         let stem = grant.lane.stem();
         let mut guards = self.enter_patiently(&grant.lane)?;
         drop(file);
@@ -164,8 +165,8 @@ impl Store {
             let _guards = self.enter_patiently(lane)?;
             for Held { slot, lock_id, record } in self.slots_of(task, lane, &[], &mut locks)? {
                 let Some(mut record) = record else { continue };
-                (record.pid, record.pid_start) = (Some(self.me.pid), Some(self.me.start));
-                record.set_origin(self.own_origin());
+                (record.pid, record.pid_start) = (Some(self.host.me.pid), Some(self.host.me.start));
+                record.set_origin(self.host.own_origin());
                 record.is_supervised = true;
                 self.write_sidecar(lane, slot, &record, false)?;
                 grants.push(Grant {
@@ -252,7 +253,7 @@ impl Store {
     /// Removes every lock that is proven stale, and what lies about without a lock. With `dry_run`, only tells.
     pub fn clean_locks(
         &self,
-        timeout_ms: impl Fn(&LaneName) -> u64,
+        timeout_ms: &dyn Fn(&LaneName) -> u64,
         max_age_ms: Option<u64>,
         dry_run: bool,
         judge: Judge,
@@ -265,7 +266,7 @@ impl Store {
     /// Like `clean_locks`; what was done before an error stands in `done`.
     pub fn clean_locks_into(
         &self,
-        timeout_ms: impl Fn(&LaneName) -> u64,
+        timeout_ms: &dyn Fn(&LaneName) -> u64,
         max_age_ms: Option<u64>,
         dry_run: bool,
         judge: Judge,

@@ -5,8 +5,8 @@ use crate::model::config::Rate;
 use crate::model::evidence::Reason;
 use crate::model::lock::Grant;
 use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp, Who};
-use crate::os::Handle;
 use crate::store::files::locks::list::LockView;
+use crate::store::hold::Hold;
 
 /// One lane that is wanted, with its rules.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -104,7 +104,7 @@ pub enum Acquired {
         broken: Vec<Break>,
         /// For kind `process`: the open lock files with their kernel locks, which the command inherits. For kind `session`: those
         /// that the acquirer keeps until the keeper of the session has them.
-        files: Vec<Box<dyn Handle>>,
+        files: Vec<Hold>,
     },
     /// This holder had a live lease; it was refreshed and keeps its lock id and fence.
     Refreshed(Grant),

@@ -12,7 +12,8 @@ use crate::os::{FileKind, Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::request::Break;
-use crate::store::{Changes, Store};
+use crate::store::hold::Hold;
+use crate::store::{Changes, FileStore};
 
 const SESSIONS: &str = "locks/.sessions";
 const KEEPER_LOCK: &str = "keeper.lock";
@@ -70,7 +71,7 @@ fn mark(key: &str, what: &str, slot_stem: &str) -> String {
     format!("{}/{what}{slot_stem}", folder(key))
 }
 
-impl Store {
+impl FileStore {
     /// Asks the keeper of a session to take a lock, or to look at it again.
     pub fn ask_keeper(&self, key: &str, slot_stem: &str) -> Result<()> {
         let path = mark(key, WANTED, slot_stem);
@@ -112,7 +113,7 @@ impl Store {
     }
 
     /// Takes the lock of the keeper of a session, without waiting; `None` while a keeper lives.
-    pub fn take_keeper_lock(&self, key: &str) -> Result<Option<Box<dyn Handle>>> {
+    pub fn take_keeper_lock(&self, key: &str) -> Result<Option<Hold>> {
         let path = keeper_lock(key);
         loop {
             self.make_session_folder(key)?;
@@ -125,17 +126,17 @@ impl Store {
             }
             // One that the last keeper removed meanwhile keeps nobody out.
             if handle.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
-                return Ok(Some(handle));
+                return Ok(Some(Hold::of(handle)));
             }
         }
     }
 
     /// Becomes the keeper of a session with the lock that this process was started with; `None` where that is another one.
     /// What a dead keeper held is over: its marks go.
-    pub fn become_keeper(&self, key: &str) -> Result<Option<Box<dyn Handle>>> {
+    pub fn become_keeper(&self, key: &str) -> Result<Option<Hold>> {
         let path = keeper_lock(key);
-        self.procs.become_supervisor().map_err(StoreError::io("become the keeper of", &path))?;
-        let mut lock = self.procs.inherited_lock().map_err(StoreError::io("take over", &path))?;
+        self.host.procs.become_supervisor().map_err(StoreError::io("become the keeper of", &path))?;
+        let mut lock = self.host.procs.inherited_lock().map_err(StoreError::io("take over", &path))?;
         let mine = lock.meta().map_err(StoreError::io("look at", &path))?;
         let is_it = self.meta(&path)?.is_some_and(|meta| meta.ident == mine.ident);
         if !is_it || !lock.try_lock(false).map_err(StoreError::io("lock", &path))? {
@@ -144,7 +145,7 @@ impl Store {
         for slot_stem in self.marks(key, HELD)? {
             self.unlink(&mark(key, HELD, &slot_stem))?;
         }
-        Ok(Some(lock))
+        Ok(Some(Hold::of(lock)))
     }
 
     fn marks(&self, key: &str, what: &str) -> Result<Vec<String>> {
@@ -155,7 +156,7 @@ impl Store {
     /// Watches for marks, and for the end of a process.
     pub fn session_changes(&self, key: &str, process: &Identity) -> Result<Changes> {
         let mut changes = self.changes(&[&folder(key)]);
-        let end = self.procs.end_of(process).map_err(StoreError::io("watch the process of", &folder(key)))?;
+        let end = self.host.procs.end_of(process).map_err(StoreError::io("watch the process of", &folder(key)))?;
         changes.heed(end);
         Ok(changes)
     }
@@ -232,10 +233,10 @@ impl Store {
             Sidecar::Missing | Sidecar::Corrupt => {}
             Sidecar::Whole(_) | Sidecar::Newer => return Ok(()),
         }
-        let now = self.clock.now();
+        let now = self.host.clock.now();
         if lock.record.ttl_ms.is_none() {
             lock.record.refreshed_at = Some(now);
-            lock.record.refreshed_boot_ms = Some(self.clock.boot_ms());
+            lock.record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
             lock.record.expires_at = Some(now.plus_ms(i64::try_from(timeout_ms).unwrap_or(i64::MAX)));
         }
         self.write_sidecar(&lock.grant.lane, slot, &lock.record, false)
@@ -283,7 +284,7 @@ impl Store {
             let folder = format!("{SESSIONS}/{}", session.name);
             let files: Vec<String> =
                 self.list(&folder)?.iter().map(|entry| format!("{folder}/{}", entry.name)).collect();
-            let now = self.clock.now();
+            let now = self.host.clock.now();
             let is_young = |path: &String| {
                 let modified = self.meta(path).ok().flatten().map(|meta| meta.modified);
                 modified.is_some_and(|at| now.ms_since(at) < YOUNG_MS)

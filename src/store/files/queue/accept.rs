@@ -2,14 +2,14 @@
 //! The place of a record is its state; a task appears by a rename, complete and synced.
 
 use crate::model::task::Start;
-use crate::model::{Name, QueueName, Status, Task, TaskId, Timestamp};
+use crate::model::{Name, QueueName, Status, Task, TaskId};
 use crate::os::{Open, Published};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::counter;
 use crate::store::files::disk::counter::CounterFile;
 use crate::store::files::disk::layout;
 use crate::store::files::queue::pending::Spot;
-use crate::store::{Event, Started, Store, decode_named, encode_task};
+use crate::store::{Event, FileStore, Started, decode_named, encode_task};
 
 /// How often a task that is nowhere is looked for again, before it counts as unknown.
 const LOOKS_AGAIN: u32 = 3;
@@ -40,7 +40,7 @@ pub enum Place {
     Done,
 }
 
-impl Store {
+impl FileStore {
     /// Gives `count` task ids that were never given before; the first of them.
     pub fn reserve_ids(&self, count: u64) -> Result<TaskId> {
         let path = layout::SEQUENCE;
@@ -48,7 +48,7 @@ impl Store {
         self.lock_soon(handle.as_mut(), path, false)?;
         let fallback = |found: &CounterFile| self.last_id_ever(found);
         let settle = || self.sync_dir(layout::SPOOL);
-        counter::take(handle.as_mut(), path, &self.clock.boot_id(), count, fallback, settle).map(TaskId)
+        counter::take(handle.as_mut(), path, &self.host.clock.boot_id(), count, fallback, settle).map(TaskId)
     }
 
     /// The last id that may have been given, for a counter that holds none: by every record there is; after damage also
@@ -56,7 +56,7 @@ impl Store {
     fn last_id_ever(&self, found: &CounterFile) -> Result<u64> {
         let mut last = 0;
         self.visit_ids(&mut |_, id| last = last.max(id.0))?;
-        let seconds = u64::try_from(self.clock.now().unix_seconds()).unwrap_or(0);
+        let seconds = u64::try_from(self.host.clock.now().unix_seconds()).unwrap_or(0);
         Ok(if *found == CounterFile::Damaged { last.max(seconds) } else { last })
     }
 
@@ -73,7 +73,7 @@ impl Store {
     }
 
     fn accept_one(&self, task: &Task, told: Option<Told>) -> Result<()> {
-        let staged = layout::tmp(task.id, self.me.pid);
+        let staged = layout::tmp(task.id, self.host.me.pid);
         self.stage(&staged, &encode_task(task)?)?;
         self.tell(std::slice::from_ref(task), told);
         let placed = self.place(task, &staged, true);
@@ -89,7 +89,7 @@ impl Store {
     /// Writes the events of tasks that are to be published.
     pub(crate) fn tell(&self, tasks: &[Task], told: Option<Told>) {
         let Some(told) = told else { return };
-        tasks.chunks(EVENTS_AT_ONCE).for_each(|some| self.note_all(some.iter().map(told)));
+        tasks.chunks(EVENTS_AT_ONCE).for_each(|some| self.note_all(&mut some.iter().map(told)));
     }
 
     /// Removes a record that was to be accepted and was not. What still lies where it was staged was not published, and
@@ -136,8 +136,8 @@ impl Store {
     }
 
     /// Whether a task must wait outside the scan, by its own members.
-    pub fn must_park(&self, task: &Task) -> bool {
-        let now = self.clock.now();
+    pub(crate) fn must_park(&self, task: &Task) -> bool {
+        let now = self.host.clock.now();
         !task.after.is_empty() || task.is_held(now) || task.due_at.is_some_and(|at| at > now)
     }
 
@@ -198,7 +198,7 @@ impl Store {
         if exists(&layout::parked(id))? {
             return Ok(Some((Place::Parked, layout::parked(id))));
         }
-        if is_running && self.is_supervised(id)? {
+        if is_running && self.run_dir.is_supervised(id)? {
             return Ok(Some((Place::Running, running)));
         }
         if let Some(path) = self.find_pending(id)? {
@@ -302,11 +302,6 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a path is the place of a task's record, so that a damaged file there may be set aside.
-    pub fn is_record(&self, path: &str) -> bool {
-        layout::is_record(path)
-    }
-
     /// Sets a damaged record aside, under a name that is not taken, and notes what is wrong with it: of many who meet it,
     /// one. Never deletes it.
     pub fn set_aside(&self, path: &str, wrong: &StoreError) -> Result<()> {
@@ -326,11 +321,6 @@ impl Store {
             }
         }
         Ok(())
-    }
-
-    /// The moment a timestamped record of this store would carry now.
-    pub fn now(&self) -> Timestamp {
-        self.clock.now()
     }
 }
 

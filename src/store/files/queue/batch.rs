@@ -9,7 +9,7 @@ use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::queue::accept::{Told, withdrawn};
 use crate::store::files::queue::pending::Spot;
-use crate::store::{Store, encode_task};
+use crate::store::{FileStore, encode_task};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn staged_record(task: &Task, folder: Option<&str>, pid: u32) -> String {
     folder.map_or_else(|| layout::tmp(task.id, pid), |folder| layout::record_in(folder, task.id))
 }
 
-impl Store {
+impl FileStore {
     /// Accepts tasks whose numbers follow one another. Commit point: the second sync of the file system.
     pub(crate) fn accept_batch(&self, tasks: &[Task], told: Option<Told>) -> Result<()> {
         let portions = portions(tasks, self.lane_holds, &|task| self.must_park(task) || task.ends_with_parent);
@@ -63,7 +63,7 @@ impl Store {
         if let Err(error) = &result {
             for portion in &portions {
                 let gone = self.withdraw_portion(portion).into_iter().filter(|_| told.is_some());
-                self.note_all(gone.map(|task| withdrawn(task, error)));
+                self.note_all(&mut gone.map(|task| withdrawn(task, error)));
             }
         }
         result
@@ -81,19 +81,19 @@ impl Store {
 
     /// Writes what a portion has, without syncing it.
     fn stage_portion(&self, portion: &Portion) -> Result<()> {
-        let folder = portion.staged(self.me.pid);
+        let folder = portion.staged(self.host.me.pid);
         if let Some(folder) = &folder {
             self.make_dir(folder)?;
         }
         for task in portion.tasks() {
-            let staged = staged_record(task, folder.as_deref(), self.me.pid);
+            let staged = staged_record(task, folder.as_deref(), self.host.me.pid);
             self.write_whole(&staged, Open::Truncate(0o600), &encode_task(task)?)?;
         }
         Ok(())
     }
 
     fn publish_portion(&self, portion: &Portion) -> Result<()> {
-        let pid = self.me.pid;
+        let pid = self.host.me.pid;
         match portion {
             Portion::One(task) => self.place(task, &staged_record(task, None, pid), false),
             Portion::Folder((.., segment), tasks) => {
@@ -121,8 +121,8 @@ impl Store {
 
     /// Removes what was not published of a portion, and gives its tasks.
     fn withdraw_portion<'a>(&self, portion: &Portion<'a>) -> Vec<&'a Task> {
-        let folder = portion.staged(self.me.pid);
-        let is_gone = |task: &&Task| self.withdraw(task, &staged_record(task, folder.as_deref(), self.me.pid));
+        let folder = portion.staged(self.host.me.pid);
+        let is_gone = |task: &&Task| self.withdraw(task, &staged_record(task, folder.as_deref(), self.host.me.pid));
         let gone: Vec<&Task> = match portion {
             Portion::One(task) => std::iter::once(*task).filter(is_gone).collect(),
             Portion::Folder(_, tasks) => tasks.iter().copied().filter(is_gone).collect(),

@@ -3,15 +3,15 @@
 //! its place after a crash.
 
 use crate::model::{Priority, Task, TaskId};
-use crate::os::Handle;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
-use crate::store::{Ending, Store};
+use crate::store::hold::Hold;
+use crate::store::{Ending, FileStore};
 
-impl Store {
+impl FileStore {
     /// Puts the changed record of a task in its place. The caller took the task by `take_pending`; `old` is what it took.
-    /// The change stands once [`Store::record_ending`] has returned; `told` hears of that.
-    pub fn change_pending(&self, old: &Task, new: Task, lock: Box<dyn Handle>, told: impl FnOnce()) -> Result<()> {
+    /// The change stands once [`FileStore::record_ending`] has returned; `told` hears of that.
+    pub fn change_pending(&self, old: &Task, new: Task, lock: Hold, told: &mut dyn FnMut()) -> Result<()> {
         let was_in = Some(format!("{}/{}", old.priority.number(), old.queue()));
         let ending = Ending { task: Task { was_in, ..new } };
         if let Err(error) = self.record_ending(&ending, None) {

@@ -2,12 +2,13 @@
 //! them by one look. It is replaced by a rename under the lock of `spool/control.lock`; commit point is the sync of `spool`.
 
 use crate::model::control::Control;
-use crate::store::Store;
+use crate::store::FileStore;
+use crate::store::edit::{edited, refused_unless};
 use crate::store::error::Result;
 use crate::store::files::disk::hold_record::{decode_control, encode_control};
 use crate::store::files::disk::layout;
 
-impl Store {
+impl FileStore {
     /// What was set at run time; nothing where nobody has set anything.
     pub fn control(&self) -> Result<Control> {
         match self.read_known(layout::CONTROL)? {
@@ -38,5 +39,10 @@ impl Store {
         drop(lock);
         self.ring();
         Ok(given)
+    }
+
+    /// Changes what was set, durably, where `change` says so; the verb behind `change_control`.
+    pub fn edit_control(&self, change: &mut dyn FnMut(&mut Control) -> bool) -> Result<()> {
+        edited(self.change_control(|control| refused_unless(change(control)))).map(drop)
     }
 }

@@ -3,18 +3,18 @@
 //! who holds the task's `supervisor.lock` and sees that it is not about to be parked.
 
 use crate::model::{Task, TaskId, Timestamp};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::queue::accept::Place;
 
-impl Store {
+impl FileStore {
     /// Moves a parked task to its lane durably, now that nothing keeps it, and removes what would have woken it. False when
     /// it is not parked any more, or somebody acts for it.
     pub fn unpark(&self, id: TaskId) -> Result<bool> {
         let is_moved = self.under_its_lock(id, |found| match found {
-            Some((Place::Parked, task)) if !task.is_held(self.clock.now()) => self.move_to_its_lane(&task),
+            Some((Place::Parked, task)) if !task.is_held(self.host.clock.now()) => self.move_to_its_lane(&task),
             _ => Ok(false),
         })?;
         if is_moved {
@@ -46,7 +46,7 @@ impl Store {
         id: TaskId,
         act: impl FnOnce(Option<(Place, Task)>) -> Result<T>,
     ) -> Result<T> {
-        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(T::default()) };
+        let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(T::default()) };
         let done = act(self.find(id)?)?;
         self.let_go(id, lock)?;
         Ok(done)

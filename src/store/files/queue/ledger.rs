@@ -4,9 +4,9 @@ use crate::model::LaneName;
 use crate::os::Open;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
-use crate::store::{MAX_RECORD_BYTES, Store};
+use crate::store::{FileStore, MAX_RECORD_BYTES};
 
-impl Store {
+impl FileStore {
     /// The ledger of fair share as it was written last. It may be a change too old, or half of one that is being written,
     /// which then does not read.
     pub fn ledger(&self) -> Result<Option<String>> {

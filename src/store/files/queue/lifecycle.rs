@@ -2,12 +2,12 @@
 //! and is finished by the next pass. All of them require the task's `supervisor.lock`.
 
 use crate::model::{Status, Task, TaskId};
-use crate::os::Handle;
 use crate::store::Claimed;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::publish::write_durably;
 use crate::store::files::disk::{file_name, layout};
-use crate::store::{Place, Store, decode_task, encode_task, run_dir};
+use crate::store::hold::Hold;
+use crate::store::{FileStore, Place, decode_task, encode_task, run_dir};
 
 /// What comes after a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +43,7 @@ pub struct Found {
     /// The task, when a record of it reads.
     pub task: Option<Task>,
     /// The lock.
-    pub lock: Box<dyn Handle>,
+    pub lock: Hold,
     /// Its end, when it was recorded.
     pub ending: Option<Ending>,
     /// Whether a launch was recorded.
@@ -57,16 +57,16 @@ pub struct Found {
 /// What became of a request to take a pending task out of the queue.
 pub enum Removed {
     /// It is out of the queue, and its lock is ours.
-    Taken(Box<Task>, Box<dyn Handle>),
+    Taken(Box<Task>, Hold),
     /// It is not pending any more.
     NotPending,
     /// Somebody acts for it right now.
     Busy,
 }
 
-impl Store {
+impl FileStore {
     /// Lets go of a task that was not taken after all.
-    pub fn let_go(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
+    pub fn let_go(&self, id: TaskId, lock: Hold) -> Result<()> {
         if let Some(lock) = self.if_unused(id, lock)? {
             self.remove_run_dir(id)?;
             drop(lock);
@@ -88,7 +88,7 @@ impl Store {
 
     /// Takes a pending or parked task for a verb that ends it without starting it.
     pub fn take_pending(&self, id: TaskId) -> Result<Removed> {
-        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(Removed::Busy) };
+        let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(Removed::Busy) };
         match self.find(id)? {
             Some((Place::Pending | Place::Parked, task)) if self.read_result(id)?.is_none() => {
                 Ok(Removed::Taken(Box::new(task), lock))
@@ -102,12 +102,12 @@ impl Store {
 
     /// Takes the lock of a task that is over, for a verb that does something late. `None` when it is not over, or
     /// somebody acts for it.
-    pub fn take_finished(&self, id: TaskId) -> Result<Option<(Task, Box<dyn Handle>)>> {
+    pub fn take_finished(&self, id: TaskId) -> Result<Option<(Task, Hold)>> {
         // Asked without the lock first: most are running.
         if self.find_done(id)?.is_none() {
             return Ok(None);
         }
-        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(None) };
+        let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(None) };
         match self.find(id)? {
             Some((Place::Done, task)) if self.read_result(id)?.is_none() => Ok(Some((task, lock))),
             _ => {
@@ -120,11 +120,11 @@ impl Store {
     /// Records how a run ended; the next pass finishes what follows. `file` is the one that the start made for
     /// it: its name is durable, so the commit point is the sync of its content. Without it, or where somebody took its name
     /// away, a synced file gets the name, and the commit point is the sync of `running`.
-    pub fn record_ending(&self, ending: &Ending, file: Option<Box<dyn Handle>>) -> Result<()> {
+    pub fn record_ending(&self, ending: &Ending, file: Option<Hold>) -> Result<()> {
         let (id, path) = (ending.task.id, layout::result(ending.task.id));
         let bytes = encode_task(&ending.task)?;
         if let Some(file) = file {
-            match write_durably(file, &bytes) {
+            match write_durably(file.into_descriptor(), &bytes) {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
                 Err(error) => {
@@ -142,7 +142,7 @@ impl Store {
 
     /// Takes back what a failed `record_ending` may have left, for a verb that answers with the error: what was asked for
     /// must not happen later. A supervisor does not do this, because its result is true.
-    pub fn withdraw_ending(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
+    pub fn withdraw_ending(&self, id: TaskId, lock: Hold) -> Result<()> {
         self.unlink(&layout::result(id))?;
         // What else is there belongs to recovery.
         let is_bare = self.list(&layout::run_dir(id))?.iter().all(|entry| entry.name == run_dir::SUPERVISOR_LOCK);
@@ -175,7 +175,7 @@ impl Store {
 
     /// Moves the record of an ended run to where it belongs, after its lanes were released: `done`, or back to its old
     /// place in the queue. Gives the tasks that waited for its end. Idempotent; the lock goes last.
-    pub fn settle(&self, ending: &Ending, lock: Box<dyn Handle>) -> Result<Vec<TaskId>> {
+    pub fn settle(&self, ending: &Ending, lock: Hold) -> Result<Vec<TaskId>> {
         let task = &ending.task;
         let result = layout::result(task.id);
         self.unmark_order(task)?;
@@ -225,7 +225,7 @@ impl Store {
         }
         if has_moved {
             self.unlink(&layout::started(task.id))?;
-            self.remove_run_dir_alone(task.id)?;
+            self.run_dir.remove(task.id)?;
         } else {
             self.remove_run_dir(task.id)?;
         }
@@ -256,12 +256,12 @@ impl Store {
 
     /// Looks at a task that nobody supervises: takes its lock and tells what is there. `None` while somebody has it.
     pub fn find_abandoned(&self, id: TaskId) -> Result<Option<Found>> {
-        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(None) };
+        let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(None) };
         self.look_abandoned(id, lock).map(Some)
     }
 
     /// Like `find_abandoned`, with a lock that was handed over.
-    pub fn look_abandoned(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<Found> {
+    pub fn look_abandoned(&self, id: TaskId, lock: Hold) -> Result<Found> {
         let ending = self.durable_result(id)?;
         let (place, task) = match self.find_for_recovery(id)? {
             Some((place, task)) => (Some(place), task),
@@ -272,14 +272,14 @@ impl Store {
             lock,
             ending,
             is_started: self.started(id)?.is_some(),
-            is_tree_locked: self.is_tree_locked(id)?,
+            is_tree_locked: self.run_dir.is_tree_locked(id)?,
             place,
         })
     }
 
     /// Like `look_abandoned`, for a task that this very process has claimed: its claim has read the record, and has found no start and no
     /// end. Only what else may stand of it is looked for.
-    pub fn look_claimed(&self, task: Task, lock: Box<dyn Handle>) -> Result<Found> {
+    pub fn look_claimed(&self, task: Task, lock: Hold) -> Result<Found> {
         let id = task.id;
         if self.find_done(id)?.is_some() || self.meta(&layout::parked(id))?.is_some() || self.is_pending(&task)? {
             return self.look_abandoned(id, lock);
@@ -289,7 +289,7 @@ impl Store {
             lock,
             ending: None,
             is_started: false,
-            is_tree_locked: self.is_tree_locked(id)?,
+            is_tree_locked: self.run_dir.is_tree_locked(id)?,
             place: Some(Place::Running),
         })
     }
@@ -324,7 +324,7 @@ impl Store {
 
     /// Removes what a crash left of a task whose record stands in the queue or is over: the caller has released its lanes.
     /// Of one that is over, also the copies in the queue.
-    pub fn discard_leftovers(&self, id: TaskId, task: Option<&Task>, lock: Box<dyn Handle>) -> Result<()> {
+    pub fn discard_leftovers(&self, id: TaskId, task: Option<&Task>, lock: Hold) -> Result<()> {
         if self.find_done(id)?.is_some() {
             self.leave_parked(id)?;
             if let Some(task) = task {
@@ -352,7 +352,7 @@ impl Store {
     pub fn unsupervised(&self) -> Result<Vec<TaskId>> {
         let mut alone = Vec::new();
         for id in self.in_flight()? {
-            if !self.is_supervised(id)? {
+            if !self.run_dir.is_supervised(id)? {
                 alone.push(id);
             }
         }

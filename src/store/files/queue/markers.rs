@@ -7,7 +7,7 @@ use crate::model::{LaneName, Name, QueueName, Task, TaskId, Tier, Timestamp, Tur
 use crate::os::{Entry, Handle, Meta, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
-use crate::store::{MAX_RECORD_BYTES, Store};
+use crate::store::{FileStore, MAX_RECORD_BYTES};
 
 /// After how long a hint whose record never appeared counts as left by a crash, in milliseconds.
 const ORPHAN_HINT_MS: i64 = 60_000;
@@ -26,7 +26,7 @@ pub struct Timers {
     pub next: Option<Timestamp>,
 }
 
-impl Store {
+impl FileStore {
     fn order_marker(task: &Task, lane: &LaneName) -> String {
         let queue = task.queue();
         format!("{}/{}", layout::order(lane), file_name::order_name(task.priority, task.id, &queue))
@@ -81,7 +81,7 @@ impl Store {
 
     /// Whether a hint is so old that its record would have appeared long ago.
     fn is_orphan_hint(&self, path: &str) -> Result<bool> {
-        let age = |meta: Meta| self.clock.now().ms_since(meta.modified);
+        let age = |meta: Meta| self.host.clock.now().ms_since(meta.modified);
         Ok(self.meta(path)?.map(age).is_none_or(|age| !(0..ORPHAN_HINT_MS).contains(&age)))
     }
 
@@ -106,7 +106,9 @@ impl Store {
         match self.meta(layout::TIMERS)? {
             None => Ok(false),
             Some(meta) if meta.links == 2 => Ok(false),
-            Some(_) => self.timers(self.clock.now()).map(|found| !found.due.is_empty() || !found.schedules.is_empty()),
+            Some(_) => {
+                self.timers(self.host.clock.now()).map(|found| !found.due.is_empty() || !found.schedules.is_empty())
+            }
         }
     }
 
@@ -165,34 +167,42 @@ impl Store {
     }
 
     /// Enters the transaction of a key: its file, locked. Dropping it leaves.
-    pub fn enter_key(&self, key: &str) -> Result<KeySlot<'_>> {
+    pub fn enter_key(&self, key: &str) -> Result<Box<dyn KeySlot + '_>> {
+        Ok(Box::new(self.key_slot(key)?))
+    }
+
+    fn key_slot(&self, key: &str) -> Result<FileKey<'_>> {
         self.enter_slot(format!("{}/{}", layout::KEYS, crate::model::name::encode(key)))
     }
 
     /// Like `enter_key`, for a group of tasks of one queue: its file has a name that no key has. Its holders are the tasks of the group,
     /// the last one first.
-    pub fn enter_group(&self, task: &Task, group: &Name) -> Result<KeySlot<'_>> {
+    pub fn enter_group(&self, task: &Task, group: &Name) -> Result<Box<dyn KeySlot + '_>> {
+        Ok(Box::new(self.group_slot(task, group)?))
+    }
+
+    fn group_slot(&self, task: &Task, group: &Name) -> Result<FileKey<'_>> {
         let alone = Task { terms: Terms::default(), ..task.clone() };
         let digest = digest(&format!("{}\n{}\n{group}", task.priority.number(), alone.queue()));
         self.enter_slot(format!("{}/=g{digest}", layout::KEYS))
     }
 
-    fn enter_slot(&self, path: String) -> Result<KeySlot<'_>> {
+    fn enter_slot(&self, path: String) -> Result<FileKey<'_>> {
         loop {
             let mut handle = self.open_or_make(&path)?;
             self.lock_soon(handle.as_mut(), &path, false)?;
             if handle.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
-                return Ok(KeySlot { store: self, path, handle });
+                return Ok(FileKey { store: self, path, handle });
             }
         }
     }
 
     /// Like `enter_slot`, for a key file that exists, without waiting; `None` when it is gone or somebody is in it.
-    pub(crate) fn try_key(&self, path: &str) -> Result<Option<KeySlot<'_>>> {
+    pub(crate) fn try_key(&self, path: &str) -> Result<Option<FileKey<'_>>> {
         let Some(mut handle) = self.open(path, Open::Existing)? else { return Ok(None) };
         let is_mine = handle.try_lock(false).map_err(StoreError::io("lock", path))?
             && handle.meta().map_err(StoreError::io("look at", path))?.links > 0;
-        Ok(is_mine.then(|| KeySlot { store: self, path: path.to_owned(), handle }))
+        Ok(is_mine.then(|| FileKey { store: self, path: path.to_owned(), handle }))
     }
 
     /// Takes a task off the holders of its key; a key without holders is forgotten. A key that an enqueuer keeps locked is
@@ -202,7 +212,7 @@ impl Store {
             self.drop_group(task, &group.name)?;
         }
         let Some(key) = &task.key else { return Ok(()) };
-        let mut slot = match self.enter_key(key) {
+        let mut slot = match self.key_slot(key) {
             Err(StoreError::FileBusy { .. }) => return Ok(()),
             other => other?,
         };
@@ -218,7 +228,7 @@ impl Store {
 
     /// Forgets a group of which the last task is over.
     fn drop_group(&self, task: &Task, group: &Name) -> Result<()> {
-        let mut slot = match self.enter_group(task, group) {
+        let mut slot = match self.group_slot(task, group) {
             Err(StoreError::FileBusy { .. }) => return Ok(()),
             other => other?,
         };
@@ -240,29 +250,36 @@ impl Store {
 }
 
 /// A key whose meaning only this process may change now.
-pub struct KeySlot<'a> {
-    store: &'a Store,
+pub trait KeySlot {
+    /// The tasks that were accepted with this key, the last one first; they may be over, or never have been accepted
+    /// whole.
+    fn holders(&mut self) -> Result<Vec<TaskId>>;
+    /// Gives the key to tasks, durably, before the record of a new one appears.
+    fn assign(&mut self, ids: &[TaskId]) -> Result<()>;
+    /// Like `assign`, for what may be lost in a power cut.
+    fn note(&mut self, ids: &[TaskId]) -> Result<()>;
+}
+
+/// A file of `spool/keys`, locked.
+pub(crate) struct FileKey<'a> {
+    store: &'a FileStore,
     path: String,
     handle: Box<dyn Handle>,
 }
 
-impl KeySlot<'_> {
-    /// The tasks that were accepted with this key, the last one first; they may be over, or never have been accepted
-    /// whole.
-    pub fn holders(&mut self) -> Result<Vec<TaskId>> {
+impl KeySlot for FileKey<'_> {
+    fn holders(&mut self) -> Result<Vec<TaskId>> {
         let bytes = self.handle.read_all(MAX_RECORD_BYTES).map_err(StoreError::io("read", &self.path))?;
         Ok(String::from_utf8_lossy(&bytes).split_whitespace().filter_map(TaskId::parse).collect())
     }
 
-    /// Gives the key to tasks, durably, before the record of a new one appears.
-    pub fn assign(&mut self, ids: &[TaskId]) -> Result<()> {
+    fn assign(&mut self, ids: &[TaskId]) -> Result<()> {
         self.note(ids)?;
         self.handle.sync_data().map_err(StoreError::io("sync", &self.path))?;
         self.store.sync_dir(layout::KEYS)
     }
 
-    /// Like `assign`, for what may be lost in a power cut.
-    pub fn note(&mut self, ids: &[TaskId]) -> Result<()> {
+    fn note(&mut self, ids: &[TaskId]) -> Result<()> {
         let names: Vec<String> = ids.iter().map(TaskId::to_string).collect();
         // A longer line than before covers what stood there.
         let before = self.handle.meta().map_err(StoreError::io("look at", &self.path))?.size;
@@ -272,7 +289,7 @@ impl KeySlot<'_> {
     }
 }
 
-impl Drop for KeySlot<'_> {
+impl Drop for FileKey<'_> {
     fn drop(&mut self) {
         let _ = self.handle.unlock();
     }

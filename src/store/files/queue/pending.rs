@@ -7,7 +7,7 @@ use crate::os::{Entry, Meta};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::{Publication, numbered, records_in};
-use crate::store::{Place, Store};
+use crate::store::{FileStore, Place};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl From<&[Entry]> for Standing {
     }
 }
 
-impl Store {
+impl FileStore {
     /// Lets the folder of a lane hold another number of records, for tests that want segments of few tasks.
     #[must_use]
     pub fn holding(self, records: usize) -> Self {

@@ -4,7 +4,7 @@
 
 use crate::model::LaneName;
 use crate::os::Open;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 256 * 1024;
 /// The longest line that is kept.
 const LONGEST: usize = 4096;
 
-impl Store {
+impl FileStore {
     /// The places that were remembered, by the text of their lanes. A place that was renamed has its last path.
     pub fn known_places(&self) -> Result<BTreeMap<String, String>> {
         let Some(bytes) = self.read(layout::PLACES)? else { return Ok(BTreeMap::new()) };

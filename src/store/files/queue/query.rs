@@ -2,7 +2,7 @@
 
 use crate::model::{LaneName, Name, Priority, QueueName, Task, TaskId, Tier};
 use crate::os::FileKind;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::publish::{number, records_in};
 use crate::store::files::disk::{file_name, layout};
@@ -49,13 +49,15 @@ impl Shelf {
 
 /// A listing of records, read one by one. The folders of a shelf are only listed when its turn comes, so the first records of
 /// a long queue cost no more than those of a short one. A task that has moved on meanwhile is found where it is then.
-pub struct Survey<'a> {
-    store: &'a Store,
+pub type Survey<'a> = Box<dyn Iterator<Item = Result<Task>> + 'a>;
+
+struct FileSurvey<'a> {
+    store: &'a FileStore,
     shelves: VecDeque<Shelf>,
     ids: std::vec::IntoIter<(Place, TaskId, String)>,
 }
 
-impl Survey<'_> {
+impl FileSurvey<'_> {
     /// Lists the next shelf; false after the last one.
     fn turn_to_next(&mut self) -> Result<bool> {
         let Some(shelf) = self.shelves.pop_front() else { return Ok(false) };
@@ -74,7 +76,7 @@ impl Survey<'_> {
     }
 }
 
-impl Iterator for Survey<'_> {
+impl Iterator for FileSurvey<'_> {
     type Item = Result<Task>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -99,7 +101,7 @@ impl Iterator for Survey<'_> {
     }
 }
 
-impl Store {
+impl FileStore {
     /// The user's lane of a queue: by its name, or, for a hashed name, by the first record in it.
     pub fn pending_lane_name(&self, stem: &str) -> Result<Option<LaneName>> {
         let Some(name) = QueueName::parse(stem) else { return Ok(None) };
@@ -249,7 +251,7 @@ impl Store {
     }
 
     fn survey(&self, shelves: impl IntoIterator<Item = Shelf>) -> Survey<'_> {
-        Survey { store: self, shelves: shelves.into_iter().collect(), ids: Vec::new().into_iter() }
+        Box::new(FileSurvey { store: self, shelves: shelves.into_iter().collect(), ids: Vec::new().into_iter() })
     }
 
     /// Whether no task is pending and none is parked; the cheap question before counting.
@@ -285,7 +287,7 @@ impl Store {
         Ok(names)
     }
 
-    /// Where the damaged record of a task was put, by the name that [`Store::set_aside`] gives it.
+    /// Where the damaged record of a task was put, by the name that [`FileStore::set_aside`] gives it.
     pub fn set_aside_of(&self, id: TaskId) -> Result<Option<String>> {
         let end = format!("_{}", id.0);
         let is_its = |path: &String| path.rsplit_once(".json").is_some_and(|(record, _)| record.ends_with(&end));

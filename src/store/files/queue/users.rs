@@ -3,7 +3,7 @@
 
 use crate::model::Name;
 use crate::os::Open;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 256 * 1024;
 /// The longest name that is kept; nobody mistypes a longer one by hand.
 const LONGEST: usize = 100;
 
-impl Store {
+impl FileStore {
     /// The users that were remembered.
     pub fn known_users(&self) -> Result<Vec<Name>> {
         let Some(bytes) = self.read(layout::USERS)? else { return Ok(Vec::new()) };

@@ -15,7 +15,7 @@ use crate::os::Handle;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
 use crate::store::files::queue::accept::{Place, Told, withdrawn};
-use crate::store::{Store, decode_task, encode_task};
+use crate::store::{FileStore, decode_task, encode_task};
 use record::{decode_schedule, encode_schedule};
 
 /// The name of a schedule as its file has it.
@@ -24,12 +24,26 @@ pub fn stem_of(name: &Name) -> String {
 }
 
 /// The right to change schedules. Dropping it gives it back.
-pub struct ScheduleBook<'a> {
-    store: &'a Store,
+pub trait ScheduleBook {
+    /// Ends what a killed process began to make for a schedule. Gives the task that it puts into the queue.
+    fn settle(&self, stem: &str) -> Result<Option<TaskId>>;
+    /// Writes a schedule durably. Commit point is the sync of the folder.
+    fn write(&self, schedule: &Schedule) -> Result<()>;
+    /// Removes a schedule durably. Its timer is cleared when it fires, should that fail here.
+    fn remove(&self, schedule: &Schedule) -> Result<()>;
+    /// Makes a task for a slot. `schedule` is the schedule as it is then, and names the task.
+    fn make(&self, schedule: &Schedule, task: &Task, told: Told) -> Result<()>;
+    /// Whether a task that a schedule made is not over. One that is gone is.
+    fn is_unfinished(&self, id: TaskId) -> Result<bool>;
+}
+
+/// The lock of `spool/schedules`.
+struct FileBook<'a> {
+    store: &'a FileStore,
     lock: Box<dyn Handle>,
 }
 
-impl Store {
+impl FileStore {
     /// Every schedule, by name; an error in the place of one that does not read.
     pub fn schedules(&self) -> Result<Vec<Result<Schedule>>> {
         let mut stems: Vec<String> = self
@@ -59,17 +73,17 @@ impl Store {
     }
 
     /// Takes the right to change schedules, and waits for it a little.
-    pub fn enter_schedules(&self) -> Result<ScheduleBook<'_>> {
+    pub fn enter_schedules(&self) -> Result<Box<dyn ScheduleBook + '_>> {
         let mut lock = self.open_or_make(layout::SCHEDULES_LOCK)?;
         self.lock_soon(lock.as_mut(), layout::SCHEDULES_LOCK, false)?;
-        Ok(ScheduleBook { store: self, lock })
+        Ok(Box::new(FileBook { store: self, lock }))
     }
 
     /// Like `enter_schedules`, without waiting; `None` while somebody else has it.
-    pub fn try_schedules(&self) -> Result<Option<ScheduleBook<'_>>> {
+    pub fn try_schedules(&self) -> Result<Option<Box<dyn ScheduleBook + '_>>> {
         let mut lock = self.open_or_make(layout::SCHEDULES_LOCK)?;
         let is_mine = lock.try_lock(false).map_err(StoreError::io("lock", layout::SCHEDULES_LOCK))?;
-        Ok(is_mine.then_some(ScheduleBook { store: self, lock }))
+        Ok(is_mine.then(|| Box::new(FileBook { store: self, lock }) as Box<dyn ScheduleBook>))
     }
 
     /// Whether a timer is set for a slot.
@@ -93,9 +107,27 @@ impl Store {
     }
 }
 
-impl ScheduleBook<'_> {
-    /// Ends what a killed process began to make for a schedule. Gives the task that it puts into the queue.
-    pub fn settle(&self, stem: &str) -> Result<Option<TaskId>> {
+impl FileBook<'_> {
+    /// The tasks of a schedule that are staged.
+    fn staged(&self, stem: &str) -> Result<Vec<TaskId>> {
+        let id = |name: &str| {
+            let (of, id) = name.strip_suffix(".task")?.rsplit_once('.')?;
+            file_name::task(id).filter(|_| of == stem)
+        };
+        Ok(self.store.list(layout::SCHEDULES)?.iter().filter_map(|entry| id(&entry.name)).collect())
+    }
+
+    /// Puts a staged task into the queue, durably at both ends: what came back to the old one would be put there again.
+    fn place(&self, task: &Task, staged: &str) -> Result<()> {
+        self.store.place(task, staged, true)?;
+        self.store.sync_dir(layout::SCHEDULES)?;
+        self.store.ring();
+        Ok(())
+    }
+}
+
+impl ScheduleBook for FileBook<'_> {
+    fn settle(&self, stem: &str) -> Result<Option<TaskId>> {
         let mut placed = None;
         for id in self.staged(stem)? {
             let path = layout::staged_slot(stem, id);
@@ -117,17 +149,7 @@ impl ScheduleBook<'_> {
         Ok(placed)
     }
 
-    /// The tasks of a schedule that are staged.
-    fn staged(&self, stem: &str) -> Result<Vec<TaskId>> {
-        let id = |name: &str| {
-            let (of, id) = name.strip_suffix(".task")?.rsplit_once('.')?;
-            file_name::task(id).filter(|_| of == stem)
-        };
-        Ok(self.store.list(layout::SCHEDULES)?.iter().filter_map(|entry| id(&entry.name)).collect())
-    }
-
-    /// Writes a schedule durably. Commit point is the sync of the folder.
-    pub fn write(&self, schedule: &Schedule) -> Result<()> {
+    fn write(&self, schedule: &Schedule) -> Result<()> {
         let bytes = encode_schedule(schedule)?;
         if self.store.make_dir(layout::SCHEDULES)? {
             self.store.sync_dir(layout::SPOOL)?;
@@ -137,8 +159,7 @@ impl ScheduleBook<'_> {
         self.store.sync_dir(layout::SCHEDULES).map_err(|error| StoreError::Unsure(Box::new(error)))
     }
 
-    /// Removes a schedule durably. Its timer is cleared when it fires, should that fail here.
-    pub fn remove(&self, schedule: &Schedule) -> Result<()> {
+    fn remove(&self, schedule: &Schedule) -> Result<()> {
         let stem = stem_of(&schedule.name);
         self.store.unlink(&layout::schedule(&stem))?;
         self.store.sync_dir(layout::SCHEDULES).map_err(|error| StoreError::Unsure(Box::new(error)))?;
@@ -148,8 +169,7 @@ impl ScheduleBook<'_> {
         Ok(())
     }
 
-    /// Makes a task for a slot. `schedule` is the schedule as it is then, and names the task.
-    pub fn make(&self, schedule: &Schedule, task: &Task, told: Told) -> Result<()> {
+    fn make(&self, schedule: &Schedule, task: &Task, told: Told) -> Result<()> {
         let stem = stem_of(&schedule.name);
         let staged = layout::staged_slot(&stem, task.id);
         self.store.stage(&staged, &encode_task(task)?)?;
@@ -165,21 +185,12 @@ impl ScheduleBook<'_> {
         self.place(task, &staged)
     }
 
-    /// Puts a staged task into the queue, durably at both ends: what came back to the old one would be put there again.
-    fn place(&self, task: &Task, staged: &str) -> Result<()> {
-        self.store.place(task, staged, true)?;
-        self.store.sync_dir(layout::SCHEDULES)?;
-        self.store.ring();
-        Ok(())
-    }
-
-    /// Whether a task that a schedule made is not over. One that is gone is.
-    pub fn is_unfinished(&self, id: TaskId) -> Result<bool> {
+    fn is_unfinished(&self, id: TaskId) -> Result<bool> {
         Ok(self.store.place_of(id)?.is_some_and(|place| place != Place::Done))
     }
 }
 
-impl Drop for ScheduleBook<'_> {
+impl Drop for FileBook<'_> {
     fn drop(&mut self) {
         let _ = self.lock.unlock();
     }

@@ -3,7 +3,7 @@
 
 use crate::model::{TaskId, Timestamp};
 use crate::os::Open;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::steps::{decode, encode};
@@ -26,12 +26,12 @@ pub struct Beat {
     pub note: Option<String>,
 }
 
-impl Store {
+impl FileStore {
     /// Notes that a task makes progress.
     pub fn note_beat(&self, id: TaskId, note: Option<String>) -> Result<Beat> {
         let _locked = self.lock_steps(id)?;
         let path = layout::step_file(id, NAME);
-        let at = self.now();
+        let at = self.host.now();
         let bytes = encode(&path, &BeatFile { at: at.to_string(), note: note.clone() })?;
         let tmp = format!("{path}.tmp");
         drop(self.write_whole(&tmp, Open::Truncate(0o600), &bytes)?);

@@ -2,11 +2,12 @@
 
 use crate::model::TaskId;
 use crate::os::{Handle, Open};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
 use crate::store::files::steps::{decode, encode};
+use crate::store::hold::Hold;
 use serde::{Deserialize, Serialize};
 
 /// A finished step.
@@ -59,7 +60,7 @@ fn record(name: &str) -> String {
     format!("step.{name}.json")
 }
 
-impl Store {
+impl FileStore {
     /// A finished step of a task.
     pub fn step(&self, id: TaskId, name: &str) -> Result<Option<StepRecord>> {
         let path = layout::step_file(id, &record(name));
@@ -81,11 +82,11 @@ impl Store {
 
     /// Takes the lock under which a step runs; `None` when it runs already. The command inherits it, so that a step whose
     /// luzia was killed is not run beside itself.
-    pub fn lock_step(&self, id: TaskId, name: &str) -> Result<Option<Box<dyn Handle>>> {
+    pub fn lock_step(&self, id: TaskId, name: &str) -> Result<Option<Hold>> {
         drop(self.lock_steps(id)?);
         let path = layout::step_file(id, &format!("step.{name}.lock"));
         let mut lock = self.open_or_make(&path)?;
-        Ok(lock.try_lock(false).map_err(StoreError::io("lock", &path))?.then_some(lock))
+        Ok(lock.try_lock(false).map_err(StoreError::io("lock", &path))?.then(|| Hold::of(lock)))
     }
 
     /// The file to which a step writes its standard output, empty.

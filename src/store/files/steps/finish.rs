@@ -2,7 +2,8 @@
 
 use crate::model::task::Finish;
 use crate::model::{Status, TaskId};
-use crate::store::Store;
+use crate::store::FileStore;
+use crate::store::edit::{edited, refused_unless};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ impl FinishFile {
     }
 }
 
-impl Store {
+impl FileStore {
     /// Records durably how a task ends in one of its starts; what was said before, if anything was, and then nothing
     /// changes. `check` is called under the lock. Commit point: the rename of the document.
     pub fn record_finish<E: From<StoreError>>(
@@ -49,10 +50,21 @@ impl Store {
             status: finish.status.word().to_owned(),
             summary: finish.summary.clone(),
             data: finish.data.clone(),
-            at: self.now().to_string(),
+            at: self.host.now().to_string(),
         };
         self.write_document(&locked, NAME, &file)?;
         Ok(None)
+    }
+
+    /// Like `record_finish`, where `check` says so; `None` where it does not.
+    pub fn record_finish_if(
+        &self,
+        id: TaskId,
+        start: u32,
+        finish: &Finish,
+        check: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Option<Finish>>> {
+        edited(self.record_finish(id, start, finish, || refused_unless(check())))
     }
 
     /// How a task said in this start that it ends. A task that has said nothing costs one look.

@@ -1,7 +1,8 @@
 //! The mailbox of a task: `mail/<n>.json`, one event a file, numbered from 1 in the order in which they came.
 
 use crate::model::TaskId;
-use crate::store::Store;
+use crate::store::FileStore;
+use crate::store::edit::{edited, refused_unless};
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
@@ -27,7 +28,7 @@ pub struct Mail {
     pub at: String,
 }
 
-impl Store {
+impl FileStore {
     /// Puts an event into the mailbox of a task, durably; gives its number. `check` is called under the lock.
     pub fn deliver<E: From<crate::store::StoreError>>(
         &self,
@@ -37,9 +38,14 @@ impl Store {
     ) -> std::result::Result<u64, E> {
         let _locked = self.lock_steps(id)?;
         check()?;
-        mail.at = self.now().to_string();
+        mail.at = self.host.now().to_string();
         mail.number = self.mail_numbers(id)?.last().map_or(1, |last| last + 1);
         Ok(self.publish_mail(id, &mail)?)
+    }
+
+    /// Like `deliver`, where `check` says so; `None` where it does not.
+    pub fn deliver_if(&self, id: TaskId, mail: Mail, check: &mut dyn FnMut() -> bool) -> Result<Option<u64>> {
+        edited(self.deliver(id, mail, || refused_unless(check())))
     }
 
     /// Like `deliver`, unless the mailbox has an event already that `is_same` knows; gives the number of a new one.
@@ -51,7 +57,7 @@ impl Store {
                 return Ok(None);
             }
         }
-        mail.at = self.now().to_string();
+        mail.at = self.host.now().to_string();
         mail.number = numbers.last().map_or(1, |last| last + 1);
         self.publish_mail(id, &mail).map(Some)
     }

@@ -15,7 +15,7 @@ use crate::model::TaskId;
 use crate::os::{Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{json_object, layout};
-use crate::store::{Event, FORMAT_VERSION, Store};
+use crate::store::{Event, FORMAT_VERSION, FileStore};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -64,7 +64,7 @@ fn before(path: &str) -> String {
     format!("{path}.before")
 }
 
-impl Store {
+impl FileStore {
     /// Takes the lock of a task's folder, which is made where it is missing.
     pub(crate) fn lock_steps(&self, id: TaskId) -> Result<Locked> {
         let path = layout::step_file(id, "lock");
@@ -170,10 +170,5 @@ impl Store {
             self.unlink(&format!("{folder}/{name}"))?;
         }
         self.sync_dir(&folder)
-    }
-
-    /// The tasks that have a folder of this kind.
-    pub fn tasks_with_steps(&self) -> Result<Vec<TaskId>> {
-        Ok(self.numbered_folders(layout::STEPS)?.into_iter().map(TaskId).collect())
     }
 }

@@ -1,7 +1,8 @@
 //! The variables of a task: `vars.json`. Values are strings or other JSON.
 
 use crate::model::TaskId;
-use crate::store::Store;
+use crate::store::FileStore;
+use crate::store::edit::{edited, refused_unless};
 use crate::store::error::Result;
 use crate::store::files::steps::Locked;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,7 @@ pub struct VarsRead {
     pub damage: Option<String>,
 }
 
-impl Store {
+impl FileStore {
     /// The variables of a task. A task without any costs one open.
     pub fn vars(&self, id: TaskId) -> Result<VarsRead> {
         let found = self.read_document::<VarsFile>(id, NAME)?;
@@ -63,6 +64,11 @@ impl Store {
             self.write_vars(&locked, vars.clone())?;
         }
         Ok(VarsRead { vars, damage: read.damage })
+    }
+
+    /// Changes the variables of a task, where `change` says so; the verb behind `change_vars`.
+    pub fn edit_vars(&self, id: TaskId, change: &mut dyn FnMut(&mut Vars) -> bool) -> Result<Option<VarsRead>> {
+        edited(self.change_vars(id, |vars| refused_unless(change(vars))))
     }
 
     pub(crate) fn write_vars(&self, locked: &Locked, vars: Vars) -> Result<()> {

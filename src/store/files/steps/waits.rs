@@ -5,7 +5,7 @@ use crate::os::{Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::steps::Locked;
-use crate::store::{Changes, Store};
+use crate::store::{Changes, FileStore};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "waits.json";
@@ -100,7 +100,7 @@ pub struct Waiter {
     _lock: Box<dyn Handle>,
 }
 
-impl Store {
+impl FileStore {
     /// Takes the lock of the process that waits for a task; an error where another one of its processes waits.
     pub fn begin_wait(&self, id: TaskId) -> Result<Waiter> {
         drop(self.lock_steps(id)?);

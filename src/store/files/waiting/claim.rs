@@ -5,11 +5,11 @@
 use crate::model::evidence::Judge;
 use crate::model::lock::Grant;
 use crate::model::{Task, TaskId};
-use crate::os::Handle;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::request::{Acquired, Break, Request};
-use crate::store::{Claim, Claimed, Place, Store};
+use crate::store::hold::Hold;
+use crate::store::{Claim, Claimed, FileStore, Place};
 
 /// What a try to take the lanes of a task gave.
 enum Lanes {
@@ -17,7 +17,7 @@ enum Lanes {
     Not(Claim),
 }
 
-impl Store {
+impl FileStore {
     /// Claims a task that stands in `waiting`: takes its `supervisor.lock`, asks `admit`, takes the lanes that it did not keep,
     /// moves its record. It stands in no line: it goes ahead of new work, and never over a limit.
     pub fn claim_waiting(
@@ -27,7 +27,7 @@ impl Store {
         request: &dyn Fn(&Task) -> Request,
         judge: Judge,
     ) -> Result<Claim> {
-        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(Claim::Lost) };
+        let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(Claim::Lost) };
         let task = match self.find(id) {
             Ok(Some((Place::Waiting, task))) if self.is_at_rest(id)? => task,
             Ok(Some((Place::Waiting, _))) => return Ok(Claim::NeedsRecovery(id)),
@@ -101,7 +101,7 @@ impl Store {
         Ok(())
     }
 
-    fn not_claimed(&self, id: TaskId, lock: Box<dyn Handle>, claim: Claim) -> Result<Claim> {
+    fn not_claimed(&self, id: TaskId, lock: Hold, claim: Claim) -> Result<Claim> {
         self.let_go(id, lock)?;
         Ok(claim)
     }

@@ -6,14 +6,14 @@ use crate::model::lock::Grant;
 use crate::model::task::TaskWait;
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Task, TaskId};
 use crate::os::Open;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::line::turns::FreedBy;
 use crate::store::files::locks::release::Held;
 use crate::store::files::locks::request::Break;
 
-impl Store {
+impl FileStore {
     /// The locks that a task holds in some lanes, in the order of these. The caller holds its `supervisor.lock`, or is one of its
     /// processes.
     pub fn locks_of(&self, task: TaskId, lanes: &[LaneName]) -> Result<Vec<Grant>> {
@@ -74,8 +74,8 @@ impl Store {
         };
         record.kind = LockKind::Wait;
         record.is_supervised = false;
-        record.refreshed_at = Some(self.now());
-        record.refreshed_boot_ms = Some(self.clock.boot_ms());
+        record.refreshed_at = Some(self.host.now());
+        record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
         record.expires_at = Some(wait.until);
         self.write_sidecar(lane, held.slot, &record, true)?;
         let Some(mut file) = self.open(&path, Open::Existing)? else { return Ok(()) };
@@ -90,7 +90,7 @@ impl Store {
     /// What a sidecar that does not read said, as the lock file tells it.
     fn told_by_file(&self, task: TaskId, lane: &LaneName, held: &Held) -> Result<LockRecord> {
         let grant = self.granted_by_file(&lane.stem(), held.slot)?.unwrap_or_else(|| grant_of(lane, held));
-        Ok(self.lost_record(LockKind::Wait, &task.to_string(), &grant, &self.identity(), self.own_origin()))
+        Ok(self.lost_record(LockKind::Wait, &task.to_string(), &grant, &self.host.identity(), self.host.own_origin()))
     }
 
     /// The locks that a task has kept while it waited. The caller holds its `supervisor.lock`.
@@ -109,17 +109,21 @@ impl Store {
             let is_there = self.meta(&layout::lock_file(&grant.lane.stem(), grant.slot))?.is_some();
             let mut record = match self.read_sidecar(&path)? {
                 Sidecar::Whole(record) if is_there && record.lock_id.as_ref() == Some(&grant.lock_id.0) => *record,
-                Sidecar::Missing | Sidecar::Corrupt if is_there => {
-                    self.lost_record(LockKind::Task, &task.to_string(), grant, &self.identity(), self.own_origin())
-                }
+                Sidecar::Missing | Sidecar::Corrupt if is_there => self.lost_record(
+                    LockKind::Task,
+                    &task.to_string(),
+                    grant,
+                    &self.host.identity(),
+                    self.host.own_origin(),
+                ),
                 Sidecar::Whole(_) | Sidecar::Newer | Sidecar::Missing | Sidecar::Corrupt => return Ok(false),
             };
             record.kind = LockKind::Task;
-            (record.pid, record.pid_start) = (Some(self.me.pid), Some(self.me.start));
-            record.set_origin(self.own_origin());
+            (record.pid, record.pid_start) = (Some(self.host.me.pid), Some(self.host.me.start));
+            record.set_origin(self.host.own_origin());
             record.is_supervised = false;
-            record.refreshed_at = Some(self.now());
-            record.refreshed_boot_ms = Some(self.clock.boot_ms());
+            record.refreshed_at = Some(self.host.now());
+            record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
             self.write_sidecar(&grant.lane, grant.slot, &record, false)?;
         }
         Ok(true)

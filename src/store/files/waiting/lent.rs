@@ -6,9 +6,9 @@ use crate::model::{Task, TaskId};
 use crate::os::Open;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
-use crate::store::{Place, Store};
+use crate::store::{FileStore, Place};
 
-impl Store {
+impl FileStore {
     /// Names a parent that is about to stand in `waiting` in the files of the loans of its children that are queued.
     pub(crate) fn mark_lent(&self, parent: &Task, wait: &TaskWait) -> Result<()> {
         if !wait.lends {

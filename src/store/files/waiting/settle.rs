@@ -1,19 +1,19 @@
 //! How a task comes to `waiting`, and leaves it without a start.
 
 use crate::model::{Task, TaskId, Timestamp};
-use crate::os::Handle;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
-use crate::store::{Place, Removed, Store};
+use crate::store::hold::Hold;
+use crate::store::{FileStore, Place, Removed};
 
-impl Store {
+impl FileStore {
     /// Moves the result of a run that ended with a wait to `waiting`, after its lanes were kept or released. What looks at it
     /// again stands before the record does: a timer of now, for an event that came meanwhile, and one of the end of its time.
     /// Idempotent; the lock goes last.
-    pub(crate) fn settle_waiting(&self, task: &Task, lock: Box<dyn Handle>) -> Result<()> {
+    pub(crate) fn settle_waiting(&self, task: &Task, lock: Hold) -> Result<()> {
         let (id, result) = (task.id, layout::result(task.id));
         if self.meta(&result)?.is_some() {
-            self.set_timer(id, self.now())?;
+            self.set_timer(id, self.host.now())?;
             if let Some(wait) = &task.wait {
                 self.set_timer(id, wait.until)?;
                 self.mark_lent(task, wait)?;
@@ -38,7 +38,7 @@ impl Store {
     }
 
     /// Removes what a run, or a claim that came to nothing, has left of a task that stands in `waiting`. The lock goes last.
-    pub fn stay_waiting(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<()> {
+    pub fn stay_waiting(&self, id: TaskId, lock: Hold) -> Result<()> {
         self.remove_run_dir(id)?;
         drop(lock);
         Ok(())
@@ -46,7 +46,7 @@ impl Store {
 
     /// Takes a task that stands in `waiting` for a verb that ends it without starting it.
     pub fn take_waiting(&self, id: TaskId) -> Result<Removed> {
-        let Some(lock) = self.take_supervisor_lock(id)? else { return Ok(Removed::Busy) };
+        let Some(lock) = self.run_dir.take_supervisor_lock(id)? else { return Ok(Removed::Busy) };
         match self.find(id)? {
             Some((Place::Waiting, task)) if self.is_at_rest(id)? => Ok(Removed::Taken(Box::new(task), lock)),
             _ => {
@@ -83,7 +83,7 @@ impl Store {
     /// the mailbox.
     pub(crate) fn wake_waiting(&self, id: TaskId) -> Result<()> {
         if self.meta(&layout::waiting(id))?.is_some() {
-            self.set_timer(id, self.now())?;
+            self.set_timer(id, self.host.now())?;
             self.ring();
         }
         Ok(())
@@ -91,6 +91,6 @@ impl Store {
 
     /// Whether nothing of an earlier run is left that recovery would need.
     pub(crate) fn is_at_rest(&self, id: TaskId) -> Result<bool> {
-        Ok(self.read_result(id)?.is_none() && self.started(id)?.is_none() && !self.is_tree_locked(id)?)
+        Ok(self.read_result(id)?.is_none() && self.started(id)?.is_none() && !self.run_dir.is_tree_locked(id)?)
     }
 }

@@ -13,7 +13,7 @@ pub(crate) mod turns;
 use crate::model::lock::line::{Asker, LineFacts, LineJudge};
 use crate::model::{LaneName, LockKind, SandboxId, TaskId};
 use crate::os::{Entry, FileKind, Handle, Open, Pipe};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
@@ -144,7 +144,7 @@ impl<'a> InLine<'a> {
     }
 }
 
-impl Store {
+impl FileStore {
     /// Whether it is the asker's turn in a lane that is free; for a task that must give way this is noted in the line. The
     /// caller is in the guard. `locks` is a listing of all locks, by which most lanes are known to have no line.
     pub(crate) fn has_turn(&self, stem: &str, locks: &[Entry], in_line: &InLine<'_>) -> Result<bool> {
@@ -164,7 +164,7 @@ impl Store {
             (_, None) => Asker::Behind,
         };
         let age_ms = |name: &str| -> Result<Option<i64>> {
-            Ok(self.meta(&line.path(name))?.map(|meta| self.clock.now().ms_since(meta.modified)))
+            Ok(self.meta(&line.path(name))?.map(|meta| self.host.clock.now().ms_since(meta.modified)))
         };
         let facts = LineFacts {
             asker,
@@ -260,7 +260,7 @@ impl Store {
 
     fn join(&self, folder: &str, sandbox: Option<SandboxId>) -> Result<Place> {
         let sandbox = sandbox.map(|sandbox| sandbox.to_string()).unwrap_or_default();
-        let process = format!("{}-{}-{}", self.me.pid, self.me.start, self.clock.boot_ms());
+        let process = format!("{}-{}-{}", self.host.me.pid, self.host.me.start, self.host.clock.boot_ms());
         // A process that leaves the line removes an empty folder at any time.
         for again in 0..JOINS {
             self.make_dir(folder)?;
@@ -332,7 +332,7 @@ impl Store {
         let Some(holder) = &mut place.holder else {
             let woken = place.pipe.wait(longest);
             if woken.is_err() {
-                self.clock.sleep(longest.min(FIRST_LOOK));
+                self.host.clock.sleep(longest.min(FIRST_LOOK));
             }
             return Some(woken.unwrap_or(true));
         };
@@ -342,7 +342,7 @@ impl Store {
             match place.pipe.wait(part) {
                 Ok(true) => return Some(true),
                 Ok(false) => {}
-                Err(_) => self.clock.sleep(part),
+                Err(_) => self.host.clock.sleep(part),
             }
             let is_there =
                 self.meta(&holder.lock_path).ok().flatten().is_some_and(|lock| lock.ident == holder.lock_ident);

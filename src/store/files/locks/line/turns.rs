@@ -4,7 +4,7 @@
 use crate::model::LaneName;
 use crate::model::lock::loan::is_loan;
 use crate::os::Open;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::bucket::Guards;
@@ -46,7 +46,7 @@ pub(crate) enum FreedBy {
     Other,
 }
 
-impl Store {
+impl FileStore {
     pub(crate) fn mark(&self, path: &str) -> Result<()> {
         let mut file = self.vfs.open(path, Open::Truncate(0o600)).map_err(StoreError::io("create", path))?;
         // The write sets the time of the last change also where the file was there and empty.

@@ -9,13 +9,13 @@ pub(crate) use rate::parse as parse_grants;
 use crate::model::lock::loan;
 use crate::model::{LaneName, Timestamp};
 use crate::os::Entry;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::locks::list::{LockIndex, slots_in};
 use crate::store::files::locks::request::{Acquired, LaneNeed};
 
-impl Store {
+impl FileStore {
     /// What keeps a lane from a request that would get a slot of it by the lane's limit. `used` holders stay beside it, and it
     /// takes `wanted` slots. The caller is in the guard.
     pub(crate) fn beyond_limit(
@@ -59,6 +59,6 @@ impl Store {
     /// The moment from which a lane may be granted again by its rate; `None` when it may now.
     pub fn granted_again(&self, lane: &LaneName, rate: crate::model::config::Rate) -> Result<Option<Timestamp>> {
         let grants = self.grants_of(lane, rate)?;
-        Ok(rate.next(&grants, self.clock.now()))
+        Ok(rate.next(&grants, self.host.clock.now()))
     }
 }

@@ -7,7 +7,7 @@ use crate::model::config::Rate;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, Timestamp};
 use crate::os::FileKind;
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::locks::bucket::{bucket, bucket_of_stem};
@@ -23,13 +23,13 @@ pub(crate) fn parse(text: &str, written: Timestamp) -> Option<Vec<Timestamp>> {
     Some(moments.lines().map(|line| line.parse().map_or(written, Timestamp)).collect())
 }
 
-impl Store {
+impl FileStore {
     /// The moments at which a lane was granted lately, oldest first. A file that is damaged throughout counts as so many grants
     /// at the time of its last change as the rate allows, so that the lane goes on after one window.
     pub(crate) fn grants_of(&self, lane: &LaneName, rate: Rate) -> Result<Vec<Timestamp>> {
         let path = layout::rate(&lane.stem());
         let Some(bytes) = self.read(&path)? else { return Ok(Vec::new()) };
-        let written = self.meta(&path)?.map_or_else(|| self.clock.now(), |meta| meta.modified);
+        let written = self.meta(&path)?.map_or_else(|| self.host.clock.now(), |meta| meta.modified);
         let read = std::str::from_utf8(&bytes).ok().and_then(|text| parse(text, written));
         Ok(read.unwrap_or_else(|| vec![written; usize::try_from(rate.grants).unwrap_or(1)]))
     }
@@ -50,7 +50,7 @@ impl Store {
     }
 
     fn count_grant(&self, lane: &LaneName, rate: Rate) -> Result<()> {
-        let (now, stem) = (self.clock.now(), lane.stem());
+        let (now, stem) = (self.host.clock.now(), lane.stem());
         let window = i64::try_from(rate.window_ms).unwrap_or(i64::MAX);
         let mut grants = self.grants_of(lane, rate)?;
         grants.retain(|at| now.ms_since(*at) < window && at.ms_since(now) <= window);
@@ -81,7 +81,7 @@ impl Store {
             let window = lane.as_ref().map_or(Some(longest), window_ms).unwrap_or(0);
             let path = layout::rate(&entry.name);
             let Some(meta) = self.meta(&path)? else { continue };
-            let is_over = self.clock.now().ms_since(meta.modified) > i64::try_from(window).unwrap_or(i64::MAX);
+            let is_over = self.host.clock.now().ms_since(meta.modified) > i64::try_from(window).unwrap_or(i64::MAX);
             if is_over && self.forget_grants(&entry.name, &path, meta.modified)? {
                 gone += 1;
             }

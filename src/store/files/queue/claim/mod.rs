@@ -4,21 +4,21 @@ use crate::model::evidence::Judge;
 use crate::model::lock::Grant;
 use crate::model::lock::line::LineJudge;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
-use crate::os::Handle;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::line::InLine;
 use crate::store::files::locks::list::LockView;
 use crate::store::files::locks::request::{Acquired, Break, NotNow, Request};
 use crate::store::files::queue::pending::Head;
-use crate::store::{Store, encode_task};
+use crate::store::hold::Hold;
+use crate::store::{FileStore, encode_task};
 
 /// A task that this process may start.
 pub struct Claimed {
     /// The task.
     pub task: Task,
     /// Its `supervisor.lock`, to be handed to the supervisor.
-    pub lock: Box<dyn Handle>,
+    pub lock: Hold,
     /// Its lanes.
     pub grants: Vec<Grant>,
     /// Stale locks that were broken on the way.
@@ -63,7 +63,7 @@ pub enum Claim {
     Newer(StoreError),
 }
 
-impl Store {
+impl FileStore {
     /// Claims the head of a lane: takes its `supervisor.lock`, asks `admit`, takes its lanes, moves its record. Commit
     /// point: the rename `pending` -> `running`, which needs no sync, because after a power cut the record stands in its
     /// old place and every holder is dead.
@@ -74,7 +74,7 @@ impl Store {
         request: &dyn Fn(&Task) -> Request,
         judges: Judges,
     ) -> Result<Claim> {
-        let Some(lock) = self.take_supervisor_lock(head.id)? else { return Ok(Claim::Lost) };
+        let Some(lock) = self.run_dir.take_supervisor_lock(head.id)? else { return Ok(Claim::Lost) };
         match self.claim_locked(head, lock, admit, request, judges)? {
             (claim, None) => Ok(claim),
             (claim, Some(lock)) => {
@@ -89,11 +89,11 @@ impl Store {
     fn claim_locked(
         &self,
         head: &Head,
-        lock: Box<dyn Handle>,
+        lock: Hold,
         admit: &dyn Fn(&Task) -> bool,
         request: &dyn Fn(&Task) -> Request,
         judges: Judges,
-    ) -> Result<(Claim, Option<Box<dyn Handle>>)> {
+    ) -> Result<(Claim, Option<Hold>)> {
         let id = head.id;
         let (path, read) = self.read_pending(head.priority, &head.queue, id);
         let (task, names_user) = match read {
@@ -142,13 +142,13 @@ impl Store {
     /// Writes a pending record anew with its user, which so far only the folder of its lane tells: nothing else tells it
     /// once the record stands elsewhere. The caller holds the task's `supervisor.lock`.
     fn name_user(&self, task: &Task, path: &str) -> Result<()> {
-        let staged = layout::tmp(task.id, self.me.pid);
+        let staged = layout::tmp(task.id, self.host.me.pid);
         self.stage(&staged, &encode_task(task)?)?;
         self.replace_by(&staged, path)
     }
 
     /// The lock itself when the run folder may be removed: nothing of the task is there that recovery would need.
-    pub(super) fn if_unused(&self, id: TaskId, lock: Box<dyn Handle>) -> Result<Option<Box<dyn Handle>>> {
+    pub(super) fn if_unused(&self, id: TaskId, lock: Hold) -> Result<Option<Hold>> {
         let in_use = self.meta(&layout::running(id))?.is_some()
             || self.meta(&layout::result(id))?.is_some()
             || (self.meta(&layout::waiting(id))?.is_some() && !self.is_at_rest(id)?);

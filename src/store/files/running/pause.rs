@@ -4,7 +4,7 @@
 
 use crate::model::control::TaskHold;
 use crate::model::{TaskId, Timestamp};
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::hold_record::{HoldFile, decode_task_hold, encode_task_hold};
 use crate::store::files::disk::{json_object, layout};
@@ -42,7 +42,7 @@ pub(crate) fn decode_pause(bytes: &[u8]) -> TaskHold {
     read.and_then(|file| decode_task_hold(file).ok()).unwrap_or(unread)
 }
 
-impl Store {
+impl FileStore {
     /// Asks the supervisor of a task to stop its processes, or, with an end that has come, to let them go on. Commit point is
     /// the sync of `run/<id>/`. False when the task has no such folder any more.
     pub fn request_pause(&self, id: TaskId, hold: &TaskHold) -> Result<bool> {

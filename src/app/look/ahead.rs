@@ -1,0 +1,92 @@
+//! Who comes before a task: how many tasks of its user, and for what those wait.
+
+use super::explain::{MOST_AHEAD, Reasons, Wait};
+use crate::app::{AppError, Obstacle};
+use crate::model::{Task, TaskId, Tier};
+use crate::policy::admission::obstacles;
+use crate::policy::beyond::{MOST_TRIED, may_pass};
+use crate::store::Place;
+
+impl Reasons<'_> {
+    /// How many tasks of its user a task waits for. A pass tries each queue and each tier by itself, so those of another one
+    /// count unless none of them could start now. Those of its own do not count where all wait for capacity lanes, and it may
+    /// pass them (`policy::beyond`); then it starts in the turn of the first of them.
+    pub(super) fn ahead_of(&mut self, task: &Task) -> Result<u64, AppError> {
+        let queue = task.queue();
+        if !self.turns.contains_key(&queue) {
+            self.turns.insert(queue.clone(), self.app.queues_of(task)?);
+        }
+        let (mut turn, mut count, mut parts) = (task.turn(), 0, Vec::new());
+        for (name, turns) in &self.turns[&queue] {
+            let before = &turns[..turns.partition_point(|other| *other < turn)];
+            for tier in Tier::ALL {
+                let of_tier = before.iter().filter(|(priority, _)| priority.tier() == tier);
+                let Some(first) = of_tier.clone().next().copied() else { continue };
+                let ids: Vec<TaskId> = of_tier.map(|(_, (_, id))| *id).collect();
+                parts.push((!(*name == queue && tier == task.priority.tier()), first, ids));
+            }
+        }
+        // Its own queue first, which tells in whose turn it starts.
+        parts.sort_unstable();
+        for (is_other, first, ids) in parts {
+            let is_own = !is_other;
+            if is_other && first > turn && first.0.tier() == task.priority.tier() {
+                continue;
+            }
+            let gives_way = if !is_own || ids.len() as u64 >= MOST_AHEAD {
+                !is_own && self.is_stuck(&ids, task.takes_user_lane)?
+            } else {
+                let mut passes = task.takes_user_lane && ids.len() <= MOST_TRIED && may_pass(&ids, task.id);
+                for id in &ids {
+                    passes = passes && self.wait_of(*id)? == Wait::Capacity;
+                }
+                passes
+            };
+            if is_own && gives_way {
+                turn = first;
+            }
+            count += if gives_way { 0 } else { ids.len() as u64 };
+        }
+        Ok(count.min(MOST_AHEAD))
+    }
+
+    /// Whether none of the first tasks of a user in a tier could start if the lane of the user and a slot were free.
+    fn is_stuck(&mut self, tasks: &[TaskId], takes_user_lane: bool) -> Result<bool, AppError> {
+        for (at, id) in tasks.iter().enumerate() {
+            let is_tried = at == 0 || takes_user_lane && at <= MOST_TRIED && may_pass(&tasks[..at], *id);
+            match self.wait_of(*id)? {
+                _ if !is_tried => return Ok(true),
+                Wait::Shared => return Ok(false),
+                Wait::Own => return Ok(true),
+                Wait::Capacity => {}
+            }
+        }
+        Ok(true)
+    }
+
+    /// For what a task would wait that is tried now.
+    fn wait_of(&mut self, id: TaskId) -> Result<Wait, AppError> {
+        let wait = self.own_wait_of(id)?;
+        let task = if wait == Wait::Shared { self.app.find(id)? } else { None };
+        let is_booked = task.map_or(Ok(None), |(_, task)| self.booked_before(&task))?.is_some();
+        Ok(if is_booked { Wait::Capacity } else { wait })
+    }
+
+    /// As `wait_of`, whomever its start would keep from another start.
+    pub(super) fn own_wait_of(&mut self, id: TaskId) -> Result<Wait, AppError> {
+        if let Some(known) = self.waits.get(&id) {
+            return Ok(*known);
+        }
+        // A record that does not read is no reason to fail for the others.
+        let Ok(Some((Place::Pending, task))) = self.app.find(id) else { return Ok(Wait::Shared) };
+        let situation = self.situation_after(&task, 0)?;
+        let wait = match obstacles(&task, &situation).next() {
+            None | Some(Obstacle::NoDispatcher | Obstacle::UserLockHeld { .. }) => Wait::Shared,
+            Some(Obstacle::LaneFull { lane, .. }) if lane.is_global() => Wait::Shared,
+            Some(obstacle) if obstacle.is_of_capacity() => Wait::Capacity,
+            Some(_) => Wait::Own,
+        };
+        self.waits.insert(id, wait);
+        Ok(wait)
+    }
+}

@@ -1,0 +1,115 @@
+//! `luzia top`: the tasks and the locks, again and again.
+
+use super::list::{self, ListArgs};
+use crate::app::look::list::Filter;
+use crate::app::{App, AppError};
+use crate::cli::args::number;
+use crate::cli::commands::locks::list_locks::{self, ListLocksArgs};
+use crate::cli::exit::Exit;
+use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::json;
+use crate::cli::output::lock::lock_json;
+use crate::cli::output::task::task_json;
+use crate::cli::task_request;
+use crate::model::Status;
+use clap::Args;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// `luzia top`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Show the tasks and the locks, and show them again every two seconds until Ctrl-C. Where stdout is no \
+                  terminal they are shown once.",
+    after_help = TOP_HELP
+)]
+pub struct TopArgs {
+    /// Show them once and end
+    #[arg(long)]
+    pub once: bool,
+
+    /// The time between two looks
+    #[arg(long, value_name = "DUR", default_value = "2s", allow_hyphen_values = true)]
+    pub interval: String,
+
+    /// Show the first N tasks, in the order of `luzia list`
+    #[arg(short = 'n', long, value_name = "N", default_value = "20", value_parser = number::<usize>, allow_hyphen_values = true)]
+    pub limit: usize,
+}
+
+const TOP_HELP: &str = "\
+Examples:
+  luzia top
+  luzia top --once
+  luzia top --interval 10s -n 5
+  luzia top --json
+
+Exit codes:
+  0    shown once
+  2    usage
+  130  Ctrl-C ended it
+  others as in luzia-exit-codes(7)";
+
+/// Moves to the corner of a terminal and empties it.
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
+
+/// `luzia top`.
+pub fn run(args: &TopArgs, app: &App, console: &mut Console) -> Answer {
+    let Some(pause_ms) = task_request::duration("interval", Some(&args.interval))?.filter(|ms| *ms > 0) else {
+        return Err(AppError::usage("--interval must be longer than 0").into());
+    };
+    if console.is_json() {
+        console.document(&document(args, app, console)?)?;
+        return Ok(Exit::Done.code());
+    }
+    let is_repeated = !args.once && console.streams.is_out_terminal;
+    loop {
+        console.out(if is_repeated { CLEAR } else { "" })?;
+        frame(args, app, console)?;
+        if !is_repeated {
+            return Ok(Exit::Done.code());
+        }
+        app.host.sleep(Duration::from_millis(pause_ms));
+        console.now = app.host.now();
+        app.follow_control()?;
+    }
+}
+
+fn frame(args: &TopArgs, app: &App, console: &mut Console) -> anyhow::Result<()> {
+    let capacity = app.capacity()?;
+    console.out(&format!("{}: {} of {} slots in use\n\n", console.now, capacity.used, capacity.max))?;
+    // An empty table says enough.
+    let was_quiet = std::mem::replace(&mut console.quiet, true);
+    let shown = list::run(&ListArgs::first(args.limit), app, console);
+    console.quiet = was_quiet;
+    shown?;
+    console.out("\n")?;
+    list_locks::run(&ListLocksArgs { states: Vec::new() }, app, console)?;
+    Ok(())
+}
+
+fn document(args: &TopArgs, app: &App, console: &Console) -> anyhow::Result<Value> {
+    let (mut tasks, mut unread) = (Vec::new(), 0);
+    if args.limit > 0 {
+        app.list(&Filter::default(), &mut |found| {
+            match found {
+                Ok(task) => tasks.push(task),
+                Err(_) => unread += 1,
+            }
+            tasks.len() < args.limit
+        })?;
+    }
+    let (mut reasons, mut shown) = (app.reasons()?, Vec::new());
+    for task in &tasks {
+        let waits = matches!(task.status, Status::Pending | Status::Running);
+        let reason = if waits { reasons.first_obstacle(task)? } else { None };
+        shown.push(task_json(app, task, reason, app.stuck(task)?, console)?);
+    }
+    let locks: Vec<Value> = app.locks()?.iter().map(lock_json).collect();
+    let capacity = app.capacity()?;
+    let slots = json!({ "max": capacity.max, "used": capacity.used });
+    Ok(json::single(
+        "top",
+        json!({ "at": console.now.to_string(), "slots": slots, "tasks": shown, "locks": locks, "unread": unread }),
+    ))
+}

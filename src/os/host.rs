@@ -1,0 +1,297 @@
+//! The host as this process has it: its clocks, its processes and accounts, and the root of its state directory.
+
+use super::{
+    Called, Child, Clock, Command, Exit, InPlace, Port, Processes, Signal, StartError, Streams, TreeMark, Vfs,
+};
+use crate::model::capacity::{Choice, Readings, SlotValues};
+use crate::model::lock::LockRecord;
+use crate::model::namespace::{Outlook, Sight, is_other_boot};
+use crate::model::process::{Ancestor, Probe};
+use crate::model::{Context, Group, GroupSight, Identity, Origin, Timestamp};
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Everything of a host that is not a record: a cheap handle, which may be cloned.
+#[derive(Clone)]
+pub struct Host {
+    pub(crate) files: Arc<dyn Vfs>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) procs: Arc<dyn Processes>,
+    pub(crate) me: Identity,
+    pub(crate) uid: u32,
+}
+
+impl Host {
+    /// The host, and the root of its state directory.
+    pub fn new(files: Arc<dyn Vfs>, clock: Arc<dyn Clock>, procs: Arc<dyn Processes>) -> Self {
+        let (me, uid) = (procs.me(), procs.uid());
+        Self { files, clock, procs, me, uid }
+    }
+
+    /// The path of the state directory, for messages and for the environment of tasks.
+    pub fn state_dir(&self) -> &str {
+        self.files.root()
+    }
+
+    /// The wall clock.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Milliseconds since boot.
+    pub fn boot_ms(&self) -> u64 {
+        self.clock.boot_ms()
+    }
+
+    /// Waits.
+    pub fn sleep(&self, time: Duration) {
+        self.clock.sleep(time);
+    }
+
+    /// The name of this host.
+    pub fn name(&self) -> String {
+        self.procs.host()
+    }
+}
+
+/// Accounts.
+impl Host {
+    /// The account of this process, which owns the state directory.
+    pub fn owner(&self) -> u32 {
+        self.uid
+    }
+
+    /// The account that owns a directory, when it can be opened and the account has a name; an error where the name cannot be
+    /// looked up.
+    pub fn owner_of(&self, path: &str) -> io::Result<Option<String>> {
+        let Ok(Some(root)) = self.files.open_root(path, false) else { return Ok(None) };
+        let Ok(Some(meta)) = root.meta(".") else { return Ok(None) };
+        self.procs.account_name(meta.uid)
+    }
+
+    /// The name of an account, where it has one; an error where that cannot be told.
+    pub fn account_name(&self, uid: u32) -> io::Result<Option<String>> {
+        self.procs.account_name(uid)
+    }
+
+    /// The number of an account, where there is one of that name; an error where that cannot be told.
+    pub fn account_id(&self, name: &str) -> io::Result<Option<u32>> {
+        self.procs.account_id(name)
+    }
+}
+
+/// This process.
+impl Host {
+    /// Who this process is.
+    pub fn identity(&self) -> Identity {
+        self.me.clone()
+    }
+
+    /// The context of this process.
+    pub fn context(&self) -> Context {
+        self.procs.context()
+    }
+
+    /// The boot and the namespaces of this process.
+    pub fn own_origin(&self) -> Origin {
+        Origin { boot_id: Some(self.clock.boot_id()), ..self.procs.origin() }
+    }
+
+    /// Whether `/proc` shows the processes around this one.
+    pub fn is_proc_own(&self) -> bool {
+        self.procs.is_proc_own()
+    }
+
+    /// Whether this process has a child.
+    pub fn has_child(&self) -> bool {
+        self.procs.has_child()
+    }
+
+    /// Whether this process stands below the process of a lock.
+    pub fn is_below(&self, record: &LockRecord) -> bool {
+        let (Some(pid), Some(start), Some(boot_id)) = (record.pid, record.pid_start, record.boot_id.clone()) else {
+            return false;
+        };
+        boot_id == self.procs.me().boot_id && self.procs.descends_from(&Identity { pid, start, boot_id })
+    }
+
+    /// Whether a new process would run the very program that this one runs.
+    pub fn is_program_current(&self) -> bool {
+        self.procs.is_program_current()
+    }
+
+    /// Moves this process out of the control group of its task. False where that fails: then nothing may end the group.
+    pub fn leave_group(&self) -> bool {
+        self.procs.groups().is_some_and(|groups| groups.leave().is_ok())
+    }
+
+    /// The numbers of the processors that this process may use, and for how many of them it has time.
+    pub fn processors(&self) -> (Vec<u32>, u32) {
+        let gauges = self.procs.gauges();
+        (gauges.processors(), gauges.parallelism())
+    }
+
+    /// Binds this process, and what it starts from now on, to some processors. One that cannot be bound runs all the same.
+    pub fn bind_to(&self, processors: &[u32]) {
+        let _ = self.procs.gauges().bind_to(processors);
+    }
+}
+
+/// Other processes.
+impl Host {
+    /// A look at a pid.
+    pub fn probe(&self, pid: u32) -> Probe {
+        self.procs.probe(pid)
+    }
+
+    /// The processes above this one, the parent first.
+    pub fn ancestors(&self, of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
+        self.procs.ancestors(of, enough)
+    }
+
+    /// The living processes of a task's tree.
+    pub fn tree(&self, mark: &TreeMark, spared: &[u32]) -> io::Result<Vec<Identity>> {
+        self.procs.tree(mark, spared)
+    }
+
+    /// Signals a process if it is still that very process; false when it is dead or out of reach.
+    pub fn signal(&self, who: &Identity, signal: Signal) -> bool {
+        self.procs.signal(who, signal).unwrap_or(false)
+    }
+
+    /// Whether a process is stopped, and does nothing until it is continued.
+    pub fn is_stopped(&self, who: &Identity) -> bool {
+        self.procs.is_stopped(who)
+    }
+
+    /// Whether a process runs the very program that this one runs.
+    pub fn runs_this_program(&self, pid: u32) -> bool {
+        self.procs.runs_this_program(pid)
+    }
+
+    /// What a process has as its standard input; `None` when it is dead.
+    pub fn stdin_of(&self, who: &Identity) -> io::Result<Option<File>> {
+        self.procs.open_stdin_of(who)
+    }
+
+    /// Waits until a process is dead; true when it is.
+    pub fn await_death(&self, who: &Identity, time: Duration) -> bool {
+        self.procs.await_death(who, time).unwrap_or(false)
+    }
+
+    /// Takes note of dead children.
+    pub fn reap(&self) {
+        self.procs.reap();
+    }
+
+    /// Starts the command of a task.
+    pub fn start(
+        &self,
+        command: &Command,
+        streams: &Streams,
+        tree: Option<File>,
+    ) -> Result<Box<dyn Child>, StartError> {
+        self.procs.start(command, streams, tree)
+    }
+
+    /// Starts a command on this terminal.
+    pub fn start_here(&self, command: InPlace) -> Result<Box<dyn Child>, StartError> {
+        self.procs.start_here(command)
+    }
+
+    /// Runs the command of a hook, and waits for it.
+    pub fn call(&self, called: &Called) -> io::Result<(Exit, Vec<u8>)> {
+        self.procs.call(called)
+    }
+
+    /// What a program says of its version, found in the folders of `path`.
+    pub fn version_of(&self, program: &str, path: Option<&[u8]>) -> Option<String> {
+        self.procs.gauges().version_of(program, path)
+    }
+}
+
+/// The places where other processes were started.
+impl Host {
+    /// What can be seen from here of the place where something was started.
+    pub fn outlook(&self, recorded: Origin) -> Outlook {
+        self.outlook_on(recorded, None).0
+    }
+
+    /// What can be seen from here of a place, and of the process that had `pid` there.
+    fn outlook_on(&self, recorded: Origin, pid: Option<u32>) -> (Outlook, Option<Probe>) {
+        let (own, is_proc_own) = (self.own_origin(), self.procs.is_proc_own());
+        let boots = recorded.boot_id.as_deref().zip(own.boot_id.as_deref());
+        let (sight, probe) = match recorded.pid_namespace {
+            _ if boots.is_some_and(|(then, now)| is_other_boot(then, now)) => (Sight::NotLooked, None),
+            // Its number means what it meant there, whether or not /proc shows anything.
+            None => (Sight::NotLooked, pid.map(|pid| self.procs.probe(pid))),
+            Some(namespace) if own.pid_namespace == Some(namespace) && namespace != 0 => {
+                (Sight::NotLooked, pid.map(|pid| self.procs.probe(pid)))
+            }
+            Some(namespace) if is_proc_own && namespace != 0 => self.procs.look_below(namespace, pid),
+            Some(_) => (Sight::NotLooked, None),
+        };
+        (Outlook { recorded, own, is_proc_own, sight }, probe)
+    }
+
+    /// What can be seen of the holder of a lock: of its place, of its process, and of the command of a `luzia lock`.
+    pub fn look_at_holder(&self, record: &LockRecord) -> (Option<Outlook>, Option<Probe>, Option<Probe>) {
+        if !record.rests_on_process() {
+            return (None, None, None);
+        }
+        let (outlook, process) = self.outlook_on(record.origin(), record.pid);
+        let command = record.command.and_then(|(pid, _)| self.outlook_on(record.origin(), Some(pid)).1);
+        (Some(outlook), process, command)
+    }
+}
+
+/// Control groups.
+impl Host {
+    /// Looks whether a process is in a control group.
+    pub fn look_at_group(&self, group: &Group) -> GroupSight {
+        self.procs.groups().map_or(GroupSight::Unseen, |groups| groups.look(group))
+    }
+
+    /// The processes in a control group that have a number here.
+    pub fn group_members(&self, group: &Group) -> Vec<Identity> {
+        self.procs.groups().map(|groups| groups.members(group)).unwrap_or_default()
+    }
+
+    /// Ends every process in a control group. One that lives on is met by the next look.
+    pub fn kill_group(&self, group: &Group) {
+        let _ = self.procs.groups().map(|groups| groups.kill(group));
+    }
+
+    /// Stops every process in a control group, or lets them go on; true once it is so.
+    pub fn freeze_group(&self, group: &Group, freeze: bool) -> bool {
+        self.procs.groups().is_some_and(|groups| groups.freeze(group, freeze).unwrap_or(false))
+    }
+
+    /// Removes a control group in which no process is. One that is left does no harm, and `doctor --fix` removes it.
+    pub fn remove_group(&self, group: &Group) {
+        let _ = self.procs.groups().map(|groups| groups.remove(group));
+    }
+}
+
+/// What the host has for lanes.
+impl Host {
+    /// What the gauges of the host show.
+    pub fn readings(&self) -> Readings {
+        self.procs.gauges().readings()
+    }
+
+    /// The value that a new holder would get beside others.
+    pub fn choose_value(&self, values: &SlotValues, taken: &[(u32, Option<String>)]) -> Choice {
+        values.choose(taken, &mut |value| values.port(value).and_then(|port| self.user_of_port(port)))
+    }
+
+    /// Who uses a port: `None` where nobody does, and within it no pid where the process cannot be seen.
+    pub fn user_of_port(&self, port: u16) -> Option<Option<u32>> {
+        match self.procs.gauges().port(port) {
+            Port::Used(pid) => Some(pid),
+            Port::Free => None,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Where a task was started, and the command of a `luzia lock`.
+
+use crate::model::lock::Grant;
+use crate::model::process::Probe;
+use crate::model::{LockRecord, Origin, Task, TaskId};
+use crate::store::FileStore;
+use crate::store::error::Result;
+use crate::store::files::disk::layout;
+
+impl FileStore {
+    /// The place where a task was started last: by its recorded start, or where that says nothing of
+    /// namespaces, by its locks.
+    pub fn origin_of(&self, id: TaskId, task: Option<&Task>) -> Result<Origin> {
+        let started = self.started(id)?.flatten().map(|started| started.origin);
+        Ok(match (started, task) {
+            (Some(origin), _) if origin.pid_namespace.is_some() => origin,
+            (started, Some(task)) => self.origin_by_locks(task)?.or(started).unwrap_or_default(),
+            (started, None) => started.unwrap_or_default(),
+        })
+    }
+
+    fn origin_by_locks(&self, task: &Task) -> Result<Option<Origin>> {
+        for lane in task.all_lanes() {
+            let stem = lane.stem();
+            for slot in self.occupied_slots(&stem)? {
+                let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
+                let own = sidecar.record().filter(|record| record.is_held_by(&task.id.to_string()));
+                if let Some(record) = own {
+                    return Ok(Some(record.origin()));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Records the command of a `luzia lock` in its sidecar, by its holder: when luzia is killed and its command has closed
+    /// the lock file, the command is still known to live. False when the lock is not that holder's any more.
+    pub fn record_command(&self, grant: &Grant, pid: u32) -> Result<bool> {
+        let Probe::Alive { start } = self.host.procs.probe(pid) else { return Ok(false) };
+        let stem = grant.lane.stem();
+        let _guards = self.enter_guards(&[&grant.lane])?;
+        let sidecar = self.read_sidecar(&layout::sidecar(&stem, grant.slot))?;
+        let Some(record) = sidecar.record().filter(|record| record.lock_id.as_ref() == Some(&grant.lock_id.0)) else {
+            return Ok(false);
+        };
+        let record = LockRecord { command: Some((pid, start)), ..record.clone() };
+        self.write_sidecar(&grant.lane, grant.slot, &record, false).map(|()| true)
+    }
+}

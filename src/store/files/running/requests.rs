@@ -1,0 +1,70 @@
+//! What is asked of the supervisor of a task that runs, durably: to cancel it, or to let it stand still.
+
+use crate::model::TaskId;
+use crate::model::time::MAX_DURATION_MS;
+use crate::store::FileStore;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::{json_object, layout};
+use serde::{Deserialize, Serialize};
+
+const CANCEL: &str = "cancel.json";
+
+/// A durable request to cancel a running task.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CancelRequest {
+    /// Who asks.
+    pub by: String,
+    /// Why.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// The time between SIGTERM and SIGKILL, in milliseconds; the task's own when absent.
+    #[serde(default)]
+    pub grace_ms: Option<u64>,
+    /// Whether it is queued again and not cancelled: it makes room for another task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub requeue: bool,
+}
+
+/// Reads `cancel.json`. One that does not read still is a request, and no request asks for more grace than any task has.
+pub(crate) fn decode_cancel(bytes: &[u8]) -> CancelRequest {
+    let unread = CancelRequest { by: "unknown".into(), reason: None, grace_ms: None, requeue: false };
+    let request: CancelRequest = json_object::read(bytes).unwrap_or(unread);
+    CancelRequest { grace_ms: request.grace_ms.map(|ms| ms.min(MAX_DURATION_MS)), ..request }
+}
+
+impl FileStore {
+    /// Writes a request to cancel durably. False when the task has no `run/<id>/` any more.
+    pub fn request_cancel(&self, id: TaskId, request: &CancelRequest) -> Result<bool> {
+        let bytes = serde_json::to_vec(request).map_err(|error| StoreError::corrupt(CANCEL, error.to_string()))?;
+        self.put_request(id, CANCEL, &bytes)
+    }
+
+    /// Writes a request to a supervisor durably: a file of `run/<id>/`, by its rename. False when the task has no such folder.
+    pub(super) fn put_request(&self, id: TaskId, name: &str, bytes: &[u8]) -> Result<bool> {
+        if self.meta(&layout::run_dir(id))?.is_none() {
+            return Ok(false);
+        }
+        let path = layout::run_file(id, name);
+        let tmp = layout::tmp(id, self.host.me.pid);
+        self.stage(&tmp, bytes)?;
+        if !self.rename(&tmp, &path)? {
+            self.unlink(&tmp)?;
+            return Ok(false);
+        }
+        match self.vfs.sync_dir(&layout::run_dir(id)) {
+            // The folder's own name was never synced: a start does not need it.
+            Ok(()) => self.sync_dir(layout::RUN).map(|()| true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::io("sync", &path)(error)),
+        }
+    }
+
+    /// The request to cancel a task, if there is one. One that does not read still is a request.
+    pub fn cancel_request(&self, id: TaskId) -> Result<Option<CancelRequest>> {
+        match self.read(&layout::run_file(id, CANCEL)) {
+            Ok(bytes) => Ok(bytes.map(|bytes| decode_cancel(&bytes))),
+            Err(StoreError::Corrupt { .. }) => Ok(Some(decode_cancel(b""))),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The recorded start of a task, in `running`. Only who holds `supervisor.lock` writes it.
+
+use crate::model::{Group, Identity, Origin, TaskId, Timestamp};
+use crate::os::Open;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::{json_object, layout};
+use crate::store::hold::Hold;
+use crate::store::{FORMAT_VERSION, FileStore};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The record of one launch, durable before the launch (P3).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Started {
+    /// Counts the launches of the task, from 1.
+    pub start: u32,
+    /// When.
+    pub at: Timestamp,
+    /// The supervisor.
+    pub supervisor: Identity,
+    /// Its namespaces; a member is absent in a record of an earlier luzia.
+    pub origin: Origin,
+    /// The state directory by the path that the task's processes have in their environment.
+    pub state_dir: Option<String>,
+    /// The control group in which the command is born, where there is one.
+    pub group: Option<Group>,
+    /// The lock id of the task's user lane.
+    pub lock_id: String,
+    /// The fence of the task's user lane.
+    pub fence: u64,
+    /// What its slots stand for, by the names of their lanes.
+    pub slots: BTreeMap<String, String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StartedFile {
+    v: u64,
+    start: u32,
+    at: String,
+    pid: u32,
+    pid_start: u64,
+    boot_id: String,
+    #[serde(default)]
+    pid_namespace: Option<u64>,
+    #[serde(default)]
+    pid_namespace_init: Option<u64>,
+    #[serde(default)]
+    user_namespace: Option<u64>,
+    #[serde(default)]
+    state_dir: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cgroup: Option<GroupFile>,
+    lock_id: String,
+    fence: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    slots: BTreeMap<String, String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GroupFile {
+    path: String,
+    inode: u64,
+    above: u64,
+}
+
+/// A start as it is written.
+pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&StartedFile {
+        v: FORMAT_VERSION,
+        start: started.start,
+        at: started.at.to_string(),
+        pid: started.supervisor.pid,
+        pid_start: started.supervisor.start,
+        boot_id: started.supervisor.boot_id.clone(),
+        pid_namespace: started.origin.pid_namespace,
+        pid_namespace_init: started.origin.init_start,
+        user_namespace: started.origin.user_namespace,
+        state_dir: started.state_dir.clone(),
+        cgroup: started.group.clone().map(|Group { path, inode, above }| GroupFile { path, inode, above }),
+        lock_id: started.lock_id.clone(),
+        fence: started.fence,
+        slots: started.slots.clone(),
+    })
+}
+
+/// Reads a start; `None` when it is not whole.
+pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
+    let file: StartedFile = json_object::read(bytes).ok()?;
+    Some(Started {
+        start: file.start,
+        at: Timestamp::parse(&file.at)?,
+        origin: Origin {
+            boot_id: Some(file.boot_id.clone()),
+            pid_namespace: file.pid_namespace,
+            init_start: file.pid_namespace_init,
+            user_namespace: file.user_namespace,
+        },
+        state_dir: file.state_dir,
+        group: file.cgroup.map(|GroupFile { path, inode, above }| Group { path, inode, above }),
+        supervisor: Identity { pid: file.pid, start: file.pid_start, boot_id: file.boot_id },
+        lock_id: file.lock_id,
+        fence: file.fence,
+        slots: file.slots,
+    })
+}
+
+impl FileStore {
+    /// Records a start durably (P3), and makes the empty file of its result, which is given. Commit point: the sync of
+    /// `running`; the file's existence alone already means "started". That sync also covers the name of the other file, and
+    /// the record's move to there: a file system that journals folders apart could bring the record back to its old place,
+    /// and the task would start again as if it never had.
+    pub fn record_start(&self, id: TaskId, started: &Started) -> Result<Hold> {
+        let path = layout::started(id);
+        let bytes = encode_started(started).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
+        let result = self.write_whole(&layout::result(id), Open::Truncate(0o600), b"")?;
+        let write = || {
+            let mut handle = self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
+            handle.sync_data().map_err(StoreError::io("sync", &path))?;
+            self.sync_dir(layout::RUNNING)
+        };
+        match write() {
+            Ok(()) => Ok(Hold::of(result)),
+            Err(error @ StoreError::Io { action: "create", .. }) => Err(error),
+            Err(error) => {
+                // Nothing was launched, so it is no start. Where it stays, it counts as one.
+                let _ = self.unlink(&path);
+                Err(error)
+            }
+        }
+    }
+
+    /// The recorded start of a task; `Some(None)` when it was being recorded at the moment of a crash.
+    pub fn started(&self, id: TaskId) -> Result<Option<Option<Started>>> {
+        let path = layout::started(id);
+        let bytes = match self.read(&path) {
+            Err(StoreError::Corrupt { .. }) => return Ok(Some(None)),
+            other => other?,
+        };
+        Ok(bytes.map(|bytes| decode_started(&bytes)))
+    }
+
+    /// Removes the recorded start, a result that was not written, and `run/<id>/` with everything in it. The caller holds
+    /// its `supervisor.lock`, which goes last.
+    pub(crate) fn remove_run_dir(&self, id: TaskId) -> Result<()> {
+        self.unlink(&layout::started(id))?;
+        self.unlink(&layout::result(id))?;
+        self.run_dir.remove(id)
+    }
+}

@@ -1,0 +1,136 @@
+//! The verbs of the journal, of upkeep, and of inspection.
+
+use crate::model::control::hooks::Hook;
+use crate::model::{LaneName, Name, TaskId, Timestamp};
+use crate::os::{FileSystem, Meta};
+use crate::store::error::Result;
+use crate::store::journal::reading::TakeEvents;
+use crate::store::verbs::verbs;
+use crate::store::{Add, Event, EventReader, EventSink, FileStore, Moded, Place, Problem, Segment};
+use std::collections::{BTreeMap, BTreeSet};
+
+verbs! {
+    /// Events, which inform and decide nothing, and hooks.
+    Journal {
+        /// The hooks, in the order in which they were added.
+        fn hooks() -> Result<Vec<Hook>>;
+        /// Changes the hooks, durably, where `change` says so; the verb behind `change_hooks`.
+        fn edit_hooks(change: &mut dyn FnMut(&mut Vec<Hook>) -> bool) -> Result<()>;
+        /// The events that this process has written since the last call.
+        fn take_told() -> Vec<EventSink>;
+        /// Appends an event.
+        fn note(event: &Event);
+        /// Appends events in one piece.
+        fn note_all(events: &mut dyn Iterator<Item = Event>);
+        /// Gives the events since the last call; of a line that is not whole yet, nothing.
+        fn read_on(reader: &mut EventReader, take: &mut TakeEvents<'_>) -> Result<()>;
+        /// A reader of the events that are written from now on.
+        fn follow_events() -> Result<EventReader>;
+        /// A reader of the events since a moment; some that are a little older come first.
+        fn events_from(since: Timestamp) -> Result<EventReader>;
+        /// Gives the newest events to `take`, of about so many bytes at most, in the order in which they were written.
+        fn recent_events(bytes: u64, take: &mut TakeEvents<'_>) -> Result<()>;
+        /// Every event since `since`, in the order in which they were written; lines that do not read are left out.
+        fn events_since(since: Timestamp) -> Result<Vec<EventSink>>;
+        /// Gives every event since `since` to `take`, without keeping them.
+        fn visit_events(since: Timestamp, take: &mut TakeEvents<'_>) -> Result<()>;
+        /// The segments of the event log, the oldest first.
+        fn event_segments() -> Result<Vec<Segment>>;
+        /// How long a segment is.
+        fn event_bytes(segment: &Segment) -> Result<u64>;
+        /// The counters of all events that were ever written, as far as they were not removed by hand.
+        fn tally(add: &Add<'_>) -> Result<BTreeMap<String, u64>>;
+    }
+}
+
+verbs! {
+    /// Names that were met before.
+    Names {
+        /// The places that were remembered, by the text of their lanes.
+        fn known_places() -> Result<BTreeMap<String, String>>;
+        /// Remembers places, unless the file is full.
+        fn remember_places(places: &BTreeMap<LaneName, String>) -> Result<()>;
+        /// The users that were remembered.
+        fn known_users() -> Result<Vec<Name>>;
+        /// Remembers users, unless the file is full.
+        fn remember_users(users: &BTreeSet<Name>) -> Result<()>;
+    }
+}
+
+verbs! {
+    /// What is removed in time.
+    Upkeep {
+        /// Removes what killed enqueuers left more than an hour ago; gives the paths.
+        fn clean_spool(dry_run: bool) -> Result<Vec<String>>;
+        /// When somebody is to look for tasks to remove; `None` when nobody has said so yet.
+        fn prune_due() -> Result<Option<Timestamp>>;
+        /// Says when to look next.
+        fn set_prune_due(at: Timestamp) -> Result<()>;
+        /// The days on which tasks ended, each with how many records it has; by names only.
+        fn done_days() -> Result<Vec<(String, u64)>>;
+        /// Removes the `count` finished tasks of a day with the lowest numbers; gives those that are gone.
+        fn prune_day(day: &str, count: u64) -> Result<Vec<TaskId>>;
+        /// Removes the events of every day before `first_kept`, of the days named, and, of what is left, as many of the
+        /// oldest segments as it takes for the others not to be larger than `most_bytes` together; a few at one time.
+        fn prune_events(first_kept: &str, days: &[String], most_bytes: u64, add: &Add<'_>) -> Result<()>;
+    }
+}
+
+verbs! {
+    /// The place of the store: made, looked at, refused.
+    Ground {
+        /// Makes the folders of a state directory that has none yet, and refuses one that a newer luzia wrote.
+        fn prepare() -> Result<()>;
+        /// Makes again, durably, what is missing of the folders that every state directory has, and gives them.
+        fn make_folders() -> Result<Vec<&'static str>>;
+        /// The folders that every state directory has, and this one has not.
+        fn missing_folders() -> Result<Vec<&'static str>>;
+        /// Whether the state directory has its folders.
+        fn has_layout() -> Result<bool>;
+        /// Whether luzia has ever used the state directory.
+        fn has_format() -> Result<bool>;
+        /// Whether the state directory exists at all.
+        fn is_there() -> bool;
+        /// Refuses a directory that holds files of somebody else and no `format`, e.g.
+        fn refuse_foreign() -> Result<()>;
+        /// Refuses a state directory in which others could change locks, or on which locks do not hold (`locks.md`).
+        fn check_safety(force_file_system: bool, creates: bool) -> Result<()>;
+    }
+}
+
+verbs! {
+    /// What only `doctor` and the repair of a store look at.
+    Inspect {
+        /// The state directory itself; `None` when it does not exist.
+        fn root_meta() -> Result<Option<Meta>>;
+        /// The file system below the state directory.
+        fn file_system() -> Result<FileSystem>;
+        /// Whether names that differ in case only are one name there; asked of a folder that exists.
+        fn folds_case() -> Result<bool>;
+        /// Every file and folder whose mode matters, with that mode.
+        fn modes() -> Result<Vec<Moded>>;
+        /// Gives a file or folder a mode.
+        fn set_mode(path: &str, mode: u32) -> Result<()>;
+        /// Whether a timer is set for a task.
+        fn has_timer(id: TaskId, at: Timestamp) -> Result<bool>;
+        /// Whether a task is marked as one that waits for another.
+        fn has_after_mark(id: TaskId, dependency: TaskId) -> Result<bool>;
+        /// Whether a task still stands outside the scan.
+        fn is_parked(id: TaskId) -> Result<bool>;
+        /// The counter of task ids, when it holds something that is not a whole line.
+        fn damaged_sequence() -> Result<Option<Problem>>;
+        /// This host's wall clock less what a record of this very boot makes it, in milliseconds: how far the wall clock
+        /// was moved since.
+        fn clock_moved_ms(at: Timestamp, boot_ms: u64, boot_id: &str) -> Option<i64>;
+        /// Calls `visit` for every task's number and place; by names only.
+        fn visit_ids(visit: &mut dyn FnMut(Place, TaskId)) -> Result<()>;
+        /// Whether its path leads to the state directory still, so that another process would find it.
+        fn is_at_its_path() -> Result<bool>;
+        /// The records that were set aside.
+        fn set_aside_records() -> Result<Vec<String>>;
+        /// Where the damaged record of a task was put, by the name that [`set_aside`] gives it.
+        fn set_aside_of(id: TaskId) -> Result<Option<String>>;
+        /// Names in the spool that luzia did not make; they are never touched.
+        fn foreign_names() -> Result<Vec<Problem>>;
+    }
+}

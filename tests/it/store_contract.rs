@@ -1,0 +1,100 @@
+//! What every store owes its callers, whatever it is made of: a suite over `&dyn Store`. A second implementation joins
+//! `STORES`, and every check runs over it as well. Crashes are the matter of `sim`.
+
+mod locks;
+mod memory;
+mod queue;
+mod runs;
+
+use luzia::model::task::Terms;
+use luzia::model::{Identity, LaneName, LockKind, Name, Task, TaskId, Who};
+use luzia::os::real::{RealClock, RealFiles, RealProcesses};
+use luzia::policy::staleness::judge;
+use luzia::store::{Acquired, FileStore, InLine, LaneNeed, Request, Site, Store};
+use std::sync::Arc;
+
+/// An empty store as two processes have it, each by a handle of its own.
+struct Made {
+    here: Site,
+    there: Site,
+    _folder: tempfile::TempDir,
+}
+
+/// Each implementation, and how an empty store of it is made.
+const STORES: [(&str, Make); 1] = [("files", of_files)];
+
+/// Makes an empty store.
+type Make = fn() -> Made;
+
+fn of_files() -> Made {
+    let folder = tempfile::tempdir().unwrap();
+    let handle = || {
+        let files = RealFiles::open_at(folder.path().to_str().unwrap(), false).unwrap().unwrap();
+        Site::from(FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses)))
+    };
+    let (here, there) = (handle(), handle());
+    here.store.prepare().unwrap();
+    Made { here, there, _folder: folder }
+}
+
+/// Runs a check over each implementation.
+fn of_each(check: fn(&Site, &Site)) {
+    for (name, make) in STORES {
+        println!("{name}");
+        let made = make();
+        check(&made.here, &made.there);
+    }
+}
+
+fn lane(text: &str) -> LaneName {
+    LaneName::parse(text).unwrap()
+}
+
+/// A task of one user in one named lane.
+fn task(id: TaskId) -> Task {
+    Task { terms: Terms::default(), ..crate::sim::spool::task(id) }
+}
+
+/// Accepts tasks, each changed by `change`; gives their numbers.
+fn accepted(store: &dyn Store, count: u64, change: impl Fn(usize, &mut Task)) -> Vec<TaskId> {
+    let TaskId(first) = store.reserve_ids(count).unwrap();
+    let mut tasks: Vec<Task> = (first..first + count).map(|id| task(TaskId(id))).collect();
+    tasks.iter_mut().enumerate().for_each(|(n, task)| change(n, task));
+    store.accept(&tasks, None).unwrap();
+    tasks.iter().map(|task| task.id).collect()
+}
+
+fn needs(lanes: &[LaneName]) -> Vec<LaneNeed> {
+    lanes.iter().map(|lane| LaneNeed::new(lane.clone(), 1, 3_600_000)).collect()
+}
+
+fn request(holder: &str, kind: LockKind, lanes: &[LaneName], process: Identity) -> Request {
+    Request {
+        needs: needs(lanes),
+        holder: holder.to_owned(),
+        kind,
+        ttl_ms: (kind == LockKind::Lease).then_some(3_600_000),
+        process,
+        pid_watched: false,
+        who: Who::default(),
+        durable: false,
+        lenders: Vec::new(),
+    }
+}
+
+/// Asks for a lease of each lane.
+fn lease(site: &Site, holder: &str, lanes: &[&str]) -> Acquired {
+    let lanes: Vec<LaneName> = lanes.iter().map(|text| lane(text)).collect();
+    let request = request(holder, LockKind::Lease, &lanes, site.host.identity());
+    let mut in_line = InLine::once(luzia::policy::line::has_turn);
+    site.store.acquire_in_line(&request, judge, &mut in_line).unwrap()
+}
+
+fn holders(store: &dyn Store, text: &str) -> Vec<String> {
+    let views = store.holders(&lane(text), 3_600_000, judge).unwrap();
+    views.iter().map(|view| view.holder().unwrap_or_default().to_owned()).collect()
+}
+
+fn alice() -> Name {
+    Name::new("alice").unwrap()
+}

@@ -1,0 +1,53 @@
+//! Locks of lanes.
+
+use super::{holders, lane, lease, of_each};
+use luzia::policy::staleness::judge;
+use luzia::store::{Acquired, By, Release, Released};
+
+#[test]
+fn a_lane_has_one_holder_until_that_releases_it() {
+    of_each(|here, there| {
+        let Acquired::Granted { grants, .. } = lease(here, "a", &["thread:1"]) else { panic!("it is free") };
+        assert!(matches!(lease(there, "b", &["thread:1"]), Acquired::Held(view) if view.holder() == Some("a")));
+        assert!(matches!(lease(there, "b", &["thread:2"]), Acquired::Granted { .. }), "another lane is free");
+        let release =
+            |which: &Release, by| there.store.release(&lane("thread:1"), which, by, 3_600_000, judge).unwrap();
+        assert!(matches!(release(&Release::Holder("b".into()), By::Holder), Released::NotYours(_)));
+        assert_eq!(holders(&*there.store, "thread:1"), ["a"]);
+        let ours = Release::LockId(grants[0].lock_id.0.clone());
+        assert!(matches!(release(&ours, By::Holder), Released::Removed(_)));
+        assert!(matches!(release(&ours, By::Holder), Released::Free), "a second time finds nothing");
+        assert_eq!(holders(&*here.store, "thread:1"), [""; 0]);
+    });
+}
+
+#[test]
+fn all_lanes_are_granted_or_none() {
+    of_each(|here, there| {
+        lease(here, "a", &["thread:3"]);
+        assert!(matches!(lease(there, "b", &["thread:1", "thread:2", "thread:3"]), Acquired::Held(_)));
+        for free in ["thread:1", "thread:2"] {
+            assert_eq!(holders(&*here.store, free), [""; 0], "{free}");
+        }
+        let Acquired::Granted { grants, .. } = lease(there, "b", &["thread:1", "thread:2"]) else { panic!("free") };
+        let lanes: Vec<String> = grants.iter().map(|grant| grant.lane.to_string()).collect();
+        assert_eq!(lanes, ["thread:1", "thread:2"], "in the order of the request");
+    });
+}
+
+#[test]
+fn each_grant_of_a_lane_has_a_greater_fence_and_a_refresh_keeps_it() {
+    of_each(|here, there| {
+        let mut last = 0;
+        for site in [here, there, here] {
+            let Acquired::Granted { grants, .. } = lease(site, "a", &["thread:1"]) else { panic!("it is free") };
+            assert!(grants[0].fence.0 > last, "{} after {last}", grants[0].fence);
+            last = grants[0].fence.0;
+            let Acquired::Refreshed(again) = lease(there, "a", &["thread:1"]) else { panic!("the same holder") };
+            assert_eq!((again.fence.0, &again.lock_id), (last, &grants[0].lock_id));
+            assert_eq!(there.store.current_grant(&lane("thread:1"), &again.lock_id.0).unwrap(), Some(again.clone()));
+            let which = Release::LockId(again.lock_id.0);
+            here.store.release(&lane("thread:1"), &which, By::Holder, 3_600_000, judge).unwrap();
+        }
+    });
+}

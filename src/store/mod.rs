@@ -36,7 +36,7 @@ pub use files::locks::request::{Acquired, Break, LaneNeed, NotNow, Release, Rele
 pub use files::locks::session::{KeeperAnswer, SessionLock};
 pub use files::queue::accept::Place;
 pub use files::queue::claim::{Claim, Claimed, Judges};
-pub use files::queue::lifecycle::{Ending, Found, Next, Removed};
+pub use files::queue::lifecycle::{Ending, Found, Removed};
 pub use files::queue::markers::{KeySlot, Timers};
 pub use files::queue::pending::Head;
 pub use files::queue::query::{Counts, Problem, Survey};

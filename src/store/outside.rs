@@ -1,7 +1,7 @@
 //! What the rooms above need of the operating system beside files: passed through, so that they hold one thing only.
 
 use super::error::{Result, StoreError};
-use crate::model::Identity;
+use crate::model::{Identity, LaneName};
 use crate::os::{Clock, TreeMark, Watch};
 use crate::store::FileStore;
 use crate::store::files::disk::layout;
@@ -52,15 +52,19 @@ impl Changes {
 
 impl FileStore {
     /// Whether this process has inherited a lock file, whose kernel lock then lasts as long as itself.
-    pub fn has_inherited_lock(&self, slot_stem: &str) -> Result<bool> {
-        let meta = self.meta(&format!("{}/{slot_stem}.lock", layout::LOCKS))?;
+    pub fn has_inherited_lock(&self, lane: &LaneName, slot: u32) -> Result<bool> {
+        let meta = self.meta(&layout::lock_file(&lane.stem(), slot))?;
         Ok(meta.is_some_and(|meta| self.host.procs.has_open(meta.ident)))
     }
 
     /// The living processes that have a lock file open: the command of `luzia lock` and what it left behind.
-    pub fn lock_file_users(&self, slot_stem: &str) -> Result<Vec<Identity>> {
-        let path = format!("{}/{slot_stem}.lock", layout::LOCKS);
-        let Some(meta) = self.meta(&path)? else { return Ok(Vec::new()) };
+    pub fn lock_file_users(&self, lane: &LaneName, slot: u32) -> Result<Vec<Identity>> {
+        self.users_of(&layout::lock_file(&lane.stem(), slot))
+    }
+
+    /// The living processes that have a file open.
+    pub(crate) fn users_of(&self, path: &str) -> Result<Vec<Identity>> {
+        let Some(meta) = self.meta(path)? else { return Ok(Vec::new()) };
         let mark = TreeMark {
             state_dir: String::new(),
             task_id: String::new(),
@@ -68,7 +72,7 @@ impl FileStore {
             since: None,
             is_own: false,
         };
-        self.host.procs.tree(&mark, &[]).map_err(StoreError::io("look for the processes of", &path))
+        self.host.procs.tree(&mark, &[]).map_err(StoreError::io("look for the processes of", path))
     }
 
     /// Watches for locks that go.

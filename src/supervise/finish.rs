@@ -8,7 +8,7 @@ use crate::policy::analytics::goal::goal_of;
 use crate::policy::analytics::trace::span_of;
 use crate::policy::lifecycle::{Effect, effects};
 use crate::policy::outcome::Happened;
-use crate::store::{Conductor, Ending, Event, Hold, Next, Site, StoreError};
+use crate::store::{Conductor, Ending, Event, Hold, Site, StoreError};
 use serde_json::{Value, json};
 
 /// What a finished end leaves to do.
@@ -20,8 +20,6 @@ pub struct Finished {
     pub task: Task,
     /// Tasks that waited for this one to be over.
     pub dependents: Vec<TaskId>,
-    /// Whether it is over or queued again.
-    pub next: Next,
 }
 
 /// The outward record of a task that ended, and where it stands, if that went well.
@@ -32,10 +30,10 @@ pub struct Closed {
 
 /// Brings a recorded end to its end: outward record, lanes, place. The lock goes last.
 pub fn finish(site: &Site, ending: &Ending, lock: Hold) -> Result<Finished, StoreError> {
-    if let Some(told) = completed_event(&ending.task) {
+    if let Some(told) = completed_event(ending.task()) {
         site.store.note(&told);
     }
-    let closed = close_outside(site, &ending.task);
+    let closed = close_outside(site, ending.task());
     give_back(site, ending, closed.as_ref(), &[], lock)
 }
 
@@ -58,11 +56,11 @@ pub fn give_back(
     known: &[Grant],
     lock: Hold,
 ) -> Result<Finished, StoreError> {
-    let task = &ending.task;
-    let to = match (ending.next(), &task.outcome) {
-        (Next::Waiting, _) => Status::Waiting,
-        (_, None) => Status::Pending,
-        (_, Some(outcome)) => outcome.status,
+    let task = ending.task();
+    let to = match ending {
+        Ending::Waiting(_) => Status::Waiting,
+        Ending::Requeued(_) => Status::Pending,
+        Ending::Over(task) => task.outcome.as_ref().map_or(task.status, |outcome| outcome.status),
     };
     let effects = effects(to);
     let released = match task.wait.as_ref().filter(|_| effects.contains(&Effect::KeepLanes)) {
@@ -85,7 +83,7 @@ pub fn give_back(
     }
     let dependents = site.store.settle(ending, lock)?;
     site.store.note_all(&mut over_events(task).into_iter());
-    Ok(Finished { id: task.id, task: task.clone(), dependents, next: ending.next() })
+    Ok(Finished { id: task.id, task: task.clone(), dependents })
 }
 
 /// What is told when the command of a task has ended, and nothing of it lives: in the words and the order of S1.48.

@@ -58,9 +58,9 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
     }
     // A retry that died after its commit point and before it could say so.
     if let (Some(ending), Some(Place::Done)) = (&found.ending, found.place)
-        && ending.task.outcome.is_none()
+        && ending.task().outcome.is_none()
     {
-        site.store.note(&Event::of("retried", &ending.task));
+        site.store.note(&Event::of("retried", ending.task()));
     }
     let cancelled = request.map(super::run::cancelled);
     let ending = match (action, found.ending, found.task) {
@@ -109,7 +109,7 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
 fn record(site: &Site, task: &Task, happened: &Happened) -> Result<Ending, StoreError> {
     let now = site.host.now();
     let ran_ms = task.last_start.as_ref().map(|start| super::elapsed_ms(start.at, now));
-    let ending = Ending { task: conclude(task, happened, now, ran_ms) };
+    let ending = Ending::of(conclude(task, happened, now, ran_ms));
     site.store.record_ending(&ending, None)?;
     Ok(ending)
 }

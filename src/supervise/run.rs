@@ -183,7 +183,7 @@ fn end(
     (site, keeper): (&Site, &mut Keeper),
 ) -> Result<Finished, StoreError> {
     let Attempted { happened, ran_ms, mut result, hooks } = attempted;
-    let ending = Ending { task: conclude(task, &happened, site.host.now(), ran_ms) };
+    let ending = Ending::of(conclude(task, &happened, site.host.now(), ran_ms));
     let mut pause = Duration::from_millis(50);
     while let Err(error) = site.store.record_ending(&ending, result.take()) {
         if !site.store.is_still_there().unwrap_or(true) || happened == Happened::GivenBack {
@@ -197,14 +197,14 @@ fn end(
         keeper.keep();
         pause = (pause * 2).min(Duration::from_secs(5));
     }
-    site.store.note_all(&mut ended_events(&happened, &ending.task, ran_ms).into_iter());
+    site.store.note_all(&mut ended_events(&happened, ending.task(), ran_ms).into_iter());
     if let Some(place) = hooks {
-        hooks::after(site, &ending.task, &place, keeper)?;
+        hooks::after(site, ending.task(), &place, keeper)?;
     }
-    if ending.task.status == Status::Completed {
-        lift(site, &ending.task);
+    if ending.task().status == Status::Completed {
+        lift(site, ending.task());
     }
-    let closed = close_outside(site, &ending.task);
+    let closed = close_outside(site, ending.task());
     // The pass that our caller makes then gives it up.
     site.store.take_turn();
     give_back(site, &ending, closed.as_ref(), grants, lock)

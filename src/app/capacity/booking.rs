@@ -62,7 +62,7 @@ impl Bookings {
         for lane in task.all_lanes() {
             let limit = app.config().limit(&lane);
             if !lane.is_capacity_lane() {
-                if locks.holders(&lane.stem()) >= limit {
+                if locks.holders(&lane) >= limit {
                     return Ok(None);
                 }
                 continue;

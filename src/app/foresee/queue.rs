@@ -147,7 +147,7 @@ impl Builder<'_> {
         let locks: LockIndex = self.app.store.lock_index()?;
         for at in 0..self.queue.load.lanes.len() {
             let lane = self.queue.load.lanes[at].name.clone();
-            if lane.is_global() || locks.holders(&lane.stem()) == 0 {
+            if lane.is_global() || locks.holders(&lane) == 0 {
                 continue;
             }
             for view in self.app.holders_in(&locks, &lane)? {

@@ -92,7 +92,10 @@ impl App {
                 let own = self.inside.as_ref().map(|inside| inside.task).filter(|own| Some(*own) == holder);
                 Ok(own.map(|own| self.is_in_tree(own)).transpose()?.unwrap_or(false))
             }
-            LockKind::Process => Ok(self.store.has_inherited_lock(&view.stem)?),
+            LockKind::Process => match &view.lane {
+                Some(lane) => Ok(self.store.has_inherited_lock(lane, view.slot)?),
+                None => Ok(false),
+            },
             LockKind::Session | LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(false),
         }
     }

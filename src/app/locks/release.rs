@@ -123,7 +123,7 @@ impl App {
         let process = Identity { pid, start, boot_id };
         // The sidecar of a `luzia lock` is believed only about a process that has the lock file open.
         let is_holder = |user: &Identity| (user.pid, user.start) == (process.pid, process.start);
-        if record.kind != LockKind::Process || self.store.lock_file_users(&view.stem)?.iter().any(is_holder) {
+        if record.kind != LockKind::Process || self.users_of(view)?.iter().any(is_holder) {
             self.host.signal(&process, Signal::Term);
             if !self.host.await_death(&process, FORCE_GRACE) {
                 self.host.signal(&process, Signal::Kill);
@@ -134,9 +134,15 @@ impl App {
         self.end_lock_holders(view)
     }
 
+    /// The living processes that have the lock file open.
+    fn users_of(&self, view: &LockView) -> Result<Vec<Identity>, AppError> {
+        let users = view.lane.as_ref().map(|lane| self.store.lock_file_users(lane, view.slot));
+        Ok(users.transpose()?.unwrap_or_default())
+    }
+
     fn end_lock_holders(&self, view: &LockView) -> Result<(), AppError> {
         for _ in 0..1000 {
-            let left = self.store.lock_file_users(&view.stem)?;
+            let left = self.users_of(view)?;
             if left.is_empty() {
                 break;
             }

@@ -7,7 +7,6 @@ use crate::app::locks::waiting::{barred_error, behind_error};
 use crate::app::queue::enqueue::{Caller, NewTask};
 use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::evidence::Verdict;
-use crate::model::lane::slot_stem;
 use crate::model::lock::Grant;
 use crate::model::namespace::INITIAL_PID_NAMESPACE;
 use crate::model::who::{MOST_SESSION_BYTES, SESSION_HOLDER, clean};
@@ -136,12 +135,12 @@ impl App {
 
     /// Waits until the keeper of the session holds the kernel lock of a grant. The caller holds it meanwhile.
     fn hand_to_keeper(&self, session: &Session, grant: &Grant) -> Result<(), AppError> {
-        let (key, slot_stem) = (session.key.as_str(), slot_stem(&grant.lane.stem(), grant.slot));
-        self.store.ask_keeper(key, &slot_stem)?;
+        let key = session.key.as_str();
+        self.store.ask_keeper(key, &grant.lane, grant.slot)?;
         let mut changes = self.store.keeper_changes(key);
         let begin = self.host.boot_ms();
         loop {
-            match self.store.keeper_answer(key, &slot_stem)? {
+            match self.store.keeper_answer(key, &grant.lane, grant.slot)? {
                 KeeperAnswer::Holds => return Ok(()),
                 KeeperAnswer::Gone => {
                     let message = format!("lane \"{}\" was taken away before the session had it", grant.lane);
@@ -170,8 +169,7 @@ impl App {
     }
 
     fn give_back(&self, session: &Session, grant: &Grant) -> Result<(), AppError> {
-        let slot_stem = slot_stem(&grant.lane.stem(), grant.slot);
-        self.store.unask_keeper(&session.key, &slot_stem)?;
+        self.store.unask_keeper(&session.key, &grant.lane, grant.slot)?;
         let which = Release::LockId(grant.lock_id.0.clone());
         self.store.release(&grant.lane, &which, By::Holder, self.config().lock_timeout_ms(&grant.lane), judge)?;
         Ok(())
@@ -223,8 +221,11 @@ impl App {
 
     /// Lets a keeper see that a lock is gone. One that is not told keeps nothing: it only lives longer.
     fn wake_keeper(&self, key: &str, view: Option<&LockView>) {
-        if let Some(view) = view.filter(|view| !key.is_empty() && self.store.keeper_holds(key, &view.stem)) {
-            let _ = self.store.ask_keeper(key, &view.stem);
+        let slot = view.and_then(|view| Some((view.lane.as_ref()?, view.slot)));
+        if let Some((lane, slot)) =
+            slot.filter(|(lane, slot)| !key.is_empty() && self.store.keeper_holds(key, lane, *slot))
+        {
+            let _ = self.store.ask_keeper(key, lane, slot);
         }
     }
 

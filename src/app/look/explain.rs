@@ -305,12 +305,11 @@ impl App {
         if !self.store.has_layout()? {
             return Ok(why);
         }
-        let stem = lane.stem();
-        why.pending = if lane.is_user() { self.store.lane_depth(&stem)? } else { self.store.waiting_in(lane)? };
+        why.pending = if lane.is_user() { self.store.lane_depth(lane)? } else { self.store.waiting_in(lane)? };
         let takes_lane = |queue: &str| QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
         for tier in Tier::ALL {
             let first = if lane.is_user() {
-                self.store.head_of_user(tier, &stem, &takes_lane)?.map(|head| head.id)
+                self.store.head_of_user(tier, lane, &takes_lane)?.map(|head| head.id)
             } else {
                 self.store.first_in(lane, tier)?.map(|(_, (_, id))| id)
             };

@@ -250,7 +250,7 @@ impl App {
         if self.store.has_layout()? {
             // Those who wait for a lane look at the new limit.
             let locks = self.store.lock_index()?;
-            let lanes = locks.stems().filter_map(LaneName::from_stem).filter(|lane| named.means(&lane.to_string()));
+            let lanes = locks.lanes().filter(|lane| named.means(&lane.to_string()));
             lanes.for_each(|lane| self.store.call_waiters(&lane));
         }
         Ok(self.lane_row(named.text(), 0, 0))

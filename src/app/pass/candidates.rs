@@ -30,7 +30,7 @@ impl App {
                     continue;
                 }
                 let takes_user_lane = QueueName::parse(stem).is_none_or(|name| name.takes_user_lane());
-                let holders = locks.holders(&lane.stem());
+                let holders = locks.holders(&lane);
                 let is_locked = takes_user_lane && holders >= self.config().limit(&lane);
                 let has_siblings = has_siblings(lanes, stem);
                 let is_looked_up = !is_locked && (has_siblings || total <= FEW_QUEUES && !ledger.knows(lane.key()));

@@ -239,7 +239,7 @@ impl App {
     fn start_tasks(&self, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
         self.start_preempting(pass, hand)?;
         let locks = self.store.lock_index()?;
-        let used = locks.holders(&LaneName::global().stem());
+        let used = locks.holders(&LaneName::global());
         let lanes = self.store.lanes_with_work()?;
         if lanes.values().all(BTreeMap::is_empty) {
             return self.start_resumed(pass, hand);

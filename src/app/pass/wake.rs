@@ -156,15 +156,15 @@ impl App {
     }
 
     pub(crate) fn end_taken(&self, task: &Task, lock: Hold, happened: &Happened) -> Result<Task, AppError> {
-        let ending = Ending { task: conclude(task, happened, self.host.now(), None) };
+        let ending = Ending::of(conclude(task, happened, self.host.now(), None));
         if let Err(error) = self.store.record_ending(&ending, None) {
             let withdrawn = self.store.withdraw_ending(task.id, lock);
             return Err(self.not_recorded(task.id, error.into(), &withdrawn));
         }
-        let stands = format!("{} is {}", task.id, ending.task.status);
+        let stands = format!("{} is {}", task.id, ending.task().status);
         let finished = finish(&self.site(), &ending, lock).map_err(|error| although(&stands, error.into()))?;
         self.wake_dependents(task.id, &finished.dependents).map_err(|error| although(&stands, error))?;
-        Ok(ending.task)
+        Ok(ending.into_task())
     }
 }
 

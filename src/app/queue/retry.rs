@@ -67,18 +67,18 @@ impl App {
         if memory == Remembered::Dropped {
             self.store.forget_steps(id)?;
         }
-        let ending = Ending { task: again };
+        let ending = Ending::of(again);
         if let Err(error) = self.store.record_ending(&ending, None) {
             // Nothing may begin again after an answer that says it could not be asked for.
             let withdrawn = self.store.withdraw_ending(id, lock);
             return Err(self.not_recorded(id, error.into(), &withdrawn));
         }
         // From here on it is retried, whichever process brings it to its end.
-        self.store.note(&Event::of("retried", &ending.task));
-        self.show_outside(&ending.task);
+        self.store.note(&Event::of("retried", ending.task()));
+        self.show_outside(ending.task());
         let settled = self.store.settle(&ending, lock).map_err(AppError::from);
         settled.map_err(|error| although(&format!("{id} is queued again"), error))?;
-        Ok(ending.task)
+        Ok(ending.into_task())
     }
 
     /// Of the tasks it comes after, those that are not over. One that failed would end it unstarted, so that is said now.

@@ -86,9 +86,9 @@ verbs! {
         /// Gives back the lanes of a task that it does not keep while it waits, the user's last.
         fn keep_for_wait(task: &Task, wait: &TaskWait) -> Result<Vec<Break>>;
         /// Whether this process has inherited a lock file, whose kernel lock then lasts as long as itself.
-        fn has_inherited_lock(slot_stem: &str) -> Result<bool>;
+        fn has_inherited_lock(lane: &LaneName, slot: u32) -> Result<bool>;
         /// The living processes that have a lock file open: the command of `luzia lock` and what it left behind.
-        fn lock_file_users(slot_stem: &str) -> Result<Vec<Identity>>;
+        fn lock_file_users(lane: &LaneName, slot: u32) -> Result<Vec<Identity>>;
         /// Watches for locks that go.
         fn watch_locks() -> Changes;
         /// Watches for tasks that start, end or arrive, and for locks that go.
@@ -118,13 +118,13 @@ verbs! {
     /// The locks of sessions, and their keepers.
     Sessions {
         /// Asks the keeper of a session to take a lock, or to look at it again.
-        fn ask_keeper(key: &str, slot_stem: &str) -> Result<()>;
+        fn ask_keeper(key: &str, lane: &LaneName, slot: u32) -> Result<()>;
         /// What the keeper has said to the last mark.
-        fn keeper_answer(key: &str, slot_stem: &str) -> Result<KeeperAnswer>;
+        fn keeper_answer(key: &str, lane: &LaneName, slot: u32) -> Result<KeeperAnswer>;
         /// Whether the keeper of a session says that it holds a lock.
-        fn keeper_holds(key: &str, slot_stem: &str) -> bool;
+        fn keeper_holds(key: &str, lane: &LaneName, slot: u32) -> bool;
         /// Takes a mark back, for an acquirer that gives up.
-        fn unask_keeper(key: &str, slot_stem: &str) -> Result<()>;
+        fn unask_keeper(key: &str, lane: &LaneName, slot: u32) -> Result<()>;
         /// Takes the lock of the keeper of a session, without waiting; `None` while a keeper lives.
         fn take_keeper_lock(key: &str) -> Result<Option<Hold>>;
         /// Becomes the keeper of a session with the lock that this process was started with; `None` where that is another

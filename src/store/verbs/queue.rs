@@ -50,9 +50,9 @@ verbs! {
         /// The lanes of each tier that have pending tasks, each with its best priority, found by folder names only.
         fn lanes_with_work() -> Result<BTreeMap<Tier, BTreeMap<String, Priority>>>;
         /// The first task of a lane in a tier: lowest priority number, then lowest sequence.
-        fn head(tier: Tier, lane_stem: &str) -> Result<Option<Head>>;
+        fn head(tier: Tier, queue: &str) -> Result<Option<Head>>;
         /// Like `head`, for a lane of which a listing has told that `best` is its best priority in the tier.
-        fn head_from(best: Priority, lane_stem: &str) -> Result<Option<Head>>;
+        fn head_from(best: Priority, queue: &str) -> Result<Option<Head>>;
         /// A task of a queue, whichever stands first in any tier; `None` when none of them reads.
         fn any_of_queue(queue: &str) -> Result<Option<Task>>;
         /// The record of a head; `None` when it is gone or does not read, which is for the claim to find out.
@@ -64,17 +64,17 @@ verbs! {
         /// The first tasks of a queue in the tier of its best priority, in their order, `most` at most.
         fn first_in_tier(best: Priority, queue: &str, most: usize) -> Result<Vec<Head>>;
         /// The first task of a user in a tier, over those queues of the user that `counts`.
-        fn head_of_user(tier: Tier, user_stem: &str, counts: &dyn Fn(&str) -> bool) -> Result<Option<Head>>;
+        fn head_of_user(tier: Tier, user: &LaneName, counts: &dyn Fn(&str) -> bool) -> Result<Option<Head>>;
         /// The user's lane of a queue: by its name, or, for a hashed name, by the first record in it.
-        fn pending_lane_name(stem: &str) -> Result<Option<LaneName>>;
+        fn pending_lane_name(queue: &str) -> Result<Option<LaneName>>;
         /// Counts pending tasks by names only.
         fn counts() -> Result<Counts>;
         /// Whether more than `most` tasks are parked, or pending in a queue that `counts`; stops to count when it knows.
         fn has_more_waiting_than(most: u64, counts: &dyn Fn(&str) -> bool) -> Result<bool>;
         /// How many pending tasks one user's lane has, by names only.
-        fn lane_depth(stem: &str) -> Result<u64>;
+        fn lane_depth(lane: &LaneName) -> Result<u64>;
         /// Like `lane_depth`, of one tier.
-        fn tier_depth(tier: Tier, stem: &str) -> Result<u64>;
+        fn tier_depth(tier: Tier, queue: &str) -> Result<u64>;
         /// The pending tasks of every lane, or of one user, in the order of their numbers.
         fn pending_tasks(user: Option<&Name>) -> Result<Survey<'_>>;
         /// The tasks outside the scan: not due, or after others.

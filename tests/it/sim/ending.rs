@@ -30,7 +30,7 @@ fn start_and_end(env: &Env) -> Option<bool> {
         slots: Default::default(),
     };
     let file = store.record_start(ID, &started).ok()?;
-    let is_recorded = store.record_ending(&Ending { task: spool::task(ID) }, Some(file)).is_ok();
+    let is_recorded = store.record_ending(&Ending::of(spool::task(ID)), Some(file)).is_ok();
     let (is_there, is_safe) = env
         .look(|world| (world.peek(RESULT).is_some_and(|bytes| !bytes.is_empty()), world.disk.has_safe_bytes(RESULT)))?;
     if is_there != is_recorded || is_recorded && !is_safe {
@@ -65,7 +65,7 @@ fn an_end_that_could_not_be_recorded_leaves_no_result() {
 
 /// The record of the task when it is over.
 fn over(env: &Env) -> Ending {
-    Ending { task: conclude(&spool::task(ID), &Happened::Exited(0), Site::from(store(env)).host.now(), Some(1)) }
+    Ending::of(conclude(&spool::task(ID), &Happened::Exited(0), Site::from(store(env)).host.now(), Some(1)))
 }
 
 /// Where it stands then, and whether a power cut can take its bytes.
@@ -85,7 +85,7 @@ fn with_running_record(sim: &mut Sim) {
 fn write_and_recover(env: &Env) -> Option<Option<bool>> {
     let ending = over(env);
     let mut file = env.vfs("/s").open("spool/running/1.result.json", Open::Truncate(0o600)).ok()??;
-    let bytes = encode_task(&ending.task).expect("a record");
+    let bytes = encode_task(ending.task()).expect("a record");
     if file.write_all(&bytes).is_err() || file.sync_data().is_ok() {
         return None;
     }
@@ -93,7 +93,7 @@ fn write_and_recover(env: &Env) -> Option<Option<bool>> {
     let store = store(env);
     let abandoned = store.find_abandoned(ID).expect("it reads").expect("nobody has it");
     recover(&store.into(), ID, abandoned, &[]).expect("it ends");
-    Some(done(env, &ending.task))
+    Some(done(env, ending.task()))
 }
 
 /// A later sync would succeed without the bytes.
@@ -116,7 +116,7 @@ fn the_last_copy_of_a_record_stays_when_somebody_took_its_result_away() {
         assert!(env.vfs("/s").unlink("spool/running/1.result.json").expect("it is removed"));
         let settled = store.settle(&ending, lock).is_ok();
         let has_record = env.look(|world| world.peek("/s/spool/running/1.json").is_some());
-        *ours.lock().unwrap() = Some((settled, has_record, done(&env, &ending.task)));
+        *ours.lock().unwrap() = Some((settled, has_record, done(&env, ending.task())));
     });
     let report = sim.run();
     assert!(report.violations.is_empty(), "{report}");

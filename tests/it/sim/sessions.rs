@@ -30,17 +30,17 @@ fn acquirer(env: &Env, key: &str, seen: &Seen) {
     wanted.who = Who { session: Some(key.to_owned()), ..Who::default() };
     let Ok(Acquired::Granted { grants, files, .. }) = store.acquire(&wanted, judge) else { return };
     note(env, seen, grants[0].fence.0);
-    let stem = grants[0].lane.stem();
-    if store.ask_keeper(key, &stem).is_err() {
+    let (lane, slot) = (&grants[0].lane, grants[0].slot);
+    if store.ask_keeper(key, lane, slot).is_err() {
         return;
     }
     for _ in 0..40 {
-        match store.keeper_answer(key, &stem) {
+        match store.keeper_answer(key, lane, slot) {
             Ok(KeeperAnswer::Waiting) => env.clock().sleep(Duration::from_millis(5)),
             Ok(KeeperAnswer::Holds | KeeperAnswer::Gone) | Err(_) => break,
         }
     }
-    let _ = store.unask_keeper(key, &stem);
+    let _ = store.unask_keeper(key, lane, slot);
     drop(files);
 }
 

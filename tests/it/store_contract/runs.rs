@@ -5,7 +5,7 @@ use luzia::model::{LockKind, Task, TaskId};
 use luzia::policy::line::has_turn;
 use luzia::policy::outcome::{Happened, conclude};
 use luzia::policy::staleness::judge;
-use luzia::store::{CancelRequest, Claim, Claimed, Ending, Head, Hold, Judges, Next, Place, Site, Started};
+use luzia::store::{CancelRequest, Claim, Claimed, Ending, Head, Hold, Judges, Place, Site, Started};
 
 /// The head of the only queue.
 fn head(site: &Site) -> Head {
@@ -45,7 +45,7 @@ fn started(site: &Site) -> Started {
 fn end(site: &Site, claimed: Claimed, happened: &Happened) -> (Ending, Vec<TaskId>) {
     let (id, lanes) = (claimed.task.id, claimed.task.all_lanes());
     let file = site.store.record_start(id, &started(site)).unwrap();
-    let ending = Ending { task: conclude(&claimed.task, happened, site.host.now(), Some(1)) };
+    let ending = Ending::of(conclude(&claimed.task, happened, site.host.now(), Some(1)));
     site.store.record_ending(&ending, Some(file)).unwrap();
     site.store.release_task(id, &lanes, &claimed.grants).unwrap();
     let dependents = site.store.settle(&ending, claimed.lock).unwrap();
@@ -103,7 +103,8 @@ fn a_run_that_ended_is_over_and_tells_who_waited() {
         let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
         here.store.mark_after(TaskId(99), id).unwrap();
         let (ending, dependents) = end(here, claimed(here, &head(here)), &Happened::Exited(0));
-        assert_eq!((ending.next(), dependents), (Next::Over, vec![TaskId(99)]));
+        assert!(matches!(ending, Ending::Over(_)));
+        assert_eq!(dependents, [TaskId(99)]);
         let (place, over) = there.store.find(id).unwrap().unwrap();
         assert_eq!((place, over.outcome.is_some()), (Place::Done, true));
         assert!(there.store.started(id).unwrap().is_none());
@@ -121,7 +122,7 @@ fn a_run_that_is_tried_again_is_queued_with_its_attempt_spent() {
     of_each(|here, there| {
         let [id] = accepted(&*here.store, 1, |_, task| task.retries = 1)[..] else { panic!("one") };
         let (ending, _) = end(here, claimed(here, &head(here)), &Happened::Exited(3));
-        assert_eq!(ending.next(), Next::Queued);
+        assert!(matches!(ending, Ending::Requeued(_)));
         let (place, again) = there.store.find(id).unwrap().unwrap();
         assert_eq!((place, again.failures), (Place::Parked, 1), "it waits for its back-off");
         assert_eq!(there.store.in_flight().unwrap(), []);
@@ -136,7 +137,7 @@ fn a_recorded_end_is_found_by_the_process_that_recovers() {
         assert!(there.store.find_abandoned(id).unwrap().is_none(), "somebody has it");
         here.store.record_start(id, &started(here)).unwrap();
         assert_eq!(there.store.started(id).unwrap().flatten().map(|start| start.start), Some(1));
-        let ending = Ending { task: conclude(&ours.task, &Happened::Exited(0), here.host.now(), Some(1)) };
+        let ending = Ending::of(conclude(&ours.task, &Happened::Exited(0), here.host.now(), Some(1)));
         here.store.record_ending(&ending, None).unwrap();
         assert_eq!(there.store.unsupervised().unwrap(), []);
         drop(ours);

@@ -88,20 +88,20 @@ pub(crate) struct Limits {
 pub struct LockIndex(Vec<(String, u32)>);
 
 impl LockIndex {
-    /// The stems of the lanes that have a lock.
-    pub fn stems(&self) -> impl Iterator<Item = &str> {
-        self.0.chunk_by(|one, next| one.0 == next.0).map(|slots| slots[0].0.as_str())
+    /// The lanes that have a lock, as far as the names of their files tell them.
+    pub fn lanes(&self) -> impl Iterator<Item = LaneName> {
+        self.0.chunk_by(|one, next| one.0 == next.0).filter_map(|slots| LaneName::from_stem(&slots[0].0))
     }
 
     /// The occupied slots of a lane, in order.
-    pub fn slots(&self, lane_stem: &str) -> impl Iterator<Item = u32> {
+    pub(crate) fn slots(&self, lane_stem: &str) -> impl Iterator<Item = u32> {
         let first = self.0.partition_point(|(stem, _)| stem.as_str() < lane_stem);
         self.0[first..].iter().take_while(move |(stem, _)| stem == lane_stem).map(|(_, slot)| *slot)
     }
 
     /// How many holders a lane has: lenders and their borrowers count as one.
-    pub fn holders(&self, lane_stem: &str) -> u32 {
-        loan::holders(self.slots(lane_stem))
+    pub fn holders(&self, lane: &LaneName) -> u32 {
+        loan::holders(self.slots(&lane.stem()))
     }
 }
 

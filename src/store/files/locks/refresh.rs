@@ -90,7 +90,10 @@ impl FileStore {
     fn process_of_lock(&self, slot_stem: &str, holder: &str) -> Result<Option<(Identity, Origin)>> {
         let pid: Option<u32> = holder.strip_prefix("pid-").and_then(|pid| pid.parse().ok());
         let Some(pid) = pid else { return Ok(None) };
-        let found = self.lock_file_users(slot_stem)?.into_iter().find(|process| process.pid == pid);
+        let found = self
+            .users_of(&format!("{}/{slot_stem}.lock", layout::LOCKS))?
+            .into_iter()
+            .find(|process| process.pid == pid);
         Ok(found.map(|process| (process, self.host.own_origin())))
     }
 

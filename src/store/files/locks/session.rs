@@ -4,10 +4,10 @@
 //! `held-<lock>` says that it has. Nothing here decides whether a session is over.
 
 use crate::model::evidence::Sidecar;
-use crate::model::lane::split_slot_stem;
+use crate::model::lane::{slot_stem, split_slot_stem};
 use crate::model::lock::Grant;
 use crate::model::name::encode;
-use crate::model::{Fence, Identity, LockId, LockKind, LockRecord, Timestamp};
+use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Timestamp};
 use crate::os::{FileKind, Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
@@ -73,8 +73,8 @@ fn mark(key: &str, what: &str, slot_stem: &str) -> String {
 
 impl FileStore {
     /// Asks the keeper of a session to take a lock, or to look at it again.
-    pub fn ask_keeper(&self, key: &str, slot_stem: &str) -> Result<()> {
-        let path = mark(key, WANTED, slot_stem);
+    pub fn ask_keeper(&self, key: &str, lane: &LaneName, slot: u32) -> Result<()> {
+        let path = mark(key, WANTED, &slot_stem(&lane.stem(), slot));
         loop {
             self.make_session_folder(key)?;
             match self.vfs.open(&path, Open::Truncate(0o600)) {
@@ -94,22 +94,22 @@ impl FileStore {
     }
 
     /// What the keeper has said to the last mark.
-    pub fn keeper_answer(&self, key: &str, slot_stem: &str) -> Result<KeeperAnswer> {
-        if self.meta(&mark(key, WANTED, slot_stem))?.is_some() {
+    pub fn keeper_answer(&self, key: &str, lane: &LaneName, slot: u32) -> Result<KeeperAnswer> {
+        if self.meta(&mark(key, WANTED, &slot_stem(&lane.stem(), slot)))?.is_some() {
             return Ok(KeeperAnswer::Waiting);
         }
-        let is_held = self.meta(&mark(key, HELD, slot_stem))?.is_some();
+        let is_held = self.meta(&mark(key, HELD, &slot_stem(&lane.stem(), slot)))?.is_some();
         Ok(if is_held { KeeperAnswer::Holds } else { KeeperAnswer::Gone })
     }
 
     /// Whether the keeper of a session says that it holds a lock.
-    pub fn keeper_holds(&self, key: &str, slot_stem: &str) -> bool {
-        self.meta(&mark(key, HELD, slot_stem)).is_ok_and(|meta| meta.is_some())
+    pub fn keeper_holds(&self, key: &str, lane: &LaneName, slot: u32) -> bool {
+        self.meta(&mark(key, HELD, &slot_stem(&lane.stem(), slot))).is_ok_and(|meta| meta.is_some())
     }
 
     /// Takes a mark back, for an acquirer that gives up.
-    pub fn unask_keeper(&self, key: &str, slot_stem: &str) -> Result<()> {
-        self.unlink(&mark(key, WANTED, slot_stem)).map(drop)
+    pub fn unask_keeper(&self, key: &str, lane: &LaneName, slot: u32) -> Result<()> {
+        self.unlink(&mark(key, WANTED, &slot_stem(&lane.stem(), slot))).map(drop)
     }
 
     /// Takes the lock of the keeper of a session, without waiting; `None` while a keeper lives.

@@ -13,7 +13,7 @@ impl FileStore {
     /// The change stands once [`FileStore::record_ending`] has returned; `told` hears of that.
     pub fn change_pending(&self, old: &Task, new: Task, lock: Hold, told: &mut dyn FnMut()) -> Result<()> {
         let was_in = Some(format!("{}/{}", old.priority.number(), old.queue()));
-        let ending = Ending { task: Task { was_in, ..new } };
+        let ending = Ending::of(Task { was_in, ..new });
         if let Err(error) = self.record_ending(&ending, None) {
             // It must not come true after an answer that says it failed.
             self.withdraw_ending(old.id, lock)?;

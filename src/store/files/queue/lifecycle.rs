@@ -9,31 +9,38 @@ use crate::store::files::disk::{file_name, layout};
 use crate::store::hold::Hold;
 use crate::store::{FileStore, Place, decode_task, encode_task, run_dir};
 
-/// What comes after a result.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Next {
-    /// The task is over.
-    Over,
-    /// It is queued again.
-    Queued,
-    /// It waits for an event.
-    Waiting,
-}
-
-/// The end of a run: the task as it will be recorded. With an outcome it is over, with a wait it waits, else it is queued again.
+/// The end of a run: the task as it will be recorded, and what comes after it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ending {
-    /// The record to be.
-    pub task: Task,
+pub enum Ending {
+    /// The task is over.
+    Over(Task),
+    /// It is queued again.
+    Requeued(Task),
+    /// It waits for an event.
+    Waiting(Task),
 }
 
 impl Ending {
-    /// What comes after it.
-    pub fn next(&self) -> Next {
-        match (&self.task.outcome, &self.task.wait) {
-            (Some(_), _) => Next::Over,
-            (None, Some(_)) => Next::Waiting,
-            (None, None) => Next::Queued,
+    /// The end that a record tells: with an outcome the task is over, with a wait it waits, else it is queued again.
+    pub fn of(task: Task) -> Self {
+        match (&task.outcome, &task.wait) {
+            (Some(_), _) => Self::Over(task),
+            (None, Some(_)) => Self::Waiting(task),
+            (None, None) => Self::Requeued(task),
+        }
+    }
+
+    /// The record to be.
+    pub fn task(&self) -> &Task {
+        match self {
+            Self::Over(task) | Self::Requeued(task) | Self::Waiting(task) => task,
+        }
+    }
+
+    /// The record itself.
+    pub fn into_task(self) -> Task {
+        match self {
+            Self::Over(task) | Self::Requeued(task) | Self::Waiting(task) => task,
         }
     }
 }
@@ -121,8 +128,8 @@ impl FileStore {
     /// it: its name is durable, so the commit point is the sync of its content. Without it, or where somebody took its name
     /// away, a synced file gets the name, and the commit point is the sync of `running`.
     pub fn record_ending(&self, ending: &Ending, file: Option<Hold>) -> Result<()> {
-        let (id, path) = (ending.task.id, layout::result(ending.task.id));
-        let bytes = encode_task(&ending.task)?;
+        let (id, path) = (ending.task().id, layout::result(ending.task().id));
+        let bytes = encode_task(ending.task())?;
         if let Some(file) = file {
             match write_durably(file.into_descriptor(), &bytes) {
                 Ok(true) => return Ok(()),
@@ -157,7 +164,7 @@ impl FileStore {
         let path = layout::result(id);
         let read = self.read(&path).and_then(|bytes| bytes.map(|bytes| decode_task(&path, &bytes, None)).transpose());
         match read {
-            Ok(task) => Ok(task.filter(|task| task.id == id).map(|task| Ending { task })),
+            Ok(task) => Ok(task.filter(|task| task.id == id).map(Ending::of)),
             Err(StoreError::Corrupt { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -176,10 +183,10 @@ impl FileStore {
     /// Moves the record of an ended run to where it belongs, after its lanes were released: `done`, or back to its old
     /// place in the queue. Gives the tasks that waited for its end. Idempotent; the lock goes last.
     pub fn settle(&self, ending: &Ending, lock: Hold) -> Result<Vec<TaskId>> {
-        let task = &ending.task;
+        let task = ending.task();
         let result = layout::result(task.id);
         self.unmark_order(task)?;
-        if ending.next() == Next::Waiting {
+        if matches!(ending, Ending::Waiting(_)) {
             return self.settle_waiting(task, lock).map(|()| Vec::new());
         }
         // The result then has no name left in `running`.
@@ -265,7 +272,7 @@ impl FileStore {
         let ending = self.durable_result(id)?;
         let (place, task) = match self.find_for_recovery(id)? {
             Some((place, task)) => (Some(place), task),
-            None => (None, ending.as_ref().map(|ending| ending.task.clone())),
+            None => (None, ending.as_ref().map(|ending| ending.task().clone())),
         };
         Ok(Found {
             task,

@@ -296,13 +296,13 @@ impl FileStore {
     }
 
     /// The first task of a lane in a tier: lowest priority number, then lowest sequence. Two short listings.
-    pub fn head(&self, tier: Tier, lane_stem: &str) -> Result<Option<Head>> {
-        self.first_of(tier.priorities(), lane_stem)
+    pub fn head(&self, tier: Tier, queue: &str) -> Result<Option<Head>> {
+        self.first_of(tier.priorities(), queue)
     }
 
     /// Like `head`, for a lane of which a listing has told that `best` is its best priority in the tier.
-    pub fn head_from(&self, best: Priority, lane_stem: &str) -> Result<Option<Head>> {
-        self.first_of(best.tier().priorities().filter(|priority| *priority >= best), lane_stem)
+    pub fn head_from(&self, best: Priority, queue: &str) -> Result<Option<Head>> {
+        self.first_of(best.tier().priorities().filter(|priority| *priority >= best), queue)
     }
 
     fn first_of(&self, priorities: impl Iterator<Item = Priority>, lane_stem: &str) -> Result<Option<Head>> {
@@ -412,10 +412,10 @@ impl FileStore {
     }
 
     /// The first task of a user in a tier, over those queues of the user that `counts`.
-    pub fn head_of_user(&self, tier: Tier, user_stem: &str, counts: &dyn Fn(&str) -> bool) -> Result<Option<Head>> {
+    pub fn head_of_user(&self, tier: Tier, user: &LaneName, counts: &dyn Fn(&str) -> bool) -> Result<Option<Head>> {
         let mut queues = Vec::new();
         for priority in tier.priorities() {
-            queues.extend(self.queues_of(priority, user_stem)?);
+            queues.extend(self.queues_of(priority, &user.stem())?);
         }
         queues.sort_unstable();
         queues.dedup();

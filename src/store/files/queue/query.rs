@@ -103,8 +103,8 @@ impl Iterator for FileSurvey<'_> {
 
 impl FileStore {
     /// The user's lane of a queue: by its name, or, for a hashed name, by the first record in it.
-    pub fn pending_lane_name(&self, stem: &str) -> Result<Option<LaneName>> {
-        let Some(name) = QueueName::parse(stem) else { return Ok(None) };
+    pub fn pending_lane_name(&self, queue: &str) -> Result<Option<LaneName>> {
+        let Some(name) = QueueName::parse(queue) else { return Ok(None) };
         if let Some(user) = name.user() {
             return Ok(Some(LaneName::user(&user)));
         }
@@ -112,8 +112,8 @@ impl FileStore {
             return Ok(None);
         }
         for tier in Tier::ALL {
-            let Some(head) = self.head(tier, stem)? else { continue };
-            let (path, record) = self.read_pending(head.priority, stem, head.id);
+            let Some(head) = self.head(tier, queue)? else { continue };
+            let (path, record) = self.read_pending(head.priority, queue, head.id);
             match record {
                 Ok(Some((task, _))) => {
                     return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == name.user_stem));
@@ -158,13 +158,13 @@ impl FileStore {
     }
 
     /// How many pending tasks one user's lane has, by names only.
-    pub fn lane_depth(&self, stem: &str) -> Result<u64> {
-        self.depth_where(stem, &|_| true)
+    pub fn lane_depth(&self, lane: &LaneName) -> Result<u64> {
+        self.depth_where(&lane.stem(), &|_| true)
     }
 
     /// Like `lane_depth`, of one tier.
-    pub fn tier_depth(&self, tier: Tier, stem: &str) -> Result<u64> {
-        self.depth_where(stem, &|priority| priority.tier() == tier)
+    pub fn tier_depth(&self, tier: Tier, queue: &str) -> Result<u64> {
+        self.depth_where(queue, &|priority| priority.tier() == tier)
     }
 
     fn depth_where(&self, stem: &str, counts: &dyn Fn(Priority) -> bool) -> Result<u64> {

@@ -3,6 +3,7 @@
 //! supervisor's.
 
 use super::{App, AppError, Kind};
+use crate::app::wait_warnings::WAIT_WARNING;
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, HOOK_VARIABLE, Hook};
 use crate::os::{Called, Exit};
 use crate::policy::analytics::record::Record;
@@ -121,14 +122,18 @@ impl App {
             say(&format!("warning: no hooks were run: {error}"));
             Vec::new()
         });
-        let has_last_command = |event: &EventSink| event.line.pointer("/data/on_finish").is_some();
-        if hooks.is_empty() && !told.iter().any(has_last_command) {
+        let has_own_command = |event: &EventSink| {
+            event.line.pointer("/data/on_finish").is_some()
+                || event.line.get("event").is_some_and(|name| name == WAIT_WARNING)
+        };
+        if hooks.is_empty() && !told.iter().any(has_own_command) {
             return Vec::new();
         }
         let records = told.iter().filter_map(|event| Record::of(event.at, &event.line));
         let of_record = |record: Record| {
             let mut meant: Vec<Hook> = hooks.iter().filter(|hook| fires(hook, &record)).cloned().collect();
             meant.extend(self.last_command(&record));
+            meant.extend(self.wait_command(&record));
             meant.into_iter().map(move |hook| (hook, record.clone()))
         };
         records.flat_map(of_record).collect()

@@ -14,10 +14,12 @@ pub mod hooks;
 pub mod locks;
 pub mod look;
 pub mod names;
+mod overdue;
 pub mod pass;
 mod processes;
 pub mod queue;
 pub mod steps;
+mod wait_warnings;
 
 pub use crate::policy::admission::{Booked, Holder, LaneNow, Obstacle, Room, Shut};
 pub use crate::policy::agent;

@@ -28,4 +28,5 @@ pub mod shim;
 pub mod simulate;
 pub mod staleness;
 pub mod steps;
+pub mod wait_warning;
 pub mod witness;

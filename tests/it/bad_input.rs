@@ -2,6 +2,7 @@
 
 mod arguments;
 mod configuration;
+mod lanes;
 mod records;
 mod streams;
 mod surroundings;

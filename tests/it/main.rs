@@ -94,4 +94,5 @@ mod tidy_citations;
 mod timeline;
 mod top;
 mod turnover;
+mod wait_warnings;
 mod who;

@@ -1,6 +1,7 @@
 //! The sweep, of rules of lanes.
 
 use super::harness::{Answer, World};
+use super::sweep_scenes::{PLAIN, Scene};
 
 /// A lane that may be granted twice an hour, and was granted once.
 pub fn rated_lane(world: &World) {
@@ -20,4 +21,31 @@ pub fn grant_is_counted(world: &World, answer: &Answer) -> Vec<String> {
         (code, Some(1), true) | (code, Some(2), false) if code != Some(0) => Vec::new(),
         other => vec![format!("the grants are not counted: {other:?} {text}")],
     }
+}
+
+/// A pass meets a task that has waited for as long as its lane says.
+pub const WARNS: Scene = Scene {
+    name: "dispatch-warns",
+    args: &["dispatch", "--once"],
+    prepare: queue_in_a_lane_that_tells,
+    begin: Some(|world| drop(world.luzia(&["acquire", "lane:build", "--task", "me", "--ttl", "1500ms"]).ok())),
+    queued: 1,
+    leases_may_live: true,
+    judge: is_told_once,
+    ..PLAIN
+};
+
+fn queue_in_a_lane_that_tells(world: &World) {
+    let command = format!("echo told >>{}", world.work.join("told").display());
+    world.luzia(&["lanes", "set", "build", "--warn-after", "1ms", "--on-wait", &command]).ok();
+    world.enqueue(&["-u", "alice", "-l", "build"], &["true".to_owned()]);
+}
+
+/// Whatever became of the pass, the wait is told once at most, in all further passes and at the claim.
+fn is_told_once(world: &World, _: &Answer) -> Vec<String> {
+    world.luzia(&["dispatch", "--drain"]);
+    let events = world.luzia(&["events", "-o", "jsonl", "--kind", "wait_warning"]).out;
+    let runs = std::fs::read_to_string(world.work.join("told")).unwrap_or_default();
+    let counts = (events.lines().count(), runs.lines().count());
+    if counts.0 > 1 || counts.1 > 1 { vec![format!("told and run {counts:?}: {events}")] } else { Vec::new() }
 }

@@ -161,6 +161,7 @@ pub const SCENES: &[Scene] = &[
         ..PLAIN
     },
     Scene { name: "pause-task", args: &["pause", "2"], prepare: queue_three, queued: 3, ..PLAIN },
+    super::sweep_lanes::WARNS,
     super::sweep_pause::PAUSE,
     super::sweep_pause::RESUME,
     super::sweep_pause::SELF,

@@ -4,11 +4,13 @@ use crate::app::foresee::about;
 use crate::app::locks::acquire::Waited;
 use crate::app::locks::cleanup::{broken_event, stale_line};
 use crate::app::locks::release::held_text;
+use crate::app::wait_warnings::{LongWait, WAIT_WARNING};
 use crate::app::{App, AppError, Kind, lane_word, shell_word};
 use crate::model::time::format_duration;
 use crate::model::{LaneName, SandboxId, TaskId, Timestamp};
 use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use crate::policy::staleness::judge;
+use crate::policy::wait_warning::rule_of;
 use crate::store::{Acquired, Break, Changes, Event, InLine, LaneNeed, LockView, NotNow, Owed, Request, StoreError};
 use serde_json::json;
 use std::time::Duration;
@@ -60,6 +62,8 @@ struct Wait<'a> {
     /// Takes the line that says for whom it waits.
     tell: &'a mut dyn FnMut(&str),
     told: Option<(u64, String)>,
+    /// Whether it was told that it has waited for as long as its lane says.
+    is_warned: bool,
 }
 
 impl App {
@@ -85,6 +89,7 @@ impl App {
             asks: false,
             tell,
             told: None,
+            is_warned: false,
         };
         let waited = self.wait_for_turn(request, &mut wait, log);
         self.store.leave_line(&mut wait.in_line);
@@ -112,6 +117,7 @@ impl App {
             };
             let seen = match answer {
                 Acquired::Granted { grants, broken, files } => {
+                    self.warn_of_lock(&request, None, true, wait);
                     self.note_granted(&request, before, &broken, log);
                     let grant = grants.into_iter().next().ok_or_else(|| no_lane(&request))?;
                     return Ok(Waited::Granted(grant, files));
@@ -230,6 +236,7 @@ impl App {
             None => LONGEST_PAUSE,
         };
         let longest = longest.min(Duration::from_millis(again));
+        let longest = longest.min(self.warn_of_lock(request, Some(seen), false, wait));
         let silent = Duration::from_millis(SILENT_MS.saturating_sub(self.waited_ms(wait)));
         let says_first = wait.told.is_none() && silent < longest.min(left);
         if says_first && self.store.wait_in_line(&mut wait.in_line, silent, LIFE_LOOK) == Some(true) {
@@ -246,6 +253,35 @@ impl App {
             Some(changes) => changes.wait(longest.min(left)),
             None => wait.changes = Some(self.store.watch_locks()),
         }
+    }
+
+    /// Tells once that this wait has lasted for as long as a lane says, while it lasts where a rule was written, else when it
+    /// `is_over`. Gives the time until then.
+    fn warn_of_lock(&self, request: &Request, seen: Option<&Seen>, is_over: bool, wait: &mut Wait) -> Duration {
+        let lanes: Vec<LaneName> = request.needs.iter().map(|need| need.lane.clone()).collect();
+        let Some(rule) = rule_of(&self.config(), &lanes).filter(|rule| rule.is_explicit || is_over) else {
+            return Duration::MAX;
+        };
+        let waited_ms = self.waited_ms(wait);
+        if wait.is_warned || wait.limit_ms == Some(0) {
+            return Duration::MAX;
+        }
+        if waited_ms < rule.after_ms {
+            return Duration::from_millis(rule.after_ms - waited_ms);
+        }
+        wait.is_warned = true;
+        let held_by = match seen {
+            Some(Seen::Held(view)) => view.holder(),
+            _ => None,
+        };
+        let position = wait.in_line.position().map_or(1, |ahead| ahead + 1);
+        let event = LongWait { rule: &rule, waited_ms, position, held_by }.event(Event::new(WAIT_WARNING));
+        self.store.note(&event.saying(format!("{} waits", request.holder)));
+        // What was granted is used at once; its hooks are run when the command has ended.
+        if !is_over {
+            self.run_hooks(&mut |text| (wait.tell)(text));
+        }
+        Duration::MAX
     }
 
     fn waited_ms(&self, wait: &Wait) -> u64 {

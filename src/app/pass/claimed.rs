@@ -19,6 +19,7 @@ impl App {
         let breaks =
             broken.iter().map(|lock| Event { task: Some(task.id), ..crate::app::locks::cleanup::broken_event(lock) });
         self.store.note_all(&mut breaks.chain(steps));
+        self.warn_at_claim(task);
     }
 }
 

@@ -174,6 +174,7 @@ impl App {
         let ends = self.control().standing(now).filter_map(|hold| hold.until).min();
         pass.next_due = pass.next_due.into_iter().chain(ends).min();
         self.start_tasks(pass, hand)?;
+        self.warn_of_waits(pass)?;
         // A supervisor that has started other supervisors always has children, so ECHILD does not prove that its task's tree is dead.
         let must_pass_on = |_: &mut Box<Claimed>| !pass.supervisors.is_empty() || !(hand.is_fit)();
         if let Some(claimed) = hand.claimed.take_if(must_pass_on) {
@@ -286,6 +287,7 @@ impl App {
     /// Whether a lane is held by somebody who is proven dead, or by a lease that ran out.
     fn has_stale_holder(&self, locks: &LockIndex, lane: &LaneName) -> Result<bool, AppError> {
         let holders = self.holders_in(locks, lane)?;
+        holders.iter().try_for_each(|view| self.end_overdue(view))?;
         Ok(holders.iter().any(|view| lock_state(&view.verdict) == "stale"))
     }
 

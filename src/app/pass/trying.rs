@@ -15,7 +15,7 @@ use crate::policy::hold::pause_of;
 use crate::policy::line::has_turn;
 use crate::policy::schedule::Candidate;
 use crate::policy::staleness::judge;
-use crate::store::{Claim, Event, Head, Judges, StoreError};
+use crate::store::{Claim, Event, Head, Judges, LockView, StoreError};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -175,10 +175,7 @@ impl App {
             Claim::Lost => Step::Lost,
             Claim::Refused(task) if self.admission(&task, seen) == Admission::Beyond => Step::beyond(task),
             Claim::Refused(_) => Step::Done(Tried::Blocked),
-            Claim::Held(task, view) => match view.lane.map(|lane| seen.borrow_mut().fills(lane)) {
-                Some(Step::Beyond(_)) => Step::beyond(task),
-                other => other.unwrap_or(Step::Done(Tried::Blocked)),
-            },
+            Claim::Held(task, view) => self.blocked_by(task, *view, seen)?,
             Claim::Limited { lane, until } => {
                 pass.comes_again(until);
                 seen.borrow_mut().fills(lane)
@@ -214,6 +211,15 @@ impl App {
     /// Keeps the start of a task that waits for a capacity lane, if it waits for several slots.
     fn book(&self, task: Option<Box<Task>>, seen: &RefCell<Seen>) -> Result<(), AppError> {
         task.map_or(Ok(()), |task| seen.borrow_mut().bookings.book(self, &task))
+    }
+
+    /// A holder keeps the lane; one that is overdue may be asked to end.
+    fn blocked_by(&self, task: Box<Task>, view: LockView, seen: &RefCell<Seen>) -> Result<Step, AppError> {
+        self.end_overdue(&view)?;
+        Ok(match view.lane.map(|lane| seen.borrow_mut().fills(lane)) {
+            Some(Step::Beyond(_)) => Step::beyond(task),
+            other => other.unwrap_or(Step::Done(Tried::Blocked)),
+        })
     }
 
     fn claim(&self, head: &Head, seen: &RefCell<Seen>) -> Result<Claim, StoreError> {

@@ -194,6 +194,16 @@ impl Config {
         self.rule(lane, |rule| rule.warn_after_ms).unwrap_or(WARN_AFTER_MS)
     }
 
+    /// Whether a wait for `lane` is told while it lasts, because a rule says when, or what is to be run then.
+    pub fn warns_in_time(&self, lane: &LaneName) -> bool {
+        self.rule(lane, |rule| (rule.warn_after_ms.is_some() || rule.on_wait.is_some()).then_some(())).is_some()
+    }
+
+    /// Whether any rule says when a wait is told, or what is to be run then.
+    pub fn has_wait_rules(&self) -> bool {
+        self.lanes.values().any(|rule| rule.warn_after_ms.is_some() || rule.on_wait.is_some())
+    }
+
     /// What is run when a wait for `lane` is told.
     pub fn on_wait(&self, lane: &LaneName) -> Option<String> {
         self.rule(lane, |rule| rule.on_wait.clone())

@@ -11,7 +11,7 @@ pub const BEFORE: &str = "before";
 pub const AFTER: &str = "after";
 
 /// The events of hooks: the name, the kind of event in the log, the state that a task must have ended with, and what it is.
-pub const EVENTS: [(&str, &str, Option<&str>, &str); 15] = [
+pub const EVENTS: [(&str, &str, Option<&str>, &str); 16] = [
     (AFTER, "", None, "in each task, when its command has ended and its lanes are still held"),
     ("alert", "alert", None, "a task has failed three times or more"),
     (BEFORE, "", None, "in each task, before its command; where it fails, the task fails"),
@@ -27,6 +27,7 @@ pub const EVENTS: [(&str, &str, Option<&str>, &str); 15] = [
     ("task.requeued", "requeued", None, "a task is queued again after an attempt"),
     ("task.timeout", "finished", Some("timeout"), "a time limit ended a task"),
     ("task.waiting", "waiting", None, "a task waits for an event"),
+    ("wait.warning", "wait_warning", None, "a task or a lock has waited for as long as its lane says"),
 ];
 
 /// The one name of an event. `task.` may be left out.

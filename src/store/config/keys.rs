@@ -358,7 +358,7 @@ pub(super) const RULE: &[Key<LaneRule>] = &[
                 |rule, value| rule.warn_after_ms = Some(time(value)),
                 |rule| rule.warn_after_ms.map_or(Value::Null, seconds),
             ),
-            "After how many seconds a wait for the lane is to be told. It is kept and shown; this version tells nothing.",
+            "After how many seconds a wait for the lane is told by the event wait_warning. A written value tells the first task of each queue while it waits; by the default a wait is told when it ends.",
             NEXT_WAIT,
             "10",
         ),
@@ -367,7 +367,7 @@ pub(super) const RULE: &[Key<LaneRule>] = &[
     by_default(
         says(
             key("on_wait", Kind::Shell, |rule, value| rule.on_wait = text(value), |rule| json!(rule.on_wait)),
-            "A command for each wait that lasted for warn_after_seconds. It is kept and shown; this version does not run it.",
+            "A command for each wait that lasted for warn_after_seconds. sh(1) runs it once, with the event on its standard input, for 30 seconds at most.",
             NEXT_WAIT,
             r#""notify-send waiting""#,
         ),
@@ -404,7 +404,7 @@ pub(super) const RULE: &[Key<LaneRule>] = &[
                 |rule, value| rule.on_overdue = word(&OnOverdue::WORDS, value),
                 |rule| json!(rule.on_overdue.map(OnOverdue::word)),
             ),
-            "What is done with a living holder past its limit: report or terminate. It is kept and shown; this version only reports.",
+            "What is done with a living holder past its limit while others wait. With terminate a task is cancelled by its supervisor; other holders are only reported.",
             NEXT_LOOK_AT,
             r#""terminate""#,
         ),

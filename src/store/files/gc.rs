@@ -42,6 +42,7 @@ impl FileStore {
                 }
             }
         }
+        found.extend(self.unused_warned()?.into_iter().map(|path| (path, None)));
         found.extend(self.dead_job_servers(&|_| true)?.into_iter().map(|path| (path, None)));
         found.extend(self.unused_timers()?.into_iter().map(|(path, folder)| (path, Some(folder))));
         let mut removed = Vec::new();

@@ -12,3 +12,4 @@ pub(crate) mod running;
 pub(crate) mod schedules;
 pub(crate) mod steps;
 pub(crate) mod waiting;
+pub(crate) mod warned;

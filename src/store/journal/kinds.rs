@@ -77,6 +77,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("vars_damaged", "the newest variables of a task do not read"),
     ("vars_set", "variables of a task were set"),
     ("wait_needed", "a task asks to wait"),
+    ("wait_warning", "a task or a lock has waited for as long as its lane says"),
     ("waiting", "a task waits"),
     ("withdrawn", "a task could not be accepted after all"),
 ];

@@ -111,6 +111,10 @@ verbs! {
         fn set_timer(id: TaskId, at: Timestamp) -> Result<()>;
         /// Removes a timer that fired or is not needed any more.
         fn clear_timer(id: TaskId, at: Timestamp) -> Result<()>;
+        /// Marks a pending task as told of, because it waits for long; false when it is marked already.
+        fn mark_warned(id: TaskId) -> Result<bool>;
+        /// Forgets that a task was told of, because its wait is over; true when it was.
+        fn forget_warned(id: TaskId) -> Result<bool>;
         /// Whether a timer is due, by one look where none is set.
         fn is_timer_due() -> Result<bool>;
         /// The timers that are due, and the moment of the next one.

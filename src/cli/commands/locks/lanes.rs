@@ -91,15 +91,15 @@ pub struct RuleOptions {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     lock_timeout: Option<String>,
 
-    /// After how long a wait is to be told; kept and shown, without effect in this version
+    /// After how long a wait is told, by the event `wait_warning`; by default 2s, and then only when it ends
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     warn_after: Option<String>,
 
-    /// What is to be run then; kept and shown, without effect in this version
+    /// What is run then, by sh(1), once for each wait
     #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
     on_wait: Option<String>,
 
-    /// What is to be done with a holder past its limit; kept and shown, this version reports
+    /// What is done with a living holder past its limit while others wait: report, or terminate a task
     #[arg(long, value_name = "WHAT", allow_hyphen_values = true)]
     on_overdue: Option<String>,
 

@@ -16,6 +16,7 @@ pub(crate) const PARKED: &str = "spool/parked";
 pub(crate) const TIMERS: &str = "spool/timers";
 pub(crate) const AFTER: &str = "spool/after";
 pub(crate) const LOANS: &str = "spool/loans";
+pub(crate) const WARNED: &str = "spool/warned";
 pub(crate) const RATES: &str = "spool/rates";
 pub(crate) const ORDER: &str = "spool/lanes";
 pub(crate) const KEYS: &str = "spool/keys";
@@ -115,6 +116,11 @@ pub(crate) fn line_name(lane_stem: &str) -> String {
 /// The folder of a lane's line.
 pub(crate) fn line(lane_stem: &str) -> String {
     format!("{LOCKS}/{}", line_name(lane_stem))
+}
+
+/// The mark of a pending task of which it was told that it waits for long.
+pub(crate) fn warned(id: TaskId) -> String {
+    format!("{WARNED}/{}", id.0)
 }
 
 /// The mark of a lane whose gate is shut.

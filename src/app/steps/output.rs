@@ -115,10 +115,10 @@ impl OutputReader {
         let (now, mut is_whole) = (app.host.now(), true);
         let mut last = task.last_start.as_ref().map(|start| start.at);
         let mut still = [0_u64; 2];
-        for n in 0..2 {
+        for (n, still_ms) in still.iter_mut().enumerate() {
             self.tails[n].open(&app.run_dir, task)?;
             let Some((size, modified)) = self.tails[n].look().map_err(unread(task))? else { continue };
-            still[n] = u64::try_from(now.ms_since(modified)).unwrap_or(0);
+            *still_ms = u64::try_from(now.ms_since(modified)).unwrap_or(0);
             last = last.max(Some(modified).filter(|_| size > 0));
             let to = size.min(self.lines[n].ends().saturating_add(MOST_READ));
             is_whole &= to == size;

@@ -67,7 +67,7 @@ impl Reasons<'_> {
     /// For what a task would wait that is tried now.
     fn wait_of(&mut self, id: TaskId) -> Result<Wait, AppError> {
         let wait = self.own_wait_of(id)?;
-        let task = if wait == Wait::Shared { self.app.find(id)? } else { None };
+        let task = if wait == Wait::Shared { self.app.find(id).ok().flatten() } else { None };
         let is_booked = task.map_or(Ok(None), |(_, task)| self.booked_before(&task))?.is_some();
         Ok(if is_booked { Wait::Capacity } else { wait })
     }

@@ -208,7 +208,7 @@ fn verbs_are_not_abbreviated() {
         ("ps", "luzia list"),
         ("tail", "luzia logs -f TASK"),
         ("history", "luzia list -a"),
-        ("watch", "luzia status"),
+        ("watch", "luzia top"),
     ] {
         assert_eq!(usage(&[word, "x"]).hint, Some(format!("luzia calls it `{line}`")), "{word}");
     }

@@ -48,6 +48,21 @@ fn the_holder_is_ended_and_says_for_whom() {
 }
 
 #[test]
+fn nobody_is_ended_for_a_task_that_the_rate_of_a_lane_keeps_anyway() {
+    let place = Place::new();
+    place.ok(&["lanes", "set", "build", "--rate", "1/1h"]);
+    let held = holder(&place, &["-u", "a", "-l", "build"]);
+    let new = enqueue(&place, &["-l", "build", "--preempt", "end"]);
+    place.ok(&["dispatch", "--once"]);
+    assert_eq!((place.status(&held), place.status(&new)), ("running".to_owned(), "pending".to_owned()));
+    assert_eq!(place.events_named("preempted").len(), 0);
+    place.ok(&["lanes", "set", "build", "--rate", "2/1h"]);
+    place.ok(&["dispatch", "--once"]);
+    place.until_status(&new, "completed");
+    assert_eq!(place.status(&held), "cancelled");
+}
+
+#[test]
 fn the_holder_is_queued_again_in_its_old_place_and_spends_no_attempt() {
     let place = Place::new();
     let held = holder(&place, &["-u", "a"]);

@@ -9,7 +9,7 @@ use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::control::{How, Preempt};
 use crate::model::evidence::Verdict;
 use crate::model::lock::loan;
-use crate::model::{LaneName, LockKind, Priority, Status, Task, TaskId, Who};
+use crate::model::{LaneName, LockKind, Priority, Status, Task, TaskId, Timestamp, Who};
 use crate::policy::admission::{Situation, first_obstacle};
 use crate::policy::agent;
 use crate::policy::agent::ownership::{Sides, is_foreign};
@@ -76,6 +76,7 @@ impl App {
             control.preempts.push(wish.clone());
             Ok(())
         })?;
+        self.follow_control()?;
         // One that is paused, not due or after others asks for room when a pass meets it in the queue.
         if let Some((Place::Pending, task)) = self.store.find(task.id)?
             && self.admits_passing(&task)
@@ -142,7 +143,11 @@ impl App {
                 }
                 Err(error) => return Err(error.into()),
                 Ok(Claim::Claimed(claimed)) => return self.hand_over(claimed, pass, hand).map(|()| true),
-                Ok(Claim::Held(task, _)) => return self.ask_for_room(&task, wish).map(|()| false),
+                Ok(Claim::Held(task, _)) => {
+                    let until = self.ask_for_room(&task, wish)?;
+                    until.into_iter().for_each(|until| pass.comes_again(until));
+                    return Ok(false);
+                }
                 Ok(Claim::NeedsRecovery(dead)) => {
                     if pass.recovered.contains(&dead) || !self.recover_one(dead, pass)? {
                         return Ok(false);
@@ -195,9 +200,15 @@ impl App {
     }
 
     /// Asks those who hold the lanes of a task to make room, where that frees all of them. A request that stands already is
-    /// left alone: it may be a cancel.
-    fn ask_for_room(&self, task: &Task, wish: &Preempt) -> Result<(), AppError> {
-        let Ok(chosen) = choose(task.priority, wish.others, &self.full_lanes(task)?) else { return Ok(()) };
+    /// left alone: it may be a cancel. Nobody is asked while the rate of a lane keeps the task anyway: gives the moment from
+    /// which it does not.
+    fn ask_for_room(&self, task: &Task, wish: &Preempt) -> Result<Option<Timestamp>, AppError> {
+        for lane in task.all_lanes() {
+            if let Some(until) = self.limited_until(&lane)? {
+                return Ok(Some(until));
+            }
+        }
+        let Ok(chosen) = choose(task.priority, wish.others, &self.full_lanes(task)?) else { return Ok(None) };
         for id in chosen {
             let request = CancelRequest {
                 by: wish.by.clone(),
@@ -213,7 +224,7 @@ impl App {
             self.store.note(&Event::of("preempted", &holder).in_lane_of(&holder).with(data));
             self.wake_supervisor(id)?;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The lanes of a task that are full, with their living holders.

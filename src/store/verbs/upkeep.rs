@@ -128,7 +128,7 @@ verbs! {
         fn is_at_its_path() -> Result<bool>;
         /// The records that were set aside.
         fn set_aside_records() -> Result<Vec<String>>;
-        /// Where the damaged record of a task was put, by the name that [`set_aside`] gives it.
+        /// Where the damaged record of a task was put, by the name that `set_aside` gives it.
         fn set_aside_of(id: TaskId) -> Result<Option<String>>;
         /// Names in the spool that luzia did not make; they are never touched.
         fn foreign_names() -> Result<Vec<Problem>>;

@@ -1,4 +1,4 @@
-//! `metrics`: counters from all events that were ever written, and gauges of what is now.
+//! `metrics`: counters add up every event since the state directory was made; gauges show the present state.
 
 use crate::app::{App, AppError, lock_state};
 use crate::model::{LaneName, Status, Task, Tier, Timestamp};

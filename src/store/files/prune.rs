@@ -92,9 +92,8 @@ impl FileStore {
         Ok(())
     }
 
-    /// Removes the events of every day before `first_kept`, of the days named, and, of what is left, as many of the oldest
-    /// segments as it takes for the others not to be larger than `most_bytes` together; a few at one time. `add` counts what
-    /// goes.
+    /// Removes the events of every day before `first_kept` and of each day in `days`. Then it removes the oldest segments until
+    /// the rest is at most `most_bytes` large. One call removes a few segments. `add` counts the removed events.
     pub fn prune_events(&self, first_kept: &str, days: &[String], most_bytes: u64, add: &Add<'_>) -> Result<()> {
         let (mut gone, mut kept): (Vec<Segment>, Vec<Segment>) = self
             .event_segments()?

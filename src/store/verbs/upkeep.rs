@@ -70,8 +70,8 @@ verbs! {
         fn done_days() -> Result<Vec<(String, u64)>>;
         /// Removes the `count` finished tasks of a day with the lowest numbers; gives those that are gone.
         fn prune_day(day: &str, count: u64) -> Result<Vec<TaskId>>;
-        /// Removes the events of every day before `first_kept`, of the days named, and, of what is left, as many of the
-        /// oldest segments as it takes for the others not to be larger than `most_bytes` together; a few at one time.
+        /// Removes the events of every day before `first_kept` and of each day in `days`. Then it removes the oldest segments
+        /// until the rest is at most `most_bytes` large. One call removes a few segments.
         fn prune_events(first_kept: &str, days: &[String], most_bytes: u64, add: &Add<'_>) -> Result<()>;
     }
 }

@@ -43,7 +43,8 @@ fn three_callers_of_equal_work_share_one_run() {
         assert!(ran.err.contains("err\n"), "{ran:?}");
     }
     assert_eq!(std::fs::read_to_string(place.path("effects")).unwrap(), "x\n");
-    // One more within a minute takes the output and the code of what is over; a minute before it was not.
+    // A caller that accepts results of the last minute gets the output and the code of the finished run. A caller that accepts
+    // only the last millisecond starts a run of its own.
     let fresh = |age: &'static str| {
         [&["run", "-u", "alice", "--key", "build", "--on-conflict", "join", "--fresh", age][..], &["--", "true"]]
             .concat()

@@ -139,8 +139,8 @@ impl FileStore {
         Ok((Claim::Claimed(Box::new(Claimed { task, lock, grants, broken })), None))
     }
 
-    /// Writes a pending record anew with its user, which so far only the folder of its lane tells: nothing else tells it
-    /// once the record stands elsewhere. The caller holds the task's `supervisor.lock`.
+    /// Adds the user to a pending record that lacks it. The folder of the queue names the user, and the claim moves the record
+    /// out of that folder. The caller holds the task's `supervisor.lock`.
     fn name_user(&self, task: &Task, path: &str) -> Result<()> {
         let staged = layout::tmp(task.id, self.host.me.pid);
         self.stage(&staged, &encode_task(task)?)?;

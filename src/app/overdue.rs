@@ -4,7 +4,6 @@
 use crate::app::{App, AppError};
 use crate::model::config::OnOverdue;
 use crate::model::evidence::Verdict;
-use crate::model::{LockKind, TaskId};
 use crate::store::LockView;
 
 impl App {
@@ -17,8 +16,7 @@ impl App {
         else {
             return Ok(());
         };
-        let is_task = view.record().is_some_and(|record| record.kind == LockKind::Task);
-        let Some(id) = view.holder().and_then(TaskId::parse).filter(|_| is_task) else { return Ok(()) };
+        let Some(id) = view.task() else { return Ok(()) };
         if self.store.cancel_request(id)?.is_some() {
             return Ok(());
         }

@@ -8,7 +8,6 @@ use crate::model::lock::loan::is_loan;
 use crate::model::{LaneName, LockKind, Status, Task, TaskId, Timestamp};
 use crate::policy::admission::{Booked, Situation, first_obstacle};
 use crate::policy::backfill::{Booking, Slots, Wanted, bookings, may_pass};
-use crate::policy::hold::pause_of;
 use crate::policy::simulate::history::History;
 use crate::store::{LockView, Place};
 use std::cell::OnceCell;
@@ -112,19 +111,11 @@ impl Bookings {
 impl App {
     /// Whether nothing but room in its lanes keeps a task from starting.
     fn waits_for_lanes_only(&self, task: &Task) -> Result<bool, AppError> {
-        let now = self.host.now();
         let situation = Situation {
-            now,
-            paused: pause_of(task, &self.control().holds, now),
             unfinished: self.unfinished_before(task),
-            context: self.differences(task),
-            newer: None,
-            ahead: 0,
             first_in_lane: Firsts::default().before(&*self.store, task)?,
             shut: self.shut(task.all_lanes().iter(), true),
-            booked: None,
-            lanes: Vec::new(),
-            has_dispatcher: true,
+            ..self.situation_alone(task)
         };
         Ok(first_obstacle(task, &situation).is_none())
     }

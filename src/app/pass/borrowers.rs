@@ -6,7 +6,6 @@ use crate::app::pass::{Hand, Pass};
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Status, Task, TaskId};
 use crate::policy::admission::{Situation, first_obstacle};
-use crate::policy::hold::pause_of;
 use crate::policy::line::has_turn;
 use crate::policy::loans::lenders;
 use crate::policy::staleness::judge;
@@ -143,22 +142,14 @@ impl App {
     }
 
     fn admits_borrower(&self, task: &Task, lenders: &[Task]) -> bool {
-        let now = self.host.now();
         let is_lent = is_lent_by(lenders);
         let Ok(mut first_in_lane) = super::Firsts::default().before(&*self.store, task) else { return false };
         first_in_lane.retain(|(lane, _)| !is_lent(lane));
         let situation = Situation {
-            now,
-            paused: pause_of(task, &self.control().holds, now),
             unfinished: self.unfinished_before(task),
-            context: self.differences(task),
-            newer: None,
-            ahead: 0,
             first_in_lane,
             shut: self.shut(task.all_lanes().iter().filter(|lane| !is_lent(lane)), true),
-            booked: None,
-            lanes: Vec::new(),
-            has_dispatcher: true,
+            ..self.situation_alone(task)
         };
         first_obstacle(task, &situation).is_none()
     }

@@ -1,7 +1,7 @@
 //! What a pass tells of a task that it has claimed.
 
 use crate::app::App;
-use crate::model::{Task, Timestamp};
+use crate::policy::wait_warning::wanted_since;
 use crate::store::{Claimed, Event};
 use serde_json::json;
 
@@ -21,10 +21,4 @@ impl App {
         self.store.note_all(&mut breaks.chain(steps));
         self.warn_at_claim(task);
     }
-}
-
-/// Since when a task could have started: its acceptance, the moment it was due, or its last start.
-fn wanted_since(task: &Task) -> Timestamp {
-    let last = task.last_start.as_ref().map(|start| start.at);
-    [Some(task.created_at), task.due_at, last].into_iter().flatten().max().unwrap_or(task.created_at)
 }

@@ -9,11 +9,10 @@ use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::control::{How, Preempt};
 use crate::model::evidence::Verdict;
 use crate::model::lock::loan;
-use crate::model::{LaneName, LockKind, Priority, Status, Task, TaskId, Timestamp, Who};
+use crate::model::{LaneName, Priority, Status, Task, TaskId, Timestamp, Who};
 use crate::policy::admission::{Situation, first_obstacle};
 use crate::policy::agent;
 use crate::policy::agent::ownership::{Sides, is_foreign};
-use crate::policy::hold::pause_of;
 use crate::policy::line::has_turn;
 use crate::policy::preempt::{Full, Holds, Refusal, Rival, choose};
 use crate::policy::staleness::judge;
@@ -182,19 +181,10 @@ impl App {
 
     /// Whether nothing but its lanes, and others of its priority, keeps a task from starting.
     fn admits_passing(&self, task: &Task) -> bool {
-        let now = self.host.now();
         let situation = Situation {
-            now,
-            paused: pause_of(task, &self.control().holds, now),
             unfinished: self.unfinished_before(task),
-            context: self.differences(task),
-            newer: None,
-            ahead: 0,
-            first_in_lane: Vec::new(),
             shut: self.shut(task.all_lanes().iter(), true),
-            booked: None,
-            lanes: Vec::new(),
-            has_dispatcher: true,
+            ..self.situation_alone(task)
         };
         first_obstacle(task, &situation).is_none()
     }
@@ -244,8 +234,7 @@ impl App {
 
     fn rival(&self, task: &Task, view: &LockView) -> Result<Holds, AppError> {
         let other = || Holds::Other(view.shown().unwrap_or_else(|| "an unknown holder".to_owned()));
-        let is_task = view.record().is_some_and(|record| record.kind == LockKind::Task);
-        let Some(id) = view.holder().and_then(TaskId::parse).filter(|_| is_task) else { return Ok(other()) };
+        let Some(id) = view.task() else { return Ok(other()) };
         let Some((_, holder)) = self.find(id)?.filter(|(_, holder)| matches!(holder.status, Status::Running)) else {
             return Ok(other());
         };

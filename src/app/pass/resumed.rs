@@ -7,8 +7,7 @@ use crate::app::pass::{Hand, Pass};
 use crate::app::steps::waiting::{LOOK_AGAIN, Looked};
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Priority, QueueName, Task, TaskId, Timestamp};
-use crate::policy::admission::{Situation, first_obstacle};
-use crate::policy::hold::pause_of;
+use crate::policy::admission::first_obstacle;
 use crate::policy::schedule::Resumed;
 use crate::policy::staleness::judge;
 use crate::store::{Claim, Event, Place, StoreError};
@@ -124,22 +123,9 @@ impl App {
 
     /// Admission for a task that goes on: nobody comes before it in its lanes.
     fn admits_resumed(&self, task: &Task) -> bool {
-        let now = self.host.now();
         let is_ready = self.store.waits(task.id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed());
-        let situation = Situation {
-            now,
-            paused: pause_of(task, &self.control().holds, now),
-            unfinished: Vec::new(),
-            context: self.differences(task),
-            newer: None,
-            ahead: 0,
-            first_in_lane: Vec::new(),
-            // Of lanes that it kept none is granted; a gate of the others is looked at where they are asked for.
-            shut: Vec::new(),
-            booked: None,
-            lanes: Vec::new(),
-            has_dispatcher: true,
-        };
+        // Of lanes that it kept none is granted; a gate of the others is looked at where they are asked for.
+        let situation = self.situation_alone(task);
         is_ready && first_obstacle(task, &situation).is_none()
     }
 

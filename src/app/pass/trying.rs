@@ -11,7 +11,6 @@ use crate::model::{LaneName, QueueName, Task, TaskId};
 use crate::policy::admission::{Obstacle, Situation, first_obstacle};
 use crate::policy::beyond::{MOST_TRIED, may_pass};
 use crate::policy::fair::Weights;
-use crate::policy::hold::pause_of;
 use crate::policy::line::has_turn;
 use crate::policy::schedule::Candidate;
 use crate::policy::staleness::judge;
@@ -238,20 +237,13 @@ impl App {
         if *is_kept && !task.all_lanes().iter().any(has_reserve) {
             return Admission::No;
         }
-        let now = self.host.now();
         let Ok(first_in_lane) = firsts.before(&*self.store, task) else { return Admission::No };
         let situation = Situation {
-            now,
-            paused: pause_of(task, &self.control().holds, now),
             unfinished: self.unfinished_before(task),
-            context: self.differences(task),
-            newer: None,
-            ahead: 0,
             first_in_lane,
             shut: self.shut(task.all_lanes().iter(), true),
             booked: bookings.against(self, task),
-            lanes: Vec::new(),
-            has_dispatcher: true,
+            ..self.situation_alone(task)
         };
         let obstacle = first_obstacle(task, &situation);
         *tries_again |= matches!(obstacle, Some(Obstacle::HostBusy { .. }));

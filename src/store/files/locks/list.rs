@@ -35,6 +35,12 @@ impl LockView {
         self.sidecar.record()
     }
 
+    /// The task that holds it; `None` for leases and `luzia lock`.
+    pub fn task(&self) -> Option<TaskId> {
+        let record = self.record().filter(|record| record.kind == LockKind::Task)?;
+        TaskId::parse(record.task_id.as_deref()?)
+    }
+
     /// `task_<n>` or the name given to `acquire`, when it is known.
     pub fn holder(&self) -> Option<&str> {
         self.record()?.task_id.as_deref()

@@ -43,6 +43,7 @@ pub const TIMED_OUT_PARKED: Scene = Scene {
     args: &["list"],
     prepare: |world| park_late_waiter(world, ""),
     queued: 1,
+    reads: true,
     judge: has_timed_out,
     ..PLAIN
 };

@@ -29,9 +29,8 @@ pub struct Scene {
     /// It prints the ids that it acknowledges.
     pub prints_ids: bool,
     pub leases_may_live: bool,
-    /// The verb only reads. It fires timers on the way; where that fails, its answer is still right, and the next pass fires them.
+    /// It only reads: where it cannot fire a timer, its answer is still right, and the next pass fires it.
     pub reads: bool,
-    /// What else must be so.
     pub judge: fn(&World, &Answer) -> Vec<String>,
 }
 
@@ -279,8 +278,7 @@ pub const SCENES: &[Scene] = &[
 fn queue_steps(world: &World) {
     let luzia = env!("CARGO_BIN_EXE_luzia");
     let text = format!("{luzia} step one -- sh -c 'echo x >>effects' && {luzia} await event:GO --timeout 5s >>answers");
-    // Killed in its wait it goes on under the same lock, so both runs have one fence, which the scripts of the oracle take
-    // for two holders.
+    // Killed in its wait it goes on with its fence; the oracle would take that for two holders.
     world.enqueue(&["-u", "alice"], &["bash", "-c", &text].map(str::to_owned));
     world.luzia(&["emit", "GO", "--task", "1", "--data", "1"]).ok();
 }

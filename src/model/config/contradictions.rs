@@ -15,7 +15,7 @@ pub enum Clash {
     NoSlotLeft,
     /// Two lanes give away the same port.
     SamePort,
-    /// Holders are bound to as many processors as a budget says, and there is none.
+    /// Holders are bound to as many processors as a budget says, and they lack a budget.
     NoBudget,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::app::{App, AppError};
 use crate::model::{Config, LaneName, Priority, QueueName, Task, Tier};
-use crate::policy::admission::Situation;
+use crate::policy::admission::{Situation, narrow};
 use crate::policy::fair::{Ledger, Payer, Weights};
 use crate::policy::hold::{holds_user, pause_of};
 use crate::policy::schedule::{Candidate, FEW_QUEUES, LaneHead};
@@ -76,6 +76,7 @@ impl App {
             ahead: 0,
             first_in_lane: Vec::new(),
             shut: Vec::new(),
+            narrow: narrow(task, |lane| self.config().limit(lane)),
             booked: None,
             lanes: Vec::new(),
             has_dispatcher: true,

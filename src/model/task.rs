@@ -229,6 +229,11 @@ impl Task {
         lanes
     }
 
+    /// From when its time lets it start: when it was queued, or when it is due, if that is later.
+    pub fn due_since(&self) -> Timestamp {
+        self.due_at.map_or(self.created_at, |due| due.max(self.created_at))
+    }
+
     /// The number of the attempt that runs, comes next, or was the last, from 1.
     pub fn attempt(&self) -> u32 {
         match self.status {

@@ -30,7 +30,7 @@ pub fn rule_of(config: &Config, lanes: &[LaneName]) -> Option<WaitRule> {
 /// When a task began to wait for its lanes; `None` after a `retry`, of which no moment is known.
 pub fn began(task: &Task) -> Option<Timestamp> {
     match (&task.last_start, task.due_at) {
-        (None, due) => Some(due.map_or(task.created_at, |due| due.max(task.created_at))),
+        (None, _) => Some(task.due_since()),
         (Some(last), Some(due)) if due > last.at => Some(due),
         (Some(_), _) => None,
     }
@@ -38,8 +38,8 @@ pub fn began(task: &Task) -> Option<Timestamp> {
 
 /// Since when a task could have started: as [`began`], or its last start after a `retry`.
 pub fn wanted_since(task: &Task) -> Timestamp {
-    let last = task.last_start.as_ref().map(|start| start.at);
-    began(task).or(last).unwrap_or(task.created_at)
+    let last = task.last_start.as_ref().map_or(task.created_at, |start| start.at);
+    began(task).unwrap_or(last)
 }
 
 /// The moment from which the wait of a task is told.

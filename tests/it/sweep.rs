@@ -81,7 +81,8 @@ impl Stage {
         if !may_die && !answer.code().is_some_and(|code| DOCUMENTED.contains(&code)) {
             problems.push(format!("an undocumented end: {answer:?}"));
         }
-        let mut checker = Checker { leases_may_live: self.scene.leases_may_live, ..Checker::default() };
+        let mut checker =
+            Checker { leases_may_live: self.scene.leases_may_live, resumes: self.scene.resumes, ..Checker::default() };
         for id in 1..=self.scene.queued {
             // Every further start of a scene is one that somebody asked for; what asks may die before it is noted.
             let retries = self.scene.retries;

@@ -29,7 +29,9 @@ pub struct Scene {
     /// It prints the ids that it acknowledges.
     pub prints_ids: bool,
     pub leases_may_live: bool,
-    /// The verb only reads. It fires timers on the way; where that fails, its answer is still right, and the next pass fires them.
+    /// A run may go on under the grant of the run before it, so both have one fence.
+    pub resumes: bool,
+    /// It only reads: where it cannot fire a timer, its answer is still right, and the next pass fires it.
     pub reads: bool,
     /// What else must be so.
     pub judge: fn(&World, &Answer) -> Vec<String>,
@@ -46,6 +48,7 @@ pub const PLAIN: Scene = Scene {
     retries: 0,
     prints_ids: false,
     leases_may_live: false,
+    resumes: false,
     reads: false,
     judge: |_, _| Vec::new(),
 };
@@ -209,15 +212,7 @@ pub const SCENES: &[Scene] = &[
         judge: ends_are_told_once,
         ..PLAIN
     },
-    Scene {
-        name: "steps-and-waits",
-        args: &["dispatch", "--once"],
-        prepare: queue_steps,
-        follow: true,
-        queued: 1,
-        judge: steps_are_whole,
-        ..PLAIN
-    },
+    super::sweep_waits::STEPS_AND_WAITS,
     Scene {
         name: "first-set",
         args: &["set", "--task", "1", "a=2"],
@@ -275,16 +270,6 @@ pub const SCENES: &[Scene] = &[
     Scene { name: "metrics", args: &["metrics"], prepare: many_events, judge: all_are_counted_once, ..PLAIN },
 ];
 
-/// A task that does a step and waits for an event that has come.
-fn queue_steps(world: &World) {
-    let luzia = env!("CARGO_BIN_EXE_luzia");
-    let text = format!("{luzia} step one -- sh -c 'echo x >>effects' && {luzia} await event:GO --timeout 5s >>answers");
-    // Killed in its wait it goes on under the same lock, so both runs have one fence, which the scripts of the oracle take
-    // for two holders.
-    world.enqueue(&["-u", "alice"], &["bash", "-c", &text].map(str::to_owned));
-    world.luzia(&["emit", "GO", "--task", "1", "--data", "1"]).ok();
-}
-
 /// A parent that waits for a child, and a stranger of the same user behind it.
 fn queue_lender(world: &World) {
     let luzia = env!("CARGO_BIN_EXE_luzia");
@@ -322,29 +307,6 @@ fn ends_are_told_once(world: &World, _: &Answer) -> Vec<String> {
         return vec![format!("{} events of one end", mail.len())];
     }
     Vec::new()
-}
-
-/// A step that is recorded has been done, and a task that completed has had its event.
-fn steps_are_whole(world: &World, _: &Answer) -> Vec<String> {
-    let text = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
-    let steps = world.state.join("spool/steps/1");
-    let (effects, answers) = (text(world.work.join("effects")), text(world.work.join("answers")));
-    let mut problems = Vec::new();
-    for name in ["step.one.json", "waits.json", "vars.json"] {
-        let path = steps.join(name);
-        let is_whole = serde_json::from_str::<serde_json::Value>(&text(path.clone())).is_ok_and(|file| file["v"] == 1);
-        if path.exists() && !is_whole {
-            problems.push(format!("{path:?} is not whole: {:?}", text(path.clone())));
-        }
-    }
-    let (is_recorded, is_over) = (steps.join("step.one.json").exists(), !answers.is_empty());
-    if (is_recorded && effects != "x\n")
-        || effects.lines().count() > 1
-        || (is_over && (!is_recorded || answers != "1\n"))
-    {
-        problems.push(format!("recorded {is_recorded}, effects {effects:?}, answers {answers:?}"));
-    }
-    problems
 }
 
 fn set_one(world: &World) {

@@ -1,8 +1,22 @@
-//! The scenes of the sweep about tasks that wait without a process.
+//! The scenes of the sweep about tasks that wait, most of them without a process.
 
 use super::harness::checker::rest;
+use super::harness::oracle;
 use super::harness::{Answer, World, until};
 use super::sweep_scenes::{PLAIN, Scene};
+
+/// A task does a step and waits for an event that has come. Killed in its wait, it goes on under the same lock.
+pub const STEPS_AND_WAITS: Scene = Scene {
+    name: "steps-and-waits",
+    args: &["dispatch", "--once"],
+    prepare: queue_steps,
+    follow: true,
+    queued: 1,
+    retries: 1,
+    resumes: true,
+    judge: steps_are_whole,
+    ..PLAIN
+};
 
 /// A task ends its run for a wait.
 pub const PARK: Scene = Scene {
@@ -57,6 +71,13 @@ pub const CANCEL_PARKED: Scene = Scene {
     ..PLAIN
 };
 
+fn queue_steps(world: &World) {
+    let luzia = env!("CARGO_BIN_EXE_luzia");
+    let text = format!("{luzia} step one -- sh -c 'echo x >>effects' && {luzia} await event:GO --timeout 5s >>answers");
+    world.enqueue(&["-u", "alice"], &oracle::script(world, "alice", &text));
+    world.luzia(&["emit", "GO", "--task", "1", "--data", "1"]).ok();
+}
+
 fn queue_waiter(world: &World, options: &str) {
     let luzia = env!("CARGO_BIN_EXE_luzia");
     let text = format!(
@@ -104,4 +125,27 @@ fn is_late_once(world: &World, answer: &Answer) -> Vec<String> {
 fn has_timed_out(world: &World, _: &Answer) -> Vec<String> {
     let (status, begun) = (world.status_of(1), lines(world, "effects"));
     if status == "timeout" && begun == 1 { Vec::new() } else { vec![format!("{status}, begun {begun} times")] }
+}
+
+/// A step that is recorded has been done, and a task that completed has had its event.
+fn steps_are_whole(world: &World, _: &Answer) -> Vec<String> {
+    let text = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+    let steps = world.state.join("spool/steps/1");
+    let (effects, answers) = (text(world.work.join("effects")), text(world.work.join("answers")));
+    let mut problems = Vec::new();
+    for name in ["step.one.json", "waits.json", "vars.json"] {
+        let path = steps.join(name);
+        let is_whole = serde_json::from_str::<serde_json::Value>(&text(path.clone())).is_ok_and(|file| file["v"] == 1);
+        if path.exists() && !is_whole {
+            problems.push(format!("{path:?} is not whole: {:?}", text(path.clone())));
+        }
+    }
+    let (is_recorded, is_over) = (steps.join("step.one.json").exists(), !answers.is_empty());
+    if (is_recorded && effects != "x\n")
+        || effects.lines().count() > 1
+        || (is_over && (!is_recorded || answers != "1\n"))
+    {
+        problems.push(format!("recorded {is_recorded}, effects {effects:?}, answers {answers:?}"));
+    }
+    problems
 }

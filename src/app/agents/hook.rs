@@ -4,7 +4,7 @@ use crate::app::names::shims::{DEFAULT_LANE, Folder};
 use crate::app::{App, AppError, Kind, shell_word};
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::time::format_duration;
-use crate::model::{AgentKind, HookAnswer, HookCall, HookEvent, LaneName, LockKind, LockRecord, ThingKind};
+use crate::model::{AgentKind, HookAnswer, HookCall, HookEvent, LaneName, LockRecord, ThingKind};
 use crate::policy::hook::{Asked, Decision, decide, heavy_tools, is_living};
 use crate::store::{Event, LockView};
 use serde_json::json;
@@ -227,8 +227,7 @@ fn whole(lane: &LaneName) -> String {
 /// The command that waits until a lane is free. It ends nobody's work (P10).
 fn way_on(lane: &LaneName, holders: &[LockView]) -> String {
     let living = holders.iter().find(|view| is_living(&view.verdict));
-    let task = living.filter(|view| view.record().is_some_and(|record| record.kind == LockKind::Task));
-    let command = match task.and_then(LockView::holder) {
+    let command = match living.and_then(LockView::task) {
         Some(task) => format!("luzia wait {task} --timeout {WAIT}"),
         None => format!("luzia lock -l {} --wait {WAIT} -- true", shell_word(whole(lane))),
     };

@@ -7,8 +7,7 @@ use crate::app::{App, AppError};
 use crate::model::evidence::Verdict;
 use crate::model::lock::loan::{Lent, lendable, lent};
 use crate::model::{Identity, LaneName, LockKind, QueueName, Status, Target, Task, TaskId, Tier, Turn};
-use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, narrow, obstacles};
-use crate::policy::hold::pause_of;
+use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
 use crate::policy::witness::Blind;
 use crate::store::{LockIndex, LockView};
 use std::cell::RefCell;
@@ -150,12 +149,9 @@ impl Reasons<'_> {
 
     /// Like `situation`, with so many tasks that come before it, where something would start it.
     pub(super) fn situation_after(&mut self, task: &Task, ahead: u64) -> Result<Situation, AppError> {
-        let now = self.app.host.now();
         let unfinished = self.app.unfinished_before(task);
-        let paused = pause_of(task, &self.app.control().holds, now);
         let lenders = self.app.lenders_of(task)?;
         let is_lent = is_lent_by(&lenders);
-        let context = self.app.differences(task);
         let mut first_in_lane = self.firsts.before(&*self.app.store, task)?;
         first_in_lane.retain(|(lane, _)| !is_lent(lane));
         let mut lanes = self.lanes_now(task)?;
@@ -174,20 +170,8 @@ impl Reasons<'_> {
         }
         let shut = self.app.shut(task.all_lanes().iter().filter(|lane| !is_lent(lane)), false);
         let newer = if ahead > 0 { self.newer_before(task)? } else { None };
-        Ok(Situation {
-            now,
-            paused,
-            unfinished,
-            context,
-            newer,
-            ahead,
-            first_in_lane,
-            shut,
-            narrow: narrow(task, |lane| self.app.config().limit(lane)),
-            booked: None,
-            lanes,
-            has_dispatcher: true,
-        })
+        let alone = self.app.situation_alone(task);
+        Ok(Situation { unfinished, newer, ahead, first_in_lane, shut, lanes, ..alone })
     }
 
     /// Why a waiting task that has what it waited for does not go on: nobody comes before it, but its lanes may be full.

@@ -131,7 +131,7 @@ impl App {
         let is_kept = task.due_at.is_some_and(|due| due > now)
             || pause_of(task, &self.control().holds, now).is_some()
             || !self.unfinished_before(task).is_empty();
-        (!is_kept).then(|| task.due_at.map_or(task.created_at, |due| due.max(task.created_at)))
+        (!is_kept).then(|| task.due_since())
     }
 }
 

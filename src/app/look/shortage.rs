@@ -2,7 +2,7 @@
 
 use crate::app::{App, AppError, Pause};
 use crate::model::control::TaskHold;
-use crate::model::{LockKind, Status, Task, TaskId};
+use crate::model::{Status, Task};
 use crate::os::FileSystem;
 use crate::policy::admission::{Obstacle, Room};
 use crate::store::{LockView, Short};
@@ -48,9 +48,7 @@ impl App {
 
     /// Whether the task that holds a lock waits for space, so that nothing but space ends it.
     pub(crate) fn is_short(&self, view: &LockView) -> bool {
-        let record = view.record().filter(|record| record.kind == LockKind::Task);
-        let task = record.and_then(|record| TaskId::parse(record.task_id.as_deref()?));
-        task.is_some_and(|id| matches!(self.run_dir.shortage(id), Ok(Some(_))))
+        view.task().is_some_and(|id| matches!(self.run_dir.shortage(id), Ok(Some(_))))
     }
 }
 

@@ -94,8 +94,7 @@ impl App {
     fn waits_since(&self, id: TaskId) -> Option<(TaskId, Timestamp)> {
         // A record that does not read is `doctor`'s to report.
         let (_, task) = self.find(id).ok()??;
-        (task.status == Status::Pending)
-            .then(|| (id, task.due_at.map_or(task.created_at, |due| due.max(task.created_at))))
+        (task.status == Status::Pending).then(|| (id, task.due_since()))
     }
 
     /// How tasks have ended since a moment.

@@ -2,9 +2,8 @@
 
 use crate::app::{App, AppError};
 use crate::model::{Config, LaneName, Priority, QueueName, Task, Tier};
-use crate::policy::admission::{Situation, narrow};
 use crate::policy::fair::{Ledger, Payer, Weights};
-use crate::policy::hold::{holds_user, pause_of};
+use crate::policy::hold::holds_user;
 use crate::policy::schedule::{Candidate, FEW_QUEUES, LaneHead};
 use crate::store::LockIndex;
 use std::collections::BTreeMap;
@@ -62,25 +61,6 @@ impl App {
     /// As [`weights_of`], by the rules in force.
     pub(crate) fn weights_of(&self, task: &Task) -> Weights {
         weights_of(task, &self.config())
-    }
-
-    /// What keeps a task from starting besides its lanes, its gates and other tasks: its pause, and another sandbox.
-    pub(crate) fn situation_alone(&self, task: &Task) -> Situation {
-        let now = self.host.now();
-        Situation {
-            now,
-            paused: pause_of(task, &self.control().holds, now),
-            unfinished: Vec::new(),
-            context: self.differences(task),
-            newer: None,
-            ahead: 0,
-            first_in_lane: Vec::new(),
-            shut: Vec::new(),
-            narrow: narrow(task, |lane| self.config().limit(lane)),
-            booked: None,
-            lanes: Vec::new(),
-            has_dispatcher: true,
-        }
     }
 
     /// Whose slot time a task uses.

@@ -14,6 +14,7 @@ pub mod preempt;
 pub(crate) mod prune;
 pub(crate) mod reach;
 mod resumed;
+mod situation;
 pub mod supervise;
 pub(crate) mod timers;
 mod trying;
@@ -31,7 +32,7 @@ use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp, Who};
 use crate::policy::fair::{Ledger, Payer};
 use crate::policy::recovery::{Action, action, needs_supervisor};
 use crate::policy::schedule::{LaneHead, Resumed, Round};
-use crate::store::{Claimed, Found, Hold, LockIndex, Place, Request, lock_state};
+use crate::store::{Claimed, Found, Hold, LockIndex, Request, lock_state};
 use crate::supervise::{recover, seen};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -347,13 +348,6 @@ impl App {
             }
         }
         Ok(true)
-    }
-
-    /// The tasks it comes after that are not over. One that is gone, or does not read, keeps nobody: a parked task is
-    /// ended because of it, and one in the queue has been let in before.
-    pub(super) fn unfinished_before(&self, task: &Task) -> Vec<TaskId> {
-        let is_open = |id: &TaskId| matches!(self.store.find(*id), Ok(Some((place, _))) if place != Place::Done);
-        task.after.iter().copied().filter(is_open).collect()
     }
 
     /// The lanes a task takes, as a request.

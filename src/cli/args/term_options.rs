@@ -82,8 +82,9 @@ pub struct TermOptions {
 
     /// Take this many slots of each capacity lane of the task, all of them at once or none
     ///
-    /// Capacity lanes are the lanes of -l that are no user, thread or session. Not with --preempt. The task waits until so many slots are free, and
-    /// gives all of them back at its end. Where the slots have names, LUZIA_SLOT_NAME has all of its values, joined by commas.
+    /// Capacity lanes are the lanes of -l that are no user, thread or session. The task waits until so many slots are free, and
+    /// gives all of them back at its end. Where the slots have names, LUZIA_SLOT_NAME has its values, joined by commas. Not
+    /// with --preempt.
     #[arg(long, value_name = "N")]
     pub slots: Option<u32>,
 

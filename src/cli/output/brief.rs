@@ -100,7 +100,7 @@ pub fn ran_ms(task: &Task, now: Timestamp) -> Option<i64> {
 /// How long a task waited from the moment at which it was queued and due to its latest start, in milliseconds; none before it
 /// is due.
 pub fn waited_ms(task: &Task, now: Timestamp) -> Option<i64> {
-    let from = task.due_at.map_or(task.created_at, |due| due.max(task.created_at));
+    let from = task.due_since();
     let is_pending = task.status == crate::model::Status::Pending;
     let started = task.last_start.as_ref().filter(|_| !is_pending).map(|start| start.at);
     let over = task.outcome.as_ref().map(|outcome| outcome.completed_at);

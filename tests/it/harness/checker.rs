@@ -20,6 +20,8 @@ pub struct Checker {
     pub acknowledged: BTreeMap<u64, Promise>,
     /// Locks that may be left: leases that still run.
     pub leases_may_live: bool,
+    /// A task may begin again under the grant it has: killed in a wait, it keeps its lanes.
+    pub resumes: bool,
     /// How many commands of tasks may run at once; `None` is not judged.
     pub slots: Option<usize>,
     pub problems: Vec<String>,
@@ -59,7 +61,7 @@ impl Checker {
                 'V' => self.complain(format!("two live holders: {line:?}")),
                 'B' => {
                     let last = fences.insert(line.user.clone(), line.fence).unwrap_or(0);
-                    if line.fence <= last {
+                    if line.fence < last || (line.fence == last && !self.resumes) {
                         self.complain(format!("the fence of {line:?} is not above {last}"));
                     }
                 }

@@ -8,9 +8,15 @@ use serde_json::{Value, json};
 /// Starts a script as a task and waits until it stands in `waiting` without a process; its id.
 #[track_caller]
 fn parked(place: &Place, options: &[&str], text: &str) -> String {
+    let id = dispatched(place, options, text);
+    until_parked(place, &id);
+    id
+}
+
+/// A wait of a moment may be over before anybody sees it.
+fn dispatched(place: &Place, options: &[&str], text: &str) -> String {
     let id = place.enqueue(&[options, &["--", "sh", "-ec", text]].concat());
     place.ok(&["dispatch"]);
-    until_parked(place, &id);
     id
 }
 
@@ -129,7 +135,7 @@ fn a_killed_await_makes_its_task_wait_on() {
 #[test]
 fn the_end_of_the_time_fires_at_any_command() {
     let place = Place::new();
-    let id = parked(&place, &["-u", "alice"], "\"$LUZIA\" await response --park --timeout 300ms");
+    let id = dispatched(&place, &["-u", "alice"], "\"$LUZIA\" await response --park --timeout 300ms");
     until("it has timed out", || {
         place.ok(&["list"]);
         (place.status(&id) == "timeout").then_some(())
@@ -145,7 +151,7 @@ fn the_end_of_the_time_fires_at_any_command() {
         (place.status(&id) == "timeout" && place.show(&id)["starts"] == 2).then_some(())
     });
     let text = "\"$LUZIA\" await response --park --timeout 300ms --on-timeout continue --timeout-do 'echo late >> $PLACE/late'; echo on";
-    let id = parked(&place, &["-u", "alice"], text);
+    let id = dispatched(&place, &["-u", "alice"], text);
     until("it goes on", || {
         place.ok(&["dispatch", "--once"]);
         (place.status(&id) == "completed").then_some(())
@@ -154,7 +160,7 @@ fn the_end_of_the_time_fires_at_any_command() {
     assert_eq!(lines(&place.path("late")), ["late"]);
     let text = "\"$LUZIA\" await response --park --timeout 200ms --on-timeout retry --retry-waits 2 \
                 --timeout-do 'echo $LUZIA_TASK_ID >> $PLACE/twice'";
-    let id = parked(&place, &["-u", "alice"], text);
+    let id = dispatched(&place, &["-u", "alice"], text);
     until("it has waited three times", || {
         place.ok(&["dispatch", "--once"]);
         (place.status(&id) == "timeout").then_some(())

@@ -145,7 +145,7 @@ impl FileStore {
         let mut chosen = Vec::new();
         for _ in 0..wanted {
             let again = again.iter().copied().find(|root| occupied.insert(*root));
-            let slot = again.map_or_else(|| free_slot(&mut occupied), |slot| slot);
+            let slot = again.unwrap_or_else(|| free_slot(&mut occupied));
             match self.name_slot(need, &seen.taken, slot) {
                 Ok((slot, value)) => {
                     occupied.insert(slot);

@@ -21,7 +21,7 @@ pub mod queue;
 pub mod steps;
 mod wait_warnings;
 
-pub use crate::policy::admission::{Booked, Holder, LaneNow, Obstacle, Room, Shut};
+pub use crate::policy::admission::{Booked, Holder, LaneNow, Narrow, Obstacle, Room, Shut};
 pub use crate::policy::agent;
 pub use crate::policy::backfill::Booking;
 pub use crate::policy::capacity::gate::Busy;
@@ -250,6 +250,13 @@ impl App {
         if let Some(global) = needs.iter_mut().find(|need| need.lane.is_global()) {
             global.kept = self.config().reserves().filter(|(lane, _)| !lanes.contains(lane)).collect();
         }
+        needs
+    }
+
+    /// The lanes that a task takes, with how many slots of each.
+    pub fn needs_of(&self, task: &Task) -> Vec<LaneNeed> {
+        let mut needs = self.needs(&task.all_lanes());
+        needs.iter_mut().for_each(|need| need.count = task.slots_of(&need.lane));
         needs
     }
 

@@ -137,6 +137,7 @@ fn task_line(line: &str) -> Result<NewTask, String> {
             "on_interrupt" => task.terms.on_interrupt = Some(interruption(&text(&key, value)?)?),
             "on_finish" => task.terms.on_finish = Some(text(&key, value)?),
             "log_sample" => task.terms.log_sample = Some(amount(&key, value)?),
+            "slots" => task.terms.slots = Some(number(&key, &value)?),
             "reuse" => task.terms.reuse = Some(text(&key, value)?),
             other => return Err(format!("\"{other}\" is no option of a task")),
         }

@@ -1,6 +1,6 @@
 //! A lock: one occupied slot of a lane, as its sidecar describes it.
 
-mod grant;
+pub mod grant;
 pub mod line;
 pub mod loan;
 

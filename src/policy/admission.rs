@@ -68,6 +68,8 @@ pub struct LaneNow {
     pub lane: LaneName,
     /// How many may hold it.
     pub limit: u32,
+    /// How many of its slots the task wants beside those that are lent to it.
+    pub wanted: u32,
     /// Who holds it.
     pub holders: Vec<Holder>,
     /// Whether a waiting parent lends it to the task.
@@ -89,6 +91,23 @@ pub struct Shut {
     pub busy: Busy,
 }
 
+/// A lane that has fewer slots than a task takes: its limit was lowered since.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Narrow {
+    /// The lane.
+    pub lane: LaneName,
+    /// How many slots the task takes.
+    pub needed: u32,
+    /// How many there are.
+    pub max: u32,
+}
+
+/// The lanes that have fewer slots than a task takes.
+pub fn narrow(task: &Task, limit: impl Fn(&LaneName) -> u32) -> Vec<Narrow> {
+    let of = |lane: &LaneName| Narrow { lane: lane.clone(), needed: task.slots_of(lane), max: limit(lane) };
+    task.lanes.iter().map(of).filter(|lane| lane.needed > lane.max.max(1)).collect()
+}
+
 /// A lane of a task in which another task, which waits for several slots, keeps its computed start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Booked {
@@ -101,7 +120,7 @@ pub struct Booked {
 impl LaneNow {
     /// A lane with holders and without any other rule than its limit.
     pub fn new(lane: LaneName, limit: u32, holders: Vec<Holder>) -> Self {
-        Self { lane, limit, holders, lent: Lent::No, limited: None, kept: 0, occupied: None }
+        Self { lane, limit, wanted: 1, holders, lent: Lent::No, limited: None, kept: 0, occupied: None }
     }
 }
 
@@ -124,6 +143,8 @@ pub struct Situation {
     pub first_in_lane: Vec<(LaneName, TaskId)>,
     /// Those of its lanes whose gate is shut, and which nobody lends to it.
     pub shut: Vec<Shut>,
+    /// Those of its lanes that have fewer slots than it takes.
+    pub narrow: Vec<Narrow>,
     /// Where its start would keep the first task of a lane from its own.
     pub booked: Option<Booked>,
     /// Its lanes, in the order in which they are taken.
@@ -153,6 +174,7 @@ pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item =
         .chain(order)
         .chain(lane_order)
         .chain(now.shut.iter().map(|shut| Obstacle::HostBusy { shut: shut.clone() }))
+        .chain(now.narrow.iter().map(|narrow| Obstacle::TooFewSlots { narrow: narrow.clone() }))
         .chain(now.booked.iter().map(|booked| Obstacle::Booked { booked: booked.clone() }))
         .chain(now.lanes.iter().filter_map(full))
         .chain(nobody)
@@ -166,6 +188,8 @@ pub fn first_obstacle(task: &Task, now: &Situation) -> Option<Obstacle> {
 fn full(lane: &LaneNow) -> Option<Obstacle> {
     match lane.lent {
         Lent::No => {}
+        // What is not lent is taken as by others.
+        Lent::By(_) if lane.wanted > 0 => {}
         Lent::By(_) => return None,
         Lent::Taken(slot) => {
             let holder = lane.holders.iter().find(|holder| holder.slot == slot)?.clone();
@@ -174,7 +198,8 @@ fn full(lane: &LaneNow) -> Option<Obstacle> {
     }
     let mut living = lane.holders.iter().filter(|holder| !matches!(holder.verdict, Verdict::Stale { .. }));
     let used = loan::holders(living.clone().map(|holder| holder.slot));
-    let Some(holder) = living.next().filter(|_| used >= lane.limit).cloned() else {
+    let is_short = used.saturating_add(lane.wanted) > lane.limit;
+    let Some(holder) = living.next().filter(|_| is_short).cloned() else {
         let is_kept = lane.kept > 0 && used.saturating_add(1).saturating_add(lane.kept) > lane.limit;
         let reserved = is_kept.then_some(Obstacle::Reserved { used, max: lane.limit, kept: lane.kept });
         let limited =
@@ -186,7 +211,7 @@ fn full(lane: &LaneNow) -> Option<Obstacle> {
     Some(if lane.lane.is_user() {
         Obstacle::UserLockHeld { holder }
     } else {
-        Obstacle::LaneFull { lane: lane.lane.clone(), used, max: lane.limit, holder }
+        Obstacle::LaneFull { lane: lane.lane.clone(), used, max: lane.limit, needed: lane.wanted, holder }
     })
 }
 
@@ -210,6 +235,7 @@ mod tests {
             ahead: 0,
             first_in_lane: vec![],
             shut: vec![],
+            narrow: vec![],
             booked: None,
             lanes: vec![],
             has_dispatcher: true,
@@ -245,6 +271,7 @@ mod tests {
             ahead: 3,
             first_in_lane: vec![(LaneName::parse("thread:7").expect("a lane"), TaskId(4))],
             shut: vec![Shut { lane: LaneName::global(), busy: Busy { conditions: vec![], readings: vec![] } }],
+            narrow: vec![Narrow { lane: LaneName::global(), needed: 3, max: 2 }],
             booked: Some(Booked {
                 lane: LaneName::global(),
                 by: Booking { first: TaskId(5), start: None, is_short: true },
@@ -262,6 +289,7 @@ mod tests {
             "Priority",
             "LaneOrder",
             "HostBusy",
+            "TooFewSlots",
             "Booked",
             "UserLockHeld",
             "RateLimited",
@@ -297,7 +325,7 @@ mod tests {
         };
         assert_eq!(words(&task(1), &Situation { lanes: vec![lane(2)], ..free() }), ["SlotOccupied"]);
         assert_eq!(words(&task(1), &Situation { lanes: vec![lane(1)], ..free() }), ["LaneFull"]);
-        let lent = vec![LaneNow { lent: Lent::By(0), ..lane(2) }];
+        let lent = vec![LaneNow { lent: Lent::By(0), wanted: 0, ..lane(2) }];
         assert_eq!(first_obstacle(&task(1), &Situation { lanes: lent, ..free() }), None);
     }
 
@@ -308,9 +336,26 @@ mod tests {
             let holders: Vec<Holder> = (0..living).map(|slot| Holder { slot, ..live() }).collect();
             let lanes = vec![LaneNow::new(LaneName::global(), 2, holders)];
             let found = first_obstacle(&task(1), &Situation { lanes, ..free() });
-            let wanted = Obstacle::LaneFull { lane: LaneName::global(), used: living, max: 2, holder: live() };
+            let wanted =
+                Obstacle::LaneFull { lane: LaneName::global(), used: living, max: 2, needed: 1, holder: live() };
             assert_eq!(found, is_full.then_some(wanted), "{living}");
         }
+    }
+
+    #[test]
+    fn several_slots_are_free_together_or_the_lane_is_full() {
+        let live = || holder(Verdict::Live { why: Reason::SupervisorLives, overdue: false });
+        for living in 0..5u32 {
+            for wanted in 1..5u32 {
+                let holders = (0..living).map(|slot| Holder { slot, ..live() }).collect();
+                let lane = |lent| LaneNow { wanted, lent, ..LaneNow::new(LaneName::global(), 4, holders) };
+                let now = Situation { lanes: vec![lane(Lent::No)], ..free() };
+                assert_eq!(first_obstacle(&task(1), &now).is_some(), living + wanted > 4, "{living} {wanted}");
+            }
+        }
+        let lent = |wanted| LaneNow { wanted, lent: Lent::By(0), ..LaneNow::new(LaneName::global(), 1, vec![live()]) };
+        assert_eq!(words(&task(1), &Situation { lanes: vec![lent(0)], ..free() }), Vec::<&str>::new());
+        assert_eq!(words(&task(1), &Situation { lanes: vec![lent(1)], ..free() }), ["LaneFull"]);
     }
 
     #[test]

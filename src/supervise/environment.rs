@@ -2,6 +2,7 @@
 
 use crate::model::capacity::rules::{SLOT_PREFIX, slot_variable};
 use crate::model::lock::Grant;
+use crate::model::lock::grant::values_of;
 use crate::model::who::agent_variables;
 use crate::model::{LaneName, Task};
 use crate::policy::analytics::trace::{TRACEPARENT, span_of};
@@ -70,7 +71,7 @@ pub fn environment(task: &Task, place: &Place, grants: &[Grant]) -> Vec<(Vec<u8>
     env.retain(|(key, _)| !key.starts_with(b"LUZIA_VAR_"));
     env.extend(given.map(|(key, value)| (key.into_bytes(), value.into_bytes())));
     env.retain(|(key, _)| !key.starts_with(SLOT_PREFIX.as_bytes()));
-    let named = grants.iter().filter_map(|grant| Some((slot_variable(&grant.lane), grant.value.clone()?)));
+    let named = values_of(grants).into_iter().map(|(lane, value)| (slot_variable(&lane), value));
     env.extend(named.map(|(key, value)| (key.into_bytes(), value.into_bytes())));
     env
 }

@@ -8,6 +8,7 @@ use super::hooks;
 use super::keep::Keeper;
 use super::run::{TOLD_TO_END, cancelled};
 use crate::model::lock::Grant;
+use crate::model::lock::grant::values_of;
 use crate::model::task::Start;
 use crate::model::{Group, Task};
 use crate::os::{Child, Command, Handle, StartError, Streams};
@@ -143,7 +144,7 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
     let user_grant = grants.iter().find(|grant| grant.lane.is_user()).or(grants.first());
     let (lock_id, fence) = user_grant.map_or((String::new(), 0), |grant| (grant.lock_id.to_string(), grant.fence.0));
     let (start, at) = (task.starts.saturating_add(1), site.host.now());
-    let named = grants.iter().filter_map(|grant| Some((grant.lane.to_string(), grant.value.clone()?)));
+    let named = values_of(grants).into_iter().map(|(lane, value)| (lane.to_string(), value));
     let slots: BTreeMap<String, String> = named.collect();
     let begun = Task {
         starts: start,

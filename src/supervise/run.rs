@@ -15,7 +15,7 @@ use super::subject::{compare, log_prompt, log_response};
 use super::wait::{asks_to_end, or_wait};
 use super::{HEARTBEAT, STRAGGLER_GRACE_MS, Surroundings, elapsed_ms};
 use crate::model::lock::Grant;
-use crate::model::{Group, LockKind, Status, Task, TaskId};
+use crate::model::{Group, LaneName, LockKind, Status, Task, TaskId};
 use crate::os::{Child, Exit, Signal, Woken};
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Standing, action};
@@ -92,7 +92,8 @@ fn run_found(
         Some(grants) => grants,
         None => site.store.adopt(id, &lanes)?,
     };
-    let has_all = lanes.iter().all(|lane| grants.iter().any(|grant| grant.lane == *lane));
+    let held = |lane: &LaneName| grants.iter().filter(|grant| grant.lane == *lane).count();
+    let has_all = lanes.iter().all(|lane| u32::try_from(held(lane)).is_ok_and(|held| held >= task.slots_of(lane)));
     let mut keeper = Keeper::new(site, LockKind::Task, id.to_string(), &grants, around.timeout_ms);
     let attempted = if has_all {
         attempts(around, &mut task, &grants, &mut keeper)?

@@ -69,6 +69,7 @@ mod shims;
 mod sim;
 mod simulate;
 mod six;
+mod slots;
 mod snapshots;
 mod spoken;
 mod states;

@@ -20,9 +20,9 @@ pub(crate) struct Bookings {
     history: OnceCell<History>,
 }
 
-/// Whether a task takes slots of several capacity lanes, so that it may wait for one while others take the rest.
+/// Whether a task takes several slots of capacity lanes, so that it may wait for one while others take the rest.
 pub(crate) fn wants_several(task: &Task) -> bool {
-    task.lanes.iter().filter(|lane| lane.is_capacity_lane()).count() > 1
+    task.lanes.iter().filter(|lane| lane.is_capacity_lane()).map(|lane| task.slots_of(lane)).sum::<u32>() > 1
 }
 
 impl Bookings {
@@ -73,7 +73,7 @@ impl Bookings {
             let counts = |view: &&LockView| !is_loan(view.slot) && !matches!(view.verdict, Verdict::Stale { .. });
             let of = |view: &LockView| Slots { count: 1, until: self.expected_end(app, &lane, view) };
             let holders = views.iter().filter(counts).map(of).collect();
-            wanted.push((lane, Wanted { count: 1, limit, holders }));
+            wanted.push((lane.clone(), Wanted { count: task.slots_of(&lane), limit, holders }));
         }
         Ok(Some(wanted))
     }

@@ -59,6 +59,7 @@ impl App {
                 let text = busy.map_or_else(|| "the host was busy".to_owned(), |shut| shut.busy.text());
                 format!("lane \"{lane}\" grants nothing while the host is busy: {text}")
             }
+            NotNow::Narrow(lane) => format!("lane \"{lane}\" has fewer slots than are wanted"),
             NotNow::Occupied(lane, occupied) => {
                 let by = occupied.pid.map_or_else(|| "a process of another".to_owned(), |pid| format!("process {pid}"));
                 let more =

@@ -133,7 +133,7 @@ impl Builder<'_> {
             takes_user_lane: task.takes_user_lane,
             weights: weights_of(task, config),
             priority: task.priority,
-            lanes: lanes.iter().map(|lane| (load.lane(lane, || config.limit(lane)), 1)).collect(),
+            lanes: lanes.iter().map(|lane| (load.lane(lane, || config.limit(lane)), task.slots_of(lane))).collect(),
             ready: self.now,
             after: Vec::new(),
             since: None,

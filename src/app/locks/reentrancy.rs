@@ -269,6 +269,7 @@ fn only_of_a_task(new: &NewTask) -> Option<&'static str> {
         ("--on-interrupt", new.terms.on_interrupt.is_some()),
         ("--on-finish", new.terms.on_finish.is_some()),
         ("--log-sample", new.terms.log_sample.is_some()),
+        ("--slots", new.terms.slots.is_some()),
         ("--reuse", new.terms.reuse.is_some()),
     ];
     asked.into_iter().find(|(_, is_asked)| *is_asked).map(|(option, _)| option)

@@ -356,6 +356,7 @@ pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
         Bar::Rate { lane, .. } => ("RATE_LIMITED", lane.clone()),
         Bar::Kept => ("RESERVED", LaneName::global()),
         Bar::NotNow(why @ NotNow::Shut(_), _) => ("HOST_BUSY", why.lane().clone()),
+        Bar::NotNow(why @ NotNow::Narrow(_), _) => ("TOO_FEW_SLOTS", why.lane().clone()),
         Bar::NotNow(why @ NotNow::Occupied(..), _) => ("SLOT_OCCUPIED", why.lane().clone()),
     };
     AppError::new(Kind::Busy, code, barred_text(bar, now))

@@ -17,7 +17,8 @@ struct World<'a> {
     app: &'a App,
     locks: LockIndex,
     queued: Vec<Task>,
-    needs: BTreeMap<LaneName, Option<Need>>,
+    /// By lane and wanted slots.
+    needs: BTreeMap<(LaneName, u32), Vec<Need>>,
 }
 
 impl App {
@@ -102,10 +103,9 @@ impl World<'_> {
                 }
             }
             needs.extend(self.first_in(&lane, task).map(|first| vec![first]));
-            if let Some(holders) = self.need_of(&lane)? {
-                // A claim takes the lanes first and moves the record then: a task is not in its own way.
-                needs.extend(Some(holders).filter(|holders| !holders.contains(&task.id)));
-            }
+            // A claim takes the lanes first and moves the record then: a task is not in its own way.
+            let of_lane = self.needs_in(&lane, task.slots_of(&lane))?;
+            needs.extend(of_lane.into_iter().filter(|holders| !holders.contains(&task.id)));
         }
         Ok(needs)
     }
@@ -132,20 +132,25 @@ impl World<'_> {
         Ok(living.map(|view| (view.slot, view.holder().and_then(TaskId::parse))).collect())
     }
 
-    /// The tasks of which one must be over before a lane has a free slot; `None` when it has one, or another holder.
-    fn need_of(&mut self, lane: &LaneName) -> Result<Option<Need>, AppError> {
-        if let Some(known) = self.needs.get(lane) {
+    /// The tasks of which one must be over before a lane has so many free slots, and each alone where all must; nothing when it
+    /// has them, or another holder.
+    fn needs_in(&mut self, lane: &LaneName, wanted: u32) -> Result<Vec<Need>, AppError> {
+        let place = (lane.clone(), wanted);
+        if let Some(known) = self.needs.get(&place) {
             return Ok(known.clone());
         }
-        let living = self.living(lane)?;
-        let is_full = loan::holders(living.iter().map(|(slot, _)| *slot)) >= self.app.config().limit(lane);
+        let (living, limit) = (self.living(lane)?, self.app.config().limit(lane));
+        let is_full = loan::holders(living.iter().map(|(slot, _)| *slot)).saturating_add(wanted) > limit;
         // A lender is not over before its borrower is.
         let lowest =
             living.iter().filter(|(slot, _)| !living.iter().any(|(at, _)| at < slot && root(*at) == root(*slot)));
-        let tasks: Option<Need> = lowest.map(|(_, holder)| *holder).collect();
-        let need = tasks.filter(|_| is_full);
-        self.needs.insert(lane.clone(), need.clone());
-        Ok(need)
+        let needs: Vec<Need> = match (is_full, wanted >= limit) {
+            (false, _) => Vec::new(),
+            (true, true) => lowest.filter_map(|(_, holder)| *holder).map(|holder| vec![holder]).collect(),
+            (true, false) => lowest.map(|(_, holder)| *holder).collect::<Option<Need>>().into_iter().collect(),
+        };
+        self.needs.insert(place, needs.clone());
+        Ok(needs)
     }
 }
 

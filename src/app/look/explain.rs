@@ -5,7 +5,7 @@ use crate::app::pass::borrowers::is_lent_by;
 use crate::app::pass::heads::Firsts;
 use crate::app::{App, AppError};
 use crate::model::evidence::Verdict;
-use crate::model::lock::loan::lent;
+use crate::model::lock::loan::{Lent, lendable, lent};
 use crate::model::{Identity, LaneName, LockKind, QueueName, Status, Target, Task, TaskId, Tier, Turn};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
 use crate::policy::witness::Blind;
@@ -158,11 +158,15 @@ impl Reasons<'_> {
         let ids: Vec<TaskId> = lenders.iter().map(|task| task.id).collect();
         // A claim takes the lanes first and moves the record then: a task is not in its own way.
         let own = task.id.to_string();
-        for (lane, need) in lanes.iter_mut().zip(self.app.needs(&task.all_lanes())) {
+        for (lane, need) in lanes.iter_mut().zip(self.app.needs_of(task)) {
             lane.kept = if need.kept.is_empty() { 0 } else { self.app.store.kept_in(&self.locks, &need.kept)? };
             lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
             let living = lane.holders.iter().filter(|holder| !matches!(holder.verdict, Verdict::Stale { .. }));
-            lane.lent = lent(living.map(|holder| (holder.slot, holder.name.as_deref().and_then(TaskId::parse))), &ids);
+            let living = living.map(|holder| (holder.slot, holder.name.as_deref().and_then(TaskId::parse)));
+            (lane.lent, lane.wanted) = (lent(living.clone(), &ids), need.count);
+            if let Lent::By(_) = lane.lent {
+                lane.wanted = need.count.saturating_sub(lendable(living, &ids));
+            }
         }
         let shut = self.app.shut(task.all_lanes().iter().filter(|lane| !is_lent(lane)), false);
         let newer = if ahead > 0 { self.newer_before(task)? } else { None };

@@ -353,7 +353,7 @@ impl App {
     /// The lanes a task takes, as a request.
     fn request(&self, task: &Task) -> Request {
         Request {
-            needs: self.needs(&task.all_lanes()),
+            needs: self.needs_of(task),
             holder: task.id.to_string(),
             kind: LockKind::Task,
             ttl_ms: None,

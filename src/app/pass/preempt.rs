@@ -40,6 +40,10 @@ impl App {
     /// room can be made.
     pub fn room_question(&self, new: &NewTask, caller: &Caller, how: How) -> Result<Option<String>, AppError> {
         let task = self.task_of(new, caller)?;
+        if task.terms.slot_count.is_some() {
+            return Err(AppError::usage("--preempt makes room for one slot of a lane, not for several")
+                .hint("leave --preempt out: the task then waits for its slots"));
+        }
         if !self.store.has_layout()? {
             return Ok(None);
         }

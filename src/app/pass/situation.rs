@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::model::{Task, TaskId};
-use crate::policy::admission::Situation;
+use crate::policy::admission::{Situation, narrow};
 use crate::policy::hold::pause_of;
 use crate::store::Place;
 
@@ -19,6 +19,7 @@ impl App {
             ahead: 0,
             first_in_lane: Vec::new(),
             shut: Vec::new(),
+            narrow: narrow(task, |lane| self.config().limit(lane)),
             booked: None,
             lanes: Vec::new(),
             has_dispatcher: true,

@@ -14,9 +14,9 @@ use crate::policy::fair::Weights;
 use crate::policy::line::has_turn;
 use crate::policy::schedule::Candidate;
 use crate::policy::staleness::judge;
-use crate::store::{Claim, Event, Head, Judges, LockView, StoreError};
+use crate::store::{Claim, Event, Head, Judges, LockView, NotNow, StoreError};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// How many heads of one lane may turn out damaged in one pass.
 const MOST_SET_ASIDE: usize = 1000;
@@ -25,7 +25,8 @@ const MOST_SET_ASIDE: usize = 1000;
 /// need not be tried: the process that changes it makes a pass, or wakes somebody who does.
 #[derive(Default)]
 pub(super) struct Seen {
-    full: BTreeSet<LaneName>,
+    /// With how many slots of each nobody could have.
+    full: BTreeMap<LaneName, u32>,
     firsts: Firsts,
     /// Who keeps its start in which lanes.
     bookings: Bookings,
@@ -177,11 +178,12 @@ impl App {
             Claim::Held(task, view) => self.blocked_by(task, *view, seen)?,
             Claim::Limited { lane, until } => {
                 pass.comes_again(until);
-                seen.borrow_mut().fills(lane)
+                seen.borrow_mut().fills(lane, 1)
             }
+            Claim::NotNow(NotNow::Narrow(_)) => Step::Done(Tried::Blocked),
             Claim::NotNow(why) => {
                 pass.comes_again(self.host.now().plus_ms(AGAIN_MS));
-                seen.borrow_mut().fills(why.lane().clone())
+                seen.borrow_mut().fills(why.lane().clone(), 1)
             }
             Claim::Kept => {
                 seen.borrow_mut().is_kept = true;
@@ -215,7 +217,11 @@ impl App {
     /// A holder keeps the lane; one that is overdue may be asked to end.
     fn blocked_by(&self, task: Box<Task>, view: LockView, seen: &RefCell<Seen>) -> Result<Step, AppError> {
         self.end_overdue(&view)?;
-        Ok(match view.lane.map(|lane| seen.borrow_mut().fills(lane)) {
+        let fills = |lane: LaneName| {
+            let wanted = task.slots_of(&lane);
+            seen.borrow_mut().fills(lane, wanted)
+        };
+        Ok(match view.lane.map(fills) {
             Some(Step::Beyond(_)) => Step::beyond(task),
             other => other.unwrap_or(Step::Done(Tried::Blocked)),
         })
@@ -230,7 +236,9 @@ impl App {
     /// Admission, for the head of a lane whose locks will be asked for next.
     fn admission(&self, task: &Task, seen: &RefCell<Seen>) -> Admission {
         let Seen { full, firsts, bookings, is_kept, tries_again } = &mut *seen.borrow_mut();
-        if let Some(lane) = task.lanes.iter().find(|lane| full.contains(lane)) {
+        if let Some(lane) =
+            task.lanes.iter().find(|lane| full.get(lane).is_some_and(|least| task.slots_of(lane) >= *least))
+        {
             return if lane.is_key_lane() { Admission::No } else { Admission::Beyond };
         }
         let has_reserve = |lane: &LaneName| self.config().reserve(lane) > 0;
@@ -267,14 +275,16 @@ impl Seen {
         !self.full.is_empty() || self.is_kept || !self.firsts.is_empty() || !self.bookings.is_empty()
     }
 
-    /// Remembers a lane that gives nothing more in this pass.
-    fn fills(&mut self, lane: LaneName) -> Step {
+    /// Remembers a lane that gives no more so many slots in this pass.
+    fn fills(&mut self, lane: LaneName, wanted: u32) -> Step {
         let step = match (lane.is_global(), lane.is_key_lane()) {
             (true, _) => Step::Done(Tried::NoSlot),
             (false, true) => Step::Done(Tried::Blocked),
             (false, false) => Step::Beyond(None),
         };
-        self.full.extend(Some(lane).filter(|lane| !lane.is_user()));
+        if !lane.is_user() {
+            self.full.entry(lane).and_modify(|least| *least = wanted.min(*least)).or_insert(wanted);
+        }
         step
     }
 }

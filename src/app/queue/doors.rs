@@ -95,6 +95,12 @@ impl App {
         Err(AppError::not_found("UNKNOWN_USER", message).hint(hint).next("luzia config show"))
     }
 
+    /// Refuses a task that could not start as far as its lanes and its command tell.
+    pub(crate) fn check_door(&self, new: &NewTask, task: &Task) -> Result<(), AppError> {
+        self.check_slots(new, task)?;
+        self.check_command(new, task)
+    }
+
     /// Refuses a working directory or a program that is not there now. After another task it may be there by then.
     pub(crate) fn check_command(&self, new: &NewTask, task: &Task) -> Result<(), AppError> {
         if new.no_check || task.run_as.is_some() || !task.after.is_empty() {

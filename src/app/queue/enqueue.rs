@@ -288,7 +288,7 @@ impl App {
             terms,
             extra: None,
         };
-        self.check_command(new, &task)?;
+        self.check_door(new, &task)?;
         Ok(Task { share: task.own_share(), ..task })
     }
 

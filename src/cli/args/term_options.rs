@@ -80,6 +80,14 @@ pub struct TermOptions {
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub log_sample: Option<String>,
 
+    /// Take this many slots of each capacity lane of the task, all of them at once or none
+    ///
+    /// Capacity lanes are the lanes of -l that are no user, thread or session. The task waits until so many slots are free, and
+    /// gives all of them back at its end. Where the slots have names, LUZIA_SLOT_NAME has its values, joined by commas. Not
+    /// with --preempt.
+    #[arg(long, value_name = "N")]
+    pub slots: Option<u32>,
+
     /// Begin with the variables of the newest completed task of this goal; `goal` stands for the value of --goal
     #[arg(long, value_name = "GOAL", allow_hyphen_values = true)]
     pub reuse: Option<String>,
@@ -100,6 +108,7 @@ impl TermOptions {
             on_finish: self.on_finish.clone(),
             log_sample: self.log_sample.clone(),
             reuse: self.reuse.clone(),
+            slots: self.slots,
             must_inherit: self.inherit,
             is_run: false,
         }

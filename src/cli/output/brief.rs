@@ -32,9 +32,15 @@ pub fn reason(obstacle: &Obstacle, task: &Task, now: Timestamp) -> String {
         Obstacle::Booked { booked } => format!("waits behind {} ({})", booked.by.first, booked.lane),
         Obstacle::HostBusy { shut } => super::capacity::busy_brief(shut),
         Obstacle::SlotOccupied { lane, occupied } => format!("{} in use ({lane})", occupied.value),
+        Obstacle::TooFewSlots { narrow } => {
+            format!("needs {} of {} slots ({})", narrow.needed, narrow.max, narrow.lane)
+        }
         Obstacle::UserLockHeld { holder } => format!("waits for {} ({})", name(holder), task.user),
         Obstacle::Loan { lane, holder } => format!("waits for {} (loan of {lane})", name(holder)),
         Obstacle::LaneFull { lane, used, max, .. } if lane.is_global() => format!("{used} of {max} slots in use"),
+        Obstacle::LaneFull { lane, used, max, needed: needed @ 2.., .. } => {
+            format!("needs {needed}, {used} of {max} in use ({lane})")
+        }
         Obstacle::LaneFull { lane, max: 1, holder, .. } => format!("waits for {} ({lane})", name(holder)),
         Obstacle::LaneFull { lane, used, max, .. } => format!("{used} of {max} in use ({lane})"),
         Obstacle::Reserved { used, max, kept } => format!("{used} of {max} slots in use, {kept} kept for others"),
@@ -128,11 +134,17 @@ mod tests {
         for (obstacle, text) in [
             (Obstacle::UserLockHeld { holder: holder() }, "waits for task_1 (alice)"),
             (
-                Obstacle::LaneFull { lane: lane("repo:a"), used: 1, max: 1, holder: holder() },
+                Obstacle::LaneFull { lane: lane("repo:a"), used: 1, max: 1, needed: 1, holder: holder() },
                 "waits for task_1 (repo:a)",
             ),
-            (Obstacle::LaneFull { lane: lane("build"), used: 3, max: 3, holder: holder() }, "3 of 3 in use (build)"),
-            (Obstacle::LaneFull { lane: LaneName::global(), used: 4, max: 4, holder: holder() }, "4 of 4 slots in use"),
+            (
+                Obstacle::LaneFull { lane: lane("build"), used: 3, max: 3, needed: 1, holder: holder() },
+                "3 of 3 in use (build)",
+            ),
+            (
+                Obstacle::LaneFull { lane: LaneName::global(), used: 4, max: 4, needed: 1, holder: holder() },
+                "4 of 4 slots in use",
+            ),
             (Obstacle::Priority { ahead: 1 }, "1 task of alice first"),
             (Obstacle::After { tasks: vec![TaskId(3), TaskId(4)] }, "comes after task_3 and 1 more"),
             (Obstacle::Delayed { until: Timestamp(61_500) }, "due in 1m1s"),

@@ -145,22 +145,27 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             let text = format!("another child of its parent has borrowed lane \"{lane}\", and they take turns: {busy}");
             (text, Some(next_command(holder)))
         }
-        Obstacle::LaneFull { lane, used, max, holder } => {
-            let text = format!("{}: {}", full_text(lane, *used, *max), busy_text(holder, now));
+        Obstacle::LaneFull { lane, used, max, needed, holder } => {
+            let text = format!("{}: {}", full_text(lane, *used, *max, *needed), busy_text(holder, now));
             let command = if lane.is_global() { "luzia status".to_owned() } else { next_command(holder) };
             (text + parent_text(task, holder), Some(command))
         }
         Obstacle::Reserved { .. } | Obstacle::RateLimited { .. } | Obstacle::NoDispatcher => {
             rule_text(obstacle, task, now)
         }
-        Obstacle::Booked { .. } | Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => {
-            rule_text(obstacle, task, now)
-        }
+        Obstacle::Booked { .. }
+        | Obstacle::HostBusy { .. }
+        | Obstacle::SlotOccupied { .. }
+        | Obstacle::TooFewSlots { .. } => rule_text(obstacle, task, now),
         Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } => rule_text(obstacle, task, now),
     }
 }
 
-fn full_text(lane: &LaneName, used: u32, max: u32) -> String {
+fn full_text(lane: &LaneName, used: u32, max: u32, needed: u32) -> String {
+    if needed > 1 {
+        let free = max.saturating_sub(used);
+        return format!("lane \"{lane}\" has {free} of {needed} slots that it needs free ({used} of {max} in use)");
+    }
     match max {
         1 => format!("lane \"{lane}\" is busy"),
         _ => format!("lane \"{lane}\" is full, {used} of {max}"),
@@ -385,8 +390,8 @@ mod tests {
                     let holder = Holder { is_short, stopped, ..Holder::unknown(Some(name), verdict) };
                     all.push(Obstacle::UserLockHeld { holder: holder.clone() });
                     all.push(Obstacle::Loan { lane: lane(), holder: holder.clone() });
-                    all.push(Obstacle::LaneFull { lane: lane(), used: 1, max: 1, holder: holder.clone() });
-                    all.push(Obstacle::LaneFull { lane: LaneName::global(), used: 4, max: 4, holder });
+                    all.push(Obstacle::LaneFull { lane: lane(), used: 1, max: 1, needed: 1, holder: holder.clone() });
+                    all.push(Obstacle::LaneFull { lane: LaneName::global(), used: 4, max: 4, needed: 1, holder });
                 }
             }
         }
@@ -422,6 +427,7 @@ mod tests {
                 Obstacle::LaneOrder { .. } | Obstacle::UserLockHeld { .. } | Obstacle::LaneFull { .. } => {}
                 Obstacle::Loan { .. } | Obstacle::Reserved { .. } | Obstacle::RateLimited { .. } => {}
                 Obstacle::Booked { .. } | Obstacle::HostBusy { .. } | Obstacle::SlotOccupied { .. } => {}
+                Obstacle::TooFewSlots { .. } => {}
                 Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } | Obstacle::NoDispatcher => {}
             }
         }

@@ -2,6 +2,7 @@
 
 use super::{Fence, LockId};
 use crate::model::lane::LaneName;
+use std::collections::BTreeMap;
 
 /// A lock that was granted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +19,22 @@ pub struct Grant {
     pub value: Option<String>,
     /// Whether the holder has a share of processors, in a lane with a CPU budget.
     pub has_share: bool,
+}
+
+/// What the slots of each lane stand for: the values of one lane joined by commas, in the order of the grants.
+pub fn values_of(grants: &[Grant]) -> BTreeMap<LaneName, String> {
+    let mut values: BTreeMap<LaneName, String> = BTreeMap::new();
+    for grant in grants {
+        let Some(value) = &grant.value else { continue };
+        values
+            .entry(grant.lane.clone())
+            .and_modify(|known| {
+                known.push(',');
+                known.push_str(value);
+            })
+            .or_insert_with(|| value.clone());
+    }
+    values
 }
 
 impl Grant {

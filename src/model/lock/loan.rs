@@ -47,11 +47,7 @@ pub enum Lent {
 /// Whether a lane is lent to a task. `living` are the slots that living holders have, with the holders that are tasks;
 /// `lenders` are the tasks that wait for the borrower: its parent, and those that wait for the parent.
 pub fn lent(living: impl Iterator<Item = (u32, Option<TaskId>)>, lenders: &[TaskId]) -> Lent {
-    let mut families: BTreeMap<u32, Vec<(u32, bool)>> = BTreeMap::new();
-    for (slot, holder) in living {
-        let lends = holder.is_some_and(|holder| lenders.contains(&holder));
-        families.entry(root(slot)).or_default().push((slot, lends));
-    }
+    let families = families(living, lenders);
     let mut taken = Lent::No;
     for mut members in families.into_values() {
         members.sort_unstable();
@@ -62,6 +58,25 @@ pub fn lent(living: impl Iterator<Item = (u32, Option<TaskId>)>, lenders: &[Task
         }
     }
     taken
+}
+
+/// How many slots of a lane can be borrowed by one who borrows.
+pub fn lendable(living: impl Iterator<Item = (u32, Option<TaskId>)>, lenders: &[TaskId]) -> u32 {
+    let is_lent = |members: &&Vec<(u32, bool)>| members.iter().max().is_some_and(|(_, lends)| *lends);
+    u32::try_from(families(living, lenders).values().filter(is_lent).count()).unwrap_or(u32::MAX)
+}
+
+/// The slots of each family, with whether its holder lends it.
+fn families(
+    living: impl Iterator<Item = (u32, Option<TaskId>)>,
+    lenders: &[TaskId],
+) -> BTreeMap<u32, Vec<(u32, bool)>> {
+    let mut families: BTreeMap<u32, Vec<(u32, bool)>> = BTreeMap::new();
+    for (slot, holder) in living {
+        let lends = holder.is_some_and(|holder| lenders.contains(&holder));
+        families.entry(root(slot)).or_default().push((slot, lends));
+    }
+    families
 }
 
 #[cfg(test)]
@@ -89,6 +104,8 @@ mod tests {
             (vec![(0, task(9)), (STEP + 3, task(1))], Lent::By(STEP + 3)),
         ] {
             assert_eq!(lent(living.iter().copied(), &lenders), expected, "{living:?}");
+            let lendable = lendable(living.iter().copied(), &lenders);
+            assert_eq!(lendable > 0, matches!(expected, Lent::By(_)), "{living:?}");
         }
     }
 

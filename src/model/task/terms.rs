@@ -1,12 +1,15 @@
 //! What few tasks ask for. A record that has none of it has no member for it.
 
 use super::{Task, TaskId};
-use crate::model::Name;
+use crate::model::{LaneName, Name};
 
 /// The first pause between two attempts of a task that names none, in milliseconds (S2.20).
 pub const FIRST_BACKOFF_MS: u64 = 2000;
 /// The longest pause between two attempts of a task that names none, in milliseconds (X19).
 pub const LONGEST_BACKOFF_MS: u64 = 3_600_000;
+
+/// The greatest number of slots that a task takes of a lane.
+pub const MOST_SLOTS: u32 = 1000;
 
 /// How a task has to end before another one that comes after it may start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,9 +96,16 @@ pub struct Terms {
     pub log_sample: Option<u32>,
     /// The task whose variables it began with.
     pub reuses: Option<TaskId>,
+    /// How many slots it takes of each capacity lane that it names, where that is more than one (`--slots`).
+    pub slot_count: Option<u32>,
 }
 
 impl Task {
+    /// How many slots of one of its lanes the task takes: all of them, or none.
+    pub fn slots_of(&self, lane: &LaneName) -> u32 {
+        self.terms.slot_count.filter(|_| lane.is_capacity_lane()).unwrap_or(1)
+    }
+
     /// How a task has to end before this one may start, which comes after it.
     pub fn wanted(&self, before: TaskId) -> Wanted {
         if self.terms.after_any.contains(&before) {

@@ -1,6 +1,6 @@
 //! The reasons why a task does not start.
 
-use super::{Booked, Holder, Shut};
+use super::{Booked, Holder, Narrow, Shut};
 use crate::model::capacity::Occupied;
 use crate::model::config::Rate;
 use crate::model::{LaneName, TaskId, Timestamp};
@@ -59,6 +59,11 @@ pub enum Obstacle {
         /// The lane and the readings.
         shut: Shut,
     },
+    /// One of its lanes has fewer slots than it takes.
+    TooFewSlots {
+        /// The lane, and how many.
+        narrow: Narrow,
+    },
     /// Its start would keep a task from its computed start that waits for several slots of one of its lanes, or of that lane
     /// and others.
     Booked {
@@ -92,6 +97,8 @@ pub enum Obstacle {
         used: u32,
         /// How many may.
         max: u32,
+        /// How many of its slots the task wants.
+        needed: u32,
         /// The first of them.
         holder: Holder,
     },
@@ -148,6 +155,7 @@ impl Obstacle {
             | Self::RateLimited { lane, .. }
             | Self::SlotOccupied { lane, .. }
             | Self::Booked { booked: Booked { lane, .. } }
+            | Self::TooFewSlots { narrow: Narrow { lane, .. } }
             | Self::HostBusy { shut: Shut { lane, .. } } => !lane.is_key_lane() && !lane.is_global(),
             Self::Paused { pause } => LaneName::parse(&pause.what)
                 .is_ok_and(|lane| !pause.what.ends_with('*') && !lane.is_key_lane() && !lane.is_global()),
@@ -167,6 +175,7 @@ impl Obstacle {
             Self::Priority { .. } => "Priority",
             Self::LaneOrder { .. } => "LaneOrder",
             Self::HostBusy { .. } => "HostBusy",
+            Self::TooFewSlots { .. } => "TooFewSlots",
             Self::Booked { .. } => "Booked",
             Self::SlotOccupied { .. } => "SlotOccupied",
             Self::UserLockHeld { .. } => "UserLockHeld",

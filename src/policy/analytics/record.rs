@@ -57,9 +57,11 @@ impl Record {
         self.data.get(name).and_then(Value::as_u64)
     }
 
-    /// The lanes that the data lists, in their order.
+    /// The lanes that the data lists, in their order, each once: a task may hold several slots of one.
     pub fn listed_lanes(&self) -> Vec<String> {
-        texts(self.data.get("lanes"))
+        let mut lanes = texts(self.data.get("lanes"));
+        lanes.dedup();
+        lanes
     }
 
     /// Whether it tells of a lane.

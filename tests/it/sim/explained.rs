@@ -9,6 +9,7 @@ use luzia::app::queue::pause::{What, Wish};
 use luzia::app::{App, Obstacle, Settings};
 use luzia::model::config::LaneRule;
 use luzia::model::control::{Held, TaskHold};
+use luzia::model::task::Terms;
 use luzia::model::{Agent, Config, LaneName, Name, Priority, Task, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,6 +62,7 @@ fn scene(seed: u64, now: i64) -> Scene {
             hold: (pick(10) == 0).then_some(hold),
             timeout_ms: [None, Some(10_000), Some(60_000)][pick(3)],
             agent: session.map(|session| Agent { name: "codex".into(), session: Some(session.into()) }),
+            terms: Terms { slot_count: (pick(6) == 0).then_some(2), ..Terms::default() },
             conductor_dir: "/s/conductor/_".into(),
             command: vec!["Work".into()],
             ..super::spool::task(TaskId(id))
@@ -123,7 +125,8 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 4]) {
     let ready: Vec<TaskId> = said.iter().filter(|(_, obstacle)| obstacle.is_none()).map(|(id, _)| *id).collect();
     // A start of this pass may change for what a task waits: that may keep its start now (`policy::backfill`), or let others pass.
     let meets = |one: &Task, other: &Task| {
-        let between = |task: &Task| task.lanes.len() > 1 && touches(one, task) && touches(task, other);
+        let wants_several = |task: &Task| task.lanes.len() > 1 || task.terms.slot_count.is_some();
+        let between = |task: &Task| wants_several(task) && touches(one, task) && touches(task, other);
         touches(one, other) || scene.tasks.iter().any(between)
     };
     for id in &ready {

@@ -3,6 +3,7 @@
 mod dependencies;
 mod groups;
 mod reuse;
+mod slots;
 mod subject;
 
 use crate::app::queue::enqueue::{Accepted, NewTask, name};
@@ -42,6 +43,8 @@ pub struct NewTerms {
     pub log_sample: Option<String>,
     /// `--reuse`.
     pub reuse: Option<String>,
+    /// `--slots`.
+    pub slots: Option<u32>,
     /// `--inherit`: it must be able to borrow the lanes of its parent.
     pub must_inherit: bool,
     /// Whether `run` asks, whose caller sees a failure at once.
@@ -94,6 +97,7 @@ impl App {
             ),
             on_interrupt: asked.on_interrupt.unwrap_or(on_interrupt),
             on_finish: asked.on_finish.clone(),
+            slot_count: slots::count_of(asked.slots)?,
             log_sample: asked.log_sample.as_deref().map(sample).transpose()?,
             ..Terms::default()
         };

@@ -124,7 +124,8 @@ Lines of --from:
   repo, tree              true, or a string: a directory
   lanes, threads, after, after_any, after_failed
                           an array of strings or numbers, or one of them alone
-  priority, retries       a whole number
+  priority, retries, slots
+                          a whole number
   in, timeout, grace, start_within, fresh, backoff, max_backoff
                           a string as DUR, or a number of seconds
   on_interrupt            \"retry\" or \"fail\"

@@ -1,7 +1,6 @@
 //! A lane that has room and grants nothing all the same: the host is busy, or strangers use what its slots stand for.
 
-use crate::app::Shut;
-use crate::app::lane_word;
+use crate::app::{Narrow, Shut, lane_word};
 use crate::model::LaneName;
 use crate::model::capacity::Occupied;
 use serde_json::{Value, json};
@@ -42,14 +41,31 @@ pub fn occupied_json(lane: &LaneName, occupied: &Occupied) -> Value {
     json!({ "lane": lane.to_string(), "value": occupied.value, "pid": occupied.pid, "count": occupied.count })
 }
 
+/// A lane with too few slots as a sentence, and the command that looks closer.
+pub fn narrow_text(narrow: &Narrow) -> (String, Option<String>) {
+    let Narrow { lane, needed, max } = narrow;
+    let text = format!("it needs {needed} slots of lane \"{lane}\", which has {max} now");
+    (text, Some(format!("luzia lanes show {}", lane_word(lane))))
+}
+
+/// A lane with too few slots as JSON.
+pub fn narrow_json(narrow: &Narrow) -> Value {
+    json!({ "lane": narrow.lane.to_string(), "needed": narrow.needed, "max": narrow.max })
+}
+
 /// One of each, for the tests of all reasons.
 #[cfg(test)]
-pub(crate) fn examples() -> [crate::app::Obstacle; 2] {
+pub(crate) fn examples() -> [crate::app::Obstacle; 3] {
     let lane = LaneName::parse("build").expect("a lane");
     let busy = crate::app::Busy { conditions: vec!["load>1".into()], readings: vec!["load 2".into()] };
     let occupied = Occupied { value: "4000".into(), pid: Some(7), count: 2 };
     let shut = Shut { lane: lane.clone(), busy };
-    [crate::app::Obstacle::HostBusy { shut }, crate::app::Obstacle::SlotOccupied { lane, occupied }]
+    let narrow = Narrow { lane: lane.clone(), needed: 3, max: 2 };
+    [
+        crate::app::Obstacle::TooFewSlots { narrow },
+        crate::app::Obstacle::HostBusy { shut },
+        crate::app::Obstacle::SlotOccupied { lane, occupied },
+    ]
 }
 
 #[cfg(test)]

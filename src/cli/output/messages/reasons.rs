@@ -25,6 +25,7 @@ pub(super) fn rule_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (St
         Obstacle::Booked { booked } => booked_text(booked, now),
         Obstacle::HostBusy { shut } => capacity::busy_text(shut),
         Obstacle::SlotOccupied { lane, occupied } => capacity::occupied_text(lane, occupied),
+        Obstacle::TooFewSlots { narrow } => capacity::narrow_text(narrow),
         Obstacle::StartWaits { rooms } => {
             let text = format!("its start waits for space, a process or memory; {}", rooms_text(rooms));
             (text, Some(format!("luzia explain {}", task.id)))
@@ -97,10 +98,13 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         }),
         Obstacle::HostBusy { shut } => capacity::busy_json(shut),
         Obstacle::SlotOccupied { lane, occupied } => capacity::occupied_json(lane, occupied),
+        Obstacle::TooFewSlots { narrow } => capacity::narrow_json(narrow),
         Obstacle::UserLockHeld { holder } => json!({ "lock": holder_json(holder) }),
         Obstacle::Loan { lane, holder } => json!({ "lane": lane.to_string(), "lock": holder_json(holder) }),
-        Obstacle::LaneFull { lane, used, max, holder } => {
-            json!({ "lane": lane.to_string(), "used": used, "max": max, "lock": holder_json(holder) })
+        Obstacle::LaneFull { lane, used, max, needed, holder } => {
+            let free = max.saturating_sub(*used);
+            let lane = lane.to_string();
+            json!({ "lane": lane, "used": used, "max": max, "free": free, "needed": needed, "lock": holder_json(holder) })
         }
         Obstacle::Reserved { used, max, kept } => json!({ "lane": "global", "used": used, "max": max, "kept": kept }),
         Obstacle::RateLimited { lane, rate, until } => {

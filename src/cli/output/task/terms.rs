@@ -27,6 +27,7 @@ pub fn extend(members: &mut Map<String, Value>, task: &Task) {
         ("on_interrupt", Some(&terms.on_interrupt).filter(|one| is_unusual(one)).map(|one| one.word().into())),
         ("on_finish", on_finish.as_deref().map(Value::from)),
         ("log_sample", log_sample.map(|share| json!(f64::from(share) / 1_000_000.0))),
+        ("slot_count", terms.slot_count.map(Value::from)),
         ("reuses", terms.reuses.map(|id| id.to_string().into())),
     ];
     members.extend(own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));

@@ -30,6 +30,7 @@ impl FileStore {
     pub fn shares(&self, grant: &Grant) -> Result<Option<Shares>> {
         let stem = grant.lane.stem();
         let (mut sharing, mut own, mut others) = (Vec::new(), None, 0);
+        let mut with_share: Vec<Option<String>> = Vec::new();
         for slot in self.occupied_slots(&stem)? {
             let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
             let record = sidecar.record();
@@ -37,10 +38,13 @@ impl FileStore {
                 // A task that waits runs nothing.
                 continue;
             }
+            let lock_id = record.and_then(|record| record.lock_id.clone());
             let Some(cpus) = record.and_then(|record| record.cpus) else {
-                others += 1;
+                // The further slots of a task stand by its first one, which has the share.
+                others += u32::from(lock_id.is_none() || !with_share.contains(&lock_id));
                 continue;
             };
+            with_share.push(lock_id);
             if record.is_some_and(|record| record.lock_id.as_ref() == Some(&grant.lock_id.0)) {
                 own = Some(sharing.len());
             }

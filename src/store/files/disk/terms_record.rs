@@ -1,5 +1,6 @@
 //! The members of a task record that few tasks have ([`Terms`]).
 
+use crate::model::task::terms::MOST_SLOTS;
 use crate::model::task::{Group, OnInterrupt, Terms};
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{Name, TaskId};
@@ -36,6 +37,8 @@ pub(crate) struct TermsFile {
     log_sample_ppm: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reuses: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slot_count: Option<u32>,
 }
 
 pub(crate) fn encode_terms(terms: &Terms) -> TermsFile {
@@ -55,6 +58,7 @@ pub(crate) fn encode_terms(terms: &Terms) -> TermsFile {
         on_finish: terms.on_finish.clone(),
         log_sample_ppm: terms.log_sample,
         reuses: terms.reuses.map(|id| id.to_string()),
+        slot_count: terms.slot_count,
     }
 }
 
@@ -82,7 +86,11 @@ pub(crate) fn decode_terms(file: TermsFile, id: TaskId) -> Result<Terms, String>
         on_finish: file.on_finish,
         log_sample: file.log_sample_ppm,
         reuses: file.reuses.as_deref().and_then(TaskId::parse),
+        slot_count: file.slot_count.filter(|count| *count != 1),
     };
+    if terms.slot_count.is_some_and(|count| count == 0 || count > MOST_SLOTS) {
+        return Err(format!("its number of slots is not one of 1 to {MOST_SLOTS}"));
+    }
     let longest = terms.backoff_ms.max(terms.most_backoff_ms).unwrap_or(0);
     if longest > MAX_DURATION_MS {
         return Err("a pause between its attempts is longer than 100 years".to_owned());

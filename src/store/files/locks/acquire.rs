@@ -2,41 +2,22 @@
 //! Commit points: acquire is the O_EXCL open of `.lock`, release and break are its unlink, refresh is the rename of
 //! `.json`. The sidecar comes before the lock and goes after it, so that a visible lock is always described.
 
-use crate::model::evidence::{Judge, Sidecar, Verdict};
+use crate::model::evidence::{Judge, Verdict};
 use crate::model::lock::Grant;
-use crate::model::lock::loan::{self, Lent};
-use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, TaskId, Timestamp};
-use crate::os::{Entry, Handle, Open};
+use crate::model::lock::loan;
+use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Timestamp};
+use crate::os::{Handle, Open};
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
 use crate::store::files::locks::bucket::Guards;
+use crate::store::files::locks::choice::{Choice, Chosen};
 use crate::store::files::locks::line::InLine;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
-use crate::store::files::locks::request::{Acquired, Break, LaneNeed, NotNow, Request};
+use crate::store::files::locks::request::{Acquired, Break, LaneNeed, Request};
 use crate::store::files::locks::sidecar;
 use crate::store::hold::Hold;
-use std::collections::BTreeSet;
-
-/// What is to be done in one lane of a request.
-struct Choice {
-    slot: u32,
-    /// The slot from which the lane is borrowed.
-    lender: Option<u32>,
-    /// What the slot stands for, where it has a name.
-    value: Option<String>,
-    breaks: Vec<Break>,
-    fence_seen: u64,
-}
-
-enum Chosen {
-    Take(Choice),
-    Refresh(u32, Box<LockRecord>),
-    Held(Box<LockView>),
-    NotNow(NotNow),
-    NeedsRecovery(TaskId),
-}
 
 impl FileStore {
     /// Takes all lanes of a request, or none, without a look at the line.
@@ -57,8 +38,8 @@ impl FileStore {
         let locks = self.list(layout::LOCKS)?;
         let mut choices = Vec::with_capacity(request.needs.len());
         for need in &request.needs {
-            match self.choose_slot(need, &locks, request, judge)? {
-                Chosen::Take(choice) => choices.push(choice),
+            match self.choose_slots(need, &locks, request, judge)? {
+                Chosen::Take(slots) => choices.push(slots),
                 Chosen::Held(view) => {
                     in_line.into_iter().for_each(|line| self.stand(&need.lane.stem(), line, Some(&view)));
                     return Ok(Acquired::Held(view));
@@ -73,12 +54,16 @@ impl FileStore {
                 }
             }
         }
-        for (need, choice) in request.needs.iter().zip(&choices).filter(|(_, choice)| choice.lender.is_none()) {
-            // A lane that is lent never gets free for those who wait in its line, and a loan is no grant of its own.
+        for (need, slots) in request.needs.iter().zip(&choices) {
+            let wanted = slots.iter().filter(|choice| choice.lender.is_none()).count();
+            if wanted == 0 {
+                // A lane that is lent never gets free for those who wait in its line, and a loan is no grant of its own.
+                continue;
+            }
             let stem = need.lane.stem();
-            let is_broken = |slot: &u32| choice.breaks.iter().any(|lock| lock.slot == *slot);
+            let is_broken = |slot: &u32| slots.iter().flat_map(|choice| &choice.breaks).any(|lock| lock.slot == *slot);
             let used = loan::holders(slots_in(&locks, &stem).into_iter().filter(|slot| !is_broken(slot)));
-            if let Some(answer) = self.beyond_limit(need, used, 1, &locks)? {
+            if let Some(answer) = self.beyond_limit(need, used, u32::try_from(wanted).unwrap_or(u32::MAX), &locks)? {
                 in_line.into_iter().for_each(|in_line| self.stand(&stem, in_line, None));
                 return Ok(answer);
             }
@@ -97,9 +82,16 @@ impl FileStore {
         Ok(answer)
     }
 
-    fn take_all(&self, request: &Request, choices: Vec<Choice>, guards: &mut Guards, judge: Judge) -> Result<Acquired> {
+    fn take_all(
+        &self,
+        request: &Request,
+        choices: Vec<Vec<Choice>>,
+        guards: &mut Guards,
+        judge: Judge,
+    ) -> Result<Acquired> {
         let (mut grants, mut broken, mut files) = (Vec::new(), Vec::new(), Vec::new());
-        for (need, choice) in request.needs.iter().zip(choices) {
+        let all = request.needs.iter().zip(choices);
+        for (need, choice) in all.flat_map(|(need, slots)| slots.into_iter().map(move |choice| (need, choice))) {
             let slot = choice.slot;
             match self.take_slot(need, choice, request, guards, &mut broken) {
                 Ok(Some((grant, file))) => {
@@ -138,108 +130,6 @@ impl FileStore {
         Ok(())
     }
 
-    /// Decides under the guard what to do in one lane: take a free slot, break stale ones, refresh one's own, or give up.
-    fn choose_slot(&self, need: &LaneNeed, locks: &[Entry], request: &Request, judge: Judge) -> Result<Chosen> {
-        let stem = need.lane.stem();
-        let occupied = slots_in(locks, &stem);
-        let has_room = loan::holders(occupied.iter().copied()) < need.limit;
-        let roots = occupied.iter().copied().map(loan::root).collect();
-        let mut choice =
-            Choice { slot: loan::free_slot(&roots), lender: None, value: None, breaks: Vec::new(), fence_seen: 0 };
-        let need_not_look = match request.kind {
-            _ if need.values.is_some() || need.is_shut => false,
-            LockKind::Process => has_room,
-            LockKind::Task => {
-                let is_plain = has_room && request.lenders.is_empty();
-                is_plain && self.holds_other_tasks_only(&stem, &occupied, &request.holder)
-            }
-            _ => false,
-        };
-        if need_not_look {
-            return Ok(Chosen::Take(choice));
-        }
-        let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };
-        let (mut living, mut dead, mut taken) = (Vec::new(), Vec::new(), Vec::new());
-        for slot in occupied {
-            let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
-            choice.fence_seen = choice.fence_seen.max(view.record().and_then(|r| r.fence).map_or(0, |fence| fence.0));
-            let standing = self.standing(&stem, &view, request)?;
-            if !matches!(standing, Standing::Breakable) {
-                taken.push((loan::root(slot), view.record().and_then(|record| record.value.clone())));
-            }
-            match standing {
-                Standing::Own(record) => return Ok(Chosen::Refresh(slot, record)),
-                Standing::Breakable => choice.breaks.push(broken(&need.lane, &view)),
-                Standing::Dead(task) => dead.push((slot, task)),
-                Standing::Living => living.push(view),
-            }
-        }
-        Ok(match choose_among(need, request, choice, living, &dead) {
-            Chosen::Take(choice) if choice.lender.is_none() => match self.name_slot(need, &taken, choice.slot) {
-                Ok((slot, value)) => Chosen::Take(Choice { slot, value, ..choice }),
-                Err(why) => Chosen::NotNow(why),
-            },
-            chosen => chosen,
-        })
-    }
-
-    /// Whether all slots are held by other tasks than a holder, as their lock files say: then nothing is left there of a dead
-    /// claim of its own, and whichever of the tasks is dead, a pass meets it without its lock.
-    fn holds_other_tasks_only(&self, stem: &str, slots: &[u32], holder: &str) -> bool {
-        slots.iter().all(|slot| {
-            let named = self.task_in_lock_file(&layout::lock_file(stem, *slot));
-            matches!(named, Ok(Some(task)) if task.to_string() != holder)
-        })
-    }
-
-    /// How an existing lock stands towards a request.
-    fn standing(&self, stem: &str, view: &LockView, request: &Request) -> Result<Standing> {
-        if request.kind == LockKind::Task && self.is_debris_of(stem, view, &request.holder)? {
-            return Ok(Standing::Breakable);
-        }
-        let record = view.record();
-        let same_holder = record.is_some_and(|record| record.task_id.as_deref() == Some(request.holder.as_str()));
-        let kind = record.map(|record| record.kind);
-        Ok(match &view.verdict {
-            Verdict::Live { .. } => match record {
-                Some(record) if request.kind == LockKind::Lease && kind == Some(LockKind::Lease) && same_holder => {
-                    Standing::Own(Box::new(record.clone()))
-                }
-                Some(record) if is_of_session(record, request) => Standing::Own(Box::new(record.clone())),
-                _ => Standing::Living,
-            },
-            Verdict::Refused { .. } => Standing::Living,
-            Verdict::Stale { .. } => match self.task_to_recover(record) {
-                Some(task) => Standing::Dead(task),
-                None => Standing::Breakable,
-            },
-        })
-    }
-
-    /// Whether a lock is left from a dead claim of the very task that claims now: only who holds its supervisor.lock
-    /// takes lanes for it. A power cut may have left the lock without a sidecar that reads; then the lock file says it,
-    /// for the judge would take the claimant's own supervisor.lock for the life of the holder.
-    fn is_debris_of(&self, stem: &str, view: &LockView, holder: &str) -> Result<bool> {
-        match &view.sidecar {
-            Sidecar::Whole(record) => Ok(record.kind == LockKind::Task && record.task_id.as_deref() == Some(holder)),
-            Sidecar::Missing | Sidecar::Corrupt => {
-                let named = self.task_in_lock_file(&layout::lock_file(stem, view.slot))?;
-                Ok(named.is_some()
-                    && named == TaskId::parse(holder)
-                    && !matches!(view.verdict, Verdict::Refused { .. }))
-            }
-            Sidecar::Newer => Ok(false),
-        }
-    }
-
-    /// The dead task whose locks must go the way of the recovery table; `None` once nothing of it is left to recover.
-    pub(crate) fn task_to_recover(&self, record: Option<&LockRecord>) -> Option<TaskId> {
-        let record = record.filter(|record| matches!(record.kind, LockKind::Task | LockKind::Wait))?;
-        let task = record.task_id.as_deref().and_then(TaskId::parse)?;
-        let exists = |path: &str| self.vfs.meta(path).ok().flatten().is_some();
-        (exists(&layout::running(task)) || exists(&layout::run_dir(task))).then_some(task)
-    }
-
     /// Takes one slot: breaks what is stale, takes a fence, publishes the sidecar, then the lock. `None`: the file exists.
     fn take_slot(
         &self,
@@ -250,12 +140,13 @@ impl FileStore {
         broken: &mut Vec<Break>,
     ) -> Result<Option<Taken>> {
         let stem = need.lane.stem();
-        let last_id = choice.breaks.iter().find(|lock| lock.slot == choice.slot).and_then(|lock| lock.lock_id.clone());
         for stale in &choice.breaks {
             self.return_loan(guards, &need.lane, stale.slot);
             self.remove_lock(&stem, stale.slot)?;
         }
         broken.extend(choice.breaks);
+        let was_here = |lock: &&Break| lock.lane == need.lane && lock.slot == choice.slot;
+        let last_id = broken.iter().find(was_here).and_then(|lock| lock.lock_id.clone());
         let fence = guards.next_fence(&need.lane, choice.fence_seen)?;
         let now = self.host.clock.now();
         let mut lock_id = format!("{}_{}", request.holder, now.unix_seconds());
@@ -264,7 +155,8 @@ impl FileStore {
         }
         let mut record = self.new_record(need, request, &lock_id, fence, now);
         record.value = choice.value;
-        record.cpus = (need.shares_cpus && matches!(request.kind, LockKind::Task | LockKind::Process)).then_some(1);
+        let has_command = matches!(request.kind, LockKind::Task | LockKind::Process);
+        record.cpus = (need.shares_cpus && choice.is_first && has_command).then_some(1);
         if let Some(lender) = choice.lender {
             self.borrow_from(&need.lane, lender, &mut record);
         }
@@ -428,60 +320,6 @@ impl FileStore {
 
 /// A lock that was taken; with its open file for kind `process`.
 type Taken = (Grant, Option<Hold>);
-
-enum Standing {
-    Own(Box<LockRecord>),
-    Living,
-    Breakable,
-    Dead(TaskId),
-}
-
-/// Whether a lock is a lease of the very session that asks.
-fn is_of_session(record: &LockRecord, request: &Request) -> bool {
-    let are_leases = request.kind == LockKind::Session && record.kind == LockKind::Session;
-    are_leases && request.who.session.is_some() && record.who.session == request.who.session
-}
-
-/// Chooses between a loan, a free slot and giving up, when all holders of a lane are judged. `dead` are tasks whose command
-/// may still live: each counts as a holder until it is recovered.
-fn choose_among(
-    need: &LaneNeed,
-    request: &Request,
-    mut choice: Choice,
-    mut living: Vec<LockView>,
-    dead: &[(u32, TaskId)],
-) -> Chosen {
-    let lent = match request.lenders.as_slice() {
-        [] => Lent::No,
-        lenders => {
-            let holder = |view: &LockView| (view.slot, view.holder().and_then(TaskId::parse));
-            loan::lent(living.iter().map(holder).chain(dead.iter().map(|(slot, task)| (*slot, Some(*task)))), lenders)
-        }
-    };
-    if let Lent::By(slot) | Lent::Taken(slot) = lent {
-        if let Some((_, task)) = dead.iter().find(|(at, _)| *at == slot) {
-            return Chosen::NeedsRecovery(*task);
-        }
-        if let (Lent::By(lender), Some(above)) = (lent, loan::above(slot)) {
-            (choice.slot, choice.lender) = (above, Some(lender));
-            return Chosen::Take(choice);
-        }
-        living.retain(|view| view.slot == slot);
-        return living.pop().map_or(Chosen::Take(choice), |view| Chosen::Held(Box::new(view)));
-    }
-    let lived: BTreeSet<u32> = living.iter().map(|view| loan::root(view.slot)).collect();
-    let count = |roots: &BTreeSet<u32>| u32::try_from(roots.len()).unwrap_or(u32::MAX);
-    if count(&lived) >= need.limit && !living.is_empty() {
-        return Chosen::Held(Box::new(living.swap_remove(0)));
-    }
-    let occupied: BTreeSet<u32> = lived.into_iter().chain(dead.iter().map(|(slot, _)| loan::root(*slot))).collect();
-    if let Some((_, task)) = dead.first().filter(|_| count(&occupied) >= need.limit) {
-        return Chosen::NeedsRecovery(*task);
-    }
-    let again = choice.breaks.iter().map(|lock| loan::root(lock.slot)).find(|root| !occupied.contains(root));
-    choice.slot = again.unwrap_or_else(|| loan::free_slot(&occupied));
-    Chosen::Take(choice)
-}
 
 /// A lock as what ended, by the verdict on its holder.
 pub fn broken(lane: &LaneName, view: &LockView) -> Break {

@@ -2,6 +2,7 @@
 
 pub(crate) mod acquire;
 pub(crate) mod bucket;
+pub(crate) mod choice;
 pub(crate) mod line;
 pub(crate) mod list;
 pub(crate) mod loans;

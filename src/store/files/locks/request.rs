@@ -15,6 +15,8 @@ pub struct LaneNeed {
     pub lane: LaneName,
     /// How many may hold it at once.
     pub limit: u32,
+    /// How many of its slots are wanted: all of them, or none.
+    pub count: u32,
     /// Its lock timeout, in milliseconds.
     pub timeout_ms: u64,
     /// How often it is granted at most.
@@ -32,7 +34,17 @@ pub struct LaneNeed {
 impl LaneNeed {
     /// A lane with a limit and no other rule.
     pub fn new(lane: LaneName, limit: u32, timeout_ms: u64) -> Self {
-        Self { lane, limit, timeout_ms, rate: None, kept: Vec::new(), values: None, is_shut: false, shares_cpus: false }
+        Self {
+            lane,
+            limit,
+            count: 1,
+            timeout_ms,
+            rate: None,
+            kept: Vec::new(),
+            values: None,
+            is_shut: false,
+            shares_cpus: false,
+        }
     }
 }
 
@@ -43,13 +55,15 @@ pub enum NotNow {
     Shut(LaneName),
     /// What no holder has is used by strangers.
     Occupied(LaneName, Occupied),
+    /// It has fewer slots than are wanted.
+    Narrow(LaneName),
 }
 
 impl NotNow {
     /// The lane.
     pub fn lane(&self) -> &LaneName {
         match self {
-            Self::Shut(lane) | Self::Occupied(lane, _) => lane,
+            Self::Shut(lane) | Self::Occupied(lane, _) | Self::Narrow(lane) => lane,
         }
     }
 }

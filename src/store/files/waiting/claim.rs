@@ -75,7 +75,11 @@ impl FileStore {
     }
 
     fn take_missing(&self, task: &Task, kept: &[Grant], mut request: Request, judge: Judge) -> Result<Lanes> {
-        request.needs.retain(|need| kept.iter().all(|grant| grant.lane != need.lane));
+        for need in &mut request.needs {
+            let own = kept.iter().filter(|grant| grant.lane == need.lane).count();
+            need.count = need.count.saturating_sub(u32::try_from(own).unwrap_or(u32::MAX));
+        }
+        request.needs.retain(|need| need.count > 0);
         if request.needs.is_empty() {
             return Ok(Lanes::Taken(Vec::new(), Vec::new()));
         }

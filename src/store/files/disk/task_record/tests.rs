@@ -75,7 +75,9 @@ fn a_task_reads_back_with_what_it_does_not_know() {
 fn terms_read_back_and_have_no_member_where_there_are_none() {
     let bare = task(3);
     let text = String::from_utf8(encode_task(&bare).expect("it encodes")).expect("text");
-    for member in ["after_any", "group", "subject", "stable", "backoff", "on_", "log_sample", "reuses", "dependency"] {
+    for member in
+        ["after_any", "group", "subject", "stable", "backoff", "on_", "log_sample", "reuses", "dependency", "slot_"]
+    {
         assert!(!text.contains(&format!("\"{member}")), "{member} in {text}");
     }
     let terms = Terms {
@@ -92,6 +94,7 @@ fn terms_read_back_and_have_no_member_where_there_are_none() {
         on_finish: Some("true".into()),
         log_sample: Some(100_000),
         reuses: Some(TaskId(1)),
+        slot_count: Some(3),
     };
     let full = Task { terms, ..bare };
     let bytes = encode_task(&full).expect("it encodes");
@@ -102,6 +105,9 @@ fn terms_read_back_and_have_no_member_where_there_are_none() {
         ("\"backoff_ms\":5", "\"backoff_ms\":18446744073709551615"),
         ("\"on_finish\":\"true\"", "\"on_finish\":\"\\u0000\""),
         ("\"after_any\":[\"task_1\"]", "\"after_any\":[\"1x\"]"),
+        ("\"slot_count\":3", "\"slot_count\":0"),
+        ("\"slot_count\":3", "\"slot_count\":1001"),
+        ("\"slot_count\":3", "\"slot_count\":-3"),
     ] {
         assert!(whole.contains(sound), "{sound} in {whole}");
         let read = decode_task("x", whole.replacen(sound, wrong, 1).as_bytes(), None);

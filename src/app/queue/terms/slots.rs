@@ -1,0 +1,49 @@
+//! `--slots`: several slots of each capacity lane of a task, all of them or none.
+
+use crate::app::queue::enqueue::NewTask;
+use crate::app::{App, AppError, Kind, lane_word};
+use crate::model::task::terms::MOST_SLOTS;
+use crate::model::{LaneName, Task};
+use crate::policy::admission::narrow;
+
+/// How many slots a request asks for, where that is more than one.
+pub(super) fn count_of(asked: Option<u32>) -> Result<Option<u32>, AppError> {
+    match asked {
+        Some(count) if count == 0 || count > MOST_SLOTS => {
+            let message = format!("--slots {count}: the range is 1 to {MOST_SLOTS}");
+            Err(AppError::new(Kind::No, "BAD_SLOTS", message).hint("without --slots a task takes one slot"))
+        }
+        other => Ok(other.filter(|count| *count > 1)),
+    }
+}
+
+impl App {
+    /// Refuses a task that asks for several slots and could not have them by the rules of now.
+    pub(crate) fn check_slots(&self, new: &NewTask, task: &Task) -> Result<(), AppError> {
+        let Some(count) = new.terms.slots else { return Ok(()) };
+        if !task.lanes.iter().any(LaneName::is_capacity_lane) {
+            return Err(AppError::new(Kind::No, "BAD_SLOTS", format!("--slots {count} names no lane that has slots"))
+                .hint("name the lane as well, as in -l build --slots 2; a user, a thread or a session has one place"));
+        }
+        self.follow_control()?;
+        if let Some(narrow) = narrow(task, |lane| self.config().limit(lane)).into_iter().next() {
+            let lane = &narrow.lane;
+            let message = format!("--slots {count}: lane \"{lane}\" has {}", narrow.max);
+            return Err(AppError::new(Kind::No, "TOO_FEW_SLOTS", message)
+                .hint("ask for fewer slots, or set the limit of the lane first; nothing was queued")
+                .next(format!("luzia lanes show {}", lane_word(lane))));
+        }
+        let lenders = if task.waited_for { self.lenders_if_waited(task)? } else { Vec::new() };
+        for lane in task.lanes.iter().filter(|lane| task.slots_of(lane) > 1) {
+            // What is missing could be held by others whose children wait for the slots of this parent.
+            let lent = lenders.iter().filter(|lender| lender.lanes.contains(lane)).map(|lender| lender.slots_of(lane));
+            if let Some(lent) = lent.max().filter(|lent| *lent < task.slots_of(lane)) {
+                let message =
+                    format!("--slots {count}: the task borrows lane \"{lane}\", of which its parent has {lent}");
+                return Err(AppError::new(Kind::No, "TOO_FEW_SLOTS", message)
+                    .hint("ask for so many slots for the parent, or for fewer here; nothing was queued"));
+            }
+        }
+        Ok(())
+    }
+}

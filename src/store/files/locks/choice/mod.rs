@@ -1,0 +1,269 @@
+//! What to do in each lane of a request, decided under the guards before anything is taken: take free slots, break stale ones,
+//! borrow, refresh one's own, or give up. Of a lane that is wanted several times all slots are chosen at one look, or none.
+
+use crate::model::evidence::{Judge, Sidecar, Verdict};
+use crate::model::lock::loan::{self, Lent};
+use crate::model::{LockKind, LockRecord, TaskId};
+use crate::os::Entry;
+use crate::store::FileStore;
+use crate::store::error::Result;
+use crate::store::files::disk::layout;
+use crate::store::files::locks::acquire::broken;
+use crate::store::files::locks::list::{Limits, LockView, slots_in};
+use crate::store::files::locks::request::{Break, LaneNeed, NotNow, Request};
+use std::collections::BTreeSet;
+
+/// One slot that is to be taken.
+#[derive(Default)]
+pub(crate) struct Choice {
+    pub(crate) slot: u32,
+    /// The slot from which the lane is borrowed.
+    pub(crate) lender: Option<u32>,
+    /// What the slot stands for, where it has a name.
+    pub(crate) value: Option<String>,
+    /// What is broken in the lane before the slot is taken: the first slot of a lane has all of it.
+    pub(crate) breaks: Vec<Break>,
+    /// Whether it is the first slot of its lane in the request, which has the share of processors.
+    pub(crate) is_first: bool,
+    pub(crate) fence_seen: u64,
+}
+
+pub(crate) enum Chosen {
+    /// As many slots as are wanted, in their order.
+    Take(Vec<Choice>),
+    Refresh(u32, Box<LockRecord>),
+    Held(Box<LockView>),
+    NotNow(NotNow),
+    NeedsRecovery(TaskId),
+}
+
+/// The holders of a lane, as they were judged.
+#[derive(Default)]
+struct Seen {
+    living: Vec<LockView>,
+    /// Tasks whose command may still live: each counts as a holder until it is recovered.
+    dead: Vec<(u32, TaskId)>,
+    /// The slots of both with their values.
+    taken: Vec<(u32, Option<String>)>,
+    breaks: Vec<Break>,
+    fence: u64,
+}
+
+impl FileStore {
+    /// Decides what to do in one lane.
+    pub(crate) fn choose_slots(
+        &self,
+        need: &LaneNeed,
+        locks: &[Entry],
+        request: &Request,
+        judge: Judge,
+    ) -> Result<Chosen> {
+        let stem = need.lane.stem();
+        let occupied = slots_in(locks, &stem);
+        let has_room = loan::holders(occupied.iter().copied()).saturating_add(need.count) <= need.limit;
+        let need_not_look = match request.kind {
+            _ if need.values.is_some() || need.is_shut => false,
+            LockKind::Process => has_room,
+            LockKind::Task => {
+                let is_plain = has_room && request.lenders.is_empty();
+                is_plain && self.holds_other_tasks_only(&stem, &occupied, &request.holder)
+            }
+            _ => false,
+        };
+        if need_not_look {
+            let mut roots: BTreeSet<u32> = occupied.iter().copied().map(loan::root).collect();
+            let free = (0..need.count).map(|_| Choice { slot: free_slot(&mut roots), ..Choice::default() });
+            return Ok(take(free.collect(), &mut Seen::default()));
+        }
+        let limits = Limits { timeout_ms: need.timeout_ms, max_age_ms: None };
+        let mut seen = Seen::default();
+        for slot in occupied {
+            let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
+            seen.fence = seen.fence.max(view.record().and_then(|r| r.fence).map_or(0, |fence| fence.0));
+            let standing = self.standing(&stem, &view, request)?;
+            if !matches!(standing, Standing::Breakable) {
+                seen.taken.push((loan::root(slot), view.record().and_then(|record| record.value.clone())));
+            }
+            match standing {
+                Standing::Own(record) => return Ok(Chosen::Refresh(slot, record)),
+                Standing::Breakable => seen.breaks.push(broken(&need.lane, &view)),
+                Standing::Dead(task) => seen.dead.push((slot, task)),
+                Standing::Living => seen.living.push(view),
+            }
+        }
+        Ok(self.choose_among(need, request, seen))
+    }
+
+    /// Chooses between loans, free slots and giving up.
+    fn choose_among(&self, need: &LaneNeed, request: &Request, mut seen: Seen) -> Chosen {
+        let mut loans: Vec<Choice> = Vec::new();
+        while count(loans.len()) < need.count {
+            match next_loan(request, &seen, &loans) {
+                Lent::By(lender) => {
+                    if let Some((_, task)) = seen.dead.iter().find(|(at, _)| *at == lender) {
+                        return Chosen::NeedsRecovery(*task);
+                    }
+                    let Some(slot) = loan::above(lender) else { return held_at(need, seen.living, lender) };
+                    loans.push(Choice { slot, lender: Some(lender), ..Choice::default() });
+                }
+                Lent::Taken(slot) if loans.is_empty() => {
+                    if let Some((_, task)) = seen.dead.iter().find(|(at, _)| *at == slot) {
+                        return Chosen::NeedsRecovery(*task);
+                    }
+                    return held_at(need, seen.living, slot);
+                }
+                Lent::Taken(_) | Lent::No => break,
+            }
+        }
+        let wanted = need.count.saturating_sub(count(loans.len()));
+        match self.choose_free(need, &mut seen, wanted) {
+            Ok(free) => take(loans.into_iter().chain(free).collect(), &mut seen),
+            Err(other) => other,
+        }
+    }
+
+    /// So many slots that nobody has, or why there are not as many.
+    fn choose_free(&self, need: &LaneNeed, seen: &mut Seen, wanted: u32) -> std::result::Result<Vec<Choice>, Chosen> {
+        if wanted == 0 {
+            return Ok(Vec::new());
+        }
+        let lived: BTreeSet<u32> = seen.living.iter().map(|view| loan::root(view.slot)).collect();
+        if count(lived.len()).saturating_add(wanted) > need.limit && !seen.living.is_empty() {
+            return Err(Chosen::Held(Box::new(seen.living.swap_remove(0))));
+        }
+        let dead = seen.dead.iter().map(|(slot, _)| loan::root(*slot));
+        let mut occupied: BTreeSet<u32> = lived.into_iter().chain(dead).collect();
+        if count(occupied.len()).saturating_add(wanted) > need.limit {
+            match seen.dead.first() {
+                Some((_, task)) => return Err(Chosen::NeedsRecovery(*task)),
+                None if wanted > 1 => return Err(Chosen::NotNow(NotNow::Narrow(need.lane.clone()))),
+                None => {}
+            }
+        }
+        let mut again: Vec<u32> = seen.breaks.iter().map(|lock| loan::root(lock.slot)).collect();
+        again.retain(|root| !occupied.contains(root));
+        let mut chosen = Vec::new();
+        for _ in 0..wanted {
+            let again = again.iter().copied().find(|root| occupied.insert(*root));
+            let slot = again.unwrap_or_else(|| free_slot(&mut occupied));
+            match self.name_slot(need, &seen.taken, slot) {
+                Ok((slot, value)) => {
+                    occupied.insert(slot);
+                    seen.taken.push((slot, value.clone()));
+                    chosen.push(Choice { slot, value, ..Choice::default() });
+                }
+                Err(why) => return Err(Chosen::NotNow(why)),
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Whether all slots are held by other tasks than a holder, as their lock files say: then nothing is left there of a dead
+    /// claim of its own, and whichever of the tasks is dead, a pass meets it without its lock.
+    fn holds_other_tasks_only(&self, stem: &str, slots: &[u32], holder: &str) -> bool {
+        slots.iter().all(|slot| {
+            let named = self.task_in_lock_file(&layout::lock_file(stem, *slot));
+            matches!(named, Ok(Some(task)) if task.to_string() != holder)
+        })
+    }
+
+    /// How an existing lock stands towards a request.
+    fn standing(&self, stem: &str, view: &LockView, request: &Request) -> Result<Standing> {
+        if request.kind == LockKind::Task && self.is_debris_of(stem, view, &request.holder)? {
+            return Ok(Standing::Breakable);
+        }
+        let record = view.record();
+        let same_holder = record.is_some_and(|record| record.task_id.as_deref() == Some(request.holder.as_str()));
+        let kind = record.map(|record| record.kind);
+        Ok(match &view.verdict {
+            Verdict::Live { .. } => match record {
+                Some(record) if request.kind == LockKind::Lease && kind == Some(LockKind::Lease) && same_holder => {
+                    Standing::Own(Box::new(record.clone()))
+                }
+                Some(record) if is_of_session(record, request) => Standing::Own(Box::new(record.clone())),
+                _ => Standing::Living,
+            },
+            Verdict::Refused { .. } => Standing::Living,
+            Verdict::Stale { .. } => match self.task_to_recover(record) {
+                Some(task) => Standing::Dead(task),
+                None => Standing::Breakable,
+            },
+        })
+    }
+
+    /// Whether a lock is left from a dead claim of the very task that claims now: only who holds its supervisor.lock
+    /// takes lanes for it. A power cut may have left the lock without a sidecar that reads; then the lock file says it,
+    /// for the judge would take the claimant's own supervisor.lock for the life of the holder.
+    fn is_debris_of(&self, stem: &str, view: &LockView, holder: &str) -> Result<bool> {
+        match &view.sidecar {
+            Sidecar::Whole(record) => Ok(record.kind == LockKind::Task && record.task_id.as_deref() == Some(holder)),
+            Sidecar::Missing | Sidecar::Corrupt => {
+                let named = self.task_in_lock_file(&layout::lock_file(stem, view.slot))?;
+                Ok(named.is_some()
+                    && named == TaskId::parse(holder)
+                    && !matches!(view.verdict, Verdict::Refused { .. }))
+            }
+            Sidecar::Newer => Ok(false),
+        }
+    }
+
+    /// The dead task whose locks must go the way of the recovery table; `None` once nothing of it is left to recover.
+    pub(crate) fn task_to_recover(&self, record: Option<&LockRecord>) -> Option<TaskId> {
+        let record = record.filter(|record| matches!(record.kind, LockKind::Task | LockKind::Wait))?;
+        let task = record.task_id.as_deref().and_then(TaskId::parse)?;
+        let exists = |path: &str| self.vfs.meta(path).ok().flatten().is_some();
+        (exists(&layout::running(task)) || exists(&layout::run_dir(task))).then_some(task)
+    }
+}
+
+enum Standing {
+    Own(Box<LockRecord>),
+    Living,
+    Breakable,
+    Dead(TaskId),
+}
+
+/// Whether a lock is a lease of the very session that asks.
+fn is_of_session(record: &LockRecord, request: &Request) -> bool {
+    let are_leases = request.kind == LockKind::Session && record.kind == LockKind::Session;
+    are_leases && request.who.session.is_some() && record.who.session == request.who.session
+}
+
+/// A slot that no family has; then one has it.
+fn free_slot(roots: &mut BTreeSet<u32>) -> u32 {
+    let slot = loan::free_slot(roots);
+    roots.insert(slot);
+    slot
+}
+
+/// Slots that are to be taken, in their order.
+fn take(mut chosen: Vec<Choice>, seen: &mut Seen) -> Chosen {
+    chosen.sort_by_key(|choice| choice.slot);
+    chosen.iter_mut().for_each(|choice| choice.fence_seen = seen.fence);
+    if let Some(first) = chosen.first_mut() {
+        (first.is_first, first.breaks) = (true, std::mem::take(&mut seen.breaks));
+    }
+    Chosen::Take(chosen)
+}
+
+fn count(of: usize) -> u32 {
+    u32::try_from(of).unwrap_or(u32::MAX)
+}
+
+/// What the lenders of a request lend beside some loans.
+fn next_loan(request: &Request, seen: &Seen, loans: &[Choice]) -> Lent {
+    if request.lenders.is_empty() {
+        return Lent::No;
+    }
+    let living = seen.living.iter().map(|view| (view.slot, view.holder().and_then(TaskId::parse)));
+    let dead = seen.dead.iter().map(|(slot, task)| (*slot, Some(*task)));
+    let own = loans.iter().map(|loan| (loan.slot, None));
+    loan::lent(living.chain(dead).chain(own), &request.lenders)
+}
+
+/// The lane is held by the holder of a slot.
+fn held_at(need: &LaneNeed, mut living: Vec<LockView>, slot: u32) -> Chosen {
+    living.retain(|view| view.slot == slot);
+    let nobody = || Chosen::NotNow(NotNow::Narrow(need.lane.clone()));
+    living.pop().map_or_else(nobody, |view| Chosen::Held(Box::new(view)))
+}

@@ -115,7 +115,7 @@ fn under_lock(
             say(text);
         }
     };
-    let ran = app.lock_telling(&lane, None, &argv, &mut tell, &|| has_started.set(true))?;
+    let ran = app.lock_telling(&[lane], None, &argv, &mut tell, &|| has_started.set(true))?;
     Ok(Some(messages::end_code(ran.end)))
 }
 

@@ -362,8 +362,8 @@ pub struct InPlace<'a> {
     pub cwd: Option<&'a str>,
     /// Whether its standard input is this process's, and not `/dev/null`.
     pub has_input: bool,
-    /// A file that it inherits.
-    pub held: Option<File>,
+    /// Files that it inherits.
+    pub held: Vec<File>,
     /// Its standard output, where it is not this process's.
     pub output: Option<File>,
 }

@@ -13,6 +13,7 @@ pub mod fair;
 pub mod hold;
 pub mod hook;
 pub mod hooks;
+pub mod lane_set;
 pub mod lifecycle;
 pub mod line;
 pub mod loans;

@@ -30,6 +30,7 @@ mod face;
 mod fair;
 mod family;
 mod generated;
+mod grants;
 mod groups;
 mod guard;
 mod harness;

@@ -6,7 +6,7 @@ use luzia::os::real::prepare_process;
 use luzia::os::real::term::{own_program, umask};
 use std::os::unix::fs::PermissionsExt;
 
-fn in_place<'a>(argv: &'a [String], env: &'a [(String, String)], held: Option<std::fs::File>) -> InPlace<'a> {
+fn in_place<'a>(argv: &'a [String], env: &'a [(String, String)], held: Vec<std::fs::File>) -> InPlace<'a> {
     InPlace { argv, env, cwd: None, has_input: true, held, output: None }
 }
 
@@ -189,7 +189,7 @@ fn the_end_of_a_child_is_known_although_the_caller_ignores_dead_children() {
         assert!(!is_ignored(), "and was seen");
         assert_eq!(run(&sh("exit 3")).0, Exit::Code(3));
         let argv = ["sh", "-c", "exit 4"].map(str::to_owned);
-        let mut here = RealProcesses.start_here(in_place(&argv, &[], None)).unwrap();
+        let mut here = RealProcesses.start_here(in_place(&argv, &[], Vec::new())).unwrap();
         assert_eq!(end_of(here.as_mut()), Exit::Code(4));
     });
 }
@@ -212,7 +212,7 @@ fn a_command_in_place_inherits_the_lock_and_everything_else() {
         );
         let argv = ["sh".to_owned(), "-c".to_owned(), text];
         let env = [("MARK".to_owned(), "1".to_owned())];
-        let mut child = RealProcesses.start_here(in_place(&argv, &env, lock.share())).unwrap();
+        let mut child = RealProcesses.start_here(in_place(&argv, &env, lock.share().into_iter().collect())).unwrap();
         drop(lock);
         let mut other = files.open("lock", Open::Existing).unwrap().unwrap();
         assert!(!other.try_lock(false).unwrap(), "the command holds it");
@@ -227,7 +227,7 @@ fn a_command_in_place_is_left_to_the_keyboard_and_termination_is_told() {
     let name = "a_command_in_place_is_left_to_the_keyboard_and_termination_is_told";
     alone(module_path!(), name, PLAINLY, || {
         let argv = ["sleep", "1000"].map(str::to_owned);
-        let mut child = RealProcesses.start_here(in_place(&argv, &[], None)).unwrap();
+        let mut child = RealProcesses.start_here(in_place(&argv, &[], Vec::new())).unwrap();
         for signal in ["INT", "QUIT", "TERM"] {
             let me = std::process::id().to_string();
             let sent = std::process::Command::new("kill").args(["-s", signal, &me]).status();

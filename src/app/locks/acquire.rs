@@ -1,21 +1,22 @@
 //! `acquire`, `renew` and `check`: leases for scripts, and the question whether a lane could be had.
 
 use crate::app::locks::release::{execution, held_error};
-use crate::app::locks::waiting::{Bar, barred_error, behind_error};
+use crate::app::locks::waiting::{Bar, Full, barred_error, behind_error};
 use crate::app::{App, AppError, Kind};
 use crate::model::evidence::Verdict;
 use crate::model::lock::{Grant, loan};
 use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name, Timestamp, Who};
+use crate::policy::lane_set::lane_set;
 use crate::policy::staleness::judge;
 use crate::store::{Event, Hold, LockView, Request};
 
 /// What is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lease {
-    /// The lane.
-    pub lane: LaneName,
-    /// Who will hold it: `--task`.
+    /// The lanes, as [`App::lane_set`] gives them: all are taken, or none.
+    pub lanes: Vec<LaneName>,
+    /// Who will hold them: `--task`.
     pub holder: String,
     /// How long to wait, in milliseconds.
     pub wait_ms: u64,
@@ -27,13 +28,13 @@ pub struct Lease {
     pub durable: bool,
 }
 
-/// A lease that was given.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The leases that were given.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Leased {
-    /// The grant.
-    pub grant: Grant,
-    /// Whether it was held already by the same holder.
-    pub refreshed: bool,
+    /// The grants, in the order of the lanes.
+    pub grants: Vec<Grant>,
+    /// The lanes that the same holder, or the task around this process, had already.
+    pub refreshed: Vec<LaneName>,
     /// Lines for `-v`, in the words of their source.
     pub log: Vec<String>,
 }
@@ -68,21 +69,63 @@ impl Checked {
     }
 }
 
+impl Leased {
+    /// The distinct ids of the locks, that of the first lane first: those that were taken together have one.
+    pub fn lock_ids(&self) -> Vec<&str> {
+        let mut ids: Vec<&str> = Vec::new();
+        for grant in &self.grants {
+            if !ids.contains(&grant.lock_id.0.as_str()) {
+                ids.push(&grant.lock_id.0);
+            }
+        }
+        ids
+    }
+}
+
+/// The lanes of a request, by what the task around this process holds.
+pub(crate) struct Around {
+    /// What it holds already.
+    pub held: Vec<Grant>,
+    /// The others, in their order.
+    pub wanted: Vec<LaneName>,
+}
+
 impl App {
-    /// Takes a lease, waiting for the lane as long as was asked. `tell` takes the lines that say for whom it waits.
+    /// The lanes that one request names, in the order in which they are taken. A lane that is named twice, a second user and too
+    /// many lanes are refused.
+    pub fn lane_set(&self, named: Vec<LaneName>) -> Result<Vec<LaneName>, AppError> {
+        lane_set(named).map_err(|wrong| {
+            AppError::usage(wrong.to_string()).hint("nothing was changed; name each lane once, and one user at most")
+        })
+    }
+
+    /// Tells what the task around this process holds from what is still to be taken.
+    pub(crate) fn split_by_holder(&self, lanes: &[LaneName]) -> Result<Around, AppError> {
+        let mut around = Around { held: Vec::new(), wanted: Vec::new() };
+        for lane in lanes {
+            match self.reentrant(lane)? {
+                Some(grant) => around.held.push(grant),
+                None => around.wanted.push(lane.clone()),
+            }
+        }
+        Ok(around)
+    }
+
+    /// Takes leases of all lanes or of none, waiting as long as was asked. `tell` takes the lines that say for whom it waits.
     pub fn acquire(&self, lease: &Lease, tell: &mut dyn FnMut(&str)) -> Result<Leased, AppError> {
         let holder = self.holder_name(&lease.holder)?;
         Name::new(&holder).map_err(|error| AppError::usage(format!("--task: {error}")))?;
         if lease.ttl_ms == Some(0) {
             return Err(AppError::usage("--ttl must be longer than 0"));
         }
-        if let Some(grant) = self.reentrant(&lease.lane)? {
-            return Ok(Leased { grant, refreshed: true, log: Vec::new() });
+        let around = self.split_by_holder(&lease.lanes)?;
+        if around.wanted.is_empty() {
+            return Ok(around.leased(&lease.lanes, Vec::new(), Vec::new(), Vec::new()));
         }
         let process = self.process_of(lease.pid)?;
         self.store.prepare()?;
         let request = Request {
-            needs: vec![self.need(&lease.lane)],
+            needs: self.needs(&around.wanted),
             holder: holder.clone(),
             kind: LockKind::Lease,
             ttl_ms: lease.ttl_ms,
@@ -95,22 +138,29 @@ impl App {
         let mut log = Vec::new();
         let begun_ms = self.host.boot_ms();
         match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
-            Waited::Granted(grant, _) => {
-                self.note_acquired(&grant, &holder, begun_ms);
-                Ok(Leased { grant, refreshed: false, log })
+            Waited::Granted(granted) => {
+                self.note_granted_now(&granted, &holder, begun_ms);
+                Ok(around.leased(&lease.lanes, granted.grants, granted.refreshed, log))
             }
-            Waited::Refreshed(grant) => Ok(Leased { grant, refreshed: true, log }),
-            Waited::Behind => Err(behind_error(&lease.lane)),
+            Waited::Behind(lane) => Err(behind_error(&lane)),
             Waited::Barred(bar) => Err(barred_error(&bar, self.host.now())),
-            Waited::Held(view) => {
-                let mut error = held_error(&lease.lane, &view, self.host.now());
-                if let Some(line) = locked_line(&lease.lane, view.holder(), &holder) {
-                    self.store.note(&Event::new("lock_refused").in_lane(&lease.lane).saying(line.clone()));
+            Waited::Held(full) => {
+                let mut error = full.error(self.host.now());
+                for (lane, view) in full.holders() {
+                    let Some(line) = locked_line(lane, view.holder(), &holder) else { continue };
+                    self.store.note(&Event::new("lock_refused").in_lane(lane).saying(line.clone()));
                     log.push(line);
                 }
                 error.0.log = log;
                 Err(error)
             }
+        }
+    }
+
+    /// Tells of the lanes that were taken, and not of those that were only refreshed.
+    pub(crate) fn note_granted_now(&self, granted: &Granted, holder: &str, begun_ms: u64) {
+        for grant in granted.taken() {
+            self.note_acquired(grant, holder, begun_ms);
         }
     }
 
@@ -214,16 +264,42 @@ fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Time
     error
 }
 
-/// What came of waiting for a lane.
+/// What a request was granted.
+pub(crate) struct Granted {
+    /// In the order of the request.
+    pub grants: Vec<Grant>,
+    /// The lanes of which a lease was only refreshed.
+    pub refreshed: Vec<LaneName>,
+    /// For kinds `process` and `session`: the open lock files of what was taken, in its order.
+    pub files: Vec<Hold>,
+}
+
+impl Granted {
+    /// What was taken now.
+    pub fn taken(&self) -> impl Iterator<Item = &Grant> {
+        self.grants.iter().filter(|grant| !self.refreshed.contains(&grant.lane))
+    }
+}
+
+impl Around {
+    /// What the task around holds together with what was granted, in the order of the lanes.
+    pub fn leased(self, lanes: &[LaneName], granted: Vec<Grant>, refreshed: Vec<LaneName>, log: Vec<String>) -> Leased {
+        let mut leased = Leased { grants: self.held, refreshed, log };
+        leased.refreshed.extend(leased.grants.iter().map(|grant| grant.lane.clone()));
+        leased.grants.extend(granted);
+        leased.grants.sort_by_key(|grant| lanes.iter().position(|lane| *lane == grant.lane));
+        leased
+    }
+}
+
+/// What came of waiting for lanes.
 pub(crate) enum Waited {
-    /// It is held now; with the open lock files for kind `process`.
-    Granted(Grant, Vec<Hold>),
-    /// A lease was refreshed.
-    Refreshed(Grant),
-    /// The time is over, and the lane is held.
-    Held(Box<LockView>),
+    /// All lanes are held now.
+    Granted(Granted),
+    /// The time is over, and lanes are full.
+    Held(Full),
     /// The time is over, and others go first in a lane that is free.
-    Behind,
+    Behind(LaneName),
     /// The time is over, and a rule of a lane that is free keeps it.
     Barred(Bar),
 }

@@ -66,7 +66,7 @@ impl App {
             ("LUZIA_LOCK_ID".to_owned(), held.grant.lock_id.to_string()),
         ];
         let name = command.first().map_or("", String::as_str);
-        let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: None, output: None };
+        let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: Vec::new(), output: None };
         let mut child = self.host.start_here(place).map_err(|error| not_started(name, &error))?;
         let mut lost: Option<(String, u64)> = None;
         loop {

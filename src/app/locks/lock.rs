@@ -1,9 +1,9 @@
-//! `lock`: flock(1) for a lane. The command inherits the kernel lock on the lock file, so that the lane stays held until
+//! `lock`: flock(1) for lanes. The command inherits the kernel locks on the lock files, so that the lanes stay held until
 //! the command itself is dead, even when this process is killed.
 
 use crate::app::capacity::slot_variables;
-use crate::app::locks::acquire::{Waited, locked_line};
-use crate::app::locks::release::{held_error, released_line};
+use crate::app::locks::acquire::{Granted, Waited, locked_line};
+use crate::app::locks::release::released_line;
 use crate::app::locks::session::own_session;
 use crate::app::locks::waiting::{barred_error, behind_error};
 use crate::app::{App, AppError, Kind};
@@ -12,17 +12,17 @@ use crate::model::who::agent_variables;
 use crate::model::{LaneName, LockKind};
 use crate::os::{Child, Exit, InPlace, Signal, StartError, Woken};
 use crate::policy::capacity::cpus::listed;
-use crate::store::{GivenBack, Request};
+use crate::store::{GivenBack, Hold, Request};
 use crate::supervise::{CpuShare, Keeper};
 use std::time::Duration;
 
 /// What a command run under a lock came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ran {
     /// How it ended.
     pub end: End,
-    /// What became of its lane; `None` where the task around it holds that.
-    pub lane: Option<GivenBack>,
+    /// The lanes that a process keeps which the command has left behind.
+    pub kept: Vec<LaneName>,
 }
 
 /// A line of a `lock` on its way.
@@ -75,39 +75,62 @@ impl From<Exit> for End {
 }
 
 impl App {
-    /// Runs a command while holding a lane. `wait_ms`: `None` waits for ever. `say` gets its lines as things
-    /// happen.
+    /// Runs a command while holding lanes, as [`App::lane_set`] gives them. `wait_ms`: `None` waits for ever. `say` gets its
+    /// lines as things happen.
     pub fn lock(
         &self,
-        lane: &LaneName,
+        lanes: &[LaneName],
         wait_ms: Option<u64>,
         command: &[String],
         say: &mut dyn FnMut(Line),
     ) -> Result<Ran, AppError> {
-        self.lock_telling(lane, wait_ms, command, say, &|| {})
+        self.lock_telling(lanes, wait_ms, command, say, &|| {})
     }
 
     /// As [`App::lock`]; `started` is called when the command has started.
     pub fn lock_telling(
         &self,
-        lane: &LaneName,
+        lanes: &[LaneName],
         wait_ms: Option<u64>,
         command: &[String],
         say: &mut dyn FnMut(Line),
         started: &dyn Fn(),
     ) -> Result<Ran, AppError> {
-        if self.reentrant(lane)?.is_some() {
-            let exit = self.run_here(
-                InPlace { argv: command, env: &[], cwd: None, has_input: true, held: None, output: None },
-                Care::default(),
-                &|_| started(),
-            )?;
-            return Ok(Ran { end: exit.into(), lane: None });
+        let wanted = self.split_by_holder(lanes)?.wanted;
+        let place = InPlace { argv: command, env: &[], cwd: None, has_input: true, held: Vec::new(), output: None };
+        if wanted.is_empty() {
+            let exit = self.run_here(place, Care::default(), &|_| started())?;
+            return Ok(Ran { end: exit.into(), kept: Vec::new() });
         }
+        let (holder, Granted { grants, files, .. }) = self.take_for_command(&wanted, wait_ms, command, say)?;
+        let mut env = self.lock_variables(&grants);
+        let share = self.share_of(&grants, &mut env);
+        let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
+        let site = self.site();
+        let keeper = Keeper::new(&site, LockKind::Process, holder.clone(), &grants, &timeout_ms);
+        // Where it cannot be recorded the kernel locks still tell of the command, until luzia is killed and it closes them.
+        let record = |pid| {
+            started();
+            grants.iter().for_each(|grant| drop(self.store.record_command(grant, pid)));
+        };
+        let held = files.iter().filter_map(Hold::share).collect();
+        let ran = self.run_here(InPlace { env: &env, held, ..place }, Care { keeper: Some(keeper), share }, &record);
+        let kept = self.give_all(&holder, &grants, files, say)?;
+        Ok(Ran { end: ran?.into(), kept })
+    }
+
+    /// Takes lanes for a command, and gives the name by which it holds them.
+    fn take_for_command(
+        &self,
+        lanes: &[LaneName],
+        wait_ms: Option<u64>,
+        command: &[String],
+        say: &mut dyn FnMut(Line),
+    ) -> Result<(String, Granted), AppError> {
         self.store.prepare()?;
         let process = self.host.identity();
         let request = Request {
-            needs: vec![self.need(lane)],
+            needs: self.needs(lanes),
             holder: format!("pid-{}", process.pid),
             kind: LockKind::Process,
             ttl_ms: None,
@@ -118,63 +141,70 @@ impl App {
             lenders: Vec::new(),
         };
         let (mut lines, begun_ms) = (Vec::new(), self.host.boot_ms());
-        let (grant, files) =
-            match self.acquire_waiting(&request, wait_ms, &mut |text| say(Line::Waits(text)), &mut lines)? {
-                Waited::Granted(grant, files) => (grant, files),
-                Waited::Held(view) if self.is_own_session(&view) => return Err(own_session(lane)),
-                Waited::Held(view) => {
-                    lines.extend(locked_line(lane, view.holder(), &request.holder));
-                    return Err(with_log(held_error(lane, &view, self.host.now()), lines));
+        let waited = self.acquire_waiting(&request, wait_ms, &mut |text| say(Line::Waits(text)), &mut lines)?;
+        let granted = match waited {
+            Waited::Granted(granted) => granted,
+            Waited::Held(full) => {
+                if let Some((lane, _)) = full.holders().next().filter(|(_, view)| self.is_own_session(view)) {
+                    return Err(own_session(lane));
                 }
-                Waited::Behind => return Err(with_log(behind_error(lane), lines)),
-                Waited::Barred(bar) => return Err(with_log(barred_error(&bar, self.host.now()), lines)),
-                Waited::Refreshed(_) => {
-                    return Err(AppError::new(Kind::Bug, "BUG", "a process has no lease to refresh"));
-                }
-            };
+                let refused = full.holders().filter_map(|(lane, view)| locked_line(lane, view.holder(), &request.holder));
+                lines.extend(refused);
+                return Err(with_log(full.error(self.host.now()), lines));
+            }
+            Waited::Behind(lane) => return Err(with_log(behind_error(&lane), lines)),
+            Waited::Barred(bar) => return Err(with_log(barred_error(&bar, self.host.now()), lines)),
+        };
         lines.iter().for_each(|line| say(Line::Log(line)));
-        self.note_acquired(&grant, &request.holder, begun_ms);
-        let Some(file) = files.into_iter().next() else {
-            return Err(AppError::new(Kind::Bug, "BUG", "the lock file was not kept open"));
-        };
-        let mut env = self.lock_variables(&grant);
-        let share = self.share_of(&grant, &mut env);
-        let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
-        let (site, grants) = (self.site(), std::slice::from_ref(&grant));
-        let keeper = Keeper::new(&site, LockKind::Process, request.holder.clone(), grants, &timeout_ms);
-        // Where it cannot be recorded the kernel lock still tells of the command, until luzia is killed and it closes that.
-        let record = |pid| {
-            started();
-            drop(self.store.record_command(&grant, pid));
-        };
-        let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: file.share(), output: None };
-        let ran = self.run_here(place, Care { keeper: Some(keeper), share }, &record);
-        let given_back = self.store.release_process(&grant, file)?;
-        self.pass_if_owed(lane);
-        if given_back == GivenBack::Free {
-            let line = released_line(lane, &request.holder);
-            line.iter().for_each(|line| say(Line::Log(line)));
-            self.note_lock("lock_released", &grant, &request.holder, line);
+        self.note_granted_now(&granted, &request.holder, begun_ms);
+        if granted.files.len() != granted.grants.len() {
+            return Err(AppError::new(Kind::Bug, "BUG", "a lock file was not kept open"));
         }
-        Ok(Ran { end: ran?.into(), lane: Some(given_back) })
+        Ok((request.holder, granted))
+    }
+
+    /// Gives lanes back, the last one first, and gives those that a process keeps which was left behind. All are tried before an
+    /// error is told.
+    fn give_all(
+        &self,
+        holder: &str,
+        grants: &[Grant],
+        files: Vec<Hold>,
+        say: &mut dyn FnMut(Line),
+    ) -> Result<Vec<LaneName>, AppError> {
+        let (mut kept, mut owed, mut failed) = (Vec::new(), Vec::new(), None);
+        for (grant, file) in grants.iter().zip(files).rev() {
+            match self.store.release_process(grant, file) {
+                Ok(GivenBack::Free) => {
+                    let line = released_line(&grant.lane, holder);
+                    line.iter().for_each(|line| say(Line::Log(line)));
+                    self.note_lock("lock_released", grant, holder, line);
+                }
+                Ok(GivenBack::Kept) => kept.insert(0, grant.lane.clone()),
+                Ok(GivenBack::Gone) => {}
+                Err(error) => failed = failed.or(Some(error)),
+            }
+            owed.extend(self.store.owes_pass().map(|owed| (&grant.lane, owed)));
+        }
+        self.pass_for(&owed);
+        failed.map_or(Ok(kept), |error| Err(error.into()))
     }
 
     /// What a command under a lock has in its environment.
-    fn lock_variables(&self, grant: &Grant) -> Vec<(String, String)> {
+    fn lock_variables(&self, grants: &[Grant]) -> Vec<(String, String)> {
         let config = self.config_path.as_ref().map(|path| ("LUZIA_CONFIG", path.clone()));
-        let own = [
-            ("LUZIA_STATE_DIR", self.store_path().to_owned()),
-            ("LUZIA_LOCK_ID", grant.lock_id.to_string()),
-            ("LUZIA_FENCE", grant.fence.to_string()),
-        ];
+        let first = grants.first().into_iter().flat_map(|grant| {
+            [("LUZIA_LOCK_ID", grant.lock_id.to_string()), ("LUZIA_FENCE", grant.fence.to_string())]
+        });
+        let own = std::iter::once(("LUZIA_STATE_DIR", self.store_path().to_owned())).chain(first);
         let agent = agent_variables(self.agent.as_ref());
-        let own = own.into_iter().chain(config).chain(agent).map(|(key, value)| (key.to_owned(), value));
-        own.chain(slot_variables(std::slice::from_ref(grant))).collect()
+        let own = own.chain(config).chain(agent).map(|(key, value)| (key.to_owned(), value));
+        own.chain(slot_variables(grants)).collect()
     }
 
     /// The share of processors of a command under a lock, whose job server joins its environment.
-    fn share_of(&self, grant: &Grant, env: &mut Vec<(String, String)>) -> Option<CpuShare> {
-        let plan = self.cpu_plan(&grant.lane)?;
+    fn share_of(&self, grants: &[Grant], env: &mut Vec<(String, String)>) -> Option<CpuShare> {
+        let (grant, plan) = grants.iter().find_map(|grant| Some((grant, self.cpu_plan(&grant.lane)?)))?;
         let share = CpuShare::begin(&self.site(), grant, plan.budget, true);
         env.extend(share.variables(&|name| (self.inherited)(name)));
         if plan.allowed.is_some() {

@@ -126,7 +126,7 @@ impl App {
                 env: &env,
                 cwd: new.cwd.as_ref().map(|_| task.cwd.as_str()),
                 has_input: false,
-                held: None,
+                held: Vec::new(),
                 output: None,
             },
             Care::default(),

@@ -2,7 +2,7 @@
 //! lock over to the keeper, and starts the keeper where none lives.
 
 use crate::app::locks::acquire::{Lease, Leased, Waited};
-use crate::app::locks::release::{Given, held_error};
+use crate::app::locks::release::Given;
 use crate::app::locks::waiting::{barred_error, behind_error};
 use crate::app::queue::enqueue::{Caller, NewTask};
 use crate::app::{App, AppError, Kind, lane_word};
@@ -87,12 +87,13 @@ impl App {
         if lease.ttl_ms == Some(0) {
             return Err(AppError::usage("--ttl must be longer than 0"));
         }
-        if let Some(grant) = self.reentrant(&lease.lane)? {
-            return Ok(Leased { grant, refreshed: true, log: Vec::new() });
+        let around = self.split_by_holder(&lease.lanes)?;
+        if around.wanted.is_empty() {
+            return Ok(around.leased(&lease.lanes, Vec::new(), Vec::new(), Vec::new()));
         }
         self.store.prepare()?;
         let request = Request {
-            needs: vec![self.need(&lease.lane)],
+            needs: self.needs(&around.wanted),
             holder: holder.clone(),
             kind: LockKind::Session,
             ttl_ms: lease.ttl_ms,
@@ -104,33 +105,44 @@ impl App {
         };
         let mut log = Vec::new();
         let begun_ms = self.host.boot_ms();
-        let (grant, files, refreshed) = match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
-            Waited::Granted(grant, files) => (grant, files, false),
-            Waited::Refreshed(grant) => (grant, Vec::new(), true),
-            Waited::Held(view) => {
-                let mut error = held_error(&lease.lane, &view, self.host.now());
+        let mut granted = match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
+            Waited::Granted(granted) => granted,
+            Waited::Held(full) => {
+                let mut error = full.error(self.host.now());
                 error.0.log = log;
                 return Err(error);
             }
-            Waited::Behind => return Err(behind_error(&lease.lane)),
+            Waited::Behind(lane) => return Err(behind_error(&lane)),
             Waited::Barred(bar) => return Err(barred_error(&bar, self.host.now())),
         };
-        let handed = self.hand_to_keeper(session, &grant);
-        drop(files);
-        if let Err(error) = handed {
-            let Err(failed) = self.give_back(session, &grant) else { return Err(error) };
+        let handed = granted
+            .grants
+            .iter()
+            .try_for_each(|grant| self.hand_to_keeper(session, grant).map_err(|error| (grant.clone(), error)));
+        granted.files.clear();
+        if let Err((failed, error)) = handed {
+            // What the session had before stays with its keeper.
+            let ended: Vec<&Grant> =
+                granted.grants.iter().filter(|one| **one == failed || granted.taken().any(|grant| grant == *one)).collect();
+            return Err(self.give_all_back(session, &ended, error));
+        }
+        self.note_granted_now(&granted, &holder, begun_ms);
+        Ok(around.leased(&lease.lanes, granted.grants, granted.refreshed, log))
+    }
+
+    /// Gives leases back that could not all be handed over; the error tells also of one that the keeper has and keeps.
+    fn give_all_back(&self, session: &Session, grants: &[&Grant], mut error: AppError) -> AppError {
+        for grant in grants.iter().rev() {
+            let Err(failed) = self.give_back(session, grant) else { continue };
             // A keeper may have it already, and then it lasts.
             let message = format!(
                 "the lease \"{}\" is held by the session, although: {}; {}",
                 grant.lock_id, error.0.message, failed.0.message
             );
-            return Err(AppError::new(error.0.kind, error.0.code, message)
-                .hint(format!("luzia release {} --session gives it back", lane_word(&grant.lane))));
+            error = AppError::new(error.0.kind, error.0.code, message)
+                .hint(format!("luzia release {} --session gives it back", lane_word(&grant.lane)));
         }
-        if !refreshed {
-            self.note_acquired(&grant, &holder, begun_ms);
-        }
-        Ok(Leased { grant, refreshed, log })
+        error
     }
 
     /// Waits until the keeper of the session holds the kernel lock of a grant. The caller holds it meanwhile.

@@ -287,6 +287,11 @@ impl App {
         Ok(named.lane)
     }
 
+    /// Where the thing of a lane is, if this process has named it.
+    pub fn named_place(&self, lane: &LaneName) -> Option<String> {
+        self.named.borrow().get(lane).cloned()
+    }
+
     /// Where the things of lanes are, by the text of the lanes, as far as luzia has seen them named.
     pub fn places(&self) -> BTreeMap<String, String> {
         // A hint that cannot be read is no error of the command.

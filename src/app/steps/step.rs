@@ -173,7 +173,7 @@ impl App {
             env: &env,
             cwd: None,
             has_input: true,
-            held: lock.share(),
+            held: lock.share().into_iter().collect(),
             output: output.share(),
         };
         let mut child = self.host.start_here(place).map_err(|error| not_started(word, &error))?;

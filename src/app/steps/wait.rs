@@ -398,7 +398,7 @@ impl App {
     fn run_timeout_command(&self, order: &WaitOrder, say: &mut dyn FnMut(&str)) {
         let Some(text) = &order.timeout_command else { return };
         let argv = ["/bin/sh".to_owned(), "-c".to_owned(), text.clone()];
-        let place = InPlace { argv: &argv, env: &[], cwd: None, has_input: false, held: None, output: None };
+        let place = InPlace { argv: &argv, env: &[], cwd: None, has_input: false, held: Vec::new(), output: None };
         match self.run_here(place, crate::app::locks::lock::Care::default(), &|_| {}).map(End::from) {
             Ok(End::Code(0)) => {}
             Ok(end) => say(&format!("luzia: the command of --timeout-do ended with {end:?}")),

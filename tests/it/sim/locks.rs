@@ -155,6 +155,7 @@ fn lease(env: &Env, holder: &str, oracle: &Shared) {
     deadline = lower_bound();
     match store.acquire(&wanted, judge) {
         Ok(Acquired::Refreshed(again)) => {
+            let again = &again[0];
             if again.fence != grant.fence || again.lock_id != grant.lock_id {
                 env.violation(&format!("refreshed {again:?}, which was {grant:?}"));
             }

@@ -36,6 +36,22 @@ fn all_lanes_are_granted_or_none() {
 }
 
 #[test]
+fn what_a_holder_has_is_refreshed_together_with_what_it_takes() {
+    of_each(|here, there| {
+        let Acquired::Granted { grants: old, .. } = lease(here, "a", &["thread:2"]) else { panic!("it is free") };
+        lease(here, "b", &["thread:3"]);
+        assert!(matches!(lease(there, "a", &["thread:1", "thread:2", "thread:3"]), Acquired::Held(_)));
+        assert_eq!(holders(&*here.store, "thread:1"), [""; 0]);
+        let Acquired::Granted { grants, refreshed, .. } = lease(there, "a", &["thread:1", "thread:2"]) else {
+            panic!("one is free, and it has the other")
+        };
+        assert_eq!((grants.len(), &grants[1], refreshed), (2, &old[0], vec![lane("thread:2")]));
+        let Acquired::Refreshed(all) = lease(here, "a", &["thread:1", "thread:2"]) else { panic!("it has both") };
+        assert_eq!(all, grants);
+    });
+}
+
+#[test]
 fn each_grant_of_a_lane_has_a_greater_fence_and_a_refresh_keeps_it() {
     of_each(|here, there| {
         let mut last = 0;
@@ -43,7 +59,8 @@ fn each_grant_of_a_lane_has_a_greater_fence_and_a_refresh_keeps_it() {
             let Acquired::Granted { grants, .. } = lease(site, "a", &["thread:1"]) else { panic!("it is free") };
             assert!(grants[0].fence.0 > last, "{} after {last}", grants[0].fence);
             last = grants[0].fence.0;
-            let Acquired::Refreshed(again) = lease(there, "a", &["thread:1"]) else { panic!("the same holder") };
+            let Acquired::Refreshed(mut again) = lease(there, "a", &["thread:1"]) else { panic!("the same holder") };
+            let again = again.remove(0);
             assert_eq!((again.fence.0, &again.lock_id), (last, &grants[0].lock_id));
             assert_eq!(there.store.current_grant(&lane("thread:1"), &again.lock_id.0).unwrap(), Some(again.clone()));
             let which = Release::LockId(again.lock_id.0);

@@ -1,21 +1,26 @@
 //! `luzia acquire`: takes or refreshes a lease.
 
 use crate::app::locks::acquire::{Lease, Leased};
+use crate::app::locks::session::Session;
 use crate::app::{App, AppError, Kind, lane_word, shell_word};
-use crate::cli::args::{Identity, Target, pid};
+use crate::cli::args::{Identity, named, pid};
 use crate::cli::exit::Exit;
 use crate::cli::identity::session_key;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
 use crate::cli::task_request;
+use crate::model::LaneName;
+use crate::model::lock::Grant;
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// `luzia acquire`.
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Take a lease on a lane, for scripts. It lasts until `luzia release`, or until its time to live has \
                   passed since the last refresh. Acquiring again with the same --task refreshes it.\n\n\
+                  Of several lanes all are taken, or none, under one lock id. Each of them is a lease of its own: renew \
+                  and release act on one lane. Lanes that the same --task holds are refreshed, and keep their lock id.\n\n\
                   Inside a task, a lane that the task already holds is available at once: the lock id of the task is printed, and \
                   a release gives nothing back, for the task keeps its lanes until it ends. This holds also inside \
                   the command of `luzia lock`.\n\n\
@@ -24,9 +29,19 @@ use serde_json::json;
     after_help = ACQUIRE_HELP
 )]
 pub struct AcquireArgs {
-    /// What to act on.
-    #[command(flatten)]
-    pub target: Target,
+    /// The user or lane, e.g. `alice` or `thread:7`
+    #[arg(value_name = "USER|LANE", required_unless_present_any = ["user", "lane"])]
+    pub target: Option<String>,
+
+    /// The user, instead of the argument
+    #[arg(short, long, value_name = "NAME", conflicts_with = "target")]
+    pub user: Option<String>,
+
+    /// Take this lane as well; may be repeated
+    ///
+    /// All lanes are taken, or none: the lane of the user first, the others by name, `global` last, whatever their order here.
+    #[arg(short, long, value_name = "LANE")]
+    pub lane: Vec<String>,
 
     /// Who holds the lease: a task or any name
     #[arg(long, value_name = "ID", required_unless_present = "session")]
@@ -71,6 +86,7 @@ Examples:
   luzia acquire thread:7 --task 100 --json
   luzia acquire gpu:0 --task train --ttl 2h --pid $$
   luzia acquire tree:api --session
+  luzia acquire -l db -l cache --task migrate --timeout 30
 
 Exit codes:
   0    acquired, or refreshed
@@ -86,61 +102,103 @@ fn is_busy(error: &AppError) -> bool {
 /// `luzia acquire`.
 pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
     let key = args.session.as_deref().filter(|key| !key.is_empty()).map(session_key).transpose()?;
+    let lanes = lanes_of(args, app)?;
     let lease = Lease {
-        lane: app.lane(&args.target.text())?,
+        lanes,
         holder: args.task.clone().unwrap_or_default(),
         wait_ms: task_request::duration("timeout", args.timeout.as_deref())?.unwrap_or(0),
         ttl_ms: task_request::duration("ttl", args.ttl.as_deref())?,
         pid: args.pid,
         durable: args.durable,
     };
-    app.check_user_lane(&lease.lane)?;
+    lease.lanes.iter().try_for_each(|lane| app.check_user_lane(lane))?;
     let session = args.session.as_ref().map(|_| app.session(key.as_deref(), args.pid)).transpose()?;
-    let mut tell = |line: &str| console.progress(line);
+    let mut progress = |line: &str| console.progress(line);
     let taken = match &session {
-        Some(session) => app.acquire_for_session(&lease, session, &mut tell),
-        None => app.acquire(&lease, &mut tell),
+        Some(session) => app.acquire_for_session(&lease, session, &mut progress),
+        None => app.acquire(&lease, &mut progress),
     };
-    let Leased { grant, refreshed, log } = match taken {
+    let leased = match taken {
         Err(error) if is_busy(&error) && console.is_json() => {
-            // Scripts ask this document whether they have the lane; the error follows on stderr.
-            let value = json!({ "acquired": false, "lock_id": null, "fence": null, "value": null, "lane": lease.lane.to_string() });
+            // Scripts ask this document whether they have the lanes; the error follows on stderr.
+            let value = json!({
+                "acquired": false,
+                "lock_id": null,
+                "fence": null,
+                "value": null,
+                "lane": lease.lanes.first().map(LaneName::to_string),
+                "grants": [],
+            });
             console.document(&json::single("acquire", value))?;
             return Err(error.into());
         }
         other => other?,
     };
-    let strangers = app.new_users(lease.lane.is_user().then(|| lease.lane.key()));
+    let strangers = app.new_users(lease.lanes.iter().filter(|lane| lane.is_user()).map(LaneName::key));
     for note in strangers.notes() {
         console.say(&format!("note: {note}"));
     }
     app.remember(&strangers);
-    for line in &log {
+    for line in &leased.log {
         console.log(line);
     }
+    tell(&leased, session.as_ref(), app, console)
+}
+
+/// The lanes that are meant, in the order in which they are taken.
+fn lanes_of(args: &AcquireArgs, app: &App) -> Result<Vec<LaneName>, AppError> {
+    let target = (args.target.is_some() || args.user.is_some())
+        .then(|| app.lane(&named(args.target.as_deref(), args.user.as_deref())));
+    let further = args.lane.iter().map(|lane| app.lane_option(lane, None));
+    app.lane_set(target.into_iter().chain(further).collect::<Result<_, _>>()?)
+}
+
+fn tell(leased: &Leased, session: Option<&Session>, app: &App, console: &mut Console) -> Answer {
+    let ids = leased.lock_ids();
     let told = if console.is_json() {
+        let first = leased.grants.first();
+        let is_refreshed = leased.refreshed.len() == leased.grants.len();
         let value = json!({
             "acquired": true,
-            "lock_id": grant.lock_id.0,
-            "fence": grant.fence.0,
-            "lane": grant.lane.to_string(),
-            "value": grant.value,
-            "refreshed": refreshed,
-            "session": session.as_ref().map(|session| session.key.as_str()),
-            "session_pid": session.as_ref().map(|session| session.process.pid),
+            "lock_id": first.map(|grant| grant.lock_id.0.as_str()),
+            "fence": first.map(|grant| grant.fence.0),
+            "lane": first.map(|grant| grant.lane.to_string()),
+            "value": first.map(|grant| grant.value.as_deref()),
+            "refreshed": is_refreshed,
+            "session": session.map(|session| session.key.as_str()),
+            "session_pid": session.map(|session| session.process.pid),
+            "grants": leased.grants.iter().map(|grant| grant_json(grant, leased, app)).collect::<Vec<_>>(),
         });
         console.document(&json::single("acquire", value))
     } else {
-        console.out(&format!("{}\n", grant.lock_id))
+        console.out(&format!("{}\n", ids.join("\n")))
     };
     match told {
-        // The lease stands, and nobody has been told its name.
+        // The leases stand, and nobody has been told their names.
         Err(Stop::Unwritten(error)) => {
-            let message = format!("the answer could not be written: {error}; the lease \"{}\" is held", grant.lock_id);
-            let lane = lane_word(&grant.lane);
-            let hint = format!("luzia release {lane} --lock-id {} gives it back", shell_word(&grant.lock_id));
+            let ids = ids.join("\", \"");
+            let message = format!("the answer could not be written: {error}; the lease \"{ids}\" is held");
+            let back = |grant: &Grant| {
+                let (lane, id) = (lane_word(&grant.lane), shell_word(&grant.lock_id));
+                format!("luzia release {lane} --lock-id {id}")
+            };
+            let commands: Vec<String> = leased.grants.iter().map(back).collect();
+            let gives = if commands.len() > 1 { "give them back" } else { "gives it back" };
+            let hint = format!("{} {gives}", commands.join(" and "));
             Err(AppError::new(Kind::Io, "OUTPUT", message).hint(hint).into())
         }
         other => Ok(other.map(|()| Exit::Done.code())?),
     }
+}
+
+fn grant_json(grant: &Grant, leased: &Leased, app: &App) -> Value {
+    json!({
+        "lane": grant.lane.to_string(),
+        "lock_id": grant.lock_id.0,
+        "fence": grant.fence.0,
+        "slot": grant.slot,
+        "value": grant.value,
+        "path": app.named_place(&grant.lane),
+        "refreshed": leased.refreshed.contains(&grant.lane),
+    })
 }

@@ -1,6 +1,6 @@
-//! `luzia lock`: holds a lane while a command runs.
+//! `luzia lock`: holds lanes while a command runs.
 
-use crate::app::{App, AppError, GivenBack, Line};
+use crate::app::{App, AppError, Line};
 use crate::cli::args::{Identity, number};
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
@@ -13,21 +13,24 @@ use clap::{Args, ValueHint};
 /// `luzia lock`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    long_about = "Hold a lane while a command runs, as flock(1) holds a file: no queue entry, no log. The command gets \
-                  this terminal, and LUZIA_LOCK_ID and LUZIA_FENCE of the lane; its exit code is passed on. Without -u \
+    long_about = "Hold lanes while a command runs, as flock(1) holds a file: no queue entry, no log. The command gets \
+                  this terminal, and LUZIA_LOCK_ID and LUZIA_FENCE of the first lane; its exit code is passed on. Without -u \
                   and -l the lane is your account's.\n\n\
-                  Inside a task, a lane that the task already holds is available at once: the command runs under the task's lock.",
+                  Of several lanes all are taken, or none: the lane of the user first, the others by name, `global` last, \
+                  whatever their order here. So those who wait for each other's lanes never wait for ever.\n\n\
+                  Inside a task, a lane that the task already holds is available at once: the command runs under the task's lock, and \
+                  only the other lanes are taken.",
     override_usage = "luzia lock [OPTIONS] [--] <CMD>...",
     after_help = LOCK_HELP
 )]
 pub struct LockArgs {
     /// Hold the lane of this user
-    #[arg(short, long, conflicts_with = "lane")]
+    #[arg(short, long)]
     pub user: Option<String>,
 
-    /// Hold this lane, e.g. `thread:7` or `cron`
-    #[arg(short, long)]
-    pub lane: Option<String>,
+    /// Hold this lane, e.g. `thread:7` or `cron`; may be repeated
+    #[arg(short, long, value_name = "LANE")]
+    pub lane: Vec<String>,
 
     /// Take the lane of the git repository of this directory, by default of the working directory
     ///
@@ -69,7 +72,7 @@ impl LockArgs {
     pub fn of(lane: &str) -> Self {
         Self {
             user: None,
-            lane: Some(lane.to_owned()),
+            lane: vec![lane.to_owned()],
             repo: None,
             tree: None,
             wait: None,
@@ -94,6 +97,7 @@ Examples:
   luzia lock -u alice -- git commit -am wip
   luzia lock -l cron -n -- ./nightly.sh
   luzia lock -l thread:7 -w 30s -E 9 -- ./reply.sh
+  luzia lock -l db -l cache -- ./migrate.sh
 
 Exit codes:
   the command's own code, or 128+N when signal N killed it
@@ -104,37 +108,38 @@ Exit codes:
   127  there is no such command
   others as in luzia-exit-codes(7)";
 
-fn lane_of(args: &LockArgs, app: &App, account: Account) -> Result<LaneName, AppError> {
-    if let Some(lane) = &args.lane {
-        return app.lane_option(lane, None);
-    }
+fn lanes_of(args: &LockArgs, app: &App, account: Account) -> Result<Vec<LaneName>, AppError> {
     if let Some(dir) = &args.repo {
-        return app.lane_of_thing(ThingKind::GitDir, Some(dir), None);
+        return Ok(vec![app.lane_of_thing(ThingKind::GitDir, Some(dir), None)?]);
     }
     if let Some(dir) = &args.tree {
-        return app.lane_of_thing(ThingKind::Tree, Some(dir), None);
+        return Ok(vec![app.lane_of_thing(ThingKind::Tree, Some(dir), None)?]);
     }
-    let user = args.user.clone().map_or_else(account, Ok)?;
-    Ok(LaneName::user(&crate::app::queue::enqueue::name("user", &user)?))
+    let mut lanes = args.lane.iter().map(|lane| app.lane_option(lane, None)).collect::<Result<Vec<_>, _>>()?;
+    if args.user.is_some() || lanes.is_empty() {
+        let user = args.user.clone().map_or_else(account, Ok)?;
+        lanes.push(LaneName::user(&crate::app::queue::enqueue::name("user", &user)?));
+    }
+    app.lane_set(lanes)
 }
 
 /// `luzia lock`.
 pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) -> Answer {
-    let lane = lane_of(args, app, account)?;
-    app.check_user_lane(&lane)?;
+    let lanes = lanes_of(args, app, account)?;
+    lanes.iter().try_for_each(|lane| app.check_user_lane(lane))?;
     let wait_ms = if args.nonblock { Some(0) } else { task_request::duration("wait", args.wait.as_deref())? };
-    let strangers = app.new_users(args.user.iter().map(|_| lane.key()));
+    let strangers = app.new_users(lanes.iter().filter(|lane| args.user.is_some() && lane.is_user()).map(LaneName::key));
     for note in strangers.notes() {
         console.say(&format!("note: {note}"));
     }
-    let ran = app.lock(&lane, wait_ms, &args.command, &mut |line| match line {
+    let ran = app.lock(&lanes, wait_ms, &args.command, &mut |line| match line {
         Line::Log(text) => console.log(text),
         Line::Waits(text) => console.progress(text),
     });
     match ran {
         Ok(ran) => {
             app.remember(&strangers);
-            if ran.lane == Some(GivenBack::Kept) {
+            for lane in &ran.kept {
                 console.hint(&format!("a process that the command left behind keeps lane \"{lane}\" until it ends"));
             }
             Ok(messages::end_code(ran.end))

@@ -1,6 +1,7 @@
 //! `luzia release`: releases a lane.
 
 use crate::app::locks::consent::Asked;
+use crate::app::locks::release::Given;
 use crate::app::{App, AppError, lane_word};
 use crate::cli::args::{named, pid};
 use crate::cli::context::Account;
@@ -10,8 +11,9 @@ use crate::cli::input::{Ask, consent};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::cli::output::lock::{break_json, holder};
+use crate::model::LaneName;
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// `luzia release`.
 #[derive(Args, Clone, Debug)]
@@ -24,17 +26,23 @@ use serde_json::json;
                   A release of somebody else's lease, and --force on somebody else's work, ask on a terminal; \
                   elsewhere they are refused without --yes. Somebody else is another agent or session, else another \
                   user.\n\n\
-                  In a lane of several slots, the named lock is released, else the first one.",
+                  In a lane of several slots, the named lock is released, else the first one.\n\n\
+                  With -u and -l several lanes are released, the one that was taken last first. After them the first argument \
+                  is TASK. Where one of the lanes is refused, the others are released all the same.",
     after_help = RELEASE_HELP
 )]
 pub struct ReleaseArgs {
     /// The user or lane, e.g. `alice` or `thread:7`
-    #[arg(value_name = "USER|LANE", required_unless_present_any = ["user", "all"])]
+    #[arg(value_name = "USER|LANE", required_unless_present_any = ["user", "lane", "all"])]
     pub target: Option<String>,
 
     /// The user, instead of the first argument
     #[arg(short, long, value_name = "NAME")]
     pub user: Option<String>,
+
+    /// Release this lane, instead of the first argument; may be repeated
+    #[arg(short, long, value_name = "LANE")]
+    pub lane: Vec<String>,
 
     /// Release only what this task (or name given to `acquire`) holds
     #[arg(value_name = "TASK")]
@@ -49,7 +57,7 @@ pub struct ReleaseArgs {
     pub session: Option<String>,
 
     /// With --session: every lane that it holds
-    #[arg(long, requires = "session", conflicts_with_all = ["target", "user"])]
+    #[arg(long, requires = "session", conflicts_with_all = ["target", "user", "lane"])]
     pub all: bool,
 
     /// With --session: the process of the session, where it has no key
@@ -67,6 +75,7 @@ Examples:
   luzia release alice task_123
   luzia release thread:7 --force
   luzia release tree:api --session
+  luzia release -l db -l cache migrate
   luzia release --session --all
 
 Exit codes:
@@ -81,53 +90,82 @@ pub fn run(args: &ReleaseArgs, app: &App, account: Account, ask: Ask, console: &
     if args.all {
         return release_all(key.as_deref(), args.pid, app, console);
     }
-    // After -u, the first argument is already the task.
-    let (target, task) = match (&args.user, &args.task) {
-        (None, task) => (args.target.as_deref(), task.as_deref()),
-        (Some(_), None) => (None, args.target.as_deref()),
-        (Some(_), Some(_)) => {
-            return Err(AppError::usage("the lane is given twice, with -u and as an argument")
-                .hint("give one of them")
-                .into());
-        }
-    };
-    let lane = app.lane(&named(target, args.user.as_deref()))?;
+    let (lanes, task) = lanes_of(args, app)?;
     let asked =
         Asked { is_named: task.is_some() || args.lock_id.is_some() || args.session.is_some(), force: args.force };
     if !asked.is_named || asked.force {
         // Where the account cannot be told, everybody counts as somebody else.
-        let question = app.release_question(&lane, asked, &account().unwrap_or_default())?;
-        consent(ask, question, &format!("luzia explain {}", lane_word(&lane)))?;
-    }
-    let given = match (&args.session, task) {
-        (Some(_), None) => app.release_of_session(&lane, key.as_deref(), args.pid)?,
-        (Some(_), Some(_)) => {
-            return Err(AppError::usage("a session holds lanes under its own name: give no TASK with --session").into());
+        let account = account().unwrap_or_default();
+        for lane in &lanes {
+            let question = app.release_question(lane, asked, &account)?;
+            consent(ask, question, &format!("luzia explain {}", lane_word(lane)))?;
         }
-        (None, task) => app.release(&lane, task, args.lock_id.as_deref(), args.force)?,
-    };
-    for line in &given.log {
+    }
+    if args.session.is_some() && task.is_some() {
+        return Err(AppError::usage("a session holds lanes under its own name: give no TASK with --session").into());
+    }
+    let (mut given, mut failed) = (Vec::new(), None);
+    for lane in lanes.iter().rev() {
+        let released = match &args.session {
+            Some(_) => app.release_of_session(lane, key.as_deref(), args.pid),
+            None => app.release(lane, task, args.lock_id.as_deref(), args.force),
+        };
+        match released {
+            Ok(one) => given.insert(0, (lane, one)),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    for line in given.iter().rev().flat_map(|(_, given)| &given.log) {
         console.log(line);
     }
+    if let Some(error) = failed {
+        given.iter().rev().for_each(|(lane, given)| console.say(&told(lane, given)));
+        return Err(error.into());
+    }
     if console.is_json() {
-        let value = json!({
-            "lane": lane.to_string(),
-            "released": given.lock.is_some(),
-            "kept_by": given.kept_by,
-            "lock": given.lock.as_ref().map(break_json),
-        });
+        let all: Vec<Value> = given.iter().map(|(lane, given)| given_json(lane, given)).collect();
+        let mut value = all.first().cloned().unwrap_or_default();
+        value["lanes"] = all.into();
         console.document(&json::single("release", value))?;
     } else {
-        let told = match (&given.lock, &given.kept_by) {
-            (Some(lock), _) => format!("lane \"{lane}\" released, it was held by {}", holder(lock)),
-            (None, Some(keeper)) => {
-                format!("lane \"{lane}\" stays with {keeper}, inside which this runs, until that ends")
-            }
-            (None, None) => format!("lane \"{lane}\" was free"),
-        };
-        console.say(&told);
+        given.iter().rev().for_each(|(lane, given)| console.say(&told(lane, given)));
     }
     Ok(Exit::Done.code())
+}
+
+/// The lanes that are meant, in the order in which they are taken, and the task.
+fn lanes_of<'a>(args: &'a ReleaseArgs, app: &App) -> Result<(Vec<LaneName>, Option<&'a str>), AppError> {
+    // After -u and -l, the first argument is already the task.
+    let has_option = args.user.is_some() || !args.lane.is_empty();
+    let (target, task) = match (has_option, &args.task) {
+        (false, task) => (args.target.as_deref(), task.as_deref()),
+        (true, None) => (None, args.target.as_deref()),
+        (true, Some(_)) => {
+            return Err(AppError::usage("a lane is given twice, with -u or -l and as an argument").hint("give one of them"));
+        }
+    };
+    let first = (target.is_some() || args.user.is_some()).then(|| app.lane(&named(target, args.user.as_deref())));
+    let further = args.lane.iter().map(|lane| app.lane_option(lane, None));
+    Ok((app.lane_set(first.into_iter().chain(further).collect::<Result<_, _>>()?)?, task))
+}
+
+fn given_json(lane: &LaneName, given: &Given) -> Value {
+    json!({
+        "lane": lane.to_string(),
+        "released": given.lock.is_some(),
+        "kept_by": given.kept_by,
+        "lock": given.lock.as_ref().map(break_json),
+    })
+}
+
+fn told(lane: &LaneName, given: &Given) -> String {
+    match (&given.lock, &given.kept_by) {
+        (Some(lock), _) => format!("lane \"{lane}\" released, it was held by {}", holder(lock)),
+        (None, Some(keeper)) => {
+            format!("lane \"{lane}\" stays with {keeper}, inside which this runs, until that ends")
+        }
+        (None, None) => format!("lane \"{lane}\" was free"),
+    }
 }
 
 /// Every lane of a session.

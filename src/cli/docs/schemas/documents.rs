@@ -233,8 +233,9 @@ const ACQUIRE: &str = "\
 acquired bool Whether the caller has the lane.
 lock_id text~ The id of the lock; null where the lane is held.
 fence int~ The token of the grant.
-lane text The lane.
-refreshed? bool Whether the caller had it before.
+lane text The lane; of several, the first one that is taken.
+grants [@grant] What the caller has of each lane, in the order in which they are taken; empty where one is held.
+refreshed? bool Whether the caller had all of it before.
 session? text~ The session with which the lease ends.
 session_pid? int~ The process with which it ends.
 ";
@@ -251,6 +252,7 @@ lane text The lane.
 released bool Whether a lock was released; false where the lane was free.
 kept_by text~ The task around the caller, which keeps the lane.
 lock @broken~ The lock that was released.
+lanes? [any] These members for each lane, in the order in which lanes are taken.
 ";
 
 const CHECK: &str = "\

@@ -7,9 +7,10 @@ const fn shape(name: &'static str, about: &'static str, lines: &'static str) -> 
 }
 
 /// The shapes.
-pub(super) const SHAPES: [Shape; 14] = [
+pub(super) const SHAPES: [Shape; 15] = [
     shape("task", "A task, and its end once it is over.", TASK),
     shape("lock", "A lock, and whether its holder lives.", LOCK),
+    shape("grant", "A lane that the caller was granted.", GRANT),
     shape("holder", "Who holds a slot of a lane.", HOLDER),
     shape("reason", "One reason why a task does not run.", REASON),
     shape("broken", "A lock that was released or removed.", BROKEN),
@@ -125,6 +126,16 @@ threadId text~ The thread, of a lane of a thread.
 activeExecutionId any The number of the task that holds it, or the name of the holder.
 executionLockedAt time~ As refreshed_at.
 lockMinutes int As age_ms, in minutes.
+";
+
+const GRANT: &str = "\
+lane text The lane.
+lock_id text The id of the lock.
+fence int The token of the grant.
+slot int The slot, from 0.
+value text~ What the slot stands for, in a lane whose slots have names.
+path text~ The repository or directory that the lane is named after.
+refreshed bool Whether the caller had it before.
 ";
 
 const HOLDER: &str = "\

@@ -80,7 +80,7 @@ pub(crate) fn start(command: &Command, streams: &Streams, tree: Option<File>) ->
         .stdout(copy(&streams.stdout)?)
         .stderr(copy(&streams.stderr)?);
     fork_and_exec(&mut std_command);
-    let inherited = inheritable([tree, environment])?;
+    let inherited = inheritable(tree.into_iter().chain(environment).collect())?;
     // The standard library hands on mask and umask as they are.
     let old_umask = umask(Mode::from_raw_mode(command.umask & 0o777));
     let old_mask = SigSet::empty().thread_swap_mask(SigmaskHow::SIG_SETMASK);
@@ -120,7 +120,7 @@ pub(crate) fn start_here(wanted: InPlace) -> Result<Box<dyn Child>, StartError> 
     if let Some(output) = wanted.output {
         command.stdout(output);
     }
-    let inherited = inheritable([wanted.held.map(out_of_the_way), None])?;
+    let inherited = inheritable(wanted.held.into_iter().map(out_of_the_way).collect())?;
     let spawned = command.spawn();
     drop(inherited);
     adopt(spawned, command.get_program(), cwd, Reach::Alone)
@@ -248,8 +248,8 @@ fn out_of_the_way(file: File) -> File {
 
 /// Lets a child inherit descriptors. They are close-on-exec everywhere else, so the caller drops them right after the
 /// start; that leaves their locks alone, since the child has copies.
-fn inheritable(files: [Option<File>; 2]) -> Result<[Option<File>; 2], StartError> {
-    for file in files.iter().flatten() {
+fn inheritable(files: Vec<File>) -> Result<Vec<File>, StartError> {
+    for file in &files {
         fcntl_setfd(file, FdFlags::empty()).map_err(|error| StartError::Other(error.into()))?;
     }
     Ok(files)

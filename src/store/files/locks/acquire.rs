@@ -6,7 +6,7 @@ use crate::model::evidence::{Judge, Verdict};
 use crate::model::lock::Grant;
 use crate::model::lock::loan;
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Timestamp};
-use crate::os::{Handle, Open};
+use crate::os::{Entry, Handle, Open};
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
@@ -14,10 +14,17 @@ use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
 use crate::store::files::locks::bucket::Guards;
 use crate::store::files::locks::choice::{Choice, Chosen};
 use crate::store::files::locks::line::InLine;
+use crate::store::files::locks::line::turns::FreedBy;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
 use crate::store::files::locks::request::{Acquired, Break, LaneNeed, Request};
 use crate::store::files::locks::sidecar;
 use crate::store::hold::Hold;
+
+/// What is to be done in the lanes of a request, by their places in it.
+struct Plan {
+    takes: Vec<(usize, Vec<Choice>)>,
+    refreshes: Vec<(usize, u32, Box<LockRecord>)>,
+}
 
 impl FileStore {
     /// Takes all lanes of a request, or none, without a look at the line.
@@ -25,10 +32,13 @@ impl FileStore {
         self.acquire_by(request, judge, None)
     }
 
-    /// Takes all lanes of a request, or none, when it is their asker's turn. One that waits gets a place in the line of the
-    /// first lane that it cannot have, in the same hold of the guard, so it misses no call; with the grant it leaves that.
+    /// Takes all lanes of a request, or none, when it is their asker's turn. One that waits gets a place in the line of a lane
+    /// that it cannot have, in the same hold of the guard, so it misses no call; with the grant it leaves that.
     pub fn acquire_in_line(&self, request: &Request, judge: Judge, in_line: &mut InLine<'_>) -> Result<Acquired> {
-        self.acquire_by(request, judge, Some(in_line))
+        let answer = self.acquire_by(request, judge, Some(in_line));
+        // Outside of the guards, into which the next one of a line comes now.
+        in_line.let_next();
+        answer
     }
 
     fn acquire_by(&self, request: &Request, judge: Judge, mut in_line: Option<&mut InLine<'_>>) -> Result<Acquired> {
@@ -36,25 +46,28 @@ impl FileStore {
         let patience_ms = in_line.as_ref().map_or(FILE_WAIT_MS, |in_line| in_line.patience_ms());
         let mut guards = self.enter_guards_within(&lanes, patience_ms)?;
         let locks = self.list(layout::LOCKS)?;
-        let mut choices = Vec::with_capacity(request.needs.len());
-        for need in &request.needs {
+        // As long as the lane in whose line it stands keeps it, it stays there.
+        let mut order: Vec<usize> = (0..lanes.len()).collect();
+        order.sort_by_key(|at| !in_line.as_ref().is_some_and(|in_line| in_line.stands_in(lanes[*at])));
+        let mut plan = Plan { takes: Vec::with_capacity(lanes.len()), refreshes: Vec::new() };
+        for at in order {
+            let need = &request.needs[at];
             match self.choose_slots(need, &locks, request, judge)? {
-                Chosen::Take(slots) => choices.push(slots),
+                Chosen::Take(slots) => plan.takes.push((at, slots)),
+                Chosen::Refresh(slot, record) => plan.refreshes.push((at, slot, record)),
                 Chosen::Held(view) => {
-                    in_line.into_iter().for_each(|line| self.stand(&need.lane.stem(), line, Some(&view)));
+                    self.stand_for(need, request, &locks, in_line, Some(&view));
                     return Ok(Acquired::Held(view));
                 }
                 Chosen::NotNow(why) => {
-                    in_line.into_iter().for_each(|line| self.stand(&need.lane.stem(), line, None));
+                    self.stand_for(need, request, &locks, in_line, None);
                     return Ok(Acquired::NotNow(why));
                 }
                 Chosen::NeedsRecovery(task) => return Ok(Acquired::NeedsRecovery(task)),
-                Chosen::Refresh(slot, record) => {
-                    return self.refresh_lease(need, slot, *record, request).map(Acquired::Refreshed);
-                }
             }
         }
-        for (need, slots) in request.needs.iter().zip(&choices) {
+        for (at, slots) in &plan.takes {
+            let need = &request.needs[*at];
             let wanted = slots.iter().filter(|choice| choice.lender.is_none()).count();
             if wanted == 0 {
                 // A lane that is lent never gets free for those who wait in its line, and a loan is no grant of its own.
@@ -64,20 +77,68 @@ impl FileStore {
             let is_broken = |slot: &u32| slots.iter().flat_map(|choice| &choice.breaks).any(|lock| lock.slot == *slot);
             let used = loan::holders(slots_in(&locks, &stem).into_iter().filter(|slot| !is_broken(slot)));
             if let Some(answer) = self.beyond_limit(need, used, u32::try_from(wanted).unwrap_or(u32::MAX), &locks)? {
-                in_line.into_iter().for_each(|in_line| self.stand(&stem, in_line, None));
+                self.stand_for(need, request, &locks, in_line, None);
                 return Ok(answer);
             }
             if let Some(in_line) = in_line.as_mut()
                 && !self.has_turn(&stem, &locks, in_line)?
             {
-                self.stand(&stem, in_line, None);
-                return Ok(Acquired::Behind);
+                self.stand_for(need, request, &locks, Some(in_line), None);
+                return Ok(Acquired::Behind(need.lane.clone()));
             }
         }
-        let Some(in_line) = in_line.as_mut() else { return self.take_all(request, choices, &mut guards, judge) };
-        let answer = self.take_all(request, choices, &mut guards, judge)?;
-        if matches!(answer, Acquired::Granted { .. }) {
+        plan.takes.sort_by_key(|(at, _)| *at);
+        let answer = self.carry_out(request, plan, &mut guards, judge)?;
+        if let (Some(in_line), Acquired::Granted { .. }) = (in_line, &answer) {
             self.leave_with_lane(in_line, request.needs.iter().map(|need| need.limit).max().unwrap_or(1));
+        }
+        Ok(answer)
+    }
+
+    /// Stands in the line of a lane that keeps a request from being granted. Where that means to leave another line whose lane
+    /// has room, the next one there is called, as if the lane had been taken and given back. The caller is in all guards.
+    fn stand_for(
+        &self,
+        need: &LaneNeed,
+        request: &Request,
+        locks: &[Entry],
+        in_line: Option<&mut InLine<'_>>,
+        holder: Option<&LockView>,
+    ) {
+        let Some(in_line) = in_line else { return };
+        let left = request.needs.iter().find(|other| other.lane != need.lane && in_line.stands_in(&other.lane));
+        self.stand(&need.lane.stem(), in_line, holder);
+        if let Some(left) = left {
+            let stem = left.lane.stem();
+            if loan::holders(slots_in(locks, &stem).into_iter()) < left.limit {
+                self.call_line(&stem, FreedBy::Other);
+            }
+        }
+    }
+
+    /// Takes what is to be taken, then refreshes what the holder has: what fails leaves a lease refreshed, and nothing taken.
+    fn carry_out(&self, request: &Request, plan: Plan, guards: &mut Guards, judge: Judge) -> Result<Acquired> {
+        let refresh = |(at, slot, record): (usize, u32, Box<LockRecord>)| {
+            self.refresh_lease(&request.needs[at], slot, *record, request)
+        };
+        if plan.takes.is_empty() {
+            return plan.refreshes.into_iter().map(refresh).collect::<Result<_>>().map(Acquired::Refreshed);
+        }
+        let mut answer = self.take_all(request, plan.takes, guards, judge)?;
+        if let Acquired::Granted { grants, refreshed, .. } = &mut answer
+            && !plan.refreshes.is_empty()
+        {
+            match plan.refreshes.into_iter().map(refresh).collect::<Result<Vec<_>>>() {
+                Ok(again) => {
+                    refreshed.extend(again.iter().map(|grant| grant.lane.clone()));
+                    grants.extend(again);
+                    grants.sort_by_key(|grant| request.needs.iter().position(|need| need.lane == grant.lane));
+                }
+                Err(error) => {
+                    self.give_back(guards, grants)?;
+                    return Err(error);
+                }
+            }
         }
         Ok(answer)
     }
@@ -85,15 +146,16 @@ impl FileStore {
     fn take_all(
         &self,
         request: &Request,
-        choices: Vec<Vec<Choice>>,
+        takes: Vec<(usize, Vec<Choice>)>,
         guards: &mut Guards,
         judge: Judge,
     ) -> Result<Acquired> {
         let (mut grants, mut broken, mut files) = (Vec::new(), Vec::new(), Vec::new());
-        let all = request.needs.iter().zip(choices);
-        for (need, choice) in all.flat_map(|(need, slots)| slots.into_iter().map(move |choice| (need, choice))) {
-            let slot = choice.slot;
-            match self.take_slot(need, choice, request, guards, &mut broken) {
+        let lock_id = self.new_lock_id(&request.holder, &takes);
+        let all = takes.into_iter().flat_map(|(at, slots)| slots.into_iter().map(move |choice| (at, choice)));
+        for (at, choice) in all {
+            let (need, slot) = (&request.needs[at], choice.slot);
+            match self.take_slot(need, choice, request, &lock_id, guards, &mut broken) {
                 Ok(Some((grant, file))) => {
                     grants.push(grant);
                     files.extend(file);
@@ -119,7 +181,16 @@ impl FileStore {
             self.give_back(guards, &grants)?;
             return Err(error);
         }
-        Ok(Acquired::Granted { grants, broken, files })
+        Ok(Acquired::Granted { grants, refreshed: Vec::new(), broken, files })
+    }
+
+    /// The lock id of all that one request takes. It is none of those that end with that.
+    fn new_lock_id(&self, holder: &str, takes: &[(usize, Vec<Choice>)]) -> String {
+        let seconds = self.host.clock.now().unix_seconds();
+        let breaks = || takes.iter().flat_map(|(_, slots)| slots).flat_map(|choice| &choice.breaks);
+        let of = |more: i64| format!("{holder}_{}", seconds.saturating_add(more));
+        let is_new = |id: &String| breaks().all(|lock| lock.lock_id.as_ref() != Some(id));
+        (0..1000).map(of).find(is_new).unwrap_or_else(|| of(1000))
     }
 
     fn give_back(&self, guards: &mut Guards<'_>, grants: &[Grant]) -> Result<()> {
@@ -136,6 +207,7 @@ impl FileStore {
         need: &LaneNeed,
         choice: Choice,
         request: &Request,
+        lock_id: &str,
         guards: &mut Guards,
         broken: &mut Vec<Break>,
     ) -> Result<Option<Taken>> {
@@ -145,15 +217,9 @@ impl FileStore {
             self.remove_lock(&stem, stale.slot)?;
         }
         broken.extend(choice.breaks);
-        let was_here = |lock: &&Break| lock.lane == need.lane && lock.slot == choice.slot;
-        let last_id = broken.iter().find(was_here).and_then(|lock| lock.lock_id.clone());
         let fence = guards.next_fence(&need.lane, choice.fence_seen)?;
         let now = self.host.clock.now();
-        let mut lock_id = format!("{}_{}", request.holder, now.unix_seconds());
-        if last_id.as_deref() == Some(lock_id.as_str()) {
-            lock_id = format!("{}_{}", request.holder, now.unix_seconds() + 1);
-        }
-        let mut record = self.new_record(need, request, &lock_id, fence, now);
+        let mut record = self.new_record(need, request, lock_id, fence, now);
         record.value = choice.value;
         let has_command = matches!(request.kind, LockKind::Task | LockKind::Process);
         record.cpus = (need.shares_cpus && choice.is_first && has_command).then_some(1);
@@ -164,12 +230,12 @@ impl FileStore {
         self.write_sidecar(&need.lane, choice.slot, &record, request.durable)?;
         let opened = self.vfs.open(&path, Open::CreateNew(0o644));
         let Some(mut file) = self.undo_sidecar(&stem, choice.slot, opened, &path)? else { return Ok(None) };
-        if let Err(error) = self.fill_lock(file.as_mut(), &path, &lock_id, fence, request) {
+        if let Err(error) = self.fill_lock(file.as_mut(), &path, lock_id, fence, request) {
             self.remove_lock(&stem, choice.slot)?;
             return Err(error);
         }
         let (lane, slot, value, has_share) = (need.lane.clone(), choice.slot, record.value, record.cpus.is_some());
-        let grant = Grant { lane, slot, lock_id: LockId(lock_id), fence, value, has_share };
+        let grant = Grant { lane, slot, lock_id: LockId(lock_id.to_owned()), fence, value, has_share };
         if let Some(lender) = choice.lender {
             self.note_borrower(&grant, &request.holder, lender);
         }

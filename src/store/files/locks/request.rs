@@ -114,14 +114,16 @@ pub enum Acquired {
     Granted {
         /// The grants, in the order of the request.
         grants: Vec<Grant>,
+        /// The lanes among them of which the holder had a live lease, which was refreshed.
+        refreshed: Vec<LaneName>,
         /// Stale locks that were broken on the way.
         broken: Vec<Break>,
         /// For kind `process`: the open lock files with their kernel locks, which the command inherits. For kind `session`: those
         /// that the acquirer keeps until the keeper of the session has them.
         files: Vec<Hold>,
     },
-    /// This holder had a live lease; it was refreshed and keeps its lock id and fence.
-    Refreshed(Grant),
+    /// This holder had a live lease of every lane; each was refreshed and keeps its lock id and fence.
+    Refreshed(Vec<Grant>),
     /// A lane is full. Nothing was changed.
     Held(Box<LockView>),
     /// A lane has room, and its rate does not allow a grant before a moment. Nothing was changed.
@@ -133,9 +135,8 @@ pub enum Acquired {
     },
     /// What is left of `global` is kept for other lanes. Nothing was changed.
     Kept,
-    /// The lanes are free, but in one of them it is the turn of somebody who waits in its line, or of a task. Nothing was
-    /// changed.
-    Behind,
+    /// The lanes are free, but in this one it is the turn of somebody who waits in its line, or of a task. Nothing was changed.
+    Behind(LaneName),
     /// A lane has room and grants nothing all the same. Nothing was changed.
     NotNow(NotNow),
     /// A dead task holds a lane; it must be recovered first, because its command may still live. Nothing was changed.

@@ -90,7 +90,7 @@ impl FileStore {
             Acquired::Kept => Lanes::Not(Claim::Kept),
             Acquired::NotNow(why) => Lanes::Not(Claim::NotNow(why)),
             Acquired::NeedsRecovery(dead) => Lanes::Not(Claim::NeedsRecovery(dead)),
-            Acquired::Behind | Acquired::Refreshed(_) => Lanes::Not(Claim::Lost),
+            Acquired::Behind(_) | Acquired::Refreshed(_) => Lanes::Not(Claim::Lost),
         })
     }
 

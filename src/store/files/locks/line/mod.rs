@@ -36,8 +36,7 @@ pub struct InLine<'a> {
     /// The sandbox of the waiter or of the task.
     sandbox: &'a dyn Fn() -> Option<SandboxId>,
     place: Option<Place>,
-    /// The place that was given up with a grant. It ends with this value, outside of the guard, into which the next one comes
-    /// when it ends.
+    /// The place that was given up in a guard. It ends outside of that, because the next one comes into the guard when it ends.
     left: Option<Place>,
     cannot_stand: bool,
 }
@@ -130,6 +129,16 @@ impl<'a> InLine<'a> {
     /// How many stand before this one in the line, as of the last try; `None` without a place.
     pub fn position(&self) -> Option<usize> {
         self.place.as_ref().map(|place| place.ahead)
+    }
+
+    /// Whether it has a place in the line of a lane.
+    pub fn stands_in(&self, lane: &LaneName) -> bool {
+        self.place.as_ref().is_some_and(|place| place.folder == layout::line(&lane.stem()))
+    }
+
+    /// Ends the place that was given up, so that the next one hears of it. The caller is in no guard.
+    pub(crate) fn let_next(&mut self) {
+        self.left = None;
     }
 
     /// How long it tries to enter the guard of the lane. One that may wait in the line instead does not join the crowd there.

@@ -121,7 +121,7 @@ impl FileStore {
             Acquired::Kept => return Ok((Claim::Kept, Some(lock))),
             Acquired::NotNow(why) => return Ok((Claim::NotNow(why), Some(lock))),
             // The first of the line is called, or will be.
-            Acquired::Behind => return Ok((Claim::Refused(Box::new(task)), Some(lock))),
+            Acquired::Behind(_) => return Ok((Claim::Refused(Box::new(task)), Some(lock))),
             Acquired::NeedsRecovery(dead) => return Ok((Claim::NeedsRecovery(dead), Some(lock))),
             Acquired::Refreshed(_) => return Ok((Claim::Lost, Some(lock))),
         };

@@ -1,18 +1,15 @@
 //! Waiting for a lane: in its line, where the kernel wakes one waiter for each grant; without a place there, by looks.
 
-use crate::app::foresee::about;
-use crate::app::locks::acquire::Waited;
+mod told;
+
+pub(crate) use self::told::{Full, barred_error, behind_error};
+use crate::app::locks::acquire::{Granted, Waited};
 use crate::app::locks::cleanup::{broken_event, stale_line};
-use crate::app::locks::release::held_text;
-use crate::app::wait_warnings::{LongWait, WAIT_WARNING};
-use crate::app::{App, AppError, Kind, lane_word, shell_word};
-use crate::model::time::format_duration;
+use crate::app::{App, AppError, Kind};
 use crate::model::{LaneName, SandboxId, TaskId, Timestamp};
 use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use crate::policy::staleness::judge;
-use crate::policy::wait_warning::rule_of;
 use crate::store::{Acquired, Break, Changes, Event, InLine, LaneNeed, LockView, NotNow, Owed, Request, StoreError};
-use serde_json::json;
 use std::time::Duration;
 
 /// How long a waiter without a place in the line sleeps at most between two looks.
@@ -43,7 +40,7 @@ pub(crate) enum Bar {
 /// Why somebody waits.
 enum Seen {
     Held(Box<LockView>),
-    Behind,
+    Behind(LaneName),
     Barred(Bar),
 }
 
@@ -107,6 +104,7 @@ impl App {
                 self.follow_limits(&mut request)?;
             }
             let before = wait.in_line.position();
+            let stood = place_of(&request, wait).map(|need| need.lane.clone());
             let answer = match self.store.acquire_in_line(&request, judge, &mut wait.in_line) {
                 // A wait without a limit never ends because others hold the guard; a limited one ends with its limit.
                 Err(StoreError::GuardBusy { .. }) if !self.left(wait).is_zero() => {
@@ -116,15 +114,17 @@ impl App {
                 other => other?,
             };
             let seen = match answer {
-                Acquired::Granted { grants, broken, files } => {
+                Acquired::Granted { grants, refreshed, broken, files } => {
                     self.warn_of_lock(&request, None, true, wait);
-                    self.note_granted(&request, before, &broken, log);
-                    let grant = grants.into_iter().next().ok_or_else(|| no_lane(&request))?;
-                    return Ok(Waited::Granted(grant, files));
+                    self.note_granted(&request, stood.as_ref().zip(before), &broken, log);
+                    return Ok(Waited::Granted(Granted { grants, refreshed, files }));
                 }
-                Acquired::Refreshed(grant) => return Ok(Waited::Refreshed(grant)),
+                Acquired::Refreshed(grants) => {
+                    let refreshed = grants.iter().map(|grant| grant.lane.clone()).collect();
+                    return Ok(Waited::Granted(Granted { grants, refreshed, files: Vec::new() }));
+                }
                 Acquired::Held(view) => Seen::Held(view),
-                Acquired::Behind => Seen::Behind,
+                Acquired::Behind(lane) => Seen::Behind(lane),
                 Acquired::Limited { lane, until } => Seen::Barred(Bar::Rate { lane, until }),
                 Acquired::Kept => Seen::Barred(Bar::Kept),
                 Acquired::NotNow(why) => {
@@ -136,12 +136,16 @@ impl App {
                     continue;
                 }
             };
+            // A lane in whose line it was the first may have been left to tasks.
+            if let Some(lane) = stood.filter(|lane| before.is_some() && !wait.in_line.stands_in(lane)) {
+                self.pass_if_owed(&lane);
+            }
             // The session of the caller would wait for itself.
             let is_own = matches!(&seen, Seen::Held(view) if self.is_own_session(view));
             if self.left(wait).is_zero() || is_own {
                 return Ok(match seen {
-                    Seen::Held(view) => Waited::Held(view),
-                    Seen::Behind => Waited::Behind,
+                    Seen::Held(view) => Waited::Held(self.lanes_held(&request, &view)),
+                    Seen::Behind(lane) => Waited::Behind(lane),
                     Seen::Barred(bar) => Waited::Barred(bar),
                 });
             }
@@ -164,9 +168,17 @@ impl App {
     /// Makes a pass when this process has given a lane back to a task that gave way to it: nobody else may come for it. An
     /// error there is no error of the verb.
     pub(crate) fn pass_if_owed(&self, lane: &LaneName) {
-        let Some(owed) = self.store.owes_pass() else { return };
+        let owed = self.store.owes_pass().map(|owed| (lane, owed));
+        self.pass_for(owed.as_slice());
+    }
+
+    /// As [`App::pass_if_owed`], one pass for all lanes that were given back.
+    pub(crate) fn pass_for(&self, owed: &[(&LaneName, Owed)]) {
+        if owed.is_empty() {
+            return;
+        }
         let mut paid = self.pass().map(drop);
-        if owed == Owed::Perhaps {
+        for (lane, _) in owed.iter().filter(|(_, owed)| *owed == Owed::Perhaps) {
             paid = paid.and(self.store.end_tasks_turn(lane).map_err(AppError::from));
         }
         if let Err(error) = paid {
@@ -183,17 +195,17 @@ impl App {
     /// Takes or keeps a place in the line, and waits there when others stand before it. False when it is to look whether it
     /// can have the lane: it is the first, has no place, or has waited long enough for those before it.
     fn stands_behind(&self, request: &Request, wait: &mut Wait) -> bool {
-        let Some(need) = request.needs.first() else { return false };
+        let Some(lane) = place_of(request, wait).map(|need| need.lane.clone()) else { return false };
         let asks = std::mem::take(&mut wait.asks) || self.left(wait).is_zero();
         // Of the first, the guard shows whether somebody came in between.
         let may_be_behind = wait.in_line.position().map_or(wait.joins, |ahead| ahead > 0);
         if asks || !may_be_behind {
             return false;
         }
-        self.store.join_line(&need.lane, &mut wait.in_line);
+        self.store.join_line(&lane, &mut wait.in_line);
         let is_behind = wait.in_line.position().is_some_and(|ahead| ahead > 0);
         if is_behind {
-            self.rest(request, &Seen::Behind, wait);
+            self.rest(request, &Seen::Behind(lane), wait);
         }
         is_behind
     }
@@ -255,122 +267,33 @@ impl App {
         }
     }
 
-    /// Tells once that this wait has lasted for as long as a lane says, while it lasts where a rule was written, else when it
-    /// `is_over`. Gives the time until then.
-    fn warn_of_lock(&self, request: &Request, seen: Option<&Seen>, is_over: bool, wait: &mut Wait) -> Duration {
-        let lanes: Vec<LaneName> = request.needs.iter().map(|need| need.lane.clone()).collect();
-        let Some(rule) = rule_of(&self.config(), &lanes).filter(|rule| rule.is_explicit || is_over) else {
-            return Duration::MAX;
-        };
-        let waited_ms = self.waited_ms(wait);
-        if wait.is_warned || wait.limit_ms == Some(0) {
-            return Duration::MAX;
-        }
-        if waited_ms < rule.after_ms {
-            return Duration::from_millis(rule.after_ms - waited_ms);
-        }
-        wait.is_warned = true;
-        let held_by = match seen {
-            Some(Seen::Held(view)) => view.holder(),
-            _ => None,
-        };
-        let position = wait.in_line.position().map_or(1, |ahead| ahead + 1);
-        let event = LongWait { rule: &rule, waited_ms, position, held_by }.event(Event::new(WAIT_WARNING));
-        self.store.note(&event.saying(format!("{} waits", request.holder)));
-        // What was granted is used at once; its hooks are run when the command has ended.
-        if !is_over {
-            self.run_hooks(&mut |text| (wait.tell)(text));
-        }
-        Duration::MAX
-    }
-
     fn waited_ms(&self, wait: &Wait) -> u64 {
         self.host.boot_ms().saturating_sub(wait.begin_ms)
     }
 
-    /// Says for whom it waits, when it has waited for a while, and again when that has changed.
-    fn tell_wait(&self, request: &Request, seen: &Seen, wait: &mut Wait) {
-        let waited = self.waited_ms(wait);
-        let is_soon = wait.told.as_ref().is_some_and(|(at, _)| waited.saturating_sub(*at) < TELL_MS);
-        let Some(need) = request.needs.first().filter(|_| waited >= SILENT_MS && !is_soon) else { return };
-        let behind =
-            if matches!(seen, Seen::Behind) { self.holders(&need.lane).unwrap_or_default() } else { Vec::new() };
-        let holder = match seen {
-            Seen::Held(view) => Some(&**view),
-            Seen::Behind | Seen::Barred(_) => behind.first(),
-        };
-        let who = holder.and_then(LockView::lock_id).unwrap_or_default();
-        let ahead = wait.in_line.position();
-        let state = format!("{who} {ahead:?}");
-        if wait.told.as_ref().is_some_and(|(_, told)| *told == state) {
-            return;
-        }
-        let what = match (holder, seen) {
-            (_, Seen::Barred(bar)) => barred_text(bar, self.host.now()),
-            (Some(view), _) => held_text(&need.lane, view, self.host.now()),
-            (None, _) => format!("lane \"{}\" is free, but others wait in its line", need.lane),
-        };
-        let place = ahead.map_or_else(String::new, |ahead| format!("; position {}", ahead + 1));
-        let is_one = request.needs.len() == 1 && wait.told.is_none();
-        let expected = is_one.then(|| self.expected_lock(&need.lane, ahead.unwrap_or(0) as u64)).flatten();
-        let about = expected.map_or_else(String::new, |expected| format!("; {}", about(expected.p50_ms)));
-        (wait.tell)(&format!("luzia: waits: {what}{place}{about}"));
-        if wait.told.is_none() {
-            let data =
-                json!({ "holder": request.holder, "waited_ms": waited, "held_by": holder.and_then(LockView::holder) });
-            self.store.note(&Event::new("lock_waiting").in_lane(&need.lane).saying(what).with(data));
-            self.run_hooks(&mut |text| (wait.tell)(text));
-        }
-        wait.told = Some((waited, state));
-    }
-
-    fn note_granted(&self, request: &Request, before: Option<usize>, broken: &[Break], log: &mut Vec<String>) {
+    fn note_granted(
+        &self,
+        request: &Request,
+        before: Option<(&LaneName, usize)>,
+        broken: &[Break],
+        log: &mut Vec<String>,
+    ) {
         self.remember_places();
         for stale in broken {
             self.store.note(&broken_event(stale));
             log.extend(stale_line(stale));
         }
-        if let (Some(ahead @ 1..), Some(need)) = (before, request.needs.first()) {
+        if let Some((lane, ahead @ 1..)) = before {
             let text =
                 format!("{} took the lane before {ahead} in its line that did not take their turn", request.holder);
-            self.store.note(&Event::new("line_passed").in_lane(&need.lane).saying(text));
+            self.store.note(&Event::new("line_passed").in_lane(lane).saying(text));
         }
     }
 }
 
-/// What keeps somebody from a lane with room, in words for people.
-pub(crate) fn barred_text(bar: &Bar, now: Timestamp) -> String {
-    match bar {
-        Bar::Rate { lane, until } => {
-            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
-            format!("lane \"{lane}\" is free, but its rate is used up for {left} (until {until})")
-        }
-        Bar::NotNow(_, text) => text.clone(),
-        Bar::Kept => "the slots of \"global\" that are left are kept for other lanes".to_owned(),
-    }
+/// The lane in whose line a waiter stands, or would stand first.
+fn place_of<'r>(request: &'r Request, wait: &Wait) -> Option<&'r LaneNeed> {
+    let stands = request.needs.iter().find(|need| wait.in_line.stands_in(&need.lane));
+    stands.or(request.needs.first())
 }
 
-/// The error of a lane with room that a rule keeps.
-pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
-    let (code, lane) = match bar {
-        Bar::Rate { lane, .. } => ("RATE_LIMITED", lane.clone()),
-        Bar::Kept => ("RESERVED", LaneName::global()),
-        Bar::NotNow(why @ NotNow::Shut(_), _) => ("HOST_BUSY", why.lane().clone()),
-        Bar::NotNow(why @ NotNow::Narrow(_), _) => ("TOO_FEW_SLOTS", why.lane().clone()),
-        Bar::NotNow(why @ NotNow::Occupied(..), _) => ("SLOT_OCCUPIED", why.lane().clone()),
-    };
-    AppError::new(Kind::Busy, code, barred_text(bar, now))
-        .hint("wait for it, or look at its rule with luzia lanes show")
-        .next(format!("luzia lanes show {}", shell_word(lane.to_string())))
-}
-
-fn no_lane(request: &Request) -> AppError {
-    AppError::new(Kind::Bug, "BUG", format!("a request of {} named no lane", request.holder))
-}
-
-/// A lane that nobody holds, and that others are about to take.
-pub(crate) fn behind_error(lane: &LaneName) -> AppError {
-    AppError::new(Kind::Busy, "LOCK_HELD", format!("lane \"{lane}\" is free, but others wait in its line and go first"))
-        .hint("wait in the line with -w, or try again")
-        .next(format!("luzia explain {}", lane_word(lane)))
-}

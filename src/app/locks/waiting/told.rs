@@ -1,0 +1,191 @@
+//! What a waiter says: for whom it waits, that it has waited for long, and by which error it ends.
+
+use super::{Bar, SILENT_MS, Seen, TELL_MS, Wait, place_of};
+use crate::app::foresee::about;
+use crate::app::locks::release::{held_error, held_text};
+use crate::app::wait_warnings::{LongWait, WAIT_WARNING};
+use crate::app::{App, AppError, Kind, lane_word, shell_word};
+use crate::model::evidence::Verdict;
+use crate::model::lock::loan;
+use crate::model::time::format_duration;
+use crate::model::{LaneName, Timestamp};
+use crate::policy::wait_warning::rule_of;
+use crate::store::{Event, LaneNeed, LockView, NotNow, Request};
+use serde_json::json;
+use std::time::Duration;
+
+/// The lanes that keep a request, each with those who hold it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Full(pub Vec<(LaneName, Vec<LockView>)>);
+
+impl Full {
+    fn views(&self) -> impl Iterator<Item = &LockView> {
+        self.0.iter().flat_map(|(_, views)| views)
+    }
+
+    /// Each holder with its lane, the one that was met first.
+    pub fn holders(&self) -> impl Iterator<Item = (&LaneName, &LockView)> {
+        self.0.iter().flat_map(|(lane, views)| views.iter().map(move |view| (lane, view)))
+    }
+
+    fn text(&self, now: Timestamp) -> String {
+        let texts: Vec<String> = self.holders().map(|(lane, view)| held_text(lane, view, now)).collect();
+        texts.join("; ")
+    }
+
+    /// The error that names all holders.
+    pub fn error(&self, now: Timestamp) -> AppError {
+        let mut holders = self.holders();
+        let Some((lane, view)) = holders.next() else {
+            return AppError::new(Kind::Bug, "BUG", "a lane is held, and nobody holds it");
+        };
+        let mut error = held_error(lane, view, now);
+        if holders.next().is_some() {
+            error.0.message = self.text(now);
+            let further = self.0.iter().skip(1).map(|(lane, _)| format!("luzia explain {}", lane_word(lane)));
+            let place = error.0.next.len().min(1);
+            error.0.next.splice(place..place, further);
+        }
+        error
+    }
+}
+
+impl App {
+    /// The full lanes of a request with all that hold them, of which one was met.
+    pub(super) fn lanes_held(&self, request: &Request, met: &LockView) -> Full {
+        let mut full = Vec::new();
+        for need in &request.needs {
+            let is_met = met.stem == need.lane.stem() || met.lane.as_ref() == Some(&need.lane);
+            if is_met && need.limit <= 1 {
+                full.insert(0, (need.lane.clone(), vec![met.clone()]));
+                continue;
+            }
+            if request.needs.len() == 1 && need.limit <= 1 {
+                continue;
+            }
+            let holders = self.living(need);
+            let roots = loan::holders(holders.iter().map(|view| view.slot));
+            if is_met {
+                // It may be gone since; those that hold the lane with it are named after it.
+                let others = holders.into_iter().filter(|view| view.stem != met.stem);
+                full.insert(0, (need.lane.clone(), std::iter::once(met.clone()).chain(others).collect()));
+            } else if roots.saturating_add(need.count) > need.limit {
+                full.push((need.lane.clone(), holders));
+            }
+        }
+        match full.is_empty() {
+            true => Full(met.lane.iter().map(|lane| (lane.clone(), vec![met.clone()])).collect()),
+            false => Full(full),
+        }
+    }
+
+    fn first_holder(&self, lane: &LaneName) -> Full {
+        let views: Vec<LockView> = self.holders(lane).unwrap_or_default().into_iter().take(1).collect();
+        Full(if views.is_empty() { Vec::new() } else { vec![(lane.clone(), views)] })
+    }
+
+    fn living(&self, need: &LaneNeed) -> Vec<LockView> {
+        let mut views = self.holders(&need.lane).unwrap_or_default();
+        views.retain(|view| !matches!(view.verdict, Verdict::Stale { .. }));
+        views
+    }
+
+    /// Tells once that this wait has lasted for as long as a lane says, while it lasts where a rule was written, else when it
+    /// `is_over`. Gives the time until then.
+    pub(super) fn warn_of_lock(&self, request: &Request, seen: Option<&Seen>, is_over: bool, wait: &mut Wait) -> Duration {
+        let lanes: Vec<LaneName> = request.needs.iter().map(|need| need.lane.clone()).collect();
+        let Some(rule) = rule_of(&self.config(), &lanes).filter(|rule| rule.is_explicit || is_over) else {
+            return Duration::MAX;
+        };
+        let waited_ms = self.waited_ms(wait);
+        if wait.is_warned || wait.limit_ms == Some(0) {
+            return Duration::MAX;
+        }
+        if waited_ms < rule.after_ms {
+            return Duration::from_millis(rule.after_ms - waited_ms);
+        }
+        wait.is_warned = true;
+        let held_by = match seen {
+            Some(Seen::Held(view)) => view.holder(),
+            _ => None,
+        };
+        let position = wait.in_line.position().map_or(1, |ahead| ahead + 1);
+        let event = LongWait { rule: &rule, waited_ms, position, held_by }.event(Event::new(WAIT_WARNING));
+        self.store.note(&event.saying(format!("{} waits", request.holder)));
+        // What was granted is used at once; its hooks are run when the command has ended.
+        if !is_over {
+            self.run_hooks(&mut |text| (wait.tell)(text));
+        }
+        Duration::MAX
+    }
+
+    /// Says for whom it waits, when it has waited for a while, and again when that has changed.
+    pub(super) fn tell_wait(&self, request: &Request, seen: &Seen, wait: &mut Wait) {
+        let waited = self.waited_ms(wait);
+        let is_soon = wait.told.as_ref().is_some_and(|(at, _)| waited.saturating_sub(*at) < TELL_MS);
+        let Some(need) = place_of(request, wait).filter(|_| waited >= SILENT_MS && !is_soon) else { return };
+        let full = match seen {
+            Seen::Held(view) => self.lanes_held(request, view),
+            Seen::Behind(lane) => self.first_holder(lane),
+            Seen::Barred(_) => Full::default(),
+        };
+        let holder = full.views().next();
+        let who: Vec<&str> = full.views().filter_map(LockView::lock_id).collect();
+        let who = who.join(" ");
+        let ahead = wait.in_line.position();
+        let state = format!("{who} {ahead:?}");
+        if wait.told.as_ref().is_some_and(|(_, told)| *told == state) {
+            return;
+        }
+        let what = match (holder, seen) {
+            (_, Seen::Barred(bar)) => barred_text(bar, self.host.now()),
+            (Some(_), _) => full.text(self.host.now()),
+            (None, _) => format!("lane \"{}\" is free, but others wait in its line", need.lane),
+        };
+        let place = ahead.map_or_else(String::new, |ahead| format!("; position {}", ahead + 1));
+        let is_one = request.needs.len() == 1 && wait.told.is_none();
+        let expected = is_one.then(|| self.expected_lock(&need.lane, ahead.unwrap_or(0) as u64)).flatten();
+        let about = expected.map_or_else(String::new, |expected| format!("; {}", about(expected.p50_ms)));
+        (wait.tell)(&format!("luzia: waits: {what}{place}{about}"));
+        if wait.told.is_none() {
+            let data =
+                json!({ "holder": request.holder, "waited_ms": waited, "held_by": holder.and_then(LockView::holder) });
+            self.store.note(&Event::new("lock_waiting").in_lane(&need.lane).saying(what).with(data));
+            self.run_hooks(&mut |text| (wait.tell)(text));
+        }
+        wait.told = Some((waited, state));
+    }
+}
+
+/// What keeps somebody from a lane with room, in words for people.
+pub(crate) fn barred_text(bar: &Bar, now: Timestamp) -> String {
+    match bar {
+        Bar::Rate { lane, until } => {
+            let left = format_duration(u64::try_from(until.ms_since(now)).unwrap_or(0));
+            format!("lane \"{lane}\" is free, but its rate is used up for {left} (until {until})")
+        }
+        Bar::NotNow(_, text) => text.clone(),
+        Bar::Kept => "the slots of \"global\" that are left are kept for other lanes".to_owned(),
+    }
+}
+
+/// The error of a lane with room that a rule keeps.
+pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
+    let (code, lane) = match bar {
+        Bar::Rate { lane, .. } => ("RATE_LIMITED", lane.clone()),
+        Bar::Kept => ("RESERVED", LaneName::global()),
+        Bar::NotNow(why @ NotNow::Shut(_), _) => ("HOST_BUSY", why.lane().clone()),
+        Bar::NotNow(why @ NotNow::Narrow(_), _) => ("TOO_FEW_SLOTS", why.lane().clone()),
+        Bar::NotNow(why @ NotNow::Occupied(..), _) => ("SLOT_OCCUPIED", why.lane().clone()),
+    };
+    AppError::new(Kind::Busy, code, barred_text(bar, now))
+        .hint("wait for it, or look at its rule with luzia lanes show")
+        .next(format!("luzia lanes show {}", shell_word(lane.to_string())))
+}
+
+/// A lane that nobody holds, and that others are about to take.
+pub(crate) fn behind_error(lane: &LaneName) -> AppError {
+    AppError::new(Kind::Busy, "LOCK_HELD", format!("lane \"{lane}\" is free, but others wait in its line and go first"))
+        .hint("wait in the line with -w, or try again")
+        .next(format!("luzia explain {}", lane_word(lane)))
+}

@@ -80,7 +80,7 @@ fn of_two_lanes_none_is_held_while_one_is_waited_for() {
     let holder = hold(&place, "b", "b");
     let waiter = waits(&place, &["a", "b"], "b", "echo both >got");
     until("it says for whom it waits", || waiter.err().contains("lane \"b\" is held by").then_some(()));
-    assert!(!place.lock("lane_a.lock").exists() && !place.lock("lane_a.json").exists());
+    assert!(!place.lock("lane_a.lock").exists() && !place.lock("lane_a.json").exists(), "a lane is kept for the other");
     place.ok(&["lock", "-l", "a", "-n", "--", "true"]);
     assert!(!place.path("work/got").exists());
     place.open_gate("b");

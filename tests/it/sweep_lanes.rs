@@ -49,3 +49,48 @@ fn is_told_once(world: &World, _: &Answer) -> Vec<String> {
     let counts = (events.lines().count(), runs.lines().count());
     if counts.0 > 1 || counts.1 > 1 { vec![format!("told and run {counts:?}: {events}")] } else { Vec::new() }
 }
+
+/// A lease of two lanes, of which the caller has one.
+pub const ACQUIRE_TWO: Scene = Scene {
+    name: "acquire-two",
+    args: &["acquire", "-l", "new", "-l", "had", "-l", "also-new", "--task", "me", "--ttl", "1h"],
+    prepare: |world| drop(world.luzia(&["acquire", "lane:had", "--task", "me", "--ttl", "1h"]).ok()),
+    leases_may_live: true,
+    judge: both_or_none,
+    ..PLAIN
+};
+
+/// A command under two lanes.
+pub const LOCK_TWO: Scene = Scene {
+    name: "lock-two",
+    args: &["lock", "-u", "alice", "-l", "build", "--", "true"],
+    prepare: |world| drop(world.luzia(&["lanes", "set", "build", "--max", "1"]).ok()),
+    judge: both_are_free,
+    ..PLAIN
+};
+
+/// One that was not killed has taken both lanes or none, and what it had before it still has. All can be released.
+fn both_or_none(world: &World, answer: &Answer) -> Vec<String> {
+    let is_held = |lane: &str| world.luzia(&["check", lane]).code() == Some(75);
+    let [new, had, also_new] = ["lane:new", "lane:had", "lane:also-new"].map(is_held);
+    let is_right = had
+        && match answer.code() {
+            Some(0) => new && also_new,
+            Some(_) => new == also_new,
+            None => true,
+        };
+    let mut problems = Vec::new();
+    if !is_right {
+        problems.push(format!("held are new: {new}, had: {had}, also-new: {also_new} after {answer:?}"));
+    }
+    world.luzia(&["release", "-l", "new", "-l", "had", "-l", "also-new", "me"]).ok();
+    if ["lane:new", "lane:had", "lane:also-new"].into_iter().any(is_held) {
+        problems.push("a lane cannot be released".to_owned());
+    }
+    problems
+}
+
+fn both_are_free(world: &World, answer: &Answer) -> Vec<String> {
+    let taken = world.luzia(&["lock", "-n", "-l", "build", "-u", "alice", "--", "true"]);
+    if taken.code() == Some(0) { Vec::new() } else { vec![format!("not free after {answer:?}: {taken:?}")] }
+}

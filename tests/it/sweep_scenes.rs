@@ -129,6 +129,8 @@ pub const SCENES: &[Scene] = &[
         prepare: queue_none,
         ..LEASE
     },
+    super::sweep_lanes::ACQUIRE_TWO,
+    super::sweep_lanes::LOCK_TWO,
     Scene { name: "acquire-stale", args: &["acquire", "deploy", "--task", "me"], prepare: expire_lease, ..LEASE },
     Scene {
         name: "acquire-rated",

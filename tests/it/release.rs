@@ -180,9 +180,13 @@ fn the_lock_of_one_of_several_slots_stands_for_all_of_them() {
         let store = FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
         store.prepare().unwrap();
         let lane = LaneName::parse("build").unwrap();
+        // The process of the claim is gone.
+        let me = RealProcesses.me();
+        let dead = || luzia::model::Identity { start: me.start + 1, ..me.clone() };
         let need = |count| LaneNeed { count, ..LaneNeed::new(lane.clone(), 8, 60_000) };
-        let ours = granted(&store, request(vec![need(3)], "task_7"));
-        granted(&store, request(vec![need(2)], "task_8"));
+        let claim = |count, holder| Request { process: dead(), ..request(vec![need(count)], holder) };
+        let ours = granted(&store, claim(3, "task_7"));
+        granted(&store, claim(2, "task_8"));
         let which = Release::LockId(ours[named].lock_id.to_string());
         let released = store.release(&lane, &which, By::Holder, 60_000, judge).unwrap();
         assert!(matches!(released, Released::Removed(_)), "{released:?}");

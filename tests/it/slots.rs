@@ -206,11 +206,11 @@ fn a_release_of_one_lock_of_several_is_refused_and_by_force_all_come_back() {
     let lock_ids: Vec<String> = of_lane.map(|lock| lock["lock_id"].as_str().unwrap().to_owned()).collect();
     assert_eq!(lock_ids.len(), 3, "{locks}");
     for lock_id in &lock_ids {
-        let refused = place.luzia(&["release", "build", "--task", &id, "--lock-id", lock_id]);
+        let refused = place.luzia(&["release", "lane:build", &id, "--lock-id", lock_id]);
         assert!(refused.code != 0 && refused.err.contains(&id), "{refused:#?}");
         assert_eq!((held(&place), place.status(&id)), (3, "running".into()), "nothing has changed");
     }
-    place.ok(&["release", "build", "--task", &id, "--lock-id", &lock_ids[0], "--force", "--yes"]);
+    place.ok(&["release", "lane:build", &id, "--lock-id", &lock_ids[0], "--force", "--yes"]);
     place.until_status(&id, "cancelled");
     until("its slots are free", || (held(&place) == 0).then_some(()));
 }

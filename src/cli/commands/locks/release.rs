@@ -24,7 +24,8 @@ use serde_json::json;
                   A release of somebody else's lease, and --force on somebody else's work, ask on a terminal; \
                   elsewhere they are refused without --yes. Somebody else is another agent or session, else another \
                   user.\n\n\
-                  In a lane of several slots, the named lock is released, else the first one.",
+                  In a lane of several slots, the named lock is released, else the first one; of a dead task with several \
+                  slots all are.",
     after_help = RELEASE_HELP
 )]
 pub struct ReleaseArgs {

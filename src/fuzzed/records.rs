@@ -2,6 +2,7 @@
 
 use super::text;
 use crate::model::evidence::Sidecar;
+use crate::model::task::terms::MOST_SLOTS;
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, LockKind, Name, Task, TaskId, Timestamp};
 use crate::policy::analytics::otlp::Tracer;
@@ -55,6 +56,10 @@ fn check_task(task: &Task) {
     assert!(lanes.is_sorted() || task.lanes.is_sorted(), "canonical order");
     assert!(lanes.iter().enumerate().all(|(at, lane)| !lanes[..at].contains(lane)), "a lane twice: {lanes:?}");
     assert_eq!(lanes.iter().filter(|lane| lane.is_user()).count(), 1, "one user");
+    for lane in &lanes {
+        let most = if lane.is_capacity_lane() { MOST_SLOTS } else { 1 };
+        assert!((1..=most).contains(&task.slots_of(lane)), "{} of {lane}", task.slots_of(lane));
+    }
     assert!(!task.command.is_empty() && !task.command[0].is_empty());
     assert!(task.command.iter().all(|argument| !argument.contains('\0')));
     assert!(task.cwd.starts_with('/') && task.conductor_dir.starts_with('/'));

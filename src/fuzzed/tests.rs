@@ -111,6 +111,7 @@ seeds! {
     "task" / "done.json",
     "task" / "least.json",
     "task" / "pending.json",
+    "task" / "slots.json",
 }
 
 /// Values that a member may have by mistake or malice, as JSON text.

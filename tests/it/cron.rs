@@ -254,3 +254,37 @@ fn a_timer_without_a_schedule_goes_away() {
         Vec::<std::path::PathBuf>::new()
     );
 }
+
+#[test]
+fn a_schedule_goes_on_while_its_tasks_wait_for_more_slots_than_there_are() {
+    let timed = Timed::new("2026-11-24T07:00:00Z");
+    let set = |max: &str| timed.place.ok(&["lanes", "set", "build", "--max", max]);
+    let slots = |name: &str, overlap| {
+        let mut task = NewTask { lanes: vec!["build".into()], ..NewTask::default() };
+        task.terms.slots = Some(3);
+        NewSchedule { task, overlap: Some(overlap), ..daily(name) }
+    };
+    set("2");
+    assert_eq!(timed.add(slots("early", Overlap::Queue)).unwrap_err().0.code, "TOO_FEW_SLOTS");
+    set("3");
+    timed.add(slots("all", Overlap::Queue)).unwrap();
+    timed.add(slots("one", Overlap::Skip)).unwrap();
+    set("2");
+    timed.look("2026-11-24T08:00:00Z");
+    timed.look("2026-11-25T08:00:00Z");
+    let tasks = timed.tasks();
+    assert_eq!(tasks.len(), 3, "two of the one schedule, one of the other");
+    for task in &tasks {
+        let why = timed.place.json(&["explain", &task.id.to_string()])["reasons"][0].clone();
+        assert_eq!(
+            (&why["reason"], &why["needed"], &why["max"]),
+            (&"TooFewSlots".into(), &3.into(), &2.into()),
+            "{why}"
+        );
+    }
+    assert_eq!(timed.row("all").schedule.next, Some(at("2026-11-26T08:00:00Z")));
+    assert_eq!(timed.row("one").schedule.next, Some(at("2026-11-26T08:00:00Z")));
+    set("3");
+    timed.place.drain();
+    assert!(tasks.iter().all(|task| timed.place.status(&task.id.to_string()) == "completed"));
+}

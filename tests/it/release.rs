@@ -5,7 +5,7 @@ use luzia::model::{Fence, LaneName, LockId, LockKind, TaskId};
 use luzia::os::Processes;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::policy::staleness::judge;
-use luzia::store::{Acquired, FileStore, LaneNeed, Request};
+use luzia::store::{Acquired, By, FileStore, LaneNeed, Release, Released, Request};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +17,11 @@ fn lanes() -> Vec<LaneName> {
 
 fn take(store: &FileStore, lanes: Vec<LaneName>, holder: &str) -> Vec<Grant> {
     let needs = lanes.into_iter().map(|lane| LaneNeed::new(lane, 4, 60_000)).collect();
-    let request = Request {
+    granted(store, request(needs, holder))
+}
+
+fn request(needs: Vec<LaneNeed>, holder: &str) -> Request {
+    Request {
         needs,
         holder: holder.to_owned(),
         kind: LockKind::Task,
@@ -27,7 +31,10 @@ fn take(store: &FileStore, lanes: Vec<LaneName>, holder: &str) -> Vec<Grant> {
         who: luzia::model::Who::default(),
         durable: false,
         lenders: Vec::new(),
-    };
+    }
+}
+
+fn granted(store: &FileStore, request: Request) -> Vec<Grant> {
     match store.acquire(&request, judge).unwrap() {
         Acquired::Granted { grants, .. } => grants,
         _ => panic!("the lanes have room"),
@@ -162,4 +169,30 @@ fn of_several_slots_in_a_lane_all_are_given_back_that_are_known() {
         known.push(Grant { slot: 3, ..known[1].clone() });
     });
     assert_eq!(found, (all, vec![OTHER.to_owned()]));
+}
+
+/// A claim of several slots that died, of which nothing is left to recover: whichever of its locks is named, all of them go.
+#[test]
+fn the_lock_of_one_of_several_slots_stands_for_all_of_them() {
+    for named in 0..3 {
+        let dir = tempfile::tempdir().unwrap();
+        let files = RealFiles::open_at(dir.path().to_str().unwrap(), false).unwrap().unwrap();
+        let store = FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
+        store.prepare().unwrap();
+        let lane = LaneName::parse("build").unwrap();
+        // The process of the claim is gone.
+        let me = RealProcesses.me();
+        let dead = || luzia::model::Identity { start: me.start + 1, ..me.clone() };
+        let need = |count| LaneNeed { count, ..LaneNeed::new(lane.clone(), 8, 60_000) };
+        let claim = |count, holder| Request { process: dead(), ..request(vec![need(count)], holder) };
+        let ours = granted(&store, claim(3, "task_7"));
+        granted(&store, claim(2, "task_8"));
+        let which = Release::LockId(ours[named].lock_id.to_string());
+        let released = store.release(&lane, &which, By::Holder, 60_000, judge).unwrap();
+        assert!(matches!(released, Released::Removed(_)), "{released:?}");
+        let left = std::fs::read_dir(dir.path().join("locks")).unwrap().flatten();
+        let texts = left.filter(|entry| entry.path().extension().is_some_and(|end| end == "lock"));
+        let texts: Vec<String> = texts.map(|entry| std::fs::read_to_string(entry.path()).unwrap()).collect();
+        assert!(texts.len() == 2 && texts.iter().all(|text| text.starts_with("task_8_")), "{texts:?}");
+    }
 }

@@ -196,3 +196,70 @@ fn a_child_borrows_the_slots_of_its_parent() {
     assert_eq!(read(&place, "lone"), "1\n");
     assert!(read(&place, "err").contains("of which its parent has 1"), "{}", read(&place, "err"));
 }
+
+#[test]
+fn a_release_of_one_lock_of_several_is_refused_and_by_force_all_come_back() {
+    let place = with_max(4);
+    let id = running(&place, "alice", &["--slots", "3"]);
+    let locks = place.json(&["list-locks"]);
+    let of_lane = locks["items"].as_array().unwrap().iter().filter(|lock| lock["lane"] == "build");
+    let lock_ids: Vec<String> = of_lane.map(|lock| lock["lock_id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(lock_ids.len(), 3, "{locks}");
+    for lock_id in &lock_ids {
+        let refused = place.luzia(&["release", "lane:build", &id, "--lock-id", lock_id]);
+        assert!(refused.code != 0 && refused.err.contains(&id), "{refused:#?}");
+        assert_eq!((held(&place), place.status(&id)), (3, "running".into()), "nothing has changed");
+    }
+    place.ok(&["release", "lane:build", &id, "--lock-id", &lock_ids[0], "--force", "--yes"]);
+    place.until_status(&id, "cancelled");
+    until("its slots are free", || (held(&place) == 0).then_some(()));
+}
+
+#[test]
+fn an_edit_changes_the_slots_and_refuses_lanes_that_have_too_few() {
+    let place = with_max(3);
+    place.ok(&["lanes", "set", "small", "--max", "2"]);
+    place.ok(&["lanes", "set", "wide", "--max", "5"]);
+    let id = place.enqueue(&["-u", "alice", "-l", "build", "--slots", "3", "--", "true"]);
+    let before = place.snapshot();
+    for (words, code) in [
+        (&["-l", "small"][..], "TOO_FEW_SLOTS"),
+        (&["-l", "wide", "-l", "small"], "TOO_FEW_SLOTS"),
+        (&["-l", "thread:7"], "BAD_SLOTS"),
+        (&["--slots", "4"], "TOO_FEW_SLOTS"),
+        (&["--slots", "0"], "BAD_SLOTS"),
+        (&["--slots", "1001"], "BAD_SLOTS"),
+    ] {
+        let ran = place.luzia(&[&["edit", "--json", &id], words].concat()).coded(1);
+        assert!(ran.err.contains(&format!("\"code\":\"{code}\"")), "{words:?}: {}", ran.err);
+        place.assert_unchanged(&before, &format!("{words:?}"));
+    }
+    place.luzia(&["edit", &id, "--slots", "-1"]).coded(2);
+    place.ok(&["edit", &id, "-l", "wide"]);
+    assert_eq!(place.show(&id)["slot_count"], 3);
+    place.ok(&["edit", &id, "-l", "small", "--slots", "2"]);
+    assert_eq!(place.show(&id)["slot_count"], 2);
+    place.ok(&["edit", &id, "--slots", "1"]);
+    assert_eq!(place.show(&id)["slot_count"], Value::Null);
+    place.ok(&["edit", &id, "-l", "thread:7"]);
+    place.drain();
+    assert_eq!(place.status(&id), "completed");
+}
+
+/// A task that gives its values of `build` and of user time away: what its user has used, by the ledger.
+fn used(place: &Place, user: &str) -> u64 {
+    let ledger = std::fs::read_to_string(place.state().join("spool/fair")).unwrap();
+    let line = ledger.lines().find(|line| line.ends_with(&format!(" {user}"))).unwrap_or_else(|| panic!("{ledger}"));
+    line.split(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_grant_of_several_slots_is_charged_for_each() {
+    let place = with_max(4);
+    place.enqueue(&["-u", "alice", "-l", "build", "--slots", "3", "--", "true"]);
+    place.enqueue(&["-u", "bob", "-l", "build", "--", "true"]);
+    place.drain();
+    let (alice, bob) = (used(&place, "alice"), used(&place, "bob"));
+    // What was charged fades, by a thousandth in each second.
+    assert!(alice > 2 * bob, "{alice} {bob}");
+}

@@ -241,6 +241,7 @@ pub const SCENES: &[Scene] = &[
     },
     super::sweep_steps::STEPWISE,
     super::sweep_capacity::CAPACITY,
+    super::sweep_capacity::SLOTS,
     super::sweep_waits::PARK,
     super::sweep_waits::EMIT_PARKED,
     super::sweep_waits::AWAIT_OUTPUT,
@@ -285,7 +286,7 @@ fn queue_lender(world: &World) {
 }
 
 /// After all, no lock of a borrower is left, and no mark of a waiter that would lend.
-fn lanes_come_back(world: &World, _: &Answer) -> Vec<String> {
+pub fn lanes_come_back(world: &World, _: &Answer) -> Vec<String> {
     let mut problems = Vec::new();
     for path in super::harness::list(&world.state.join("locks")) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -2,7 +2,7 @@
 //! `policy::cycles`; this file says who waits for whom.
 
 use crate::app::{App, AppError, lock_state};
-use crate::model::lock::loan::{self, Lent, lent, root};
+use crate::model::lock::loan::{Lent, holders, lendable, lent, root};
 use crate::model::process::Probe;
 use crate::model::{LaneName, Status, Task, TaskId};
 use crate::policy::cycles::{Need, Waits};
@@ -12,13 +12,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How many queued tasks are looked at.
 const MOST: usize = 1000;
 
+/// The slots of a lane that living holders have, with those that are tasks.
+type Slots = Vec<(u32, Option<TaskId>)>;
+
 /// Everything that has to be known of the tasks, at one moment.
 struct World<'a> {
     app: &'a App,
     locks: LockIndex,
     queued: Vec<Task>,
-    /// By lane and wanted slots.
-    needs: BTreeMap<(LaneName, u32), Vec<Need>>,
+    /// The slots of lanes with their holders.
+    living: BTreeMap<LaneName, Slots>,
 }
 
 impl App {
@@ -55,7 +58,7 @@ impl App {
             let is_waited_for = task.waited_for && (task.id.0 == 0 || self.has_waiter(&task))
                 || task.parent.is_some() && self.store.is_lent_to(task.id)?;
             if let Some(parent) = task.parent.filter(|_| is_waited_for) {
-                waits.add(parent, vec![task.id]);
+                waits.add(parent, Need::of(task.id));
                 has_parents = true;
             }
         }
@@ -63,7 +66,7 @@ impl App {
             return Ok(waits);
         }
         let locks = self.store.lock_index()?;
-        let mut world = World { app: self, locks, queued, needs: BTreeMap::new() };
+        let mut world = World { app: self, locks, queued, living: BTreeMap::new() };
         for task in world.queued.clone().iter().chain(new) {
             for need in world.needs_of(task)? {
                 waits.add(task.id, need);
@@ -80,7 +83,7 @@ impl App {
 
 impl World<'_> {
     fn needs_of(&mut self, task: &Task) -> Result<Vec<Need>, AppError> {
-        let mut needs: Vec<Need> = self.app.unfinished_before(task).into_iter().map(|before| vec![before]).collect();
+        let mut needs: Vec<Need> = self.app.unfinished_before(task).into_iter().map(Need::of).collect();
         // The waiter says so a moment after the task is queued.
         let is_waited_for = task.waited_for && (task.id.0 == 0 || self.app.has_waiter(task));
         let lenders = match (is_waited_for, task.id.0) {
@@ -93,19 +96,18 @@ impl World<'_> {
             // A claim takes the lanes first and moves the record then: a task is not in its own way.
             let mut living = self.living(&lane)?;
             living.retain(|(_, holder)| *holder != Some(task.id));
+            let mut wanted = task.slots_of(&lane);
             match lent(living.iter().copied(), &ids) {
-                Lent::No => {}
-                Lent::By(_) => continue,
+                Lent::No => needs.extend(self.first_in(&lane, task).map(Need::of)),
+                // What is not lent is taken as by others.
+                Lent::By(_) => wanted = wanted.saturating_sub(lendable(living.iter().copied(), &ids)),
                 Lent::Taken(slot) => {
                     let holder = living.into_iter().find(|(at, _)| *at == slot);
-                    needs.extend(holder.and_then(|(_, holder)| holder).map(|holder| vec![holder]));
+                    needs.extend(holder.and_then(|(_, holder)| holder).map(Need::of));
                     continue;
                 }
             }
-            needs.extend(self.first_in(&lane, task).map(|first| vec![first]));
-            // A claim takes the lanes first and moves the record then: a task is not in its own way.
-            let of_lane = self.needs_in(&lane, task.slots_of(&lane))?;
-            needs.extend(of_lane.into_iter().filter(|holders| !holders.contains(&task.id)));
+            needs.extend(missing(&living, wanted, self.app.config().limit(&lane)));
         }
         Ok(needs)
     }
@@ -125,33 +127,32 @@ impl World<'_> {
         (first < own).then_some(first.1.1)
     }
 
-    /// The slots of a lane that living holders have, with those that are tasks.
-    fn living(&self, lane: &LaneName) -> Result<Vec<(u32, Option<TaskId>)>, AppError> {
-        let views = self.app.holders_in(&self.locks, lane)?;
-        let living = views.iter().filter(|view| lock_state(&view.verdict) != "stale");
-        Ok(living.map(|view| (view.slot, view.holder().and_then(TaskId::parse))).collect())
-    }
-
-    /// The tasks of which one must be over before a lane has so many free slots, and each alone where all must; nothing when it
-    /// has them, or another holder.
-    fn needs_in(&mut self, lane: &LaneName, wanted: u32) -> Result<Vec<Need>, AppError> {
-        let place = (lane.clone(), wanted);
-        if let Some(known) = self.needs.get(&place) {
+    /// The slots of a lane that living holders have.
+    fn living(&mut self, lane: &LaneName) -> Result<Slots, AppError> {
+        if let Some(known) = self.living.get(lane) {
             return Ok(known.clone());
         }
-        let (living, limit) = (self.living(lane)?, self.app.config().limit(lane));
-        let is_full = loan::holders(living.iter().map(|(slot, _)| *slot)).saturating_add(wanted) > limit;
-        // A lender is not over before its borrower is.
-        let lowest =
-            living.iter().filter(|(slot, _)| !living.iter().any(|(at, _)| at < slot && root(*at) == root(*slot)));
-        let needs: Vec<Need> = match (is_full, wanted >= limit) {
-            (false, _) => Vec::new(),
-            (true, true) => lowest.filter_map(|(_, holder)| *holder).map(|holder| vec![holder]).collect(),
-            (true, false) => lowest.map(|(_, holder)| *holder).collect::<Option<Need>>().into_iter().collect(),
-        };
-        self.needs.insert(place, needs.clone());
-        Ok(needs)
+        let views = self.app.holders_in(&self.locks, lane)?;
+        let living = views.iter().filter(|view| lock_state(&view.verdict) != "stale");
+        let living: Slots = living.map(|view| (view.slot, view.holder().and_then(TaskId::parse))).collect();
+        self.living.insert(lane.clone(), living.clone());
+        Ok(living)
     }
+}
+
+/// What must be over before a lane has so many free slots; `None` when it has them, or when enough of its holders are no tasks:
+/// those end by themselves.
+fn missing(living: &[(u32, Option<TaskId>)], wanted: u32, limit: u32) -> Option<Need> {
+    if wanted == 0 {
+        return None;
+    }
+    let missing = holders(living.iter().map(|(slot, _)| *slot)).saturating_add(wanted).saturating_sub(limit);
+    // A lender is not over before its borrower is.
+    let lowest = living.iter().filter(|(slot, _)| !living.iter().any(|(at, _)| at < slot && root(*at) == root(*slot)));
+    let of: Vec<Option<TaskId>> = lowest.map(|(_, holder)| *holder).collect();
+    let tasks: Vec<TaskId> = of.iter().flatten().copied().collect();
+    let count = usize::try_from(missing).unwrap_or(usize::MAX).saturating_sub(of.len() - tasks.len());
+    (count > 0).then_some(Need { holders: tasks, count })
 }
 
 /// Says who waits for whom in a ring.

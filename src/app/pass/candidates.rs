@@ -69,7 +69,8 @@ impl App {
     }
 }
 
-/// The weights of a task in fair share: of its user, of its project among those of the user, and the greatest of its lanes.
+/// What a task pays with in fair share: the weight of its user, of its project among those of the user, and the greatest of its
+/// lanes; and how many slots it takes.
 pub(crate) fn weights_of(task: &Task, config: &Config) -> Weights {
     let project = task.project.as_ref().filter(|_| task.agent.as_ref().is_none_or(|agent| agent.session.is_none()));
     let project = project.and_then(|project| LaneName::new("project", project.clone()).ok());
@@ -77,6 +78,7 @@ pub(crate) fn weights_of(task: &Task, config: &Config) -> Weights {
         user: config.weight(&task.user),
         share: project.map_or(1, |project| config.lane_weight(&project)),
         lanes: task.lanes.iter().map(|lane| config.lane_weight(lane)).max().unwrap_or(1),
+        slots: task.lanes.iter().map(|lane| task.slots_of(lane)).max().unwrap_or(1),
     }
 }
 

@@ -97,7 +97,7 @@ impl App {
 
     /// Refuses a task that could not start as far as its lanes and its command tell.
     pub(crate) fn check_door(&self, new: &NewTask, task: &Task) -> Result<(), AppError> {
-        self.check_slots(new, task)?;
+        self.check_slots(task)?;
         self.check_command(new, task)
     }
 

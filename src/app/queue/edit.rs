@@ -1,6 +1,7 @@
 //! `edit`: changes a task that has not started. It keeps its number, so it keeps its place among those of its priority.
 
 use crate::app::queue::enqueue::{NewTask, priority_of};
+use crate::app::queue::terms::slots::count_of;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Task, TaskId};
 
@@ -15,6 +16,8 @@ pub struct Edit {
     pub at: Option<String>,
     /// `--lane`: the named lanes in place of those it has; its user's lane stays.
     pub lanes: Vec<String>,
+    /// `--slots`: how many slots it takes of each capacity lane.
+    pub slots: Option<u32>,
     /// `--label`; an empty one takes the note away.
     pub label: Option<String>,
     /// The command in place of the one it has.
@@ -30,7 +33,7 @@ impl Edit {
             return Ok(());
         }
         Err(AppError::usage("nothing is to be changed")
-            .hint("name what changes: --priority, --in, --at, --lane, --label, or a command behind --")
+            .hint("name what changes: --priority, --in, --at, --lane, --slots, --label, or a command behind --")
             .next("luzia edit --help"))
     }
 }
@@ -53,6 +56,12 @@ impl App {
         }
         if !edit.lanes.is_empty() {
             new.lanes = self.lanes_instead(task, &edit.lanes)?;
+        }
+        if edit.slots.is_some() {
+            new.terms.slot_count = count_of(edit.slots)?;
+        }
+        if edit.slots.is_some() || !edit.lanes.is_empty() {
+            self.check_slots(&new)?;
         }
         if let Some(label) = &edit.label {
             new.label = Some(label.clone()).filter(|label| !label.is_empty());

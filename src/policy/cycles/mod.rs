@@ -1,11 +1,25 @@
-//! Which tasks wait for each other for ever. A graph of waits: a task waits for needs, and a need is met as soon as one of
-//! its holders is over. A lane of several slots is such a need, so it blocks only when all of its holders wait for ever. Pure.
+//! Which tasks wait for each other for ever. A graph of waits: a task waits for needs, and a need is met as soon as so many of
+//! its places are free. A lane of several slots is such a need: it blocks only when too few of its slots are held by tasks
+//! that can be over. Pure.
 
 use crate::model::TaskId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The holders of which one must be over.
-pub type Need = Vec<TaskId>;
+/// Places of which some must be free.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Need {
+    /// The holder of each place. A task that holds several stands here as often.
+    pub holders: Vec<TaskId>,
+    /// How many of the places must be free. More than there are can never be, and tell nothing of who waits for whom.
+    pub count: usize,
+}
+
+impl Need {
+    /// A task that must be over.
+    pub fn of(task: TaskId) -> Self {
+        Self { holders: vec![task], count: 1 }
+    }
+}
 
 /// Who waits for what.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,7 +31,7 @@ impl Waits {
         self.0.entry(task).or_default().push(need);
     }
 
-    /// The tasks that can never be over: each has a need whose holders can never be over either.
+    /// The tasks that can never be over: each has a need that stays open, because too many of its holders can never be over.
     pub fn stuck(&self) -> BTreeSet<TaskId> {
         let mut stuck: BTreeSet<TaskId> = self.0.keys().copied().collect();
         loop {
@@ -30,10 +44,14 @@ impl Waits {
         }
     }
 
-    /// The first need of a task that none of the others can meet.
-    fn hopeless(&self, task: TaskId, stuck: &BTreeSet<TaskId>) -> Option<&Need> {
-        let is_hopeless = |need: &&Need| !need.is_empty() && need.iter().all(|holder| stuck.contains(holder));
-        self.0.get(&task)?.iter().find(is_hopeless)
+    /// The first need of a task that the others cannot meet, as one of those that keep it from that.
+    fn hopeless(&self, task: TaskId, stuck: &BTreeSet<TaskId>) -> Option<TaskId> {
+        let keeper = |need: &Need| {
+            let kept = need.holders.iter().filter(|holder| stuck.contains(holder));
+            let is_hopeless = need.holders.len() < need.count.saturating_add(kept.clone().count());
+            kept.copied().next().filter(|_| is_hopeless)
+        };
+        self.0.get(&task)?.iter().find_map(keeper)
     }
 
     /// The tasks that wait for each other for ever and keep this one from its end, each followed by one it waits for;
@@ -47,7 +65,7 @@ impl Waits {
                 return Some(path.split_off(begin));
             }
             path.push(at);
-            at = *self.hopeless(at, &stuck)?.first()?;
+            at = self.hopeless(at, &stuck)?;
         }
     }
 }
@@ -62,9 +80,13 @@ mod tests {
     fn waits(of: &[(u64, &[u64])]) -> Waits {
         let mut waits = Waits::default();
         for (task, need) in of {
-            waits.add(TaskId(*task), need.iter().map(|id| TaskId(*id)).collect());
+            waits.add(TaskId(*task), some(need, 1));
         }
         waits
+    }
+
+    fn some(holders: &[u64], count: usize) -> Need {
+        Need { holders: holders.iter().map(|id| TaskId(*id)).collect(), count }
     }
 
     #[test]
@@ -82,15 +104,31 @@ mod tests {
         assert_eq!(full.stuck().len(), 4);
     }
 
+    #[test]
+    fn who_wants_several_slots_waits_for_ever_when_too_few_of_them_can_be_free() {
+        // Four slots: task 2 has two of them, and tasks 1 and 2 wait for task 9, which wants some.
+        for (wanted, is_stuck) in [(1, false), (2, true), (3, true)] {
+            let mut waits = waits(&[(1, &[9]), (2, &[9])]);
+            waits.add(TaskId(9), some(&[1, 2, 2, 5], wanted));
+            assert_eq!(waits.stuck().contains(&TaskId(9)), is_stuck, "{wanted}");
+            assert_eq!(waits.cycle(TaskId(9)), is_stuck.then(|| vec![TaskId(9), TaskId(1)]), "{wanted}");
+        }
+        let mut free = waits(&[(1, &[3])]);
+        free.add(TaskId(9), some(&[4, 5], 3));
+        assert_eq!(free.stuck(), BTreeSet::new(), "nobody waits for it");
+    }
+
     /// Tries every order in which tasks can end, and gives those that end in one of them, as bits.
-    fn every_order(needs: &[Vec<BTreeSet<usize>>]) -> u32 {
+    fn every_order(needs: &[Vec<(Vec<usize>, usize)>]) -> u32 {
         let (mut open, mut seen, mut all) = (vec![0u32], BTreeSet::new(), 0);
         while let Some(over) = open.pop() {
             all |= over;
             for (at, needs) in needs.iter().enumerate() {
                 let is_over = |other: &usize| over & (1 << other) != 0;
                 let next = over | (1 << at);
-                if needs.iter().all(|need| need.iter().any(is_over)) && seen.insert(next) {
+                if needs.iter().all(|(need, count)| need.iter().filter(|one| is_over(one)).count() >= *count)
+                    && seen.insert(next)
+                {
                     open.push(next);
                 }
             }
@@ -102,12 +140,15 @@ mod tests {
         #[test]
         fn stuck_is_what_ends_in_no_order(
             needs in proptest::collection::vec(
-                proptest::collection::vec(proptest::collection::btree_set(0..TASKS, 1..3), 0..3), TASKS)
+                proptest::collection::vec((proptest::collection::vec(0..TASKS, 1..5), 1usize..4), 0..3), TASKS)
         ) {
             let mut waits = Waits::default();
+            let mut needs = needs;
+            needs.iter_mut().flatten().for_each(|(need, count)| *count = need.len().min(*count));
             for (at, all) in needs.iter().enumerate() {
-                for need in all {
-                    waits.add(TaskId(at as u64), need.iter().map(|id| TaskId(*id as u64)).collect());
+                for (need, count) in all {
+                    let holders = need.iter().map(|id| TaskId(*id as u64)).collect();
+                    waits.add(TaskId(at as u64), Need { holders, count: *count });
                 }
             }
             let ends = every_order(&needs);
@@ -121,7 +162,7 @@ mod tests {
                 for (place, member) in cycle.iter().enumerate() {
                     let next = cycle[(place + 1) % cycle.len()];
                     let of = &needs[usize::try_from(member.0).expect("small")];
-                    prop_assert!(of.iter().any(|need| need.contains(&usize::try_from(next.0).expect("small"))));
+                    prop_assert!(of.iter().any(|(need, _)| need.contains(&usize::try_from(next.0).expect("small"))));
                 }
             }
         }

@@ -86,29 +86,31 @@ impl Ledger {
         self.users.contains_key(user)
     }
 
-    /// Charges a grant: one nominal slot-second at once, so that tasks too short to measure take turns as well.
-    pub fn charge_grant(&mut self, tier: Tier, user: &Name, weight: u32, now: Timestamp) {
+    /// Charges a grant: one nominal second of each slot at once, so that tasks too short to measure take turns as well.
+    pub fn charge_grant(&mut self, tier: Tier, user: &Name, weights: impl Into<Weights>, now: Timestamp) {
+        let weights = weights.into();
         self.decay(now);
         self.grants = self.grants.saturating_add(1);
         self.places[tier.index()] = place_of(user);
         let grant = self.grants;
         let usage = self.users.entry(user.clone()).or_default();
-        usage.used_us = usage.used_us.saturating_add(over_weight(NOMINAL_MS, weight));
+        usage.used_us = usage.used_us.saturating_add(over_weight(NOMINAL_MS, weights.slots, weights.user));
         usage.last_grant = grant;
         self.forget_beyond_limit();
     }
 
-    /// Whether the end of a run that held its slot for `ran_ms` is charged: a short one was charged by its grant.
+    /// Whether the end of a run that held its slots for `ran_ms` is charged: a short one was charged by its grant.
     pub fn charges_end(ran_ms: u64) -> bool {
         ran_ms > NOMINAL_MS
     }
 
-    /// Charges the end of a run that held its slot for `ran_ms`: what its grant did not charge already.
-    pub fn charge_end(&mut self, user: &Name, ran_ms: u64, weight: u32, now: Timestamp) {
+    /// Charges the end of a run that held its slots for `ran_ms`: what its grant did not charge already.
+    pub fn charge_end(&mut self, user: &Name, ran_ms: u64, weights: impl Into<Weights>, now: Timestamp) {
+        let weights = weights.into();
         self.decay(now);
         if Self::charges_end(ran_ms) {
             let usage = self.users.entry(user.clone()).or_default();
-            usage.used_us = usage.used_us.saturating_add(over_weight(ran_ms - NOMINAL_MS, weight));
+            usage.used_us = usage.used_us.saturating_add(over_weight(ran_ms - NOMINAL_MS, weights.slots, weights.user));
             self.forget_beyond_limit();
         }
     }
@@ -178,9 +180,10 @@ pub(super) fn place_of(user: &Name) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Milliseconds of slot time as use in microseconds; rounded up, so that no grant is free.
-fn over_weight(ms: u64, weight: u32) -> u64 {
-    ms.saturating_mul(1000).div_ceil(u64::from(weight.clamp(1, MAX_WEIGHT)))
+/// Milliseconds of so many slots as use in microseconds; rounded up, so that no grant is free.
+fn over_weight(ms: u64, slots: u32, weight: u32) -> u64 {
+    let slot_us = ms.saturating_mul(1000).saturating_mul(u64::from(slots.max(1)));
+    slot_us.div_ceil(u64::from(weight.clamp(1, MAX_WEIGHT)))
 }
 
 /// What a number of seconds, fewer than a half-life, leaves of a use, in units of 2^-63.
@@ -244,6 +247,33 @@ mod tests {
         assert_eq!(used(&ledger, "four"), 250_000);
         assert_eq!(used(&ledger, "none"), 1_000_000);
         assert_eq!(used(&ledger, "huge"), 1000);
+    }
+
+    proptest! {
+        #[test]
+        fn a_task_of_several_slots_pays_as_as_many_tasks_of_one(
+            slots in 0..9u32, weight in 0..4u32, ran_ms in prop_oneof![0..2000u64, 0..10_000_000u64],
+        ) {
+            let charged = |slots| {
+                let payer = Payer {
+                    user: name("a"),
+                    queue: format!("user_a~n{:016x}", 1),
+                    weights: Weights { slots, share: weight, ..Weights::from(weight) },
+                    has_shares: true,
+                };
+                let mut ledger = Ledger::default();
+                ledger.granted(Tier::Normal, &payer, Timestamp(0));
+                ledger.ended(&payer, ran_ms, Timestamp(0));
+                let used: Vec<u64> = ledger.users.values().map(|usage| usage.used_us).collect();
+                used
+            };
+            let (one, several, count) = (charged(1), charged(slots), u64::from(slots.max(1)));
+            prop_assert_eq!(one.len(), 3);
+            for (one, several) in one.iter().zip(several) {
+                // Each charge is rounded up once.
+                prop_assert!(several <= one * count && several + 2 * count >= one * count, "{} {}", one, several);
+            }
+        }
     }
 
     #[test]

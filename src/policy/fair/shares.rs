@@ -17,7 +17,7 @@ const ORDINARY: &str = "u";
 /// The share of tasks of which neither a session nor a project is known.
 const NAMELESS: &str = "-";
 
-/// The weights of one task at each level; 0 counts as 1.
+/// What one task pays with: its weights at each level, and how many slots it pays for; 0 counts as 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Weights {
     /// Of its user.
@@ -26,12 +26,14 @@ pub struct Weights {
     pub share: u32,
     /// Of its lanes among those of the session or project.
     pub lanes: u32,
+    /// How many slots of a lane it takes: it pays for each of them.
+    pub slots: u32,
 }
 
 impl From<u32> for Weights {
     /// The weight of a user whose sessions and lanes are equal.
     fn from(user: u32) -> Self {
-        Self { user, share: 1, lanes: 1 }
+        Self { user, share: 1, lanes: 1, slots: 1 }
     }
 }
 
@@ -66,13 +68,13 @@ pub(crate) fn share_names(user: &Name, queue: &str) -> [Option<Name>; 2] {
 impl Ledger {
     /// Charges a grant at each level, as [`Ledger::charge_grant`].
     pub fn granted(&mut self, tier: Tier, payer: &Payer, now: Timestamp) {
-        self.charge_grant(tier, &payer.user, payer.weights.user, now);
+        self.charge_grant(tier, &payer.user, payer.weights, now);
         self.charge_shares(payer, NOMINAL_MS, Some(self.grants));
     }
 
     /// Charges the end of a run at each level, as [`Ledger::charge_end`].
     pub fn ended(&mut self, payer: &Payer, ran_ms: u64, now: Timestamp) {
-        self.charge_end(&payer.user, ran_ms, payer.weights.user, now);
+        self.charge_end(&payer.user, ran_ms, payer.weights, now);
         if Self::charges_end(ran_ms) {
             self.charge_shares(payer, ran_ms - NOMINAL_MS, None);
         }
@@ -87,7 +89,7 @@ impl Ledger {
         for (name, weight) in [outer, inner].into_iter().zip(weights) {
             let Some(name) = name else { continue };
             let usage = self.users.entry(name).or_default();
-            usage.used_us = usage.used_us.saturating_add(over_weight(ms, weight));
+            usage.used_us = usage.used_us.saturating_add(over_weight(ms, payer.weights.slots, weight));
             usage.last_grant = grant.unwrap_or(usage.last_grant);
         }
         self.forget_beyond_limit();

@@ -30,9 +30,9 @@
 //!
 //! How many of x's tasks wait is in neither. For while u waits, the lead of u over x in use never grows: it is 60 s at
 //! most, every charge of x lowers it by what x ran over w, decay lowers it, and x goes before u only while it is not
-//! below zero. What x runs but has not been charged for yet is the k · L. Rounding adds at most a microsecond over
-//! weight for each second that u waits; a second grant of x may come when x itself has been forgotten, after three hours,
-//! or when more than [`super::fair::MAX_USERS`] are remembered.
+//! below zero. A task of several slots is charged for each of them. What x runs but has not been charged for yet is the
+//! k · L. Rounding adds at most a microsecond over weight for each second that u waits; a second grant of x may come when
+//! x itself has been forgotten, after three hours, or when more than [`super::fair::MAX_USERS`] are remembered.
 //!
 //! A stream of ever new users does not starve u either, where the caller knows the age of tasks: after three hours
 //! nothing is left of 60 s of use, and then u comes before all of its priority who came later.

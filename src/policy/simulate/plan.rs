@@ -139,6 +139,7 @@ impl Plan {
                 user: config.weight(&stream.user),
                 share: 1,
                 lanes: stream.lanes.iter().map(|lane| config.lane_weight(lane)).max().unwrap_or(1),
+                slots: if stream.lanes.is_empty() { 1 } else { stream.slots },
             },
             priority: stream.priority,
             lanes,

@@ -36,13 +36,17 @@ fn scene(seed: u64, now: i64) -> Scene {
     let mut pick = |bound: usize| rng.below(bound);
     let mut lanes = BTreeMap::new();
     for name in ["build", "docs", "test", "user:alice"] {
-        lanes.insert(name.to_owned(), rule(u32::try_from(1 + pick(2)).expect("few")));
+        lanes.insert(name.to_owned(), rule([1, 2, 2, 3][pick(4)]));
     }
     // Where slots are short, a task that is ready may not be granted because others were.
     let config = Config { slots_max: u32::try_from([1, 2, 20][pick(3)]).expect("few"), lanes, ..Config::default() };
+    // Where few lanes are named, tasks meet in them, and wait for several slots of them.
+    let is_crowded = pick(4) == 0;
+    let names = if is_crowded { &LANES[3..5] } else { &LANES[..] };
     let mut tasks: Vec<Task> = Vec::new();
     for id in 1..=u64::try_from(2 + pick(7)).expect("few") {
-        let mut named: Vec<LaneName> = (0..pick(3)).map(|_| lane(LANES[pick(8)])).collect();
+        let mut named: Vec<LaneName> =
+            (0..pick(3).max(usize::from(is_crowded))).map(|_| lane(names[pick(names.len())])).collect();
         named.sort();
         named.dedup();
         let is_after = id > 1 && pick(8) == 0;
@@ -53,7 +57,7 @@ fn scene(seed: u64, now: i64) -> Scene {
             TaskHold { since: luzia::model::Timestamp(now), until: None, reason: None, by: None, start_left_ms: None };
         let task = Task {
             user: Name::new(USERS[pick(3)]).expect("a name"),
-            takes_user_lane: named.is_empty() || pick(3) > 0,
+            takes_user_lane: named.is_empty() || !is_crowded && pick(3) > 0,
             lanes: named,
             priority: Priority::new([5, 5, 5, 4, 1, 9][pick(6)]).expect("a priority"),
             comes_after: after.clone(),
@@ -62,7 +66,7 @@ fn scene(seed: u64, now: i64) -> Scene {
             hold: (pick(10) == 0).then_some(hold),
             timeout_ms: [None, Some(10_000), Some(60_000)][pick(3)],
             agent: session.map(|session| Agent { name: "codex".into(), session: Some(session.into()) }),
-            terms: Terms { slot_count: (pick(6) == 0).then_some(2), ..Terms::default() },
+            terms: Terms { slot_count: [None, None, None, Some(2), Some(3)][pick(5)], ..Terms::default() },
             conductor_dir: "/s/conductor/_".into(),
             command: vec!["Work".into()],
             ..super::spool::task(TaskId(id))
@@ -73,7 +77,8 @@ fn scene(seed: u64, now: i64) -> Scene {
         let lane = [lane("user:bob"), lane("build"), lane("docs"), lane("thread:1")][pick(4)].clone();
         (lane, [None, Some(30_000), Some(90_000)][pick(3)])
     };
-    let leases = (0..pick(4)).map(|_| held(&mut pick)).collect();
+    let mut leases: Vec<(LaneName, Option<u64>)> = (0..pick(4)).map(|_| held(&mut pick)).collect();
+    leases.extend(is_crowded.then(|| (lane("build"), Some(90_000))));
     let pauses = (0..pick(4) / 3).map(|_| [lane("user:carol"), lane("docs")][pick(2)].clone()).collect();
     Scene { config, tasks, leases, pauses }
 }
@@ -177,5 +182,5 @@ fn explain_calls_ready_what_a_pass_grants_and_nothing_else() {
     let [worlds, with_grants, blocked, booked] = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
     // Worlds in which nothing ever starts, or nothing ever waits, would prove nothing.
     assert!(worlds >= 2000 && with_grants > worlds / 2 && blocked > worlds, "{worlds} {with_grants} {blocked}");
-    assert!(booked > worlds / 100, "{booked}");
+    assert!(booked > worlds / 50, "{booked}");
 }

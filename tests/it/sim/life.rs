@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// What the commands of pretend tasks do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Deed {
+pub(super) enum Deed {
     /// Works for a while.
     Work,
     /// Works for so long that its locks are refreshed.
@@ -37,24 +37,28 @@ impl Deed {
 
 /// A task to be enqueued.
 #[derive(Clone, Copy, Debug)]
-struct Wish {
-    user: &'static str,
-    has_thread: bool,
-    deed: Deed,
-    retries: u32,
-    key: Option<&'static str>,
+pub(super) struct Wish {
+    pub(super) user: &'static str,
+    pub(super) has_thread: bool,
+    /// How many slots of the three of lane `build` it takes.
+    pub(super) slots: Option<u32>,
+    pub(super) deed: Deed,
+    pub(super) retries: u32,
+    pub(super) key: Option<&'static str>,
     /// Whether it comes after the one before it in the same batch.
-    is_after: bool,
+    pub(super) is_after: bool,
 }
 
-const PLAIN: Wish =
-    Wish { user: USERS[0], has_thread: false, deed: Deed::Work, retries: 0, key: None, is_after: false };
+pub(super) const PLAIN: Wish =
+    Wish { user: USERS[0], has_thread: false, slots: None, deed: Deed::Work, retries: 0, key: None, is_after: false };
 
 fn task_of(wish: &Wish, id: u64) -> Task {
     let after = if wish.is_after { vec![TaskId(id - 1)] } else { Vec::new() };
+    let named = wish.slots.map(|_| "build").into_iter().chain(wish.has_thread.then_some("thread:7"));
     Task {
         user: Name::new(wish.user).expect("a name"),
-        lanes: if wish.has_thread { vec![LaneName::parse("thread:7").expect("a lane")] } else { Vec::new() },
+        lanes: named.map(|lane| LaneName::parse(lane).expect("a lane")).collect(),
+        terms: luzia::model::task::Terms { slot_count: wish.slots, ..Default::default() },
         command: vec![wish.deed.word()],
         conductor_dir: "/s/conductor/_".into(),
         retries: wish.retries,
@@ -66,20 +70,22 @@ fn task_of(wish: &Wish, id: u64) -> Task {
     }
 }
 
-fn with_slots(slots: u32) -> Rules {
+pub(super) fn with_slots(slots: u32) -> Rules {
     Rules { slots, lock_timeout_ms: Config::default().lock_timeout_ms }
 }
 
 /// What is configured.
 #[derive(Clone, Copy)]
-struct Rules {
+pub(super) struct Rules {
     slots: u32,
     lock_timeout_ms: u64,
 }
 
 fn app(env: &Env, rules: Rules) -> App {
     let lock_timeout_ms = rules.lock_timeout_ms;
-    let config = Config { slots_max: rules.slots, lock_timeout_ms, ..Config::default() };
+    let build = luzia::model::config::LaneRule { max: Some(3), ..Default::default() };
+    let lanes = [("build".to_owned(), build)].into();
+    let config = Config { slots_max: rules.slots, lock_timeout_ms, lanes, ..Config::default() };
     App::new(store(env), Settings::fixed(config))
 }
 
@@ -196,14 +202,14 @@ fn drain(env: &Env, rules: Rules) {
 
 /// Who is at work.
 #[derive(Clone)]
-struct Cast {
-    wishes: Vec<Vec<Wish>>,
-    rules: Rules,
-    dispatchers: usize,
+pub(super) struct Cast {
+    pub(super) wishes: Vec<Vec<Wish>>,
+    pub(super) rules: Rules,
+    pub(super) dispatchers: usize,
     /// Which tasks are cancelled, in the order of their numbers.
-    cancels: Vec<usize>,
-    retries: Vec<usize>,
-    has_cleaner: bool,
+    pub(super) cancels: Vec<usize>,
+    pub(super) retries: Vec<usize>,
+    pub(super) has_cleaner: bool,
 }
 
 fn scenario(sim: &mut Sim, cast: &Cast, book: &Shared) {
@@ -254,7 +260,7 @@ fn everybody() -> Cast {
     }
 }
 
-fn few(deed: Deed) -> Cast {
+pub(super) fn few(deed: Deed) -> Cast {
     Cast {
         wishes: vec![vec![Wish { has_thread: true, deed, ..PLAIN }, Wish { is_after: true, ..PLAIN }]],
         rules: with_slots(1),
@@ -265,7 +271,7 @@ fn few(deed: Deed) -> Cast {
     }
 }
 
-fn storm(cast: &Cast, limits: &Limits, count: u64) -> Vec<Explored> {
+pub(super) fn storm(cast: &Cast, limits: &Limits, count: u64) -> Vec<Explored> {
     [Journal::Ordered, Journal::AnySubset]
         .into_iter()
         .map(|journal| {
@@ -278,7 +284,7 @@ fn storm(cast: &Cast, limits: &Limits, count: u64) -> Vec<Explored> {
         .collect()
 }
 
-fn complete(cast: &Cast, limits: &Limits) {
+pub(super) fn complete(cast: &Cast, limits: &Limits) {
     let all = explore(20_000, |sim| {
         sim.limits(limits.clone());
         scenario(sim, cast, &Shared::default());

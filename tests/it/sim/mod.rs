@@ -31,6 +31,7 @@ mod proof_kernel;
 mod proof_locks;
 mod reuse;
 mod sessions;
+mod slots;
 pub mod spool;
 mod start;
 mod steps;

@@ -3,7 +3,7 @@
 mod dependencies;
 mod groups;
 mod reuse;
-mod slots;
+pub(super) mod slots;
 mod subject;
 
 use crate::app::queue::enqueue::{Accepted, NewTask, name};

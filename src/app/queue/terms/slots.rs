@@ -1,13 +1,12 @@
 //! `--slots`: several slots of each capacity lane of a task, all of them or none.
 
-use crate::app::queue::enqueue::NewTask;
 use crate::app::{App, AppError, Kind, lane_word};
 use crate::model::task::terms::MOST_SLOTS;
 use crate::model::{LaneName, Task};
 use crate::policy::admission::narrow;
 
 /// How many slots a request asks for, where that is more than one.
-pub(super) fn count_of(asked: Option<u32>) -> Result<Option<u32>, AppError> {
+pub(crate) fn count_of(asked: Option<u32>) -> Result<Option<u32>, AppError> {
     match asked {
         Some(count) if count == 0 || count > MOST_SLOTS => {
             let message = format!("--slots {count}: the range is 1 to {MOST_SLOTS}");
@@ -18,9 +17,9 @@ pub(super) fn count_of(asked: Option<u32>) -> Result<Option<u32>, AppError> {
 }
 
 impl App {
-    /// Refuses a task that asks for several slots and could not have them by the rules of now.
-    pub(crate) fn check_slots(&self, new: &NewTask, task: &Task) -> Result<(), AppError> {
-        let Some(count) = new.terms.slots else { return Ok(()) };
+    /// Refuses a task of several slots that could not have them by the rules of now.
+    pub(crate) fn check_slots(&self, task: &Task) -> Result<(), AppError> {
+        let Some(count) = task.terms.slot_count else { return Ok(()) };
         if !task.lanes.iter().any(LaneName::is_capacity_lane) {
             return Err(AppError::new(Kind::No, "BAD_SLOTS", format!("--slots {count} names no lane that has slots"))
                 .hint("name the lane as well, as in -l build --slots 2; a user, a thread or a session has one place"));
@@ -30,7 +29,7 @@ impl App {
             let lane = &narrow.lane;
             let message = format!("--slots {count}: lane \"{lane}\" has {}", narrow.max);
             return Err(AppError::new(Kind::No, "TOO_FEW_SLOTS", message)
-                .hint("ask for fewer slots, or set the limit of the lane first; nothing was queued")
+                .hint("ask for fewer slots, or set the limit of the lane first")
                 .next(format!("luzia lanes show {}", lane_word(lane))));
         }
         let lenders = if task.waited_for { self.lenders_if_waited(task)? } else { Vec::new() };
@@ -41,7 +40,7 @@ impl App {
                 let message =
                     format!("--slots {count}: the task borrows lane \"{lane}\", of which its parent has {lent}");
                 return Err(AppError::new(Kind::No, "TOO_FEW_SLOTS", message)
-                    .hint("ask for so many slots for the parent, or for fewer here; nothing was queued"));
+                    .hint("ask for so many slots for the parent, or for fewer here"));
             }
         }
         Ok(())

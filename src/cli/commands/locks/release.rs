@@ -26,7 +26,8 @@ use serde_json::{Value, json};
                   A release of somebody else's lease, and --force on somebody else's work, ask on a terminal; \
                   elsewhere they are refused without --yes. Somebody else is another agent or session, else another \
                   user.\n\n\
-                  In a lane of several slots, the named lock is released, else the first one.\n\n\
+                  In a lane of several slots, the named lock is released, else the first one; of a dead task with several \
+                  slots all are.\n\n\
                   With -u and -l several lanes are released, the one that was taken last first. After them the first argument \
                   is TASK. Where one of the lanes is refused, the others are released all the same.",
     after_help = RELEASE_HELP

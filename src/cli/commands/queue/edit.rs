@@ -68,6 +68,10 @@ pub struct EditArgs {
     #[arg(short, long = "lane", value_name = "LANE")]
     pub lanes: Vec<String>,
 
+    /// Take this many slots of each of its capacity lanes, in place of those it takes now
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub slots: Option<u32>,
+
     /// A note for people; an empty text takes the note away
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub label: Option<String>,
@@ -103,6 +107,7 @@ pub fn run(args: &EditArgs, app: &App, ask: Ask, console: &mut Console) -> Answe
         delay: args.in_time.clone(),
         at: args.at.clone(),
         lanes: args.lanes.clone(),
+        slots: args.slots,
         label: args.label.clone(),
         command: args.command.clone(),
         no_check: args.no_check,

@@ -52,6 +52,7 @@ comes_after [text] Tasks that had its key when it was queued.
 timeout_ms int~ Its time limit.
 grace_ms int The time between SIGTERM and SIGKILL.
 start_by time~ It is cancelled when it has not started by then.
+slot_count? int How many slots it takes of each capacity lane, where that is more than one.
 retries int How many failed attempts are followed by another.
 attempt int The number of the attempt, from 1.
 starts int How often the command was started.
@@ -163,6 +164,10 @@ override? [text] Commands that take the lane by force from a dead, stopped or ov
 override_ends? text Whose work those commands end.
 lock? @holder The holder that is in the way.
 lane? text The lane that is full.
+used? int How many of its slots are in use.
+max? int How many slots it has.
+free? int How many of its slots are free.
+needed? int How many of its slots the task takes.
 ";
 
 const BROKEN: &str = "\

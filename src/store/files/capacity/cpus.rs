@@ -31,6 +31,7 @@ impl FileStore {
         let stem = grant.lane.stem();
         let (mut sharing, mut own, mut others) = (Vec::new(), None, 0);
         let mut with_share: Vec<Option<String>> = Vec::new();
+        let task_of = |record: &LockRecord| record.task_id.clone().filter(|_| record.kind == LockKind::Task);
         for slot in self.occupied_slots(&stem)? {
             let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
             let record = sidecar.record();
@@ -38,13 +39,13 @@ impl FileStore {
                 // A task that waits runs nothing.
                 continue;
             }
-            let lock_id = record.and_then(|record| record.lock_id.clone());
+            let task = record.and_then(task_of);
             let Some(cpus) = record.and_then(|record| record.cpus) else {
                 // The further slots of a task stand by its first one, which has the share.
-                others += u32::from(lock_id.is_none() || !with_share.contains(&lock_id));
+                others += u32::from(task.is_none() || !with_share.contains(&task));
                 continue;
             };
-            with_share.push(lock_id);
+            with_share.push(task);
             if record.is_some_and(|record| record.lock_id.as_ref() == Some(&grant.lock_id.0)) {
                 own = Some(sharing.len());
             }

@@ -184,7 +184,7 @@ impl FileStore {
         Ok(Acquired::Granted { grants, refreshed: Vec::new(), broken, files })
     }
 
-    /// The lock id of all that one request takes. It is none of those that end with that.
+    /// The lock id of all that one request takes: another one than those of the locks that it breaks.
     fn new_lock_id(&self, holder: &str, takes: &[(usize, Vec<Choice>)]) -> String {
         let seconds = self.host.clock.now().unix_seconds();
         let breaks = || takes.iter().flat_map(|(_, slots)| slots).flat_map(|choice| &choice.breaks);

@@ -61,7 +61,7 @@ pub enum By {
 
 impl FileStore {
     /// Releases a lock of `lane` when it is the one that is meant and no living process holds it; or when its holder gives
-    /// it back and it is a lease, which may watch a process that lives on.
+    /// it back and it is a lease, which may watch a process that lives on. Of a task that took several slots all go.
     pub fn release(&self, lane: &LaneName, which: &Release, by: By, timeout_ms: u64, judge: Judge) -> Result<Released> {
         if !self.has_layout()? {
             return Ok(Released::Free);
@@ -97,9 +97,21 @@ impl FileStore {
                     return Ok(Released::NeedsRecovery(task));
                 }
                 self.free_lock(guards, lane, view.slot, FreedBy::Other)?;
+                self.free_others_of(guards, lane, &view)?;
                 Ok(Released::Removed(Break { why: None, ..broken(lane, &view) }))
             }
         }
+    }
+
+    /// Releases the further slots of a task of which one was released: its claim is dead, and what is left of it means nothing.
+    fn free_others_of(&self, guards: &mut Guards<'_>, lane: &LaneName, released: &LockView) -> Result<()> {
+        let is_of_task = released.record().is_some_and(|record| record.kind == LockKind::Task);
+        let Some(task) = released.holder().and_then(TaskId::parse).filter(|_| is_of_task) else { return Ok(()) };
+        let slots = self.occupied_slots(&lane.stem())?;
+        for Held { slot, .. } in self.held_among(task, &lane.stem(), &slots)? {
+            self.free_lock(guards, lane, slot, FreedBy::Other)?;
+        }
+        Ok(())
     }
 
     /// Releases a lock of kind `process` by the process that took it. `file` is its open lock file: it is closed without

@@ -148,7 +148,8 @@ impl App {
                 if let Some((lane, _)) = full.holders().next().filter(|(_, view)| self.is_own_session(view)) {
                     return Err(own_session(lane));
                 }
-                let refused = full.holders().filter_map(|(lane, view)| locked_line(lane, view.holder(), &request.holder));
+                let refused =
+                    full.holders().filter_map(|(lane, view)| locked_line(lane, view.holder(), &request.holder));
                 lines.extend(refused);
                 return Err(with_log(full.error(self.host.now()), lines));
             }
@@ -193,9 +194,10 @@ impl App {
     /// What a command under a lock has in its environment.
     fn lock_variables(&self, grants: &[Grant]) -> Vec<(String, String)> {
         let config = self.config_path.as_ref().map(|path| ("LUZIA_CONFIG", path.clone()));
-        let first = grants.first().into_iter().flat_map(|grant| {
-            [("LUZIA_LOCK_ID", grant.lock_id.to_string()), ("LUZIA_FENCE", grant.fence.to_string())]
-        });
+        let first = grants
+            .first()
+            .into_iter()
+            .flat_map(|grant| [("LUZIA_LOCK_ID", grant.lock_id.to_string()), ("LUZIA_FENCE", grant.fence.to_string())]);
         let own = std::iter::once(("LUZIA_STATE_DIR", self.store_path().to_owned())).chain(first);
         let agent = agent_variables(self.agent.as_ref());
         let own = own.chain(config).chain(agent).map(|(key, value)| (key.to_owned(), value));

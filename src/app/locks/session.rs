@@ -122,8 +122,11 @@ impl App {
         granted.files.clear();
         if let Err((failed, error)) = handed {
             // What the session had before stays with its keeper.
-            let ended: Vec<&Grant> =
-                granted.grants.iter().filter(|one| **one == failed || granted.taken().any(|grant| grant == *one)).collect();
+            let ended: Vec<&Grant> = granted
+                .grants
+                .iter()
+                .filter(|one| **one == failed || granted.taken().any(|grant| grant == *one))
+                .collect();
             return Err(self.give_all_back(session, &ended, error));
         }
         self.note_granted_now(&granted, &holder, begun_ms);

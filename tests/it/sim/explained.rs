@@ -84,7 +84,14 @@ fn scene(seed: u64, now: i64) -> Scene {
 }
 
 fn lease(lane: &LaneName, ttl_ms: Option<u64>, number: usize) -> Lease {
-    Lease { lanes: vec![lane.clone()], holder: format!("holder-{number}"), wait_ms: 0, ttl_ms, pid: None, durable: false }
+    Lease {
+        lanes: vec![lane.clone()],
+        holder: format!("holder-{number}"),
+        wait_ms: 0,
+        ttl_ms,
+        pid: None,
+        durable: false,
+    }
 }
 
 /// What shares a lane but `global` with another task, so that the one's start may decide over the other's.

@@ -58,8 +58,7 @@ fn waiter(env: &Env, lanes: &[&str], grants: &AtomicU64, must_be_soon: bool) {
 
 fn nothing_left(env: &Env, lanes: &[&str]) {
     let store = store(env);
-    let needs =
-        lanes.iter().map(|lane| LaneNeed::new(LaneName::parse(lane).expect("a lane"), 1, TIMEOUT_MS)).collect();
+    let needs = lanes.iter().map(|lane| LaneNeed::new(LaneName::parse(lane).expect("a lane"), 1, TIMEOUT_MS)).collect();
     let answer = store.acquire(&Request { needs, ..request(env, "last", LockKind::Lease) }, judge);
     if !matches!(answer, Ok(Acquired::Granted { .. })) {
         env.violation("the lane is not to be had in the end");

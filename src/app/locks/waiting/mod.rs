@@ -296,4 +296,3 @@ fn place_of<'r>(request: &'r Request, wait: &Wait) -> Option<&'r LaneNeed> {
     let stands = request.needs.iter().find(|need| wait.in_line.stands_in(&need.lane));
     stands.or(request.needs.first())
 }
-

@@ -55,28 +55,26 @@ impl App {
     pub(super) fn lanes_held(&self, request: &Request, met: &LockView) -> Full {
         let mut full = Vec::new();
         for need in &request.needs {
-            let is_met = met.stem == need.lane.stem() || met.lane.as_ref() == Some(&need.lane);
+            let is_met = request.needs.len() == 1 || met.lane.as_ref() == Some(&need.lane);
             if is_met && need.limit <= 1 {
                 full.insert(0, (need.lane.clone(), vec![met.clone()]));
-                continue;
-            }
-            if request.needs.len() == 1 && need.limit <= 1 {
                 continue;
             }
             let holders = self.living(need);
             let roots = loan::holders(holders.iter().map(|view| view.slot));
             if is_met {
                 // It may be gone since; those that hold the lane with it are named after it.
-                let others = holders.into_iter().filter(|view| view.stem != met.stem);
+                let others = holders.into_iter().filter(|view| view.slot != met.slot);
                 full.insert(0, (need.lane.clone(), std::iter::once(met.clone()).chain(others).collect()));
             } else if roots.saturating_add(need.count) > need.limit {
                 full.push((need.lane.clone(), holders));
             }
         }
-        match full.is_empty() {
-            true => Full(met.lane.iter().map(|lane| (lane.clone(), vec![met.clone()])).collect()),
-            false => Full(full),
+        if full.is_empty() {
+            let lane = met.lane.clone().or_else(|| request.needs.first().map(|need| need.lane.clone()));
+            full.extend(lane.map(|lane| (lane, vec![met.clone()])));
         }
+        Full(full)
     }
 
     fn first_holder(&self, lane: &LaneName) -> Full {
@@ -92,7 +90,13 @@ impl App {
 
     /// Tells once that this wait has lasted for as long as a lane says, while it lasts where a rule was written, else when it
     /// `is_over`. Gives the time until then.
-    pub(super) fn warn_of_lock(&self, request: &Request, seen: Option<&Seen>, is_over: bool, wait: &mut Wait) -> Duration {
+    pub(super) fn warn_of_lock(
+        &self,
+        request: &Request,
+        seen: Option<&Seen>,
+        is_over: bool,
+        wait: &mut Wait,
+    ) -> Duration {
         let lanes: Vec<LaneName> = request.needs.iter().map(|need| need.lane.clone()).collect();
         let Some(rule) = rule_of(&self.config(), &lanes).filter(|rule| rule.is_explicit || is_over) else {
             return Duration::MAX;

@@ -19,8 +19,9 @@ use serde_json::{Value, json};
 #[command(
     long_about = "Take a lease on a lane, for scripts. It lasts until `luzia release`, or until its time to live has \
                   passed since the last refresh. Acquiring again with the same --task refreshes it.\n\n\
-                  Of several lanes all are taken, or none, under one lock id. Each of them is a lease of its own: renew \
-                  and release act on one lane. Lanes that the same --task holds are refreshed, and keep their lock id.\n\n\
+                  Of several lanes all are taken, or none, under one lock id. Each of them is a lease of its own, which \
+                  `luzia release` gives back by itself or with others (-l). Lanes that the same --task holds are \
+                  refreshed, and keep their lock id.\n\n\
                   Inside a task, a lane that the task already holds is available at once: the lock id of the task is printed, and \
                   a release gives nothing back, for the task keeps its lanes until it ends. This holds also inside \
                   the command of `luzia lock`.\n\n\

@@ -142,7 +142,9 @@ fn lanes_of<'a>(args: &'a ReleaseArgs, app: &App) -> Result<(Vec<LaneName>, Opti
         (false, task) => (args.target.as_deref(), task.as_deref()),
         (true, None) => (None, args.target.as_deref()),
         (true, Some(_)) => {
-            return Err(AppError::usage("a lane is given twice, with -u or -l and as an argument").hint("give one of them"));
+            return Err(
+                AppError::usage("a lane is given twice, with -u or -l and as an argument").hint("give one of them")
+            );
         }
     };
     let first = (target.is_some() || args.user.is_some()).then(|| app.lane(&named(target, args.user.as_deref())));

@@ -105,6 +105,7 @@ pub fn look(around: &Around) -> Vec<Finding> {
     if let Some(warning) = app.no_exclusion() {
         findings.push(Finding::warn("config", warning, "set it to true, or remove it, for tasks that must take turns"));
     }
+    checks_host::rules(app, &mut findings);
     if !app.store.is_there() {
         return findings;
     }

@@ -22,7 +22,7 @@ pub use memory::{mail, step, vars, waits};
 pub use names::{file_name, lane, name};
 pub use numbers::{hooks, load, rate, tally};
 pub use records::{cancel, control, counter, event, ledger, meta, pause, sidecar, started, task};
-pub use words::{argv, batch, config, duration, moment};
+pub use words::{argv, batch, config, duration, moment, steps};
 
 /// What holds for every input; panics where it does not.
 pub type Body = fn(&[u8]);
@@ -59,6 +59,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("slots", slots),
     ("started", started),
     ("step", step),
+    ("steps", steps),
     ("tally", tally),
     ("task", task),
     ("vars", vars),

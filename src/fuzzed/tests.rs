@@ -21,6 +21,8 @@ seeds! {
     "waits" / "output.json",
     "waits" / "whole.json",
     "step" / "whole.json",
+    "steps" / "all.json",
+    "steps" / "waits.json",
     "vars" / "whole.json",
     "hooks" / "two.json",
     "tally" / "whole.json",
@@ -296,6 +298,9 @@ fn what_is_meant_to_read_reads() {
     assert!(control.is_ok_and(|(read, extra)| read.holds.len() == 2 && read.lanes.len() == 2 && extra.len() == 1));
     assert!(crate::store::config::parse(seed("config", "contract.json")).is_ok());
     assert_eq!(crate::cli::task_request::task_lines(&text(seed("batch", "three.jsonl"))).expect("it reads").len(), 3);
+    for (_, file, seed) in SEEDS.iter().filter(|(body, ..)| *body == "steps") {
+        assert!(crate::policy::steps::actions::actions_of(&text(seed)).is_ok(), "{file}");
+    }
     for (_, file, seed) in SEEDS.iter().filter(|(body, ..)| *body == "mcp") {
         assert!(crate::cli::mcp::meant(seed).is_some(), "{file}");
     }

@@ -5,6 +5,7 @@ use crate::cli::args::{self, Command, ParseStop};
 use crate::cli::task_request;
 use crate::model::Timestamp;
 use crate::model::time::{MAX_DURATION_MS, format_duration, parse_duration};
+use crate::policy::steps::actions::actions_of;
 use crate::store::config;
 use std::ffi::OsString;
 
@@ -117,6 +118,21 @@ pub fn argv(bytes: &[u8]) {
         Err(ParseStop::Usage(usage)) => {
             assert!(!usage.message.is_empty() && !usage.message.contains('\n'), "{:?}", usage.message);
             assert!(usage.next.iter().all(|next| next.starts_with("luzia")), "{:?}", usage.next);
+        }
+    }
+}
+
+/// The steps of `enqueue --steps`: each is a command that can be started, and a wait is one that `luzia await` reads.
+pub fn steps(bytes: &[u8]) {
+    let Ok(actions) = actions_of(&text(bytes)) else { return };
+    assert!(!actions.is_empty());
+    for words in actions {
+        assert!(words.iter().all(|word| !word.contains('\0')) && !words[0].is_empty(), "{words:?}");
+        let is_wait = words.starts_with(&["luzia", "await"].map(str::to_owned));
+        let is_filled_in = words.iter().any(|word| word.contains("{{"));
+        if is_wait && !is_filled_in && words.iter().all(|word| word.len() < LONGEST_ARGUMENT) {
+            let parsed = args::parse(words.iter().map(OsString::from).collect());
+            assert!(matches!(parsed, Ok(cli) if matches!(cli.command, Command::Await(_))), "{words:?}");
         }
     }
 }

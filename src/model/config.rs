@@ -7,8 +7,10 @@ use super::task::OnInterrupt;
 use super::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
 use std::collections::BTreeMap;
 
+mod contradictions;
 mod rule;
 
+pub use contradictions::{Clash, Contradiction};
 pub use rule::{Keeps, LONGEST_WINDOW_MS, LaneRule, MOST_GRANTS, OnOverdue, Rate, WARN_AFTER_MS};
 
 /// Everything an administrator can set.

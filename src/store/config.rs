@@ -3,7 +3,7 @@
 //! Opens no file. What is wrong is refused with the line and column at which it stands; what is merely unknown is kept
 //! out of the way with a warning, so that a newer configuration can be read by an older luzia.
 
-use crate::model::config::{Config, LaneRule, Project};
+use crate::model::config::{Clash, Config, LaneRule, Project};
 use crate::model::{LaneName, Name};
 use key::Key;
 use keys::{FILE, PROJECT, RULE};
@@ -139,8 +139,10 @@ impl Reader {
             config.lanes.insert(lane, read);
         }
         self.path = vec!["lanes".to_owned()];
-        if let Some(wrong) = config.wrong_reserves().or_else(|| config.wrong_ranges()) {
-            return Err(wrong);
+        // What has no effect in the file is told by `doctor`: a file that has been accepted stays so.
+        let mut contradictions = config.contradictions().into_iter();
+        if let Some(wrong) = contradictions.find(|found| found.clash != Clash::NoBudget) {
+            return Err(wrong.to_string());
         }
         Ok(config)
     }

@@ -147,3 +147,50 @@ fn a_rule_that_cannot_be_meant_changes_nothing() {
         place.assert_unchanged(&before, &words.join(" "));
     }
 }
+
+#[test]
+fn no_change_leaves_rules_that_contradict_each_other() {
+    let place = Place::configured(&json!({ "slots": { "max": 6 }, "lanes": { "port": { "range": "4005-4015" } } }));
+    place.ok(&["lanes", "set", "r:*", "--max", "10"]);
+    place.ok(&["lanes", "set", "r:a", "--reserve", "2"]);
+    place.ok(&["lanes", "set", "port", "--range", "5005-5015"]);
+    place.ok(&["lanes", "set", "web", "--range", "4000-4009"]);
+    let before = place.snapshot();
+    // Each is fine alone, and what it would bring back is not.
+    for (lane, why) in [("r:*", "a reserve of 2 is more than the 1"), ("port", "the ports 4005-4009")] {
+        let ran = place.luzia(&["lanes", "rm", lane]).coded(2);
+        assert!(ran.err.contains(why) && ran.err.contains("nothing was taken back"), "{}", ran.err);
+        place.assert_unchanged(&before, lane);
+    }
+    place.luzia(&["lanes", "set", "r:*", "--max", "1"]).coded(2);
+    place.assert_unchanged(&before, "a smaller limit");
+    for lane in ["web", "port", "r:a", "r:*"] {
+        place.ok(&["lanes", "rm", lane]);
+    }
+}
+
+#[test]
+fn doctor_tells_rules_that_the_file_contradicts() {
+    let place = Place::configured(&json!({ "slots": { "max": 6 } }));
+    let lanes = |place: &Place| {
+        let ran = place.luzia(&["doctor", "--json"]);
+        let found = ran.json()["items"].as_array().expect("items").clone();
+        found.into_iter().filter(|found| found["check"] == "lanes").collect::<Vec<_>>()
+    };
+    place.ok(&["lanes", "set", "deploy", "--reserve", "1"]);
+    place.ok(&["lanes", "set", "web", "--range", "4000-4009"]);
+    assert_eq!(lanes(&place)[0]["level"], "ok");
+    place.configure(&json!({
+        "slots": { "max": 1 },
+        "lanes": { "port": { "range": "4005-4015" }, "b": { "affinity": true } },
+    }));
+    let found = lanes(&place);
+    let levels: Vec<&str> = found.iter().filter_map(|found| found["level"].as_str()).collect();
+    assert_eq!(levels, ["problem", "problem", "warn"], "{found:#?}");
+    // A contradiction that was there before keeps no other change from being made.
+    place.ok(&["lanes", "set", "build", "--max", "3"]);
+    place.ok(&["lanes", "rm", "web"]);
+    place.ok(&["lanes", "rm", "deploy"]);
+    let left = lanes(&place);
+    assert!(left.len() == 1 && left[0]["level"] == "warn", "{left:#?}");
+}

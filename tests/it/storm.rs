@@ -4,6 +4,7 @@
 
 mod actors;
 mod aftermath;
+mod waits;
 mod weather;
 
 use super::harness::checker::Promise;
@@ -51,6 +52,7 @@ pub struct Storm {
     /// A daemon that is stopped now and then, but never killed.
     steady: Mutex<Child>,
     sent: Mutex<BTreeMap<u64, Sent>>,
+    post: Mutex<BTreeMap<u64, waits::Post>>,
     pending: AtomicU64,
     serials: AtomicU64,
     counts: Mutex<BTreeMap<String, usize>>,
@@ -73,6 +75,7 @@ impl Storm {
             is_over: AtomicBool::new(false),
             steady: Mutex::new(steady),
             sent: Mutex::default(),
+            post: Mutex::default(),
             pending: AtomicU64::new(0),
             serials: AtomicU64::new(0),
             counts: Mutex::default(),
@@ -105,6 +108,11 @@ impl Storm {
     /// Ends it before its time.
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a call of luzia came to no end.
+    pub fn has_hung(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
     }
 
     pub fn now(&self) -> Duration {

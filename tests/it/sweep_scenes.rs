@@ -242,6 +242,8 @@ pub const SCENES: &[Scene] = &[
     super::sweep_capacity::SLOTS,
     super::sweep_waits::PARK,
     super::sweep_waits::EMIT_PARKED,
+    super::sweep_waits::AWAIT_OUTPUT,
+    super::sweep_waits::OUTPUT_PARKED,
     super::sweep_waits::LATE_PARKED,
     super::sweep_waits::TIMED_OUT_PARKED,
     super::sweep_waits::CANCEL_PARKED,

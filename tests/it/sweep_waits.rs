@@ -40,6 +40,28 @@ pub const EMIT_PARKED: Scene = Scene {
     ..PLAIN
 };
 
+/// It waits for a line that has been written before.
+pub const AWAIT_OUTPUT: Scene = Scene {
+    name: "await-output",
+    args: &["dispatch", "--once"],
+    prepare: queue_reader,
+    follow: true,
+    queued: 2,
+    judge: reads_once,
+    ..PLAIN
+};
+
+/// The line was written while it waited without a process.
+pub const OUTPUT_PARKED: Scene = Scene {
+    name: "output-parked",
+    args: &["dispatch", "--once"],
+    prepare: park_reader,
+    follow: true,
+    queued: 2,
+    judge: reads_once,
+    ..PLAIN
+};
+
 /// Its time runs out, and a command is run for that.
 pub const LATE_PARKED: Scene = Scene {
     name: "late-parked",
@@ -87,6 +109,40 @@ fn queue_waiter(world: &World, options: &str) {
     world.enqueue(&["-u", "alice", "--thread", "7"], &["bash", "-c", &text].map(str::to_owned));
 }
 
+/// Task 1 has written two lines, and task 2 is to wait for them and for a third one, which never comes.
+fn queue_reader(world: &World) {
+    world.enqueue(&["-u", "writer"], &["bash", "-c", "echo ready 1; echo ready 2"].map(str::to_owned));
+    world.luzia(&["dispatch", "--drain"]).ok();
+    rest(world);
+    enqueue_reader(world);
+}
+
+fn enqueue_reader(world: &World) {
+    let luzia = env!("CARGO_BIN_EXE_luzia");
+    let wait = |pattern: &str| format!("{luzia} await output --task 1 --match '{pattern}' --park >>lines");
+    let text = format!(
+        "echo begun >>effects; {} || exit 8; {} || exit 9; {} && exit 10; echo on >>effects",
+        wait("^ready"),
+        wait("^ready"),
+        wait("never")
+    );
+    world.enqueue(&["-u", "reader"], &["bash", "-c", &text].map(str::to_owned));
+}
+
+fn park_reader(world: &World) {
+    let write = "until test -e go; do sleep 0.02; done; echo ready 1; echo ready 2";
+    world.enqueue(&["-u", "writer"], &["bash", "-c", write].map(str::to_owned));
+    enqueue_reader(world);
+    world.luzia(&["dispatch", "--once"]).ok();
+    until("the task waits", || world.state.join("spool/waiting/2.json").exists().then_some(()));
+    std::fs::write(world.work.join("go"), "").expect("a file");
+    until("the line is written", || (world.status_of(1) == "completed").then_some(()));
+    rest(world);
+    // The next look of a reader without a process comes after 1 s.
+    let begin = std::time::Instant::now();
+    until("its timer is due", || (begin.elapsed() > std::time::Duration::from_millis(1500)).then_some(()));
+}
+
 fn park_waiter(world: &World, options: &str) {
     queue_waiter(world, options);
     world.luzia(&["dispatch", "--once"]).ok();
@@ -113,6 +169,20 @@ fn goes_on(world: &World, _: &Answer) -> Vec<String> {
     let is_once = status != "completed" || lines(world, "steps") == 1;
     let is_over = ["completed", "failed"].contains(&status.as_str());
     if is_whole && is_once && is_over { Vec::new() } else { vec![format!("{status}, effects {effects:?}")] }
+}
+
+/// The two lines came once each and in order, the third wait ended with its task, and it went on.
+fn reads_once(world: &World, _: &Answer) -> Vec<String> {
+    let text = |name: &str| std::fs::read_to_string(world.work.join(name)).unwrap_or_default();
+    let (status, lines, effects) = (world.status_of(2), text("lines"), text("effects"));
+    // A run that was killed behind a wait has its lines answered from memory.
+    let is_in_order = lines.lines().all(|line| ["ready 1", "ready 2"].contains(&line));
+    let is_right = match status.as_str() {
+        "completed" => lines.ends_with("ready 1\nready 2\n") && effects.ends_with("on\n"),
+        "failed" => !effects.contains("on\n"),
+        _ => false,
+    };
+    if is_right && is_in_order { Vec::new() } else { vec![format!("{status}, lines {lines:?}, effects {effects:?}")] }
 }
 
 fn is_late_once(world: &World, answer: &Answer) -> Vec<String> {

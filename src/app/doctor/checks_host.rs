@@ -2,6 +2,7 @@
 
 use crate::app::doctor::{Around, Finding, Level, MOST_TOLD, add};
 use crate::app::{App, AppError};
+use crate::model::config::Contradiction;
 use crate::store::{FORMAT_VERSION, Moded, Purpose};
 
 /// Below this many free bytes, work may fail soon.
@@ -67,6 +68,21 @@ pub(super) fn config(around: &Around, findings: &mut Vec<Finding>) {
         None => "no file; the built-in defaults apply".to_owned(),
     };
     add(CHECK, &well, Ok(seen.warnings.iter().map(tell).collect()), findings);
+}
+
+/// The rules of the configuration together with those of `lanes set`. What each accepts alone may not go together: the file
+/// can change under a rule that was set.
+pub(super) fn rules(app: &App, findings: &mut Vec<Finding>) {
+    const CHECK: &str = "lanes";
+    let tell = |found: Contradiction| {
+        let hint = "luzia lanes tells where each rule comes from; change one of them";
+        match found.clash.is_harmful() {
+            true => Finding::problem(CHECK, found.to_string(), hint),
+            false => Finding::warn(CHECK, found.to_string(), hint),
+        }
+    };
+    let found = app.follow_control().map(|()| app.config().contradictions().into_iter().map(tell).collect());
+    add(CHECK, "the rules of lanes go together", found, findings);
 }
 
 pub(super) fn file_system(app: &App, forced: bool, findings: &mut Vec<Finding>) {

@@ -4,10 +4,10 @@
 use crate::app::{App, AppError, lock_state};
 use crate::model::capacity::SlotValues;
 use crate::model::config::LaneRule;
-use crate::model::control::{Held, Hold};
+use crate::model::control::{Control, Held, Hold};
 use crate::model::lane::BUILT_IN;
 use crate::model::lock::loan;
-use crate::model::{LaneName, Name, Task, Timestamp};
+use crate::model::{Config, LaneName, Name, Task, Timestamp};
 use crate::policy::capacity::gate::Busy;
 use crate::policy::hold::means_lane;
 use crate::store::Event;
@@ -17,9 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How many waiting tasks are looked at for the depth of lanes.
 pub const MOST_COUNTED: usize = 10_000;
-
-/// Why an affinity alone is not set.
-const NO_BUDGET: &str = "affinity binds to as many processors as the CPU budget, and the lane has no budget";
 
 /// Where the rule of a lane comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -218,17 +215,10 @@ impl App {
         }
         self.store.prepare()?;
         self.store.change_control::<_, AppError>(|control| {
+            let before = control.over(&self.settings.written());
             let known = control.lanes.entry(named.0.clone()).or_default();
             *known = rule.clone().or(known);
-            let together = control.over(&self.settings.written());
-            let own = together.lanes.get(&named.0).and_then(|all| all.wrong_for(&named.0));
-            let touches_reserves = rule.reserve.or(rule.max).is_some();
-            let wrong = own.or_else(|| together.wrong_reserves().filter(|_| touches_reserves));
-            let is_bound = rule.affinity == Some(true);
-            let has_budget = together.lanes.get(&named.0).is_some_and(|all| all.cpu_budget.is_some());
-            let wrong = wrong.or_else(|| (is_bound && !has_budget).then(|| NO_BUDGET.to_owned()));
-            let wrong = wrong.or_else(|| together.wrong_ranges().filter(|_| rule.range.is_some()));
-            wrong.map_or(Ok(()), |why| Err(AppError::usage(why).hint("nothing was set").next("luzia lanes")))
+            self.no_new_contradiction(&before, control, "nothing was set")
         })?;
         let data = json!({ "what": named.0, "max": rule.max, "weight": rule.weight, "lock_timeout_ms": rule.lock_timeout_ms, "rule": rule_json(rule) });
         self.store.note(&Event::new("lane_set").with(data));
@@ -239,10 +229,21 @@ impl App {
     pub fn unset_lane(&self, named: &Named) -> Result<(bool, LaneRow), AppError> {
         let was_set = self.control().lanes.contains_key(&named.0);
         if was_set {
-            self.store.change_control::<_, AppError>(|control| Ok(control.lanes.remove(&named.0)))?;
+            self.store.change_control::<_, AppError>(|control| {
+                let before = control.over(&self.settings.written());
+                control.lanes.remove(&named.0);
+                self.no_new_contradiction(&before, control, "nothing was taken back")
+            })?;
             self.store.note(&Event::new("lane_unset").with(json!({ "what": named.0 })));
         }
         Ok((was_set, self.after_a_change(named)?))
+    }
+
+    /// Refuses a change after which rules contradict each other that did not before.
+    fn no_new_contradiction(&self, before: &Config, control: &Control, undone: &str) -> Result<(), AppError> {
+        let (known, after) = (before.contradictions(), control.over(&self.settings.written()).contradictions());
+        let new = after.into_iter().find(|found| !known.iter().any(|known| known.is_like(found)));
+        new.map_or(Ok(()), |found| Err(AppError::usage(found.to_string()).hint(undone).next("luzia lanes")))
     }
 
     fn after_a_change(&self, named: &Named) -> Result<LaneRow, AppError> {

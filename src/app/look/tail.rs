@@ -99,6 +99,11 @@ impl Tail {
         self.file.as_ref().map(|file| file.meta().map(|meta| (meta.size, meta.modified))).transpose()
     }
 
+    /// The offset up to which it was read.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
     /// Leaves out what stands before an offset.
     pub(crate) fn skip_to(&mut self, to: u64) {
         self.at = self.at.max(to);

@@ -2,6 +2,7 @@
 
 use crate::app::AppError;
 use crate::app::queue::enqueue::NewTask;
+use crate::app::steps::output::check_pattern;
 use crate::model::task::Stepwise;
 use crate::model::task::stepwise::{MOST_PER_RUN, MOST_STEPS, MOST_STEPS_EVER};
 use crate::policy::steps::actions::actions_of;
@@ -49,8 +50,16 @@ pub(super) fn stepwise_of(new: &NewTask) -> Result<Option<Stepwise>, AppError> {
 
 fn actions(new: &NewTask) -> Result<Vec<Vec<String>>, AppError> {
     let Some(text) = &new.steps else { return Ok(Vec::new()) };
-    actions_of(text).map_err(|why| {
+    let actions = actions_of(text).map_err(|why| {
         AppError::usage(format!("--steps: {why}; nothing was queued"))
             .hint("a step is {\"command\": [\"make\"]} or {\"actionType\": \"wait_for_response\", \"parameters\": {\"timeout\": \"24h\"}}")
-    })
+    })?;
+    patterns(&actions).try_for_each(check_pattern)?;
+    Ok(actions)
+}
+
+/// The patterns for which the steps wait, but those that a variable fills in.
+fn patterns(actions: &[Vec<String>]) -> impl Iterator<Item = &str> {
+    let of_output = actions.iter().filter(|words| words.starts_with(&["luzia", "await", "output"].map(str::to_owned)));
+    of_output.flatten().filter_map(|word| word.strip_prefix("--match=")).filter(|pattern| !pattern.contains("{{"))
 }

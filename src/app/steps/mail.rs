@@ -3,11 +3,10 @@
 use crate::app::look::list::Filter;
 use crate::app::{App, AppError, Kind};
 use crate::model::{LaneName, Name, TaskId};
+use crate::policy::steps::names::is_event_name;
 use crate::store::{Event, Mail};
 use serde_json::{Value, json};
 
-/// The most bytes of the name of an event.
-const MOST_NAME_BYTES: usize = 100;
 /// The most bytes of the data of an event, as JSON.
 const MOST_DATA_BYTES: usize = 256 * 1024;
 
@@ -42,8 +41,7 @@ pub fn event_data(text: Option<&str>) -> Result<Value, AppError> {
 }
 
 pub(crate) fn check_name(event: &str) -> Result<(), AppError> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
-    if !event.is_empty() && event.len() <= MOST_NAME_BYTES && event.chars().all(is_plain) {
+    if is_event_name(event) {
         return Ok(());
     }
     let shown: String = event.chars().take(80).collect();

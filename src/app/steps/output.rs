@@ -6,7 +6,7 @@ use crate::app::steps::wait::{OUTPUT_PAUSE, WaitEnd};
 use crate::app::{App, AppError};
 use crate::model::time::format_duration;
 use crate::model::{Task, TaskId, Timestamp};
-use crate::policy::steps::output::{Lines, STILL_MS, kept, look_again_ms};
+use crate::policy::steps::output::{Lines, Part, STILL_MS, kept, look_again_ms};
 use crate::policy::steps::waits::{OutputSeen, WaitEvent};
 use crate::store::{OutputEnd, OutputWatch, Waits};
 use regex_lite::Regex;
@@ -120,10 +120,11 @@ impl OutputReader {
             let Some((size, modified)) = self.tails[n].look().map_err(unread(task))? else { continue };
             *still_ms = u64::try_from(now.ms_since(modified)).unwrap_or(0);
             last = last.max(Some(modified).filter(|_| size > 0));
-            let to = size.min(self.lines[n].ends().saturating_add(MOST_READ));
+            // From where the log was read last: the lines may end long before it, where the log was cut.
+            let to = size.min(self.tails[n].at().saturating_add(MOST_READ));
             is_whole &= to == size;
             if let Some(line) = self.read(n, to, task)? {
-                return Ok(self.over(OutputSeen::Matched, Some(&line)));
+                return Ok(self.over(OutputSeen::Matched, Some(line)));
             }
         }
         if !is_whole {
@@ -132,9 +133,9 @@ impl OutputReader {
         for (n, still_ms) in still.into_iter().enumerate() {
             let is_still = task.status.is_final() || still_ms >= STILL_MS;
             if let Some(pattern) = self.pattern.as_ref().filter(|_| is_still)
-                && let Some(line) = self.lines[n].take_rest(&mut |line| is_match(pattern, line))
+                && let Some(line) = self.lines[n].take_rest(&mut |part| matching(pattern, part))
             {
-                return Ok(self.over(OutputSeen::Matched, Some(&line)));
+                return Ok(self.over(OutputSeen::Matched, Some(line)));
             }
         }
         if task.status.is_final() {
@@ -154,13 +155,13 @@ impl OutputReader {
     }
 
     /// Reads a stream up to an offset; the first line that matches.
-    fn read(&mut self, n: usize, to: u64, task: &Task) -> Result<Option<Vec<u8>>, AppError> {
+    fn read(&mut self, n: usize, to: u64, task: &Task) -> Result<Option<String>, AppError> {
         let (lines, pattern, mut found) = (&mut self.lines[n], self.pattern.as_ref(), None);
         let mut sink = |piece: Piece<'_>| {
             match piece {
                 Piece::Dropped { bytes, .. } => lines.drop_bytes(bytes),
                 Piece::Bytes { bytes, .. } => {
-                    found = lines.take(bytes, &mut |line| pattern.is_some_and(|pattern| is_match(pattern, line)));
+                    found = lines.take(bytes, &mut |part| pattern.and_then(|pattern| matching(pattern, part)));
                 }
                 Piece::Attempt { .. } => {}
             }
@@ -170,19 +171,27 @@ impl OutputReader {
         Ok(found)
     }
 
-    fn over(&self, seen: OutputSeen, line: Option<&[u8]>) -> Looked {
+    fn over(&self, seen: OutputSeen, line: Option<String>) -> Looked {
         let end = OutputEnd {
             task: self.watch.task,
             outcome: seen.word().to_owned(),
-            line: line.map(kept),
+            line,
             to: [0, 1].map(|n| self.lines[n].begins()),
         };
         Looked::Over(seen.means(self.watch.pattern.is_none()), end)
     }
 }
 
-fn is_match(pattern: &Regex, line: &[u8]) -> bool {
-    pattern.is_match(&String::from_utf8_lossy(line))
+/// What is kept of a line that matches. In a part of a longer line, `^` and `$` match at the ends of the line only.
+fn matching(pattern: &Regex, part: Part<'_>) -> Option<String> {
+    let text = String::from_utf8_lossy(part.bytes);
+    let first = text.chars().next().map_or(0, char::len_utf8);
+    let found = pattern.find_at(&text, if part.is_begin { 0 } else { first })?;
+    // With a character behind the part, what needs the end of the line does not match any more.
+    if !part.is_end && pattern.find_at(&format!("{text}-"), found.start()).is_none() {
+        return None;
+    }
+    Some(kept(&text, found.range()))
 }
 
 impl App {

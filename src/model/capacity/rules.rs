@@ -59,16 +59,6 @@ impl Config {
         let is_bound = self.rule(lane, |rule| rule.affinity).unwrap_or(false);
         Some(CpuRule { lane: lane.clone(), budget, is_bound })
     }
-
-    /// Why these rules cannot be meant together: two lanes would give away the same port.
-    pub fn wrong_ranges(&self) -> Option<String> {
-        let ranges: Vec<(&String, &SlotValues)> =
-            self.lanes.iter().filter_map(|(name, rule)| Some((name, rule.range.as_ref()?))).collect();
-        ranges.iter().enumerate().find_map(|(at, (name, range))| {
-            let (other, both) = ranges[..at].iter().find_map(|(other, known)| Some((other, known.overlap(range)?)))?;
-            Some(format!("lanes {other:?} and {name:?} would both give away the ports {}-{}", both.0, both.1))
-        })
-    }
 }
 
 /// The variable in which a holder finds what its slot stands for, e.g. `LUZIA_SLOT_EMU` for the lane `resource:emu`.
@@ -98,14 +88,11 @@ mod tests {
         let rule = LaneRule { range: Some(ports.clone()), ..LaneRule::default() };
         config.lanes.insert("port".into(), rule.clone());
         let lane = LaneName::parse("port").expect("a lane");
-        assert_eq!((config.limit(&lane), config.values(&lane), config.wrong_ranges()), (10, Some(ports), None));
+        assert_eq!((config.limit(&lane), config.values(&lane)), (10, Some(ports)));
         config.lanes.insert("port".into(), LaneRule { max: Some(3), ..rule.clone() });
         assert_eq!(config.limit(&lane), 3);
         config.lanes.insert("port".into(), LaneRule { max: Some(30), ..rule });
         assert_eq!(config.limit(&lane), 10);
-        let other = SlotValues::Ports(4005, 4100);
-        config.lanes.insert("web".into(), LaneRule { range: Some(other), ..LaneRule::default() });
-        assert!(config.wrong_ranges().is_some_and(|why| why.contains("4005-4009")));
     }
 
     #[test]

@@ -232,20 +232,6 @@ impl Config {
         };
         self.lanes.iter().filter_map(of)
     }
-
-    /// Why these rules cannot be meant together. Every task takes a slot of `global`, so reserves of all of them would leave none
-    /// for other lanes; and what a lane keeps beyond its limit, nobody could take.
-    pub fn wrong_reserves(&self) -> Option<String> {
-        let beyond = self.reserves().find(|(lane, reserve)| *reserve > self.limit(lane));
-        if let Some((lane, reserve)) = beyond {
-            let limit = self.limit(&lane);
-            return Some(format!("a reserve of {reserve} is more than the {limit} that may hold \"{lane}\""));
-        }
-        let total: u64 = self.reserves().map(|(_, reserve)| u64::from(reserve)).sum();
-        let max = self.slots_max;
-        (total > 0 && total >= u64::from(max))
-            .then(|| format!("reserves of {total} slots in all leave none of the {max} of \"global\" for other lanes"))
-    }
 }
 
 #[cfg(test)]
@@ -268,18 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_says_why_it_cannot_be_meant() {
-        let mut config = Config { slots_max: 9, ..Config::default() };
-        config.lanes.insert("build".into(), LaneRule { reserve: Some(3), max: Some(2), ..LaneRule::default() });
-        assert!(config.wrong_reserves().is_some_and(|why| why.contains("more than the 2")));
+    fn a_reserve_is_of_one_lane() {
         let rule = LaneRule { reserve: Some(1), ..LaneRule::default() };
         let wrong = |name: &str| rule.wrong_for(name).is_some();
         assert_eq!([wrong("build"), wrong("global"), wrong("session:*")], [false, true, true]);
-        let mut config = Config { slots_max: 2, ..Config::default() };
-        config.lanes.insert("build".into(), rule.clone());
-        assert_eq!(config.wrong_reserves(), None);
-        config.lanes.insert("cron".into(), rule);
-        assert!(config.wrong_reserves().is_some());
     }
 
     proptest! {

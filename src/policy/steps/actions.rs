@@ -1,10 +1,16 @@
 //! The steps of `--steps`: a JSON array, or an object with `actions` or `steps` that holds one (S1.20). Pure.
 
+use crate::model::time::{format_duration, parse_duration};
+use crate::policy::steps::names::is_event_name;
 use crate::policy::steps::waits::WaitKind;
 use serde_json::{Map, Value};
 
 /// The most steps of a file.
 const MOST_ACTIONS: usize = 10_000;
+/// The most events that a wait expects.
+pub const MOST_EXPECTED: u32 = 1000;
+/// How the place of a variable begins. It is filled in at each start, so its text cannot be judged before.
+const PLACE: &str = "{{";
 /// The word of the type of a step that waits begins so.
 const WAIT: &str = "wait_for_";
 
@@ -77,7 +83,10 @@ fn command(given: &Value) -> Result<Vec<String>, String> {
 fn wait(word: &str, parameters: &Map<String, Value>) -> Result<Vec<String>, String> {
     let kind = WaitKind::parse(word).ok_or_else(|| format!("nothing waits for \"{word}\""))?;
     let name = match (kind, parameters.get("event")) {
-        (WaitKind::Event, Some(Value::String(event))) => format!("{word}:{event}"),
+        (WaitKind::Event, Some(Value::String(event))) => {
+            check_value(kind, "event", event)?;
+            format!("{word}:{event}")
+        }
         (_, None) => word.to_owned(),
         _ => return Err("\"event\" is the name of an event, of wait_for_event".to_owned()),
     };
@@ -88,6 +97,7 @@ fn wait(word: &str, parameters: &Map<String, Value>) -> Result<Vec<String>, Stri
             Value::Number(number) => number.to_string(),
             _ => return Err(format!("\"{key}\" is neither a text nor a number")),
         };
+        check_value(kind, key, &text).map_err(|why| format!("\"{key}\": {why}"))?;
         let option = match key.as_str() {
             "event" => continue,
             "task" if kind == WaitKind::Output => "--task".to_owned(),
@@ -121,6 +131,33 @@ fn wait(word: &str, parameters: &Map<String, Value>) -> Result<Vec<String>, Stri
     Ok(words)
 }
 
+/// Refuses a value that `luzia await` would refuse, as long as nothing has been done for the task.
+fn check_value(kind: WaitKind, key: &str, text: &str) -> Result<(), String> {
+    if text.contains('\0') {
+        return Err("it cannot hold NUL".to_owned());
+    }
+    if text.contains(PLACE) {
+        return Ok(());
+    }
+    let most = match key {
+        "timeout" | "duration" => kind.times_ms().1,
+        "idle" => u64::MAX,
+        "event" if !is_event_name(text) => return Err(format!("\"{text}\" is not the name of an event")),
+        "expect" if !text.parse().is_ok_and(|count| (1..=MOST_EXPECTED).contains(&count)) => {
+            return Err(format!("{text} is not a number from 1 to {MOST_EXPECTED}"));
+        }
+        "maxRetries" if text.parse::<u32>().is_err() => return Err(format!("{text} is not a number of times")),
+        _ => return Ok(()),
+    };
+    match parse_duration(text) {
+        Ok(ms) if ms > most => {
+            Err(format!("{text} is longer than {}, the most for {}", format_duration(most), kind.word()))
+        }
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +189,16 @@ mod tests {
         );
     }
 
+    fn wait(kind: &str, key: &str, value: &str) -> String {
+        format!("[{{\"actionType\": \"wait_for_{kind}\", \"parameters\": {{\"{key}\": {value}}}}}]")
+    }
+
+    #[test]
+    fn a_value_that_a_variable_fills_in_is_left_to_the_wait() {
+        let read = actions_of(&wait("response", "timeout", "\"{{patience}}\"")).expect("it reads");
+        assert_eq!(read[0].last().map(String::as_str), Some("--timeout={{patience}}"));
+    }
+
     #[test]
     fn what_is_no_step_is_named_by_its_number() {
         for (text, why) in [
@@ -172,6 +219,15 @@ mod tests {
             ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"tiemout\": \"1h\"}}]", "no parameter"),
             ("[{\"actionType\": \"wait_for_test\", \"parameters\": {\"event\": \"X\"}}]", "of wait_for_event"),
             ("[{\"comand\": [\"a\"]}]", "no member"),
+            (&wait("response", "timeout", "\"8d\""), "longer than 7d"),
+            (&wait("response", "timeout", "\"soon\""), "\"timeout\": "),
+            (&wait("delay", "duration", "\"31d\""), "longer than 30d"),
+            (&wait("document", "expect", "0"), "from 1 to 1000"),
+            (&wait("document", "expect", "-3"), "from 1 to 1000"),
+            (&wait("document", "expect", "1.5"), "from 1 to 1000"),
+            (&wait("document", "maxRetries", "-1"), "number of times"),
+            (&wait("event", "event", "\"a b\""), "name of an event"),
+            (&wait("response", "expectedFrom", "\"a\\u0000\""), "NUL"),
         ] {
             let error = actions_of(text).expect_err(text);
             assert!(error.contains(why), "{text}: {error}");

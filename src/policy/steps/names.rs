@@ -4,6 +4,8 @@
 pub const MOST_NAME_BYTES: usize = 64;
 /// The most bytes of the name of a step.
 pub const MOST_STEP_BYTES: usize = 100;
+/// The most bytes of the name of an event.
+const MOST_EVENT_BYTES: usize = 100;
 /// The most bytes of the value of a variable, as text.
 pub const MOST_VALUE_BYTES: usize = 64 * 1024;
 /// The most bytes of all names and values of a task. The command gets them in its environment, of which the kernel takes
@@ -26,6 +28,12 @@ pub fn is_step_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     let is_begun = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     is_begun && text.len() <= MOST_STEP_BYTES && text.bytes().all(is_plain)
+}
+
+/// Whether a text can be the name of an event: letters, digits and `_ - . :`.
+pub fn is_event_name(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte);
+    (1..=MOST_EVENT_BYTES).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
 /// A text in which each `{{name}}` of a known variable is replaced by its value. What no variable has stays as it is, and
@@ -66,6 +74,8 @@ mod tests {
             assert!(!is_step_name(bad), "{bad}");
         }
         assert!(is_step_name("1.build-x"));
+        assert!(is_event_name("MESSAGE_RECEIVED") && is_event_name(&"a".repeat(100)));
+        assert!(!is_event_name("") && !is_event_name("a b") && !is_event_name("ä") && !is_event_name(&"a".repeat(101)));
         assert!(!is_var_name(&"a".repeat(65)) && !is_step_name(&"a".repeat(101)));
     }
 

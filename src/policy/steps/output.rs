@@ -1,7 +1,11 @@
 //! The output of a task, line by line as it grows: whether a line of it matches, whether it has been silent. Pure.
 
-/// The longest piece of a line that is looked at as a whole. A longer line counts as several.
+use std::ops::Range;
+
+/// The longest part of a line that is looked at as a whole. A longer line is looked at in parts.
 pub const MOST_LINE_BYTES: usize = 64 * 1024;
+/// How much of the end of a part is looked at once more with the next part of the line, so that a match across their border is found.
+pub const OVERLAP_BYTES: usize = 8 * 1024;
 /// How much of a line that matched is kept.
 pub const MOST_KEPT_BYTES: usize = 8 * 1024;
 /// How long the end of a log that has no line end yet must stand still before it counts as a line, e.g. a prompt.
@@ -9,22 +13,35 @@ pub const STILL_MS: u64 = 1000;
 /// The shortest and the longest pause between two looks at a log for a task that has no process, in milliseconds.
 const LOOK_MS: (u64, u64) = (1000, 15_000);
 
+/// A line, or a part of one that is longer than [`MOST_LINE_BYTES`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part<'a> {
+    /// Its bytes, without the end of the line.
+    pub bytes: &'a [u8],
+    /// Whether it begins where the line begins.
+    pub is_begin: bool,
+    /// Whether it ends where the line ends.
+    pub is_end: bool,
+}
+
 /// Cuts a stream of bytes into lines, and knows where each one stands.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lines {
-    /// The line that has no end yet, without what is longer than a line may be.
+    /// The part of a line that was not looked at yet, behind the overlap with the part before it.
     rest: Vec<u8>,
     /// The offset of its first byte.
     begins: u64,
+    /// Whether an earlier part of the line was looked at.
+    goes_on: bool,
 }
 
 impl Lines {
     /// Lines from an offset on, which is the beginning of a line.
     pub fn from(offset: u64) -> Self {
-        Self { rest: Vec::new(), begins: offset }
+        Self { begins: offset, ..Self::default() }
     }
 
-    /// The offset of the first byte that belongs to no line yet: from here on a later reader misses nothing.
+    /// The offset of the first byte that was not looked at for the last time: from here on a later reader misses nothing.
     pub fn begins(&self) -> u64 {
         self.begins
     }
@@ -44,8 +61,8 @@ impl Lines {
         *self = Self::from(self.ends().saturating_add(bytes));
     }
 
-    /// Takes further bytes. Gives the first line that `is_wanted`; what follows it is not taken.
-    pub fn take(&mut self, bytes: &[u8], is_wanted: &mut dyn FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
+    /// Takes further bytes. Gives what `wanted` gives for the first line, or part of one, that it wants; what follows is not taken.
+    pub fn take<T>(&mut self, bytes: &[u8], wanted: &mut dyn FnMut(Part<'_>) -> Option<T>) -> Option<T> {
         let mut left = bytes;
         while !left.is_empty() {
             let room = MOST_LINE_BYTES.saturating_sub(self.rest.len()).max(1);
@@ -55,27 +72,37 @@ impl Lines {
             self.rest.extend_from_slice(piece);
             left = after;
             if end.is_some() || self.rest.len() >= MOST_LINE_BYTES {
-                let line = self.end_line();
-                if is_wanted(without_end(&line)) {
-                    return Some(without_end(&line).to_vec());
+                let found = wanted(self.part(end.is_some()));
+                let kept = if end.is_some() || found.is_some() { 0 } else { OVERLAP_BYTES };
+                self.leave(kept, end.is_none());
+                if found.is_some() {
+                    return found;
                 }
             }
         }
         None
     }
 
-    /// Counts the line that has no end yet as a line; `None` where nothing stands there.
-    pub fn take_rest(&mut self, is_wanted: &mut dyn FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
-        if self.rest.is_empty() || !is_wanted(without_end(&self.rest)) {
-            return None;
+    /// Counts the line that has no end yet as a line. `None` where nothing stands there, or it is not wanted.
+    pub fn take_rest<T>(&mut self, wanted: &mut dyn FnMut(Part<'_>) -> Option<T>) -> Option<T> {
+        let found = if self.rest.is_empty() { None } else { wanted(self.part(true)) };
+        if found.is_some() {
+            self.leave(0, false);
         }
-        let line = self.end_line();
-        Some(without_end(&line).to_vec())
+        found
     }
 
-    fn end_line(&mut self) -> Vec<u8> {
-        self.begins = self.ends();
-        std::mem::take(&mut self.rest)
+    fn part(&self, is_end: bool) -> Part<'_> {
+        let bytes = if is_end { without_end(&self.rest) } else { &self.rest };
+        Part { bytes, is_begin: !self.goes_on, is_end }
+    }
+
+    /// Forgets all but the last `kept` bytes.
+    fn leave(&mut self, kept: usize, goes_on: bool) {
+        let gone = self.rest.len().saturating_sub(kept);
+        self.begins = self.begins.saturating_add(gone as u64);
+        self.rest.drain(..gone);
+        self.goes_on = goes_on;
     }
 }
 
@@ -84,12 +111,14 @@ fn without_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A line as it is kept: text, and no longer than [`MOST_KEPT_BYTES`].
-pub fn kept(line: &[u8]) -> String {
-    let mut text = String::from_utf8_lossy(line).into_owned();
-    let fits = (0..=text.len().min(MOST_KEPT_BYTES)).rev().find(|at| text.is_char_boundary(*at));
-    text.truncate(fits.unwrap_or(0));
-    text
+/// A line as it is kept: no longer than [`MOST_KEPT_BYTES`], from its beginning, or from where the match begins if the match does not
+/// end within that.
+pub fn kept(line: &str, matched: Range<usize>) -> String {
+    let from = if matched.end <= MOST_KEPT_BYTES { 0 } else { matched.start.min(line.len()) };
+    let from = (0..=from).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+    let rest = &line[from..];
+    let fits = (0..=rest.len().min(MOST_KEPT_BYTES)).rev().find(|at| rest.is_char_boundary(*at));
+    rest[..fits.unwrap_or(0)].to_owned()
 }
 
 /// When to look at a log again, after it has been still for some time; `left_ms` until that is long enough.
@@ -103,31 +132,58 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// The text of a part that is wanted.
+    fn text(part: Part<'_>, wanted: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+        wanted(part.bytes).then(|| part.bytes.to_vec())
+    }
+
     #[test]
     fn lines_are_found_whatever_pieces_they_come_in() {
         let mut lines = Lines::from(100);
-        assert_eq!(lines.take(b"one\r\ntw", &mut |line| line == b"two"), None);
+        let mut two = |part: Part<'_>| text(part, |line| line == b"two");
+        assert_eq!(lines.take(b"one\r\ntw", &mut two), None);
         assert_eq!((lines.begins(), lines.ends(), lines.rest()), (105, 107, &b"tw"[..]));
-        assert_eq!(lines.take(b"o\nthree\n", &mut |line| line == b"two"), Some(b"two".to_vec()));
+        assert_eq!(lines.take(b"o\nthree\n", &mut two), Some(b"two".to_vec()));
         assert_eq!((lines.begins(), lines.ends()), (109, 109), "what follows is left");
-        assert_eq!(lines.take(b"$ ", &mut |line| line == b"$ "), None);
-        assert_eq!(lines.take_rest(&mut |line| line == b"$ "), Some(b"$ ".to_vec()));
-        assert_eq!(lines.take_rest(&mut |_| true), None);
+        let mut prompt = |part: Part<'_>| text(part, |line| line == b"$ ");
+        assert_eq!(lines.take(b"$ ", &mut prompt), None);
+        assert_eq!(lines.take_rest(&mut prompt), Some(b"$ ".to_vec()));
+        assert_eq!(lines.take_rest(&mut |part| text(part, |_| true)), None);
         lines.drop_bytes(10);
         assert_eq!(lines.begins(), 121);
     }
 
     #[test]
-    fn a_line_without_end_is_taken_in_pieces_and_kept_in_part() {
-        let (mut lines, mut pieces) = (Lines::default(), Vec::new());
-        let long = vec![b'x'; 3 * MOST_LINE_BYTES + 5];
-        lines.take(&long, &mut |line| {
-            pieces.push(line.len());
-            false
-        });
-        assert_eq!((pieces, lines.rest().len()), (vec![MOST_LINE_BYTES; 3], 5));
-        assert_eq!(kept(&long).len(), MOST_KEPT_BYTES);
-        assert_eq!(kept(&[0xff; 20_000]).len() / 3, MOST_KEPT_BYTES / 3);
+    fn a_long_line_is_looked_at_in_parts_that_overlap() {
+        let (mut lines, mut parts) = (Lines::default(), Vec::new());
+        let step = MOST_LINE_BYTES - OVERLAP_BYTES;
+        let mut long = vec![b'x'; MOST_LINE_BYTES + step + 5];
+        // Across the border of the first two parts.
+        long[MOST_LINE_BYTES - 2..MOST_LINE_BYTES + 2].copy_from_slice(b"done");
+        long.push(b'\n');
+        let mut seen = |part: Part<'_>| {
+            parts.push((part.bytes.len(), part.is_begin, part.is_end));
+            text(part, |bytes| bytes.windows(4).any(|four| four == b"done"))
+        };
+        let found = lines.take(&long, &mut seen).expect("found");
+        assert_eq!(parts, [(MOST_LINE_BYTES, true, false), (MOST_LINE_BYTES, false, false)]);
+        assert_eq!((found.len(), lines.begins()), (MOST_LINE_BYTES, (MOST_LINE_BYTES + step) as u64));
+        let last = lines.take(b"xxxxx\n", &mut |part: Part<'_>| Some((part.bytes.len(), part.is_begin, part.is_end)));
+        assert_eq!(last, Some((5, false, true)), "nothing of what has matched is looked at again");
+        let next = lines.take(b"a\n", &mut |part: Part<'_>| Some((part.bytes.len(), part.is_begin, part.is_end)));
+        assert_eq!(next, Some((1, true, true)));
+    }
+
+    #[test]
+    fn what_is_kept_of_a_line_holds_the_match() {
+        assert_eq!(kept("short", 1..3), "short");
+        let line = format!("{}done{}", "x".repeat(3 * MOST_KEPT_BYTES), "y".repeat(MOST_KEPT_BYTES));
+        let kept_of = |range: Range<usize>| kept(&line, range);
+        assert!(kept_of(3 * MOST_KEPT_BYTES..3 * MOST_KEPT_BYTES + 4).starts_with("doney"));
+        assert_eq!(kept_of(0..1), "x".repeat(MOST_KEPT_BYTES));
+        assert_eq!(kept_of(0..line.len()).len(), MOST_KEPT_BYTES);
+        let wide = "\u{fffd}".repeat(MOST_KEPT_BYTES);
+        assert_eq!(kept(&wide, 0..3).len() / 3, MOST_KEPT_BYTES / 3);
     }
 
     #[test]
@@ -149,10 +205,10 @@ mod tests {
                 let mut from = pair[0];
                 // A reader that stops at a line goes on from where the line ends.
                 while from < pair[1] {
-                    let found = lines.take(&text[from..pair[1]], &mut |line| {
-                        seen.push(line.to_vec());
+                    let found = lines.take(&text[from..pair[1]], &mut |part: Part<'_>| {
+                        seen.push(part.bytes.to_vec());
                         count += 1;
-                        stop > 0 && count % stop == 0
+                        (stop > 0 && count % stop == 0).then_some(())
                     });
                     from = if found.is_some() { usize::try_from(lines.ends()).expect("small") } else { pair[1] };
                     if found.is_some() {

@@ -1,7 +1,12 @@
 //! Damaged files: the variables before the last change are used, and nothing that was damaged is thrown away (S1.50, S1.52).
 
 use super::pending;
-use crate::support::Place;
+use crate::support::{Place, until};
+use luzia::model::TaskId;
+use luzia::os::real::{RealClock, RealFiles, RealProcesses};
+use luzia::store::{FileStore, OpenWait, Waits};
+use serde_json::Value;
+use std::sync::Arc;
 
 fn damage(place: &Place, name: &str, text: &str) {
     std::fs::write(place.state().join("spool/steps/1").join(name), text).unwrap();
@@ -84,4 +89,57 @@ fn a_step_whose_record_is_damaged_is_not_run_again() {
     place.drain();
     assert_eq!(place.show("1")["exit_code"], 65);
     assert_eq!(std::fs::read_to_string(place.path("effects")).unwrap(), "x\n");
+}
+
+/// Whatever takes the place of a checkpoint, the one before it is read, and stays until a further one stands.
+#[test]
+fn a_damaged_checkpoint_is_set_aside_and_the_one_before_it_is_used() {
+    let place = pending();
+    let files = RealFiles::open_at(place.state().to_str().unwrap(), false).unwrap().unwrap();
+    let store = FileStore::new(Arc::new(files), Arc::new(RealClock), Arc::new(RealProcesses));
+    let waits = |next: usize| Waits { start: 1, next, open: Some(OpenWait::default()), ..Waits::default() };
+    let waiter = store.begin_wait(TaskId(1)).unwrap();
+    store.write_waits(&waiter, &waits(1)).unwrap();
+    store.write_waits(&waiter, &waits(2)).unwrap();
+    let path = place.state().join("spool/steps/1/waits.json");
+    let whole = std::fs::read(&path).unwrap();
+    let cut = (0..whole.len()).map(|at| whole[..at].to_vec());
+    let spoilt = (0..whole.len())
+        .flat_map(|at| [0, 0xff, b'{', b'"'].map(|byte| [&whole[..at], &[byte], &whole[at + 1..]].concat()));
+    let is_damaged = |bytes: &Vec<u8>| serde_json::from_slice::<Value>(bytes).is_err();
+    let all: Vec<Vec<u8>> = cut.chain(spoilt).filter(is_damaged).collect();
+    assert!(all.len() > 4 * whole.len());
+    for bytes in &all {
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(store.waits(TaskId(1)).unwrap(), waits(1), "{:?}", String::from_utf8_lossy(bytes));
+    }
+    std::fs::write(&path, &all[0]).unwrap();
+    store.write_waits(&waiter, &waits(3)).unwrap();
+    assert_eq!((store.waits(TaskId(1)).unwrap(), set_aside(&place).len()), (waits(3), 1));
+    std::fs::write(&path, "{").unwrap();
+    assert_eq!(store.waits(TaskId(1)).unwrap(), waits(1), "the last that read is still there");
+}
+
+#[test]
+fn a_task_whose_checkpoint_is_damaged_goes_on_from_the_one_before() {
+    let place = Place::new();
+    let text = "\"$LUZIA\" step one -- sh -c 'echo one >> $PLACE/effects'; \"$LUZIA\" await event:A --park; \
+                \"$LUZIA\" await event:B --park; echo over";
+    let id = place.enqueue(&["-u", "alice", "--", "sh", "-ec", text]);
+    place.ok(&["dispatch"]);
+    let is_parked = || {
+        (place.state().join("spool/waiting/1.json").exists() && !place.state().join("run/task_1").exists())
+            .then_some(())
+    };
+    until("it waits for A", is_parked);
+    damage(&place, "waits.json", "{");
+    place.ok(&["emit", "A", "--task", &id]);
+    place.ok(&["emit", "B", "--task", &id]);
+    until("it is over", || {
+        place.ok(&["dispatch", "--once"]);
+        place.ok(&["list"]);
+        (place.status(&id) == "completed").then_some(())
+    });
+    assert_eq!(std::fs::read_to_string(place.path("effects")).unwrap(), "one\n");
+    assert!(set_aside(&place).contains(&"{".to_owned()));
 }

@@ -83,6 +83,41 @@ fn a_parked_wait_and_a_killed_one_end_with_the_line() {
 }
 
 #[test]
+fn what_was_cut_ahead_of_a_wait_is_left_out() {
+    let place = Place::configured(&json!({ "logs": { "max_bytes": 1024 * 1024 } }));
+    let text = "echo first; yes 'a line that fills the log' | head -c 20000000; printf '\\nlast\\n'";
+    let id = place.enqueue(&["-u", "writer", "--", "sh", "-c", text]);
+    place.ok(&["dispatch", "--drain"]);
+    let wait = |pattern: &str| place.luzia(&["await", "output", "--task", &id, "--match", pattern, "--json"]);
+    assert_eq!(wait("^first$").coded(1).json()["outcome"], json!("ended"));
+    assert_eq!(wait("^last$").coded(0).json()["line"], json!("last"));
+    assert_eq!(wait("^a line that fills").coded(0).json()["line"], json!("a line that fills the log"));
+}
+
+#[test]
+fn a_line_of_any_length_is_matched_as_a_whole_and_the_match_is_kept() {
+    let place = Place::new();
+    // The match stands across the 64 KiB that are looked at at once, and is written in two parts.
+    let text = "head -c 65534 /dev/zero | tr '\\0' x; printf do; printf ne; head -c 65534 /dev/zero | tr '\\0' y; \
+                printf '\\377\\000end\\n'";
+    let id = place.enqueue(&["-u", "writer", "--", "sh", "-c", text]);
+    place.ok(&["dispatch", "--drain"]);
+    let line = |pattern: &str| {
+        let seen = place.ok(&["await", "output", "--task", &id, "--match", pattern, "--json"]).json();
+        seen["line"].as_str().expect("a line").to_owned()
+    };
+    for pattern in ["done", "xdoney", "^x+", "y.{2}end$"] {
+        let kept = line(pattern);
+        assert!(kept.len() <= 8 * 1024, "{pattern}: {} bytes", kept.len());
+    }
+    assert!(line("done").starts_with("doney"));
+    assert!(line("end$").ends_with("end"));
+    for pattern in ["^done", "done$", "^y", "x$"] {
+        place.luzia(&["await", "output", "--task", &id, "--match", pattern]).coded(1);
+    }
+}
+
+#[test]
 fn outside_of_a_task_it_waits_in_place() {
     let place = Place::new();
     let gate = place.gate("gate");

@@ -229,6 +229,18 @@ fn wrong_steps_are_refused_and_nothing_is_queued() {
         let refused = place.luzia(wrong).coded(2);
         assert!(!refused.err.is_empty(), "{wrong:?}");
     }
+    for (kind, parameters) in [
+        ("response", json!({ "timeout": "8d" })),
+        ("response", json!({ "timeout": "soon" })),
+        ("delay", json!({ "duration": "31d" })),
+        ("document", json!({ "expect": 0 })),
+        ("event", json!({ "event": "a b" })),
+        ("output", json!({ "task": "task_1", "pattern": "(" })),
+    ] {
+        let steps = json!([["true"], { "actionType": format!("wait_for_{kind}"), "parameters": parameters }]);
+        std::fs::write(place.path("steps.json"), steps.to_string()).unwrap();
+        place.luzia(&["enqueue", "-u", "a", "--steps", &path]).coded(2);
+    }
     place.luzia(&["enqueue", "-u", "a", "--steps", "/nosuch"]).coded(74);
     assert_eq!(place.json(&["list", "-a"])["items"], json!([]));
     // A line of --from has its steps in itself.

@@ -164,7 +164,7 @@ fn client(storm: &Storm, rng: &mut Rng) {
     storm.call(&args, &[0, 1, 125, 137]);
 }
 
-fn once(storm: &Storm, _: &mut Rng) {
+pub fn once(storm: &Storm, _: &mut Rng) {
     storm.call(&words("dispatch --once"), &[0]);
 }
 
@@ -177,7 +177,7 @@ fn dispatcher(storm: &Storm, rng: &mut Rng, args: &[&str]) {
     }
 }
 
-fn clean(storm: &Storm, rng: &mut Rng) {
+pub fn clean(storm: &Storm, rng: &mut Rng) {
     let args = rng.pick(&["cleanup-stale", "cleanup-stale 1", "cleanup-stale 0", "cleanup-stale -n"]);
     storm.call(&words(args), &[0]);
 }
@@ -246,7 +246,7 @@ fn leave_a_lease(storm: &Storm, rng: &mut Rng) {
     storm.call(&words(&format!("acquire {lane} --task left-{} --ttl {ttl}ms", storm.serial())), &[0]);
 }
 
-fn read(storm: &Storm, rng: &mut Rng) {
+pub fn read(storm: &Storm, rng: &mut Rng) {
     let answer = storm.call(&words("status --json"), &[0]);
     if let Ok(status) = serde_json::from_str::<serde_json::Value>(&answer.out) {
         storm.set_pending(status["pending"]["total"].as_u64().unwrap_or_else(|| panic!("no total in {status}")));
@@ -268,6 +268,6 @@ fn read(storm: &Storm, rng: &mut Rng) {
     storm.call(&words(&args), codes);
 }
 
-fn words(text: &str) -> Vec<String> {
+pub fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }

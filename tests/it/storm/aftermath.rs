@@ -40,12 +40,7 @@ pub fn judge(storm: &Storm, descriptors_before: usize) -> Vec<String> {
     if now > descriptors_before + FOLDERS_KEPT_OPEN {
         storm.complain(format!("the daemon had {descriptors_before} descriptors open, and has {now}"));
     }
-    let mut daemon = storm.steady.lock().unwrap();
-    procs::signal(world, i32::try_from(daemon.id()).unwrap(), TERM);
-    let ended = daemon.wait().unwrap();
-    if !ended.success() {
-        storm.complain(format!("the daemon that was never killed ended so: {ended:?}"));
-    }
+    end_steady(storm);
     settle(world);
     forget_timers(storm);
     checker::clean_aged(world);
@@ -68,8 +63,18 @@ pub fn judge(storm: &Storm, descriptors_before: usize) -> Vec<String> {
     problems
 }
 
+/// Tells the daemon that was never killed to end, which is a success.
+pub fn end_steady(storm: &Storm) {
+    let mut daemon = storm.steady.lock().unwrap();
+    procs::signal(&storm.world, i32::try_from(daemon.id()).unwrap(), TERM);
+    let ended = daemon.wait().unwrap();
+    if !ended.success() {
+        storm.complain(format!("the daemon that was never killed ended so: {ended:?}"));
+    }
+}
+
 /// The record of each task; every one must have come to its end.
-fn records(storm: &Storm) -> BTreeMap<u64, serde_json::Value> {
+pub fn records(storm: &Storm) -> BTreeMap<u64, serde_json::Value> {
     let mut records = BTreeMap::new();
     for (id, paths) in places(&storm.world.state) {
         if !paths.iter().all(|path| path.contains("/spool/done/")) {
@@ -176,7 +181,7 @@ fn take_turns(storm: &Storm) {
 }
 
 /// A pass forgets the timer of a task that was never accepted an hour after it fired: makes it fire two hours earlier.
-fn forget_timers(storm: &Storm) {
+pub fn forget_timers(storm: &Storm) {
     const EARLIER_MS: u64 = 2 * 3_600_000;
     let timers = storm.world.state.join("spool/timers");
     for path in files_below(&timers) {

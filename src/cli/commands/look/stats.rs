@@ -162,9 +162,8 @@ fn of_lines(
 fn lock_row(line: &LaneLine) -> Option<Vec<String>> {
     let (waits, holds) = spreads(line)?;
     let share = share(line).map_or_else(String::new, |share| format!("{:.0} %", share * 100.0));
-    let times = [waits.p50_ms, waits.p95_ms, waits.max_ms, holds.p50_ms, holds.p95_ms, holds.max_ms];
     let cells = [line.name.clone(), waits.count.to_string()].into_iter();
-    Some(cells.chain(times.map(format_duration)).chain([share]).collect())
+    Some(cells.chain(lengths(waits)).chain(lengths(holds)).chain([share]).collect())
 }
 
 fn lock_json(line: &LaneLine) -> Option<Value> {
@@ -177,6 +176,12 @@ fn lock_json(line: &LaneLine) -> Option<Value> {
         "contended": line.stats.contended,
         "contended_share": share(line),
     }))
+}
+
+/// P50, P95 and the maximum; nothing where nothing was measured.
+fn lengths(spread: Spread) -> [String; 3] {
+    let text = |ms| if spread.count > 0 { format_duration(ms) } else { String::new() };
+    [spread.p50_ms, spread.p95_ms, spread.max_ms].map(text)
 }
 
 fn spreads(line: &LaneLine) -> Option<(Spread, Spread)> {
@@ -220,8 +225,7 @@ fn of_tasks(app: &App, begin: Timestamp) -> Result<Told, AppError> {
     for status in Status::ALL {
         let Some(line) = lines.get(status.word()) else { continue };
         let (waits, runs) = (Spread::of(&line.stats.waits), Spread::of(&line.stats.runs));
-        let is_over = |length: u64| if status.is_final() { format_duration(length) } else { String::new() };
-        let times = [waits.p50_ms, waits.p95_ms, runs.p50_ms, runs.p95_ms, runs.max_ms].map(is_over);
+        let times = lengths(waits)[..2].iter().chain(&lengths(runs)).cloned().collect::<Vec<_>>();
         let age = line.age_ms.map(format_duration).unwrap_or_default();
         table.row([status.word().to_owned(), line.count.to_string(), age].into_iter().chain(times));
         items.push(task_json(status, line, waits, runs));

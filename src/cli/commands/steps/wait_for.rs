@@ -2,7 +2,7 @@
 
 use crate::app::steps::output::{OutputOrder, check_pattern};
 use crate::app::steps::wait::{WaitEnd, WaitOrder, wait_kind, wait_time};
-use crate::app::steps::{Mail, OnTimeout, WaitKind, answer_of};
+use crate::app::steps::{MOST_EXPECTED, Mail, OnTimeout, WaitKind, answer_of};
 use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
@@ -56,7 +56,7 @@ pub struct AwaitArgs {
     pub idle: Option<String>,
 
     /// How many events it takes
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_EXPECTED)))]
     pub expect: u32,
 }
 

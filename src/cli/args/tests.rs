@@ -256,7 +256,7 @@ fn priorities_are_one_digit() {
 fn options_that_exclude_each_other_are_refused() {
     for (line, one, other) in [
         (&["enqueue", "--in", "1s", "--at", "x", "c"][..], "--in", "--at"),
-        (&["lock", "-u", "a", "--tree=b", "c"], "--user", "--lane"),
+        (&["lock", "-u", "a", "--tree=b", "c"], "--user", "--tree"),
         (&["lock", "-n", "-w", "1s", "c"], "--wait", "--nonblock"),
         (&["dispatch", "--once", "--drain"], "--once", "--drain"),
         (&["logs", "1", "--stdout", "--stderr"], "--stdout", "--stderr"),

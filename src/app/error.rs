@@ -119,14 +119,38 @@ impl AppError {
     }
 }
 
+/// The code of a record that does not read.
+const DAMAGED: &str = "RECORD_CORRUPT";
+
+impl AppError {
+    /// Whether a record does not read.
+    pub fn is_damage(&self) -> bool {
+        self.0.code == DAMAGED
+    }
+}
+
+/// A record that does not read. What a task remembers is not set aside, because the task could take it that nothing was done.
+fn of_damage(path: &str, message: String) -> AppError {
+    let error = AppError::new(Kind::Corrupt, DAMAGED, message);
+    let of_task = path.strip_prefix("spool/steps/").and_then(|rest| rest.split('/').next());
+    match of_task {
+        Some(id) => error
+            .hint(format!(
+                "once the task is over, `luzia retry task_{id} --from-start` begins it anew; nothing was changed"
+            ))
+            .next(format!("luzia show task_{id}")),
+        None => {
+            error.hint("it is set aside when its turn comes; `luzia doctor` lists such records").next("luzia doctor")
+        }
+    }
+}
+
 impl From<StoreError> for AppError {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
         match error {
             StoreError::Io { action, source, .. } => of_io(action, &source, message),
-            StoreError::Corrupt { .. } => Self::new(Kind::Corrupt, "RECORD_CORRUPT", message)
-                .hint("it is set aside when its turn comes; `luzia doctor` lists such records")
-                .next("luzia doctor"),
+            StoreError::Corrupt { path, .. } => of_damage(&path, message),
             StoreError::Newer { .. } => {
                 Self::new(Kind::Corrupt, NEWER, message).hint("use the luzia that wrote it; nothing was rewritten")
             }

@@ -131,8 +131,8 @@ impl App {
         if !self.store.stands_waiting(id)? {
             return Ok(false);
         }
-        let waits = self.store.waits(id)?;
-        Ok(waits.open.is_none() && !waits.is_failed())
+        // What does not read ends the task, and keeps no list from being shown.
+        Ok(self.store.waits(id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed()))
     }
 
     /// Why a task still waits: its wait, and the last events that came and did not match (S1.49).

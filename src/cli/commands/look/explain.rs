@@ -164,7 +164,7 @@ fn emit_line(task: &Task, open: &OpenWait) -> String {
     }
     let data: serde_json::Map<String, Value> =
         open.filter.iter().map(|(name, wanted)| (name.clone(), wanted.clone().into())).collect();
-    format!("{line} --data {}", shell_word(&Value::Object(data).to_string()))
+    format!("{line} --data {}", shell_word(Value::Object(data)))
 }
 
 /// That what a task waits for does not read, and what can be done (S1.50).

@@ -313,8 +313,8 @@ impl Conductor {
 
     /// Makes an error of an operation on a path below this directory, which it names by its whole path.
     fn io(&self, action: &'static str, path: &str) -> impl FnOnce(std::io::Error) -> StoreError + use<> {
-        let path = format!("{}/{path}", self.files.root());
-        move |source| StoreError::Io { action, path, source }
+        let thing = format!("{}/{path}", self.files.root()).into();
+        move |source| StoreError::Io { action, thing, source }
     }
 }
 

@@ -1,34 +1,58 @@
 //! What can go wrong on disk. An answer that is to be expected, such as a held lock, is a value and not an error.
 
 use crate::model::LaneName;
-use std::io;
+use std::{fmt, io};
+
+/// What an error is about, as the store names it: the path of a file, or what stands in its place in another store. Above the store it
+/// is shown, and never read or taken apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Thing(String);
+
+impl Thing {
+    /// The path, for the store of files.
+    pub(super) fn path(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Thing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<T: Into<String>> From<T> for Thing {
+    fn from(name: T) -> Self {
+        Self(name.into())
+    }
+}
 
 /// A failure of the store. The old state is intact.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The operating system refused.
-    #[error("cannot {action} \"{path}\": {source}")]
+    #[error("cannot {action} \"{thing}\": {source}")]
     Io {
         /// What was tried.
         action: &'static str,
-        /// On which file, below the state directory.
-        path: String,
+        /// On what.
+        thing: Thing,
         /// What the operating system said.
         source: io::Error,
     },
     /// A record does not read whole.
-    #[error("\"{path}\" is not a whole record: {why}")]
+    #[error("\"{thing}\" is not a whole record: {why}")]
     Corrupt {
-        /// The file.
-        path: String,
+        /// Which one.
+        thing: Thing,
         /// What is wrong with it.
         why: String,
     },
     /// A record of a newer version.
-    #[error("\"{path}\" was written by a newer luzia (format {version})")]
+    #[error("\"{thing}\" was written by a newer luzia (format {version})")]
     Newer {
-        /// The file.
-        path: String,
+        /// Which one.
+        thing: Thing,
         /// The version it carries.
         version: u64,
     },
@@ -41,10 +65,10 @@ pub enum StoreError {
         holder: Option<u32>,
     },
     /// Another process keeps a file locked that is locked only for an instant.
-    #[error("\"{path}\" is locked by {}", holder.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
+    #[error("\"{thing}\" is locked by {}", holder.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
     FileBusy {
-        /// The file, below the state directory.
-        path: String,
+        /// What is locked.
+        thing: Thing,
         /// The process that holds the lock, when it can be told.
         holder: Option<u32>,
     },
@@ -52,26 +76,26 @@ pub enum StoreError {
     #[error("the change stands, although: {0}")]
     Unsure(Box<StoreError>),
     /// The state directory is not one that luzia may use.
-    #[error("the state directory \"{path}\" {why}")]
+    #[error("the state directory \"{thing}\" {why}")]
     Unsafe {
         /// The directory.
-        path: String,
+        thing: Thing,
         /// What is wrong with it.
         why: String,
     },
     /// The state directory holds files of somebody else, and luzia has never used it.
-    #[error("\"{path}\" is no state directory: it holds \"{}\", and no file \"format\"", name.escape_debug())]
+    #[error("\"{thing}\" is no state directory: it holds \"{}\", and no file \"format\"", name.escape_debug())]
     Foreign {
         /// The directory.
-        path: String,
+        thing: Thing,
         /// One of the files.
         name: String,
     },
     /// The state directory does not exist, and this verb does not make one.
-    #[error("the state directory \"{path}\" does not exist")]
+    #[error("the state directory \"{thing}\" does not exist")]
     Absent {
         /// The directory.
-        path: String,
+        thing: Thing,
     },
     /// A record would be larger than what is read back.
     #[error("the task is too large: {bytes} bytes, and {limit} are the most", limit = super::MAX_RECORD_BYTES)]
@@ -83,8 +107,8 @@ pub enum StoreError {
 
 impl StoreError {
     pub(crate) fn io(action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { action, path, source }
+        let thing = Thing::from(path);
+        move |source| Self::Io { action, thing, source }
     }
 
     /// Whether the host is short of something, as space or processes, so that another try may succeed.
@@ -99,7 +123,7 @@ impl StoreError {
     }
 
     pub(crate) fn corrupt(path: &str, why: impl Into<String>) -> Self {
-        Self::Corrupt { path: path.to_owned(), why: why.into() }
+        Self::Corrupt { thing: path.into(), why: why.into() }
     }
 }
 

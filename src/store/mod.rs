@@ -16,7 +16,7 @@ mod verbs;
 
 pub use conductor::{ClaimedMeta, Conductor};
 pub use conductor::{STDERR_LOG, STDOUT_LOG};
-pub use error::StoreError;
+pub use error::{StoreError, Thing};
 pub use files::capacity::cpus::Shares;
 pub use files::disk::fsck::{Moded, Purpose};
 pub(crate) use files::disk::task_record::decode_named;

@@ -31,7 +31,7 @@ pub fn run_beside(site: &Site, config: Option<&str>, task: &Task, text: &str) ->
 }
 
 fn run(site: &Site, config: Option<&str>, task: &Task, text: &str) -> Result<String, StoreError> {
-    let absent = || StoreError::Absent { path: task.conductor_dir.clone() };
+    let absent = || StoreError::Absent { thing: task.conductor_dir.as_str().into() };
     let conductor = site.run_dir.conductor(&task.conductor_dir, true)?.ok_or_else(absent)?;
     conductor.open_task(task)?;
     let log = |name: &str| conductor.open_log(task.id, name)?.into_file().ok_or_else(absent);

@@ -140,8 +140,11 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).replace('\0', "").trim_end_matches('\n').to_owned()
 }
 
-/// Goes on to the next step within the same claim. The record of the task tells of it before the next start does.
+/// Goes on to the next step within the same claim. The record of the task tells of it before the next start does. After an error the
+/// task is still at its step, so that the end of the run counts that step once.
 pub(super) fn go_on(site: &Site, task: &mut Task) -> Result<(), StoreError> {
-    *task = at_next_step(task);
-    site.store.keep_running(task)
+    let next = at_next_step(task);
+    site.store.keep_running(&next)?;
+    *task = next;
+    Ok(())
 }

@@ -225,7 +225,7 @@ fn make_logs(site: &Site, task: &Task) -> Result<(String, File, File), StoreErro
     let conductor = site
         .run_dir
         .conductor(&task.conductor_dir, true)?
-        .ok_or_else(|| StoreError::Absent { path: task.conductor_dir.clone() })?;
+        .ok_or_else(|| StoreError::Absent { thing: task.conductor_dir.as_str().into() })?;
     conductor.open_task(task)?;
     let logs = (conductor.open_log(task.id, STDOUT_LOG)?, conductor.open_log(task.id, STDERR_LOG)?);
     if task.starts > 1 {
@@ -237,7 +237,7 @@ fn make_logs(site: &Site, task: &Task) -> Result<(String, File, File), StoreErro
 }
 
 fn file(log: Box<dyn Handle>, name: &str) -> Result<File, StoreError> {
-    log.into_file().ok_or_else(|| StoreError::Absent { path: name.to_owned() })
+    log.into_file().ok_or_else(|| StoreError::Absent { thing: name.into() })
 }
 
 /// Its input, the lock of its tree, and the file for its result.

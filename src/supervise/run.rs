@@ -256,7 +256,7 @@ fn watch(
         let Some(time) = care.time_left(site, task, begin) else { return Ok(Stop::TimedOut) };
         let woken = logs.wait(child, time).map_err(|source| StoreError::Io {
             action: "wait for the command of",
-            path: task.id.to_string(),
+            thing: task.id.to_string().into(),
             source,
         })?;
         match woken {
@@ -344,7 +344,11 @@ fn stop_tree(
             // A second request may be more impatient than the first.
             Ok(_) => grace_ms = shorter_grace(site, task.id, grace_ms)?,
             Err(source) => {
-                return Err(StoreError::Io { action: "wait for the command of", path: task.id.to_string(), source });
+                return Err(StoreError::Io {
+                    action: "wait for the command of",
+                    thing: task.id.to_string().into(),
+                    source,
+                });
             }
         }
     }

@@ -19,7 +19,7 @@ pub const STEPWISE: Scene = Scene {
 fn queue_stepwise(world: &World) {
     let luzia = env!("CARGO_BIN_EXE_luzia");
     let text = format!(
-        "echo $LUZIA_STEP >>effects; if [ $LUZIA_STEP = 1 ]; then {luzia} finish --summary done && echo said >>said; fi"
+        "echo $LUZIA_STEP >>effects || exit 1; if [ $LUZIA_STEP = 1 ]; then {luzia} finish --summary done && echo said >>said; fi"
     );
     let options = ["-u", "alice", "--stepwise", "--retries", "0", "--steps-per-run", "2", "--goal", "g"];
     // One grant covers both steps, so both have one fence, which the scripts of the oracle take for two holders.

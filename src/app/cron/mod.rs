@@ -242,7 +242,7 @@ impl App {
 
     /// The cron line of a schedule.
     pub(crate) fn pattern_of(&self, schedule: &Schedule) -> Result<Pattern, StoreError> {
-        let corrupt = |why: String| StoreError::Corrupt { path: format!("schedule {}", schedule.name), why };
+        let corrupt = |why: String| StoreError::Corrupt { thing: format!("schedule {}", schedule.name).into(), why };
         let zone = Zone::parse(&schedule.zone).map_err(|error| corrupt(error.to_string()))?;
         Pattern::parse(&schedule.expression, zone).map_err(|error| corrupt(error.to_string()))
     }

@@ -131,9 +131,8 @@ impl App {
         pass: &mut Pass,
     ) -> Result<Option<Timestamp>, AppError> {
         match error {
-            StoreError::Corrupt { path, why } => {
-                let wrong = StoreError::Corrupt { path: path.clone(), why };
-                self.store.set_aside(&path, &wrong)?;
+            wrong @ StoreError::Corrupt { .. } => {
+                self.store.set_aside(&wrong)?;
                 self.store.clear_schedule_timer(stem, at)?;
                 pass.set_aside.push(wrong.to_string());
                 Ok(None)

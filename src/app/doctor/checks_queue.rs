@@ -84,7 +84,7 @@ fn lock(view: &LockView) -> Option<Finding> {
     };
     let hint = match &view.verdict {
         Verdict::Stale { .. } => format!("the next one who wants it gets it; luzia cleanup-stale, or {FIX}"),
-        Verdict::Refused { .. } => format!("luzia leaves it alone; look at locks/{}.lock", view.stem),
+        Verdict::Refused { .. } => format!("luzia leaves it alone; look at {}", view.path()),
         Verdict::Live { .. } if why == Reason::CommandLives => format!("luzia dispatch ends it, or {FIX}"),
         Verdict::Live { .. } if view.record().is_none() && why.is_living_process() => {
             format!("a living holder writes it anew within seconds; luzia cleanup-stale, or {FIX}")

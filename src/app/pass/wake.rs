@@ -87,17 +87,16 @@ impl App {
     /// tasks of others waiting.
     fn find_or_set_aside(&self, id: TaskId, pass: &mut Pass) -> Result<Option<(Place, Task)>, AppError> {
         match self.store.find(id) {
-            Err(StoreError::Newer { path, version }) => {
-                pass.leave(id, StoreError::Newer { path, version }.to_string(), 1);
+            Err(newer @ StoreError::Newer { .. }) => {
+                pass.leave(id, newer.to_string(), 1);
                 Ok(None)
             }
-            Err(StoreError::Corrupt { path, why }) => {
+            Err(wrong @ StoreError::Corrupt { .. }) => {
                 // The record of a running task is its supervisor's, which knows better how the task ended.
                 if self.run_dir.is_supervised(id)? {
                     return Ok(None);
                 }
-                let wrong = StoreError::Corrupt { path: path.clone(), why };
-                self.store.set_aside(&path, &wrong)?;
+                self.store.set_aside(&wrong)?;
                 pass.set_aside.push(wrong.to_string());
                 Ok(None)
             }

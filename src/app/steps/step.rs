@@ -90,10 +90,10 @@ impl App {
 
     fn done_step(&self, id: TaskId, name: &str) -> Result<Option<StepRecord>, AppError> {
         self.store.step(id, name).map_err(|error| match error {
-            StoreError::Corrupt { path, why } => AppError::new(
+            StoreError::Corrupt { thing, why } => AppError::new(
                 Kind::Corrupt,
                 "STEP_CORRUPT",
-                format!("the record of step \"{name}\" of {id} does not read: \"{path}\": {why}"),
+                format!("the record of step \"{name}\" of {id} does not read: \"{thing}\": {why}"),
             )
             .hint("it was done once; nothing was run; the file can be moved away if it may be done again"),
             other => other.into(),

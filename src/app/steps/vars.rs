@@ -77,10 +77,10 @@ impl App {
 
     fn damaged(&self, id: TaskId, error: crate::store::StoreError) -> AppError {
         match error {
-            crate::store::StoreError::Corrupt { path, why } => AppError::new(
+            crate::store::StoreError::Corrupt { thing, why } => AppError::new(
                 Kind::Corrupt,
                 "VARS_CORRUPT",
-                format!("the variables of {id} do not read, nor do those before: \"{path}\": {why}"),
+                format!("the variables of {id} do not read, nor do those before: \"{thing}\": {why}"),
             )
             .hint(format!("`luzia set --task {id} NAME=VALUE` keeps the damaged file aside and begins anew")),
             other => other.into(),

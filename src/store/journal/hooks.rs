@@ -71,7 +71,7 @@ pub(crate) fn decode_hooks(path: &str, bytes: &[u8]) -> Result<(Vec<Hook>, Map<S
     match file.v {
         FORMAT_VERSION => {}
         0 => return Err(StoreError::corrupt(path, "there was no version 0")),
-        version => return Err(StoreError::Newer { path: path.to_owned(), version }),
+        version => return Err(StoreError::Newer { thing: path.into(), version }),
     }
     let hook = |file: HookFile| {
         let action = match (file.command, file.url) {

@@ -49,7 +49,7 @@ pub(crate) fn decode_tally(path: &str, bytes: &[u8]) -> Result<Tally> {
     match file.v {
         FORMAT_VERSION => Ok(Tally { counts: file.counts, read: file.read }),
         0 => Err(StoreError::corrupt(path, "there was no version 0")),
-        version => Err(StoreError::Newer { path: path.to_owned(), version }),
+        version => Err(StoreError::Newer { thing: path.into(), version }),
     }
 }
 
@@ -100,7 +100,7 @@ impl FileStore {
         let Some(bytes) = self.read(layout::TALLY)? else { return Ok(Tally::default()) };
         match decode_tally(layout::TALLY, &bytes) {
             Err(error @ StoreError::Corrupt { .. }) => {
-                self.set_aside(layout::TALLY, &error)?;
+                self.set_aside(&error)?;
                 Ok(Tally::default())
             }
             read => read,

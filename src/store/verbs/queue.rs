@@ -29,7 +29,7 @@ verbs! {
         fn find(id: TaskId) -> Result<Option<(Place, Task)>>;
         /// Sets a damaged record aside, under a name that is not taken, and notes what is wrong with it: of many who meet
         /// it, one.
-        fn set_aside(path: &str, wrong: &StoreError) -> Result<()>;
+        fn set_aside(wrong: &StoreError) -> Result<()>;
         /// Puts the changed record of a task in its place.
         fn change_pending(old: &Task, new: Task, lock: Hold, told: &mut dyn FnMut()) -> Result<()>;
         /// Claims the head of a lane: takes its `supervisor.lock`, asks `admit`, takes its lanes, moves its record.

@@ -327,3 +327,27 @@ fn a_start_that_waits_for_space_for_its_logs_can_be_cancelled_and_stopped() {
     assert_eq!((shown["starts"].clone(), shown["attempt"].clone()), (1.into(), 1.into()), "{shown}");
     assert_eq!(place.events_named("dispatched").len(), 1);
 }
+
+/// With several steps a run, the record of the next step cannot be written; the end of the run waits for space.
+#[test]
+fn a_full_disk_between_two_steps_skips_none() {
+    let Some(small) = Small::new("a_full_disk_between_two_steps_skips_none", "size=512k") else { return };
+    let place = &small.place;
+    place.gate("gate");
+    let script = "echo $LUZIA_STEP >> $PLACE/steps; [ $LUZIA_STEP != 0 ] || { echo up > $PLACE/up; read _ < $PLACE/gate; }; \
+                  [ $LUZIA_STEP -lt 2 ] || \"$LUZIA\" finish --summary done";
+    let id = place.enqueue(&["-u", "alice", "--stepwise", "--steps-per-run", "3", "--", "sh", "-c", script]);
+    place.ok(&["dispatch"]);
+    place.until_file("up");
+    small.fill();
+    place.open_gate("gate");
+    until("the end of the run waits for space", || {
+        (place.json(&["explain", &id])["reasons"][0]["reason"] == "ResultWaits").then_some(())
+    });
+    small.free();
+    until("it has taken its steps", || {
+        place.ok(&["dispatch", "--once"]);
+        (place.status(&id) == "completed").then_some(())
+    });
+    assert_eq!(std::fs::read_to_string(place.path("steps")).unwrap(), "0\n1\n2\n");
+}

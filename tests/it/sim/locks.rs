@@ -197,15 +197,15 @@ fn not_wedged(env: &Env, oracle: &Shared) {
     match answer {
         Ok(Acquired::Granted { grants, .. }) => note_grant(env, oracle, grants[0].fence.0),
         // A bare lock whose time lies in the future is kept on purpose: a clock that was set back proves no death.
-        Ok(Acquired::Held(view)) if view.sidecar == Sidecar::Missing && is_from_the_future(env, &view.stem) => {}
+        Ok(Acquired::Held(view)) if view.sidecar == Sidecar::Missing && is_from_the_future(env, &view.path()) => {}
         Ok(Acquired::Held(view)) => env.violation(&format!("wedged: {view:?}")),
         Ok(_) => env.violation("wedged"),
         Err(error) => env.violation(&format!("wedged: {error}")),
     }
 }
 
-fn is_from_the_future(env: &Env, stem: &str) -> bool {
-    let meta = env.vfs("/s").meta(&format!("locks/{stem}.lock"));
+fn is_from_the_future(env: &Env, path: &str) -> bool {
+    let meta = env.vfs("/s").meta(path);
     meta.is_ok_and(|meta| meta.is_some_and(|meta| meta.modified > env.clock().now()))
 }
 

@@ -16,7 +16,7 @@ fn mail_is_numbered_in_its_order_and_a_refused_one_is_not_there() {
         let yes = || Ok::<(), StoreError>(());
         assert_eq!(here.store.deliver(ID, mail("ONE"), yes).unwrap(), 1);
         assert_eq!(there.store.deliver(ID, mail("TWO"), yes).unwrap(), 2);
-        let refused = here.store.deliver(ID, mail("THREE"), || Err(StoreError::Absent { path: "no".into() }));
+        let refused = here.store.deliver(ID, mail("THREE"), || Err(StoreError::Absent { thing: "no".into() }));
         assert!(matches!(refused, Err(StoreError::Absent { .. })));
         let is_same = |known: &Mail| known.event == "TWO";
         assert_eq!(here.store.deliver_once(ID, mail("TWO"), &is_same).unwrap(), None, "it is told once");
@@ -34,7 +34,7 @@ fn variables_change_together_or_not_at_all() {
         let set = |name: &'static str, fails: bool| {
             here.store.change_vars::<StoreError>(ID, |vars| {
                 vars.insert(name.into(), name.into());
-                if fails { Err(StoreError::Absent { path: "no".into() }) } else { Ok(()) }
+                if fails { Err(StoreError::Absent { thing: "no".into() }) } else { Ok(()) }
             })
         };
         assert_eq!(set("a", false).unwrap().vars.len(), 1);

@@ -144,7 +144,7 @@ fn a_change_of_the_rules_is_whole_or_refused() {
     of_each(|here, there| {
         let refused: Result<(), StoreError> = here.store.change_control(|control| {
             control.lanes.insert("thread:7".into(), Default::default());
-            Err(StoreError::Absent { path: "refused".into() })
+            Err(StoreError::Absent { thing: "refused".into() })
         });
         assert!(matches!(refused, Err(StoreError::Absent { .. })), "the error is the caller's own");
         assert!(there.store.control().unwrap().lanes.is_empty());

@@ -6,7 +6,7 @@ use crate::os::real::process::poll::{deadline, poll_until};
 use crate::os::real::process::signals;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use rustix::io::{Errno, read, retry_on_intr};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, read, retry_on_intr};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -29,23 +29,33 @@ const FILE_EVENTS: WatchFlags =
 /// How long one sleep is where the kernel tells nothing.
 const NAP: Duration = Duration::from_millis(50);
 
-/// Starts to watch. Where a limit of inotify is reached, a watch that wakes every 50 ms is given instead.
+/// How long the first sleeps of a watch are, before the kernel is asked to tell of changes. The close of an inotify queue takes
+/// until the kernel has let go of what it watched, some 10 ms, and a process with one ends that much later. What is over
+/// within these sleeps needs no queue. In milliseconds.
+const FIRST_NAPS: [u64; 8] = [1, 2, 4, 4, 4, 4, 4, 4];
+
+/// Watches directories. The first waits are short and tell that anything may have changed; the later ones end with a change.
+/// Where a limit of inotify is reached, each wait is 50 ms long.
 pub(crate) fn start(places: &[Place<'_>]) -> io::Result<Box<dyn Watch>> {
-    let Ok(queue) = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK) else {
-        return Ok(Box::new(Naps));
-    };
+    let places: Result<Vec<OwnedFd>, Errno> =
+        places.iter().map(|place| fcntl_dupfd_cloexec(place.as_fd(), 3)).collect();
+    Ok(Box::new(Soon { places: places?, naps: FIRST_NAPS.iter(), others: Vec::new(), watch: None }))
+}
+
+fn queue_of(places: &[OwnedFd]) -> io::Result<Option<Queue>> {
+    let Ok(queue) = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK) else { return Ok(None) };
     for place in places {
         // The kernel wants a path; this one leads to the directory that is open, wherever it was moved.
         let link = format!("/proc/self/fd/{}", place.as_fd().as_raw_fd());
         match retry_on_intr(|| inotify::add_watch(&queue, link.as_str(), EVENTS)) {
             Ok(_) => {}
-            Err(Errno::NOSPC | Errno::NOMEM) => return Ok(Box::new(Naps)),
+            Err(Errno::NOSPC | Errno::NOMEM) => return Ok(None),
             // Removed since it was opened.
             Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(Box::new(Queue { queue, others: Vec::new() }))
+    Ok(Some(Queue { queue, others: Vec::new() }))
 }
 
 /// Starts to watch one open file. `None` where a limit of inotify is reached.
@@ -58,6 +68,44 @@ pub(crate) fn start_file(file: &File) -> io::Result<Option<Box<dyn Watch>>> {
         Ok(_) => Ok(Some(Box::new(Queue { queue, others: Vec::new() }))),
         Err(Errno::NOSPC | Errno::NOMEM | Errno::NOENT) => Ok(None),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// A watch that begins with sleeps.
+struct Soon {
+    places: Vec<OwnedFd>,
+    naps: std::slice::Iter<'static, u64>,
+    others: Vec<File>,
+    watch: Option<Box<dyn Watch>>,
+}
+
+impl Watch for Soon {
+    fn wait(&mut self, time: Duration) -> io::Result<bool> {
+        if let Some(watch) = &mut self.watch {
+            return watch.wait(time);
+        }
+        if let Some(nap) = self.naps.next() {
+            let mut fds: Vec<PollFd<'_>> = self.others.iter().map(|other| PollFd::new(other, PollFlags::IN)).collect();
+            fds.extend(signals::wakeups().map(|woken| PollFd::new(woken, PollFlags::IN)));
+            poll_until(&mut fds, deadline(time.min(Duration::from_millis(*nap))))?;
+            signals::drain();
+            return Ok(true);
+        }
+        let mut watch: Box<dyn Watch> = match queue_of(&self.places)? {
+            Some(queue) => Box::new(queue),
+            None => Box::new(Naps),
+        };
+        self.others.drain(..).for_each(|other| watch.heed(other));
+        self.watch = Some(watch);
+        // From here on nothing is missed; what came before is to be looked at.
+        Ok(true)
+    }
+
+    fn heed(&mut self, other: File) {
+        match &mut self.watch {
+            Some(watch) => watch.heed(other),
+            None => self.others.push(other),
+        }
     }
 }
 

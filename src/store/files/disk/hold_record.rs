@@ -120,7 +120,7 @@ pub(crate) fn decode_control(path: &str, bytes: &[u8]) -> Result<(Control, Map<S
     match file.v {
         FORMAT_VERSION => {}
         0 => return Err(StoreError::corrupt(path, "there was no version 0")),
-        version => return Err(StoreError::Newer { path: path.to_owned(), version }),
+        version => return Err(StoreError::Newer { thing: path.into(), version }),
     }
     let hold = |file: HoldFile| {
         let what = file.what.ok_or("a hold names nothing")?;

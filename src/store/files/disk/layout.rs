@@ -356,7 +356,7 @@ impl FileStore {
             serde_json::from_slice(&bytes).map_err(|error| StoreError::corrupt(FORMAT, error.to_string()))?;
         match value.get("v").and_then(serde_json::Value::as_u64) {
             Some(FORMAT_VERSION) => Ok(true),
-            Some(version) if version > FORMAT_VERSION => Err(StoreError::Newer { path: FORMAT.into(), version }),
+            Some(version) if version > FORMAT_VERSION => Err(StoreError::Newer { thing: FORMAT.into(), version }),
             _ => Err(StoreError::corrupt(FORMAT, "it has no version")),
         }
     }
@@ -378,7 +378,7 @@ impl FileStore {
         names.sort_by(|a, b| a.name.cmp(&b.name));
         match names.first() {
             None => Ok(()),
-            Some(entry) => Err(StoreError::Foreign { path: self.state_dir().to_owned(), name: entry.name.to_string() }),
+            Some(entry) => Err(StoreError::Foreign { thing: self.state_dir().into(), name: entry.name.to_string() }),
         }
     }
 
@@ -394,10 +394,10 @@ impl FileStore {
     /// Refuses a state directory in which others could change locks, or on which locks do not hold (`locks.md`).
     /// With `creates`, an empty directory of a wider mode gets mode 0700.
     pub fn check_safety(&self, force_file_system: bool, creates: bool) -> Result<()> {
-        let refuse = |why: String| Err(StoreError::Unsafe { path: self.state_dir().to_owned(), why });
+        let refuse = |why: String| Err(StoreError::Unsafe { thing: self.state_dir().into(), why });
         let meta = self.vfs.meta(".").map_err(StoreError::io("look at", "."))?;
         let Some(meta) = meta.filter(|meta| meta.kind == FileKind::Dir) else {
-            return Err(StoreError::Absent { path: self.state_dir().to_owned() });
+            return Err(StoreError::Absent { thing: self.state_dir().into() });
         };
         if meta.uid != self.host.uid {
             return refuse(format!("belongs to the account with uid {}, not to this one", meta.uid));

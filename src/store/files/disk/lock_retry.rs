@@ -63,7 +63,7 @@ impl Disk {
     pub(crate) fn file_busy(&self, path: &str) -> StoreError {
         let meta = self.vfs.meta(path);
         let holder = meta.ok().flatten().and_then(|meta| self.host.procs.lock_holder(meta.ident));
-        StoreError::FileBusy { path: path.to_owned(), holder }
+        StoreError::FileBusy { thing: path.into(), holder }
     }
 }
 

@@ -271,7 +271,7 @@ pub(crate) fn decode_named(path: &str, bytes: &[u8], user: Option<&Name>) -> Res
     match file.v {
         FORMAT_VERSION => {}
         0 => return Err(StoreError::corrupt(path, "there was no version 0")),
-        version => return Err(StoreError::Newer { path: path.to_owned(), version }),
+        version => return Err(StoreError::Newer { thing: path.into(), version }),
     }
     let names_user = file.user.is_some();
     task_of(file, user).map(|task| (task, names_user)).map_err(|why| StoreError::corrupt(path, why))
@@ -282,7 +282,7 @@ pub(crate) fn newer_or_corrupt(path: &str, bytes: &[u8], error: &serde_json::Err
     let version =
         serde_json::from_slice::<Map<String, Value>>(bytes).ok().and_then(|members| members.get("v")?.as_u64());
     match version {
-        Some(version) if version > FORMAT_VERSION => StoreError::Newer { path: path.to_owned(), version },
+        Some(version) if version > FORMAT_VERSION => StoreError::Newer { thing: path.into(), version },
         _ => StoreError::corrupt(path, error.to_string()),
     }
 }

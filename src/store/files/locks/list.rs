@@ -18,7 +18,7 @@ pub struct LockView {
     /// The lane; `None` for a hashed name whose sidecar does not say.
     pub lane: Option<LaneName>,
     /// The name of its lock file, without the ending.
-    pub stem: String,
+    pub(in crate::store) stem: String,
     /// Which slot.
     pub slot: u32,
     /// What the sidecar says.

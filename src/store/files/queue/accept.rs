@@ -304,7 +304,9 @@ impl FileStore {
 
     /// Sets a damaged record aside, under a name that is not taken, and notes what is wrong with it: of many who meet it,
     /// one. Never deletes it.
-    pub fn set_aside(&self, path: &str, wrong: &StoreError) -> Result<()> {
+    pub fn set_aside(&self, wrong: &StoreError) -> Result<()> {
+        let StoreError::Corrupt { thing, .. } = wrong else { return Ok(()) };
+        let path = thing.path();
         let name = path.replace('/', "_");
         for attempt in 0.. {
             let suffix = if attempt == 0 { String::new() } else { format!(".{attempt}") };

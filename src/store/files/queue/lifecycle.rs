@@ -305,7 +305,7 @@ impl FileStore {
     /// finished one is the end of it.
     fn find_for_recovery(&self, id: TaskId) -> Result<Option<(Place, Option<Task>)>> {
         let read = |place: Place, path: String| match self.read_record(place, &path, id) {
-            Err(error @ StoreError::Corrupt { .. }) => self.set_aside(&path, &error).map(|()| None),
+            Err(error @ StoreError::Corrupt { .. }) => self.set_aside(&error).map(|()| None),
             other => other,
         };
         let exists = |path: &str| self.meta(path).map(|meta| meta.is_some());

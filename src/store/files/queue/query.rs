@@ -113,13 +113,13 @@ impl FileStore {
         }
         for tier in Tier::ALL {
             let Some(head) = self.head(tier, queue)? else { continue };
-            let (path, record) = self.read_pending(head.priority, queue, head.id);
+            let (_, record) = self.read_pending(head.priority, queue, head.id);
             match record {
                 Ok(Some((task, _))) => {
                     return Ok(Some(LaneName::user(&task.user)).filter(|lane| lane.stem() == name.user_stem));
                 }
                 Ok(None) | Err(StoreError::Newer { .. }) => {}
-                Err(error @ StoreError::Corrupt { .. }) => self.set_aside(&path, &error)?,
+                Err(error @ StoreError::Corrupt { .. }) => self.set_aside(&error)?,
                 Err(error) => return Err(error),
             }
         }

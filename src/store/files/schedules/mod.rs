@@ -142,7 +142,7 @@ impl ScheduleBook for FileBook<'_> {
                     self.place(&task, &path)?;
                     placed = Some(id);
                 }
-                Err(wrong @ StoreError::Corrupt { .. }) => self.store.set_aside(&path, &wrong)?,
+                Err(wrong @ StoreError::Corrupt { .. }) => self.store.set_aside(&wrong)?,
                 Err(other) => return Err(other),
             }
         }

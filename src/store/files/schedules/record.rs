@@ -87,7 +87,7 @@ pub(crate) fn decode_schedule(path: &str, bytes: &[u8]) -> Result<Schedule> {
     match file.v {
         FORMAT_VERSION => {}
         0 => return Err(StoreError::corrupt(path, "there was no version 0")),
-        version => return Err(StoreError::Newer { path: path.to_owned(), version }),
+        version => return Err(StoreError::Newer { thing: path.into(), version }),
     }
     let task = template(path, file.task, &file.created_at)?;
     let corrupt = |why: String| StoreError::corrupt(path, why);

@@ -91,7 +91,7 @@ impl FileStore {
     pub fn mail(&self, id: TaskId, number: u64) -> Result<Option<Mail>> {
         let path = layout::mail_file(id, number);
         match self.read(&path).and_then(|bytes| bytes.map(|bytes| decode(&path, &bytes)).transpose()) {
-            Err(wrong @ crate::store::StoreError::Corrupt { .. }) => self.set_aside(&path, &wrong).map(|()| None),
+            Err(wrong @ crate::store::StoreError::Corrupt { .. }) => self.set_aside(&wrong).map(|()| None),
             other => other,
         }
     }

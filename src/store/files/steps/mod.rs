@@ -41,7 +41,7 @@ pub(crate) fn decode<T: DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<T>
     let members: Map<String, Value> = json_object::read(bytes).map_err(corrupt)?;
     match members.get("v").and_then(Value::as_u64) {
         Some(FORMAT_VERSION) => serde_json::from_value(Value::Object(members)).map_err(corrupt),
-        Some(version) if version > FORMAT_VERSION => Err(StoreError::Newer { path: path.to_owned(), version }),
+        Some(version) if version > FORMAT_VERSION => Err(StoreError::Newer { thing: path.into(), version }),
         _ => Err(StoreError::corrupt(path, "it has no version")),
     }
 }
@@ -117,7 +117,7 @@ impl FileStore {
                 Err(newer @ StoreError::Newer { .. }) => return Err(newer),
                 Err(wrong) => self.keep_damaged(&path, &present, &wrong)?,
             },
-            Err(wrong @ StoreError::Corrupt { .. }) => self.set_aside(&path, &wrong)?,
+            Err(wrong @ StoreError::Corrupt { .. }) => self.set_aside(&wrong)?,
             Err(other) => return Err(other),
         }
         self.stage(&tmp, &bytes)?;

@@ -100,7 +100,7 @@ impl FileStore {
             Ok(Some(read)) => read,
             Ok(None) => return Ok((Claim::Lost, self.if_unused(id, lock)?)),
             Err(error @ StoreError::Corrupt { .. }) => {
-                self.set_aside(&path, &error)?;
+                self.set_aside(&error)?;
                 return Ok((Claim::SetAside(error), self.if_unused(id, lock)?));
             }
             Err(error @ StoreError::Newer { .. }) => return Ok((Claim::Newer(error), self.if_unused(id, lock)?)),

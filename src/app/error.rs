@@ -1,6 +1,6 @@
 //! Why a use case did not do what was asked: a refusal with its code, a hint, and the command that would help.
 
-use crate::model::LaneName;
+use crate::model::{LaneName, TaskId};
 use crate::store::StoreError;
 use std::io;
 
@@ -130,15 +130,12 @@ impl AppError {
 }
 
 /// A record that does not read. What a task remembers is not set aside, because the task could take it that nothing was done.
-fn of_damage(path: &str, message: String) -> AppError {
+fn of_damage(remembered_by: Option<TaskId>, message: String) -> AppError {
     let error = AppError::new(Kind::Corrupt, DAMAGED, message);
-    let of_task = path.strip_prefix("spool/steps/").and_then(|rest| rest.split('/').next());
-    match of_task {
+    match remembered_by {
         Some(id) => error
-            .hint(format!(
-                "once the task is over, `luzia retry task_{id} --from-start` begins it anew; nothing was changed"
-            ))
-            .next(format!("luzia show task_{id}")),
+            .hint(format!("once the task is over, `luzia retry {id} --from-start` begins it anew; nothing was changed"))
+            .next(format!("luzia show {id}")),
         None => {
             error.hint("it is set aside when its turn comes; `luzia doctor` lists such records").next("luzia doctor")
         }
@@ -150,7 +147,7 @@ impl From<StoreError> for AppError {
         let message = error.to_string();
         match error {
             StoreError::Io { action, source, .. } => of_io(action, &source, message),
-            StoreError::Corrupt { path, .. } => of_damage(&path, message),
+            StoreError::Corrupt { thing, .. } => of_damage(thing.remembered_by(), message),
             StoreError::Newer { .. } => {
                 Self::new(Kind::Corrupt, NEWER, message).hint("use the luzia that wrote it; nothing was rewritten")
             }

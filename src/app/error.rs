@@ -1,6 +1,6 @@
 //! Why a use case did not do what was asked: a refusal with its code, a hint, and the command that would help.
 
-use crate::model::LaneName;
+use crate::model::{LaneName, TaskId};
 use crate::store::StoreError;
 use std::io;
 
@@ -119,14 +119,35 @@ impl AppError {
     }
 }
 
+/// The code of a record that does not read.
+const DAMAGED: &str = "RECORD_CORRUPT";
+
+impl AppError {
+    /// Whether a record does not read.
+    pub fn is_damage(&self) -> bool {
+        self.0.code == DAMAGED
+    }
+}
+
+/// A record that does not read. What a task remembers is not set aside, because the task could take it that nothing was done.
+fn of_damage(remembered_by: Option<TaskId>, message: String) -> AppError {
+    let error = AppError::new(Kind::Corrupt, DAMAGED, message);
+    match remembered_by {
+        Some(id) => error
+            .hint(format!("once the task is over, `luzia retry {id} --from-start` begins it anew; nothing was changed"))
+            .next(format!("luzia show {id}")),
+        None => {
+            error.hint("it is set aside when its turn comes; `luzia doctor` lists such records").next("luzia doctor")
+        }
+    }
+}
+
 impl From<StoreError> for AppError {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
         match error {
             StoreError::Io { action, source, .. } => of_io(action, &source, message),
-            StoreError::Corrupt { .. } => Self::new(Kind::Corrupt, "RECORD_CORRUPT", message)
-                .hint("it is set aside when its turn comes; `luzia doctor` lists such records")
-                .next("luzia doctor"),
+            StoreError::Corrupt { thing, .. } => of_damage(thing.remembered_by(), message),
             StoreError::Newer { .. } => {
                 Self::new(Kind::Corrupt, NEWER, message).hint("use the luzia that wrote it; nothing was rewritten")
             }

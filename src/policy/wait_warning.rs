@@ -36,12 +36,6 @@ pub fn began(task: &Task) -> Option<Timestamp> {
     }
 }
 
-/// Since when a task could have started: as [`began`], or its last start after a `retry`.
-pub fn wanted_since(task: &Task) -> Timestamp {
-    let last = task.last_start.as_ref().map_or(task.created_at, |start| start.at);
-    began(task).unwrap_or(last)
-}
-
 /// The moment from which the wait of a task is told.
 pub fn told_from(task: &Task, rule: &WaitRule) -> Option<Timestamp> {
     let after = i64::try_from(rule.after_ms).unwrap_or(i64::MAX);

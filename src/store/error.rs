@@ -1,6 +1,6 @@
 //! What can go wrong on disk. An answer that is to be expected, such as a held lock, is a value and not an error.
 
-use crate::model::LaneName;
+use crate::model::{LaneName, TaskId};
 use std::{fmt, io};
 
 /// What an error is about, as the store names it: the path of a file, or what stands in its place in another store. Above the store it
@@ -12,6 +12,12 @@ impl Thing {
     /// The path, for the store of files.
     pub(super) fn path(&self) -> &str {
         &self.0
+    }
+
+    /// The task of which it is something that the task remembers between its starts.
+    pub(crate) fn remembered_by(&self) -> Option<TaskId> {
+        let (id, _) = self.0.strip_prefix("spool/steps/")?.split_once('/')?;
+        id.parse().ok().map(TaskId)
     }
 }
 

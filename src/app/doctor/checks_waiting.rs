@@ -3,7 +3,7 @@
 use crate::app::doctor::{Finding, add};
 use crate::app::{App, AppError};
 use crate::model::{Task, Timestamp};
-use crate::store::Place;
+use crate::store::{Place, StoreError};
 use std::collections::BTreeSet;
 
 const CHECK: &str = "waiting";
@@ -13,11 +13,27 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
 }
 
 fn waiting(app: &App) -> Result<Vec<Finding>, AppError> {
-    let tell = |(task, _): &(Task, Vec<Timestamp>)| {
+    let mut found = Vec::new();
+    for task in app.store.started_tasks().filter_map(Result::ok).filter(|task| task.wait.is_some()) {
+        if app.store.stands_waiting(task.id)?
+            && let Some(wrong) = damage_of(app, &task)
+        {
+            let message = format!("what {} waits for does not read: {wrong}", task.id);
+            let hint = "luzia doctor --fix lets it fail at the next pass; then luzia retry";
+            found.push(Finding::problem(CHECK, message, format!("{hint} {} --from-start begins it anew", task.id)));
+        }
+    }
+    for (task, _) in unwatched(app)?.iter().filter(|(task, _)| damage_of(app, task).is_none()) {
         let message = format!("{} waits and lacks its timer", task.id);
-        Finding::problem(CHECK, message, "luzia doctor --fix sets it again; the event that it waits for does so, too")
-    };
-    Ok(unwatched(app)?.iter().map(tell).collect())
+        let hint = "luzia doctor --fix sets it again; the event that it waits for does so, too";
+        found.push(Finding::problem(CHECK, message, hint));
+    }
+    Ok(found)
+}
+
+/// Why what a task waits for does not read.
+fn damage_of(app: &App, task: &Task) -> Option<StoreError> {
+    app.store.waits(task.id).err().filter(|error| matches!(error, StoreError::Corrupt { .. }))
 }
 
 /// The tasks in `waiting` that lack a timer, with the timers to set. One whose wait is over needs a timer that is due, which stands

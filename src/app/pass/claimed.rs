@@ -1,7 +1,8 @@
 //! What a pass tells of a task that it has claimed.
 
 use crate::app::App;
-use crate::policy::wait_warning::wanted_since;
+use crate::model::{Task, Timestamp};
+use crate::policy::wait_warning::began;
 use crate::store::{Claimed, Event};
 use serde_json::json;
 
@@ -12,7 +13,7 @@ impl App {
         let lanes: Vec<String> = grants.iter().map(|grant| grant.lane.to_string()).collect();
         let fences: Vec<u64> = grants.iter().map(|grant| grant.fence.0).collect();
         let slots: Vec<u32> = grants.iter().map(|grant| grant.slot).collect();
-        let waited_ms = self.host.now().ms_since(wanted_since(task)).max(0);
+        let waited_ms = self.wanted_since(task).map(|since| self.host.now().ms_since(since).max(0));
         let data = json!({ "lanes": lanes, "fences": fences, "slots": slots, "waited_ms": waited_ms });
         let of = |name| Event::of(name, task).in_lane_of(task);
         let steps = [of("polled"), of("selected"), of("locked").with(data)];
@@ -20,5 +21,15 @@ impl App {
             broken.iter().map(|lock| Event { task: Some(task.id), ..crate::app::locks::cleanup::broken_event(lock) });
         self.store.note_all(&mut breaks.chain(steps));
         self.warn_at_claim(task);
+    }
+
+    /// Since when a claimed task could have started, for what is measured of its lanes. The time in which it waited for an
+    /// event is no wait for lanes. `None` of a further step, of which no moment is known.
+    fn wanted_since(&self, task: &Task) -> Option<Timestamp> {
+        if task.wait.is_some() {
+            let waits = self.store.waits(task.id).ok()?;
+            return waits.done.last().and_then(|done| Timestamp::parse(&done.at));
+        }
+        began(task)
     }
 }

@@ -59,6 +59,12 @@ impl App {
         Ok(id)
     }
 
+    /// The task inside which this process runs, for a verb that nobody calls from outside.
+    pub fn own_task(&self) -> Result<TaskId, AppError> {
+        let hint = "the command of a task calls this, as in luzia run -- sh -c 'luzia step test -- make test'";
+        self.subject(None).map_err(|error| if self.inside.is_none() { error.hint(hint) } else { error })
+    }
+
     /// The task, which must not be over: nothing changes a finished task but a retry (S1.11).
     pub(crate) fn unfinished(&self, id: TaskId) -> Result<Task, AppError> {
         let task = self.existing(id)?;

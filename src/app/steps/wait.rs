@@ -131,8 +131,8 @@ impl App {
         if !self.store.stands_waiting(id)? {
             return Ok(false);
         }
-        let waits = self.store.waits(id)?;
-        Ok(waits.open.is_none() && !waits.is_failed())
+        // What does not read ends the task, and keeps no list from being shown.
+        Ok(self.store.waits(id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed()))
     }
 
     /// Why a task still waits: its wait, and the last events that came and did not match (S1.49).
@@ -149,7 +149,7 @@ impl App {
 
     /// Waits for an event, or for output of another task, inside a task.
     pub fn await_event(&self, order: &WaitOrder, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
-        let id = self.subject(None)?;
+        let id = self.own_task()?;
         let task = self.unfinished(id)?;
         let start = self.store.started(id)?.flatten().map(|started| u64::from(started.start));
         let Some(start) = start.filter(|_| task.status == Status::Running) else {

@@ -33,7 +33,7 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
         }
     }
     if task.status == Status::Waiting
-        && let (Value::Object(members), Some(open)) = (&mut value, app.open_wait(task.id)?)
+        && let (Value::Object(members), Some(open)) = (&mut value, app.open_wait(task.id).ok().flatten())
     {
         terms::extend_waiting(members, open, task, app.host.now());
     }

@@ -143,3 +143,37 @@ fn a_task_whose_checkpoint_is_damaged_goes_on_from_the_one_before() {
     assert_eq!(std::fs::read_to_string(place.path("effects")).unwrap(), "one\n");
     assert!(set_aside(&place).contains(&"{".to_owned()));
 }
+
+#[test]
+fn a_task_without_any_checkpoint_that_reads_is_named_and_begins_anew() {
+    let place = Place::new();
+    let text = "\"$LUZIA\" step one -- sh -c 'echo one >> $PLACE/effects'; test -e $PLACE/again || \"$LUZIA\" await response --park";
+    let id = place.enqueue(&["-u", "alice", "--", "sh", "-ec", text]);
+    place.ok(&["dispatch"]);
+    until("it waits", || place.state().join("spool/waiting/1.json").exists().then_some(()));
+    until("its run is over", || (!place.state().join("run/task_1").exists()).then_some(()));
+    // The look that follows the end of a run.
+    place.ok(&["dispatch", "--once"]);
+    damage(&place, "waits.json", "{");
+    damage(&place, "waits.json.before", "{");
+    for told in [place.ok(&["explain", &id]).out, place.luzia(&["doctor"]).coded(1).err] {
+        assert!(told.contains("does not read") && told.contains("luzia retry task_1 --from-start"), "{told}");
+    }
+    assert!(place.json(&["explain", &id])["wait"]["damage"].is_string());
+    for verb in ["list", "list-locks", "status", "stats", "metrics"] {
+        place.ok(&[verb]);
+    }
+    assert_eq!(place.json(&["list"])["items"][0]["status"], "waiting");
+    assert_eq!(place.show(&id)["status"], "waiting");
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id]);
+    place.until_status(&id, "failed");
+    place.ok(&["retry", &id]);
+    place.drain();
+    assert_eq!(place.status(&id), "failed", "what it waits for is not forgotten unasked");
+    assert!(place.luzia(&["logs", &id]).out.contains("luzia retry task_1 --from-start"));
+    std::fs::write(place.path("again"), "").unwrap();
+    place.ok(&["retry", &id, "--from-start"]);
+    place.drain();
+    assert_eq!(place.status(&id), "completed");
+    assert_eq!(std::fs::read_to_string(place.path("effects")).unwrap(), "one\none\n");
+}

@@ -71,6 +71,36 @@ fn the_run_ends_and_begins_again_with_the_event() {
 }
 
 #[test]
+fn explain_names_the_event_that_would_match_and_a_time_that_has_run_out() {
+    let place = Place::new();
+    let text = "\"$LUZIA\" await response --park --match from=ana --match \"title=it's\"";
+    let id = parked(&place, &["-u", "alice"], text);
+    let told = place.ok(&["explain", &id]).out;
+    let line = told.lines().find_map(|line| line.trim().strip_prefix("to make it come: luzia ")).unwrap();
+    place.spawn(&mut place.shell(&format!("\"$LUZIA\" {line}"))).end().coded(0);
+    place.until_status(&id, "completed");
+    let text = "\"$LUZIA\" await response --park --timeout 3s --on-timeout continue --timeout-do true";
+    let id = parked(&place, &["-u", "bob"], text);
+    until("its time is over", || place.ok(&["explain", &id]).out.contains("its time has run out").then_some(()));
+    place.ok(&["dispatch", "--drain"]);
+    place.until_status(&id, "completed");
+}
+
+/// The time in which a task waits for an event is no wait for its lanes.
+#[test]
+fn a_wait_for_an_event_does_not_count_as_a_wait_for_lanes() {
+    let place = Place::new();
+    let id = parked(&place, &["-u", "alice"], "\"$LUZIA\" await response --park");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id]);
+    place.until_status(&id, "completed");
+    let ms = |event: &Value| event["boot_ms"].as_u64().unwrap();
+    let (parked, locked) = (place.events_named("parked"), place.events_named("locked"));
+    let waited = locked[1]["data"]["waited_ms"].as_u64().unwrap();
+    assert!(waited + 1000 < ms(&locked[1]) - ms(&parked[0]), "{locked:#?}");
+}
+
+#[test]
 fn an_event_that_came_before_keeps_the_run() {
     let place = Place::new();
     let id = place.enqueue(&["-u", "alice", "--", "sh", "-ec", "echo begun; \"$LUZIA\" await test --park"]);

@@ -2,6 +2,7 @@
 
 use crate::app::foresee::THOROUGH;
 use crate::app::look::explain::{LaneWhy, Supervisor, TaskWhy, Why};
+use crate::app::steps::OpenWait;
 use crate::app::{App, AppError, lane_word, shell_word};
 use crate::cli::args::named;
 use crate::cli::estimate::{estimate_json, estimate_text};
@@ -11,7 +12,7 @@ use crate::cli::output::escape::escape_lines;
 use crate::cli::output::{json, messages};
 use crate::model::control::Preempt;
 use crate::model::time::format_duration;
-use crate::model::{Status, Task};
+use crate::model::{Status, Task, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -108,7 +109,7 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
         let estimate = app.expected(task, &why.obstacles, THOROUGH)?;
         text += &estimate_text(estimate.as_ref()).map_or_else(String::new, |said| format!("  {said}\n"));
     }
-    text += &wait_text(app, task)?;
+    text += &wait_text(app, task, now)?;
     Ok(console.out(&escape_lines(&text))?)
 }
 
@@ -123,8 +124,14 @@ fn preempt_json(wish: &Preempt) -> Value {
 }
 
 /// The event for which a task waits, and the last ones that were not it.
-fn wait_text(app: &App, task: &Task) -> Result<String, AppError> {
-    let Some((open, others)) = app.wait_why(task.id)? else { return Ok(String::new()) };
+fn wait_text(app: &App, task: &Task, now: Timestamp) -> Result<String, AppError> {
+    let (open, others) = match app.wait_why(task.id) {
+        Err(error) if error.is_damage() => return Ok(format!("  {}\n", damage_text(task, &error))),
+        found => match found? {
+            Some(found) => found,
+            None => return Ok(String::new()),
+        },
+    };
     let filter: String = open.filter.iter().map(|(name, value)| format!(" with {name}={value}")).collect();
     let mut text = match &open.output {
         Some(output) => format!(
@@ -132,10 +139,16 @@ fn wait_text(app: &App, task: &Task) -> Result<String, AppError> {
             open.event, open.until, output.task
         ),
         None => format!(
-            "  waits for {} {}{filter}, until {}\n      to make it come: luzia emit {} --task {}\n",
-            open.expect, open.event, open.until, open.event, task.id
+            "  waits for {} {}{filter}, until {}\n      to make it come: {}\n",
+            open.expect,
+            open.event,
+            open.until,
+            emit_line(task, &open)
         ),
     };
+    if Timestamp::parse(&open.until).is_some_and(|until| until <= now) {
+        text += "      its time has run out: the next scheduling pass acts on it (luzia dispatch, or a daemon)\n";
+    }
     for mail in others {
         let thread = mail.thread.map_or_else(String::new, |thread| format!(" of thread {thread}"));
         text += &format!("  event {} did not match: {}{thread} {}\n", mail.number, mail.event, mail.data);
@@ -143,8 +156,34 @@ fn wait_text(app: &App, task: &Task) -> Result<String, AppError> {
     Ok(text)
 }
 
+/// The command that sends what a task waits for.
+fn emit_line(task: &Task, open: &OpenWait) -> String {
+    let line = format!("luzia emit {} --task {}", open.event, task.id);
+    if open.filter.is_empty() {
+        return line;
+    }
+    let data: serde_json::Map<String, Value> =
+        open.filter.iter().map(|(name, wanted)| (name.clone(), wanted.clone().into())).collect();
+    format!("{line} --data {}", shell_word(Value::Object(data)))
+}
+
+/// That what a task waits for does not read, and what can be done (S1.50).
+fn damage_text(task: &Task, error: &AppError) -> String {
+    format!(
+        "what it waits for does not read: {}\n      an event, or the end of its time, lets it fail; \
+         then `luzia retry {} --from-start` begins it anew",
+        error.0.message, task.id
+    )
+}
+
 fn wait_json(app: &App, task: &Task) -> Result<Value, AppError> {
-    let Some((open, others)) = app.wait_why(task.id)? else { return Ok(Value::Null) };
+    let (open, others) = match app.wait_why(task.id) {
+        Err(error) if error.is_damage() => return Ok(json!({ "damage": error.0.message })),
+        found => match found? {
+            Some(found) => found,
+            None => return Ok(Value::Null),
+        },
+    };
     let other = |mail: &crate::app::steps::Mail| json!({ "number": mail.number, "event": mail.event, "thread": mail.thread, "data": mail.data, "at": mail.at });
     let filter: serde_json::Map<String, Value> =
         open.filter.into_iter().map(|(name, wanted)| (name, wanted.into())).collect();

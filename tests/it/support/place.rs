@@ -231,6 +231,23 @@ impl Place {
 
     /// The events of the state directory, in their order.
     pub fn events(&self) -> Vec<Value> {
+        // A verb tells that a task is over as soon as its record says so. Its supervisor writes the last events just after that.
+        let end = Instant::now() + Duration::from_secs(1);
+        loop {
+            let events = self.events_now();
+            let last: BTreeMap<_, _> =
+                events.iter().map(|event| (event["task"].as_str(), event["event"].as_str())).collect();
+            let is_ending = |(task, event): (&Option<&str>, &Option<&str>)| {
+                task.is_some() && event.is_some_and(|event| ["ended", "released"].contains(&event))
+            };
+            if !last.iter().any(is_ending) || Instant::now() >= end {
+                return events;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn events_now(&self) -> Vec<Value> {
         let mut files: Vec<PathBuf> =
             std::fs::read_dir(self.state().join("events")).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.sort();

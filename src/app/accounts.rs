@@ -1,7 +1,7 @@
 //! Whose turn a new task takes, and as which account it runs.
 
 use crate::app::queue::enqueue::{NewTask, name};
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::Name;
 use std::cell::{LazyCell, RefCell};
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ impl App {
     /// The account of a project must exist, and may be root only where the configuration says so.
     pub(super) fn check_account(&self, run_as: Option<&str>, accounts: &Accounts) -> Result<(), AppError> {
         let Some(name) = run_as else { return Ok(()) };
-        let wrong = |why: String| AppError::new(Kind::Config, "RUN_AS", why);
+        let wrong = |why: String| AppError::new(Kind::Config, Code::RunAs, why);
         match accounts.numbers.get(name, || self.account_id(name))? {
             None => Err(wrong(format!("there is no account \"{name}\" to run as"))),
             Some(0) if !self.config().allow_root => Err(wrong("a task may not run as root".to_owned())

@@ -12,6 +12,7 @@ pub use runs::{Closed, Run, Verdict, verdict};
 pub(crate) use runs::tests::runs_of_lines;
 
 use super::{App, AppError, Kind, Started};
+use crate::app::Code;
 use crate::model::{Status, TaskId, Timestamp};
 use crate::os::{Exit, Signal};
 use std::io;
@@ -182,7 +183,7 @@ impl Play<'_> {
     }
 
     fn tell(&mut self, step: Step) -> Result<(), AppError> {
-        if (self.tell)(step) { Ok(()) } else { Err(AppError::new(Kind::No, "DEMO_LEFT", "the demo was left")) }
+        if (self.tell)(step) { Ok(()) } else { Err(AppError::new(Kind::No, Code::DemoLeft, "the demo was left")) }
     }
 
     /// Ends what still runs, without a word.
@@ -206,5 +207,5 @@ fn accepted(output: &Output) -> Result<TaskId, AppError> {
 }
 
 fn failed(message: String) -> AppError {
-    AppError::new(Kind::Unavailable, "DEMO_FAILED", message).hint("luzia doctor looks for what may be wrong")
+    AppError::new(Kind::Unavailable, Code::DemoFailed, message).hint("luzia doctor looks for what may be wrong")
 }

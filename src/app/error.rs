@@ -1,11 +1,9 @@
 //! Why a use case did not do what was asked: a refusal with its code, a hint, and the command that would help.
 
+use crate::app::code::Code;
 use crate::model::{LaneName, TaskId};
 use crate::store::StoreError;
 use std::io;
-
-/// The word for a record that a newer luzia wrote.
-pub(super) const NEWER: &str = "RECORD_NEWER";
 
 /// A name as one word of a shell command, so that a command that would help can be typed as it stands.
 pub fn shell_word(name: impl ToString) -> String {
@@ -59,7 +57,7 @@ pub struct Refusal {
     /// Its class.
     pub kind: Kind,
     /// A constant word for programs, as `LOCK_HELD`.
-    pub code: &'static str,
+    pub code: Code,
     /// The fault first; lower case, no full stop.
     pub message: String,
     /// What would help.
@@ -79,7 +77,7 @@ pub struct AppError(pub Box<Refusal>);
 
 impl AppError {
     /// A refusal of a class.
-    pub fn new(kind: Kind, code: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(kind: Kind, code: Code, message: impl Into<String>) -> Self {
         Self(Box::new(Refusal {
             kind,
             code,
@@ -93,16 +91,16 @@ impl AppError {
 
     /// Something of an account that the host does not tell now. An absent account is another error.
     pub fn not_looked_up(what: &str, error: &dyn std::fmt::Display) -> Self {
-        Self::new(Kind::Io, "ACCOUNT", format!("{what} cannot be looked up: {error}"))
+        Self::new(Kind::Io, Code::Account, format!("{what} cannot be looked up: {error}"))
     }
 
     /// Bad input; nothing was changed.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, "USAGE", message)
+        Self::new(Kind::Usage, Code::Usage, message)
     }
 
     /// Something that was named does not exist.
-    pub fn not_found(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn not_found(code: Code, message: impl Into<String>) -> Self {
         Self::new(Kind::NotFound, code, message)
     }
 
@@ -119,19 +117,16 @@ impl AppError {
     }
 }
 
-/// The code of a record that does not read.
-const DAMAGED: &str = "RECORD_CORRUPT";
-
 impl AppError {
     /// Whether a record does not read.
     pub fn is_damage(&self) -> bool {
-        self.0.code == DAMAGED
+        self.0.code == Code::RecordCorrupt
     }
 }
 
 /// A record that does not read. What a task remembers is not set aside, because the task could take it that nothing was done.
 fn of_damage(remembered_by: Option<TaskId>, message: String) -> AppError {
-    let error = AppError::new(Kind::Corrupt, DAMAGED, message);
+    let error = AppError::new(Kind::Corrupt, Code::RecordCorrupt, message);
     match remembered_by {
         Some(id) => error
             .hint(format!("once the task is over, `luzia retry {id} --from-start` begins it anew; nothing was changed"))
@@ -148,9 +143,8 @@ impl From<StoreError> for AppError {
         match error {
             StoreError::Io { action, source, .. } => of_io(action, &source, message),
             StoreError::Corrupt { thing, .. } => of_damage(thing.remembered_by(), message),
-            StoreError::Newer { .. } => {
-                Self::new(Kind::Corrupt, NEWER, message).hint("use the luzia that wrote it; nothing was rewritten")
-            }
+            StoreError::Newer { .. } => Self::new(Kind::Corrupt, Code::RecordNewer, message)
+                .hint("use the luzia that wrote it; nothing was rewritten"),
             StoreError::Unsure(inner) => {
                 let mut error = Self::from(*inner);
                 error.0.message = message;
@@ -163,7 +157,7 @@ impl From<StoreError> for AppError {
                     }
                     None => "a process of luzia is in it; try again".to_owned(),
                 };
-                Self::new(Kind::Busy, "GUARD_BUSY", message).hint(hint)
+                Self::new(Kind::Busy, Code::GuardBusy, message).hint(hint)
             }
             StoreError::FileBusy { holder, .. } => {
                 let hint = match holder {
@@ -172,14 +166,14 @@ impl From<StoreError> for AppError {
                     }
                     None => "try again".to_owned(),
                 };
-                Self::new(Kind::Busy, "FILE_BUSY", message).hint(hint)
+                Self::new(Kind::Busy, Code::FileBusy, message).hint(hint)
             }
-            StoreError::Unsafe { .. } => Self::new(Kind::NoPermission, "STATE_DIR_UNSAFE", message)
+            StoreError::Unsafe { .. } => Self::new(Kind::NoPermission, Code::StateDirUnsafe, message)
                 .hint("it must belong to this account, with mode 0700, on a local file system")
                 .next("luzia doctor"),
-            StoreError::Foreign { .. } => Self::new(Kind::Config, "NOT_A_STATE_DIR", message)
+            StoreError::Foreign { .. } => Self::new(Kind::Config, Code::NotAStateDir, message)
                 .hint("nothing was made there; a state directory is new, empty, or made by luzia"),
-            StoreError::Absent { .. } => Self::new(Kind::CannotCreate, "STATE_DIR_ABSENT", message),
+            StoreError::Absent { .. } => Self::new(Kind::CannotCreate, Code::StateDirAbsent, message),
             StoreError::TooLarge { .. } => Self::usage(message).hint("pass large input by a file"),
         }
     }
@@ -190,19 +184,19 @@ pub(crate) const GRANT: &str = "ask for write access to it; `lock`, `acquire`, `
 
 fn of_io(action: &str, source: &io::Error, message: String) -> AppError {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => AppError::new(Kind::NoPermission, "NO_PERMISSION", message)
+        io::ErrorKind::PermissionDenied => AppError::new(Kind::NoPermission, Code::NoPermission, message)
             .hint(format!("the state directory belongs to one account, or a sandbox keeps you out; {GRANT}")),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            AppError::new(Kind::Io, "DISK_FULL", message).hint("free some space; what was accepted before is intact")
+            AppError::new(Kind::Io, Code::DiskFull, message).hint("free some space; what was accepted before is intact")
         }
-        io::ErrorKind::ReadOnlyFilesystem => AppError::new(Kind::Io, "READ_ONLY", message)
+        io::ErrorKind::ReadOnlyFilesystem => AppError::new(Kind::Io, Code::ReadOnly, message)
             .hint(format!("the file system is read-only for this process; {GRANT}")),
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists if action.contains("folder") => {
-            AppError::new(Kind::CannotCreate, "CANNOT_CREATE", message)
+            AppError::new(Kind::CannotCreate, Code::CannotCreate, message)
         }
-        io::ErrorKind::NotFound => AppError::new(Kind::Io, "IO", message)
+        io::ErrorKind::NotFound => AppError::new(Kind::Io, Code::Io, message)
             .hint("the old state is intact; `luzia doctor` tells whether a folder of the state directory is missing")
             .next("luzia doctor"),
-        _ => AppError::new(Kind::Io, "IO", message).hint("the old state is intact"),
+        _ => AppError::new(Kind::Io, Code::Io, message).hint("the old state is intact"),
     }
 }

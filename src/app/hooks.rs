@@ -3,6 +3,7 @@
 //! supervisor's.
 
 use super::{App, AppError, Kind};
+use crate::app::Code;
 use crate::app::wait_warnings::WAIT_WARNING;
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, HOOK_VARIABLE, Hook};
 use crate::os::{Called, Exit};
@@ -66,12 +67,16 @@ impl App {
         let added_at = self.host.now();
         self.store.change_hooks::<_, AppError>(|hooks| {
             if hooks.len() >= MOST_HOOKS {
-                return Err(AppError::new(Kind::No, "TOO_MANY_HOOKS", format!("there are {MOST_HOOKS} hooks already"))
-                    .next("luzia hook list"));
+                return Err(AppError::new(
+                    Kind::No,
+                    Code::TooManyHooks,
+                    format!("there are {MOST_HOOKS} hooks already"),
+                )
+                .next("luzia hook list"));
             }
             let name = new.name.clone().unwrap_or_else(|| free_name(event, hooks));
             if hooks.iter().any(|hook| hook.name == name) {
-                return Err(AppError::new(Kind::No, "HOOK_EXISTS", format!("there is a hook \"{name}\" already"))
+                return Err(AppError::new(Kind::No, Code::HookExists, format!("there is a hook \"{name}\" already"))
                     .hint("nothing was changed; `luzia hook rm` removes it")
                     .next("luzia hook list"));
             }
@@ -94,7 +99,7 @@ impl App {
     pub fn remove_hooks(&self, names: &[String]) -> Result<Vec<Hook>, AppError> {
         let absent = |name: &String| {
             let shown: String = name.chars().take(80).collect();
-            AppError::not_found("HOOK_NOT_FOUND", format!("there is no hook \"{shown}\""))
+            AppError::not_found(Code::HookNotFound, format!("there is no hook \"{shown}\""))
                 .hint("nothing was removed")
                 .next("luzia hook list")
         };
@@ -178,7 +183,7 @@ impl App {
         self.run_hooks(&mut |text| {
             let text = text.strip_prefix("warning: ").unwrap_or(text);
             tell(
-                &AppError::new(Kind::Unavailable, "HOOK_FAILED", text)
+                &AppError::new(Kind::Unavailable, Code::HookFailed, text)
                     .hint("it is not tried again; no task depends on it"),
             );
         });

@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod agents;
 pub mod capacity;
+mod code;
 mod config_reload;
 pub mod cron;
 pub mod demo;
@@ -28,6 +29,7 @@ pub use crate::policy::capacity::gate::Busy;
 pub use crate::policy::context::Difference;
 pub use crate::policy::hold::Pause;
 pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, Loans, LockView, Started, lock_state};
+pub use code::Code;
 pub use config_reload::{Look, Round, Settings};
 pub use error::{AppError, Kind, Refusal, lane_word, shell_word};
 pub use locks::lock::Line;
@@ -179,7 +181,7 @@ impl App {
         if text == "last" {
             return self
                 .last_task()?
-                .ok_or_else(|| AppError::not_found("TASK_NOT_FOUND", "there is no task yet".to_owned()));
+                .ok_or_else(|| AppError::not_found(Code::TaskNotFound, "there is no task yet".to_owned()));
         }
         TaskId::parse(text).ok_or_else(|| {
             AppError::usage(format!("\"{}\" is not a task", text.chars().take(80).collect::<String>()))
@@ -206,11 +208,11 @@ impl App {
         Ok(match set_aside {
             Some(path) => {
                 let message = format!("the record of {id} was damaged and is set aside: \"{path}\"");
-                AppError::new(Kind::Corrupt, "RECORD_SET_ASIDE", message)
+                AppError::new(Kind::Corrupt, Code::RecordSetAside, message)
                     .hint("it was accepted and will not run: read it, and queue the work again")
                     .next("luzia doctor")
             }
-            None => AppError::not_found("TASK_NOT_FOUND", format!("there is no {id}"))
+            None => AppError::not_found(Code::TaskNotFound, format!("there is no {id}"))
                 .hint("`luzia list -a` shows every task")
                 .next("luzia list -a"),
         })

@@ -1,7 +1,7 @@
 //! `on_overdue: terminate`: a task that holds a lane past its limit while others wait for it is asked to end (S3.F4). It is its
 //! supervisor that ends it, so a living process never loses a lock by age (P4).
 
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, Code};
 use crate::model::config::OnOverdue;
 use crate::model::evidence::Verdict;
 use crate::store::LockView;
@@ -22,7 +22,7 @@ impl App {
         }
         match self.request_end(id, "luzia", Some(&format!("it held \"{lane}\" past its limit")), None) {
             // It ended by itself meanwhile.
-            Err(error) if error.0.code == "TASK_OVER" || error.0.code == "TASK_NOT_FOUND" => Ok(()),
+            Err(error) if error.0.code == Code::TaskOver || error.0.code == Code::TaskNotFound => Ok(()),
             other => other.map(drop),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::args::Globals;
 use super::context::{HOME, of_state_dir, variable};
-use crate::app::{AppError, Kind, Round, Settings};
+use crate::app::{AppError, Code, Kind, Round, Settings};
 use crate::model::{Config, Timestamp};
 use crate::os::real::{RealFiles, term};
 use crate::os::{Meta, Open, Vfs};
@@ -51,7 +51,7 @@ pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
             if place.must_exist {
                 let message = format!("there is no configuration \"{}\" ({})", place.path, place.rule);
                 let hint = "name another, or none: then the usual places are looked through";
-                return Err(AppError::new(Kind::Config, "CONFIG_ABSENT", message).hint(hint));
+                return Err(AppError::new(Kind::Config, Code::ConfigAbsent, message).hint(hint));
             }
             seen.push((place.path, None));
             continue;
@@ -59,7 +59,7 @@ pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
         seen.push((place.path.clone(), Some(stamp)));
         let parsed = parse(&bytes).map_err(|error| {
             let message = format!("\"{}\" line {} column {}: {}", place.path, error.line, error.column, error.message);
-            AppError::new(Kind::Config, "CONFIG", message).hint("nothing was done").next("luzia config check")
+            AppError::new(Kind::Config, Code::Config, message).hint("nothing was done").next("luzia config check")
         })?;
         let warnings = parsed.warnings.iter().map(|warning| format!("\"{}\": {warning}", place.path)).collect();
         return Ok(Loaded { config: parsed.config, path: Some(place.path), rule: place.rule, warnings, seen });
@@ -102,7 +102,7 @@ impl InForce {
         {
             // An editor may have moved the old file aside while it saves. Other rules hold only when it stays away.
             let message = format!("the configuration \"{path}\" is gone");
-            return Err(AppError::new(Kind::Config, "CONFIG_ABSENT", message)
+            return Err(AppError::new(Kind::Config, Code::ConfigAbsent, message)
                 .hint("without it the next of the usual places counts, or the built-in defaults"));
         }
         *self = Self { path: loaded.path, seen: Some(loaded.seen) };
@@ -133,8 +133,12 @@ fn is_unchanged((path, seen): &(String, Option<Stamp>)) -> bool {
 
 fn read_config(path: &str) -> Result<Option<(Vec<u8>, Stamp)>, AppError> {
     let failed = |error: std::io::Error| {
-        AppError::new(Kind::Config, "CONFIG_UNREADABLE", format!("cannot read the configuration \"{path}\": {error}"))
-            .hint("it must be a file of this account or root, of at most 1 MiB; nothing was done")
+        AppError::new(
+            Kind::Config,
+            Code::ConfigUnreadable,
+            format!("cannot read the configuration \"{path}\": {error}"),
+        )
+        .hint("it must be a file of this account or root, of at most 1 MiB; nothing was done")
     };
     let (folder, name) = split(path);
     let Some(files) = RealFiles::reach(folder).map_err(failed)? else { return Ok(None) };
@@ -143,7 +147,7 @@ fn read_config(path: &str) -> Result<Option<(Vec<u8>, Stamp)>, AppError> {
     let (uid, _) = term::account();
     if !meta.is_safe_for(uid) {
         let message = format!("the configuration \"{path}\" can be changed by other accounts");
-        return Err(AppError::new(Kind::Config, "CONFIG_UNSAFE", message).hint(format!("chmod go-w {path}")));
+        return Err(AppError::new(Kind::Config, Code::ConfigUnsafe, message).hint(format!("chmod go-w {path}")));
     }
     Ok(Some((file.read_all(MAX_CONFIG_BYTES).map_err(failed)?, Stamp::of(&meta))))
 }

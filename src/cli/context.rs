@@ -7,7 +7,7 @@ use super::identity::caller_of;
 use crate::app::accounts::Accounts;
 use crate::app::names::Surroundings;
 use crate::app::queue::enqueue::Caller;
-use crate::app::{App, AppError, Inside, Kind, Settings};
+use crate::app::{App, AppError, Code, Inside, Kind, Settings};
 use crate::model::TaskId;
 use crate::model::control::hooks::HOOK_VARIABLE;
 use crate::os::real::{self, RealClock, RealFiles, RealPlaces, RealProcesses, term};
@@ -26,8 +26,10 @@ pub(super) fn variable(name: &str) -> Result<Option<String>, AppError> {
     match term::env(name).map(OsString::into_string) {
         None => Ok(None),
         Some(Ok(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
-        Some(Err(_)) => Err(AppError::new(Kind::Config, "BAD_VARIABLE", format!("the variable {name} is not UTF-8"))
-            .hint("unset it, or give the option in its stead")),
+        Some(Err(_)) => {
+            Err(AppError::new(Kind::Config, Code::BadVariable, format!("the variable {name} is not UTF-8"))
+                .hint("unset it, or give the option in its stead"))
+        }
     }
 }
 
@@ -56,15 +58,15 @@ const OVERFLOW_UID: u32 = 65_534;
 pub(super) fn of_state_dir(error: state_dir::StateDirError) -> AppError {
     use state_dir::StateDirError;
     match error {
-        StateDirError::Nowhere => AppError::new(Kind::Config, "NO_STATE_DIR", error.to_string())
+        StateDirError::Nowhere => AppError::new(Kind::Config, Code::NoStateDir, error.to_string())
             .hint("LUZIA_STATE_DIR=DIR in the environment does for every call"),
-        StateDirError::OfAnother(_) => AppError::new(Kind::NoPermission, "STATE_DIR", error.to_string())
+        StateDirError::OfAnother(_) => AppError::new(Kind::NoPermission, Code::StateDir, error.to_string())
             .hint("HOME in the environment gives this account a queue of its own"),
-        StateDirError::HomeUnknown(_) => AppError::new(Kind::Io, "ACCOUNT", error.to_string())
+        StateDirError::HomeUnknown(_) => AppError::new(Kind::Io, Code::Account, error.to_string())
             .hint("HOME in the environment makes the look unnecessary"),
         StateDirError::Empty(_) => AppError::usage(error.to_string()),
         StateDirError::Relative("LUZIA_STATE_DIR", ref path) => {
-            AppError::new(Kind::Config, "BAD_VARIABLE", error.to_string()).hint(format!(
+            AppError::new(Kind::Config, Code::BadVariable, error.to_string()).hint(format!(
                 "LUZIA_STATE_DIR=\"$PWD/{path}\", set once; a relative one is another queue in every directory"
             ))
         }
@@ -75,7 +77,7 @@ pub(super) fn of_state_dir(error: state_dir::StateDirError) -> AppError {
             if what.starts_with("--") {
                 AppError::usage(error.to_string())
             } else {
-                AppError::new(Kind::Config, "BAD_VARIABLE", error.to_string())
+                AppError::new(Kind::Config, Code::BadVariable, error.to_string())
                     .hint(format!("correct the variable {what}; every caller must use one directory"))
             }
         }
@@ -162,7 +164,7 @@ pub(super) fn open_state(found: &Found, create: bool) -> Result<Arc<dyn Vfs>, Ap
             std::io::ErrorKind::NotADirectory => Kind::CannotCreate,
             _ => Kind::Io,
         };
-        AppError::new(kind, "STATE_DIR", message)
+        AppError::new(kind, Code::StateDir, message)
             .hint("luzia needs to read and write there; another directory is another queue, and excludes nobody here")
     };
     match RealFiles::open_at(&found.path, create).map_err(failed)? {

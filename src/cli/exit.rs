@@ -2,6 +2,7 @@
 //!
 //! Must not decide which code a situation gets.
 
+use crate::app::Code;
 use std::fmt::Write as _;
 
 /// An exit code of luzia's own. Verbs that run a command pass that command's code through instead.
@@ -141,6 +142,10 @@ pub fn manual_page() -> String {
         // Writing to a String cannot fail.
         let _ = write!(page, ".TP\n\\fB{}\\fR\n{}\n", exit.code(), roff(exit.meaning()));
     }
+    page.push_str(MANUAL_WORDS);
+    for code in Code::ALL {
+        let _ = write!(page, ".TP\n.B {}\n{}\n", code.word(), roff(code.meaning()));
+    }
     page.push_str(MANUAL_TAIL);
     page
 }
@@ -166,10 +171,15 @@ and
 pass the command's own code through. Beside it they know:
 ";
 
-const MANUAL_TAIL: &str = r#".TP
+const MANUAL_WORDS: &str = r#".TP
 \fB128+\fIN\fR
 Signal \fIN\fR ended the command.
-.SH FILES
+.SH WORDS OF ERRORS
+The member \fIcode\fR of an error says for programs what is wrong. A word keeps its meaning; the message beside it may change.
+New words may come.
+"#;
+
+const MANUAL_TAIL: &str = r#".SH FILES
 .TP
 .I /usr/include/sysexits.h
 The codes from 64 to 78 of the C library.
@@ -203,5 +213,6 @@ mod tests {
         for exit in Exit::ALL {
             assert!(page.contains(&format!(".TP\n\\fB{}\\fR\n", exit.code())));
         }
+        assert!(Code::ALL.iter().all(|code| page.contains(&format!(".B {}\n", code.word()))));
     }
 }

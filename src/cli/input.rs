@@ -1,7 +1,7 @@
 //! What luzia reads: files of task lines, and the answers to its questions.
 
 use super::args::Globals;
-use crate::app::{AppError, Kind};
+use crate::app::{AppError, Code, Kind};
 use crate::os::real::term;
 
 /// Asks a person; false for a no. Where nobody can be asked it is an error, unless `--yes` answers.
@@ -23,7 +23,7 @@ pub(super) fn consent(ask: Ask, question: Option<String>, next: &str) -> Result<
         Ok(false) => Err(AppError::usage("nothing was changed").next(next)),
         Err(_) => {
             let message = format!("nobody can be asked here: {question} Nothing was changed");
-            Err(AppError::new(Kind::Usage, "NOT_YOURS", message)
+            Err(AppError::new(Kind::Usage, Code::NotYours, message)
                 .hint("leave it to its owner; --yes says that its owner agrees")
                 .next(next))
         }
@@ -36,7 +36,7 @@ pub(super) const MAX_INPUT_BYTES: u64 = 256 * 1024 * 1024;
 /// Reads a file of task lines, or standard input for `-`.
 pub(super) fn read_input(path: &str) -> Result<String, AppError> {
     let failed = |error: std::io::Error| {
-        AppError::new(Kind::Io, "IO", format!("cannot read \"{path}\": {error}")).hint("nothing was queued")
+        AppError::new(Kind::Io, Code::Io, format!("cannot read \"{path}\": {error}")).hint("nothing was queued")
     };
     let Some(bytes) = term::read_whole(path, MAX_INPUT_BYTES).map_err(failed)? else {
         let message = format!("\"{path}\" is longer than {} MiB", MAX_INPUT_BYTES >> 20);
@@ -61,7 +61,7 @@ pub(super) fn confirm(globals: &Globals, question: &str) -> Result<bool, AppErro
         return Err(AppError::usage(message).hint("-y answers yes"));
     }
     let _ = term::write_all(term::Stream::Err, format!("{question} [y/N] ").as_bytes());
-    let failed = |error| AppError::new(Kind::Io, "IO", format!("cannot read the answer: {error}"));
+    let failed = |error| AppError::new(Kind::Io, Code::Io, format!("cannot read the answer: {error}"));
     let answer = term::read_line().map_err(failed)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

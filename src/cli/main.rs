@@ -16,7 +16,7 @@ use super::output::report::Report;
 use super::output::style::{ColorHints, Style};
 use super::signals::{STOPS, daemon_ended, ended, interrupts};
 use crate::app::look::logs::Stream;
-use crate::app::{App, AppError, Kind, Settings};
+use crate::app::{App, AppError, Code, Kind, Settings};
 use crate::model::Config;
 use crate::os::real::{self, RealClock, RealFiles, RealProcesses, term};
 use crate::os::{Clock, StartError};
@@ -130,7 +130,7 @@ fn refuse(stop: ParseStop, write: &mut dyn FnMut(Channel, &[u8]) -> Wrote) -> u8
 }
 
 fn unwritten(error: &std::io::Error) -> Report {
-    Report::new("OUTPUT", Exit::InputOutput, format!("the answer could not be written: {error}"))
+    Report::new(Code::Output, Exit::InputOutput, format!("the answer could not be written: {error}"))
 }
 
 /// Turns the end of a verb into an exit code, and says what went wrong.
@@ -159,7 +159,7 @@ fn report_of_end(error: &anyhow::Error, console: &mut Console) -> Option<Report>
                 console.log(line);
             }
             let mut report = messages::report_of(error);
-            if ["NO_PERMISSION", "READ_ONLY", "STATE_DIR"].contains(&report.code)
+            if [Code::NoPermission, Code::ReadOnly, Code::StateDir].contains(&report.code)
                 && let Some(grant) = super::context::agent().and_then(|name| messages::grant_of_agent(&name))
             {
                 report.hint = Some(report.hint.map_or(grant.to_owned(), |hint| format!("{hint}; {grant}")));
@@ -168,7 +168,7 @@ fn report_of_end(error: &anyhow::Error, console: &mut Console) -> Option<Report>
         }
         (None, Some(Stop::Closed)) => None,
         (None, Some(Stop::Unwritten(error))) => Some(unwritten(error).hint("the command itself was carried out")),
-        (None, None) => Some(Report::new("BUG", Exit::Bug, format!("{error:#}"))),
+        (None, None) => Some(Report::new(Code::Bug, Exit::Bug, format!("{error:#}"))),
     }
 }
 
@@ -373,7 +373,7 @@ fn with_terminal(act: impl FnOnce(&mut Terminal) -> Answer) -> Answer {
 fn demo(args: &DemoArgs, globals: &Globals, console: &mut Console) -> Answer {
     let failed = |error: std::io::Error| {
         let message = format!("cannot make a temporary directory: {error}");
-        AppError::new(Kind::CannotCreate, "NO_TEMPORARY_DIRECTORY", message).hint("TMPDIR says where; /tmp otherwise")
+        AppError::new(Kind::CannotCreate, Code::NoTemporaryDirectory, message).hint("TMPDIR says where; /tmp otherwise")
     };
     let dir = real::TemporaryDirectory::new("luzia-demo-").map_err(failed)?;
     let files = open_state(&Found { path: dir.path().to_owned(), rule: state_dir::Rule::Variable }, false)?;

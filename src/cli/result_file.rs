@@ -1,6 +1,6 @@
 //! Files that a caller names for an answer: `--result-file` and the like.
 
-use crate::app::{AppError, Kind};
+use crate::app::{AppError, Code, Kind};
 use crate::cli::output::json;
 use crate::os::real::Published;
 use serde_json::Value;
@@ -17,7 +17,7 @@ impl ResultFile {
         }
         let failed = |error: std::io::Error| {
             let message = format!("cannot make the result file \"{}\": {error}", path.escape_debug());
-            AppError::new(Kind::CannotCreate, "RESULT_FILE", message).hint("nothing was queued")
+            AppError::new(Kind::CannotCreate, Code::ResultFile, message).hint("nothing was queued")
         };
         Ok(Self(Some((Published::prepare(path).map_err(failed)?, path.to_owned()))))
     }
@@ -27,7 +27,7 @@ impl ResultFile {
         let Some((file, path)) = self.0 else { return Ok(()) };
         file.publish(&json::line(document)).map_err(|error| {
             let message = format!("cannot write the result file \"{}\": {error}", path.escape_debug());
-            AppError::new(Kind::Io, "RESULT_FILE", message).hint("the task is over, and its record has the result")
+            AppError::new(Kind::Io, Code::ResultFile, message).hint("the task is over, and its record has the result")
         })
     }
 }
@@ -39,7 +39,7 @@ pub fn write_text(option: &str, path: &str, text: &str) -> Result<(), AppError> 
     }
     let failed = |error: std::io::Error| {
         let message = format!("cannot write \"{}\": {error}", path.escape_debug());
-        AppError::new(Kind::CannotCreate, "OUTPUT_FILE", message).hint("its folder must be there, and be writable")
+        AppError::new(Kind::CannotCreate, Code::OutputFile, message).hint("its folder must be there, and be writable")
     };
     let file = Published::prepare(path).map_err(failed)?;
     file.readable_by_all().and_then(|file| file.publish(text)).map_err(failed)

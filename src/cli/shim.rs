@@ -7,7 +7,7 @@ use super::context::{HOME, app_of, of_state_dir, state_dir, variable};
 use super::exit::Exit;
 use super::output::messages;
 use crate::app::names::shims::{self, Folder};
-use crate::app::{AppError, Kind, Line};
+use crate::app::{AppError, Code, Kind, Line};
 use crate::os::StartError;
 use crate::os::real::{self, RealShims, term};
 use crate::os::shims::Shims;
@@ -22,7 +22,7 @@ const FOLDER: &str = "luzia/shims";
 /// The folder of the shims of this account.
 pub(super) fn folder() -> Result<Folder, AppError> {
     let dir = home_shims(HOME).map_err(of_state_dir)?.ok_or_else(|| {
-        AppError::new(Kind::Config, "NO_HOME", "this account has no home, so there is no place for shims")
+        AppError::new(Kind::Config, Code::NoHome, "this account has no home, so there is no place for shims")
             .hint("HOME or XDG_DATA_HOME in the environment says where")
     })?;
     Ok(Folder::new(Box::new(RealShims), dir))
@@ -33,7 +33,7 @@ pub(super) fn share() -> Result<String, AppError> {
     let dir = home_shims(HOME).map_err(of_state_dir)?;
     let share = dir.as_deref().and_then(|dir| dir.strip_suffix(FOLDER)).map(|dir| dir.trim_end_matches('/').to_owned());
     share.ok_or_else(|| {
-        AppError::new(Kind::Config, "NO_HOME", "this account has no home, so there is no place for documents")
+        AppError::new(Kind::Config, Code::NoHome, "this account has no home, so there is no place for documents")
             .hint("HOME or XDG_DATA_HOME in the environment says where, or --prefix")
     })
 }

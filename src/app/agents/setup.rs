@@ -3,7 +3,7 @@
 use super::plan::{Content, Folders, Piece, SERVER, SERVER_ARGUMENTS, Target, is_our_hook, is_our_server, targets};
 use super::text::{Broken, with_block, without_block};
 use super::{json_text, texts, toml_text};
-use crate::app::{AppError, Kind};
+use crate::app::{AppError, Code, Kind};
 use crate::model::AgentKind;
 use crate::os::user_files::UserFiles;
 use std::io;
@@ -228,12 +228,13 @@ fn read(files: &dyn UserFiles, path: &str) -> Result<Option<String>, AppError> {
 
 fn broken_error(path: &str, broken: &Broken) -> AppError {
     let message = format!("\"{path}\" line {} column {}: {}", broken.line, broken.column, broken.message);
-    AppError::new(Kind::Corrupt, "SETTINGS_BROKEN", message).hint("nothing was changed; mend the file, then try again")
+    AppError::new(Kind::Corrupt, Code::SettingsBroken, message)
+        .hint("nothing was changed; mend the file, then try again")
 }
 
 fn unread(path: &str, error: &io::Error) -> AppError {
     let kind = if error.kind() == io::ErrorKind::PermissionDenied { Kind::NoPermission } else { Kind::Io };
-    AppError::new(kind, "SETTINGS", format!("cannot read \"{path}\": {error}")).hint("nothing was changed")
+    AppError::new(kind, Code::Settings, format!("cannot read \"{path}\": {error}")).hint("nothing was changed")
 }
 
 fn unwritten(path: &str, error: &io::Error) -> AppError {
@@ -243,6 +244,6 @@ fn unwritten(path: &str, error: &io::Error) -> AppError {
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => Kind::CannotCreate,
         _ => Kind::Io,
     };
-    AppError::new(kind, "SETTINGS", format!("cannot write \"{path}\": {error}"))
+    AppError::new(kind, Code::Settings, format!("cannot write \"{path}\": {error}"))
         .hint("this file is as it was; the same command goes on with the rest")
 }

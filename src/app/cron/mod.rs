@@ -5,7 +5,7 @@ pub mod slots;
 use crate::app::queue::accepted::although;
 use crate::app::queue::enqueue::{Caller, NewTask, name};
 use crate::app::queue::moments::{duration, positive};
-use crate::app::{App, AppError, shell_word};
+use crate::app::{App, AppError, Code, shell_word};
 use crate::model::calendar::{Overlap, Pattern, PatternError, Schedule, Zone};
 use crate::model::{Name, Task, TaskId, Timestamp};
 use crate::policy::cron::contradicts;
@@ -271,7 +271,7 @@ impl App {
         };
         let shown: String = text.chars().take(80).collect();
         let message = format!("there is no schedule \"{}\"", shown.escape_debug());
-        Ok(AppError::not_found("SCHEDULE_NOT_FOUND", message).hint(hint).next("luzia cron list"))
+        Ok(AppError::not_found(Code::ScheduleNotFound, message).hint(hint).next("luzia cron list"))
     }
 
     /// The zone of `--tz`, or that of this host.
@@ -308,7 +308,7 @@ fn schedule_name(text: &str) -> Result<Name, AppError> {
 }
 
 fn name_taken(name: &Name) -> AppError {
-    AppError::new(crate::app::Kind::Usage, "NAME_TAKEN", format!("there is a schedule \"{name}\" already"))
+    AppError::new(crate::app::Kind::Usage, Code::NameTaken, format!("there is a schedule \"{name}\" already"))
         .hint("--replace puts the new one in its place, `luzia cron rm` takes it away; nothing was changed")
         .next(format!("luzia cron next {}", shell_word(name)))
 }

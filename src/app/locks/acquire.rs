@@ -2,7 +2,7 @@
 
 use crate::app::locks::release::{execution, held_error};
 use crate::app::locks::waiting::{Bar, Full, barred_error, behind_error};
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::evidence::Verdict;
 use crate::model::lock::{Grant, loan};
 use crate::model::process::Probe;
@@ -205,7 +205,7 @@ impl App {
         let Some(record) = view.record().filter(|record| record.kind == LockKind::Lease) else {
             return Err(AppError::new(
                 Kind::No,
-                "NOT_A_LEASE",
+                Code::NotALease,
                 format!("\"{lock_id}\" is no lease, and needs no renewal"),
             ));
         };
@@ -258,7 +258,7 @@ fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Time
         None => (String::new(), Vec::new()),
     };
     let mut error =
-        AppError::new(Kind::No, "LOCK_LOST", format!("lane \"{lane}\" is not held by \"{lock_id}\"{now_text}"))
+        AppError::new(Kind::No, Code::LockLost, format!("lane \"{lane}\" is not held by \"{lock_id}\"{now_text}"))
             .hint("stop the work it protected, and acquire it again");
     error.0.next = next;
     error

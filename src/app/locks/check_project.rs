@@ -4,7 +4,7 @@
 
 use crate::app::accounts::Known;
 use crate::app::queue::enqueue::conductor_path;
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, Code};
 use crate::model::config::EVERY_PROJECT;
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::{LaneName, Name, Status};
@@ -112,7 +112,7 @@ impl App {
             [] => "no project is configured, and no task was ever started for this one".to_owned(),
             known => format!("configured: {}", known.join(", ")),
         };
-        AppError::not_found("PROJECT_NOT_FOUND", format!("there is no project \"{project}\"")).hint(hint)
+        AppError::not_found(Code::ProjectNotFound, format!("there is no project \"{project}\"")).hint(hint)
     }
 
     /// The lock that a claim names, when every condition holds; `Ok(None)` when it is gone already.

@@ -2,7 +2,7 @@
 //! lane before the command starts, and once a second while it runs. A lease is refreshed meanwhile.
 
 use crate::app::locks::lock::{End, not_started};
-use crate::app::{App, AppError, Kind, lane_word, lock_state};
+use crate::app::{App, AppError, Code, Kind, lane_word, lock_state};
 use crate::model::evidence::Verdict;
 use crate::model::lock::{Grant, loan};
 use crate::model::{LaneName, LockId, LockKind};
@@ -76,7 +76,7 @@ impl App {
             let time = keeper.as_ref().map_or(LOOK, |keeper| keeper.time_left().min(LOOK));
             let woken = child
                 .wait(Some(time))
-                .map_err(|error| AppError::new(Kind::Io, "IO", format!("cannot wait for \"{name}\": {error}")))?;
+                .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
             match woken {
                 Woken::Exited(exit) => return Ok(GuardEnd { end: exit.into(), lost: lost.map(|(why, _)| why) }),
                 Woken::Terminate => drop(child.signal(Signal::Term)),
@@ -197,5 +197,5 @@ fn is_live(view: &LockView) -> bool {
 }
 
 fn lost_error(message: String) -> AppError {
-    AppError::new(Kind::No, "FENCE_LOST", message).hint("take the lane again before the work goes on")
+    AppError::new(Kind::No, Code::FenceLost, message).hint("take the lane again before the work goes on")
 }

@@ -6,7 +6,7 @@ use crate::app::locks::acquire::{Granted, Waited, locked_line};
 use crate::app::locks::release::released_line;
 use crate::app::locks::session::own_session;
 use crate::app::locks::waiting::{barred_error, behind_error};
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::lock::Grant;
 use crate::model::who::agent_variables;
 use crate::model::{LaneName, LockKind};
@@ -159,7 +159,7 @@ impl App {
         lines.iter().for_each(|line| say(Line::Log(line)));
         self.note_granted_now(&granted, &request.holder, begun_ms);
         if granted.files.len() != granted.grants.len() {
-            return Err(AppError::new(Kind::Bug, "BUG", "a lock file was not kept open"));
+            return Err(AppError::new(Kind::Bug, Code::Bug, "a lock file was not kept open"));
         }
         Ok((request.holder, granted))
     }
@@ -226,7 +226,7 @@ impl App {
             let time = care.keep(child.as_mut());
             let woken = child
                 .wait(time)
-                .map_err(|error| AppError::new(Kind::Io, "IO", format!("cannot wait for \"{name}\": {error}")))?;
+                .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
             match woken {
                 Woken::Exited(exit) => return Ok(exit),
                 Woken::Terminate => drop(child.signal(Signal::Term)),
@@ -246,13 +246,13 @@ fn with_log(mut error: AppError, log: Vec<String>) -> AppError {
 pub(crate) fn not_started(name: &str, error: &StartError) -> AppError {
     match error {
         StartError::NotFound(error) => {
-            AppError::new(Kind::NoCommand, "NO_COMMAND", format!("cannot run \"{name}\": {error}"))
+            AppError::new(Kind::NoCommand, Code::NoCommand, format!("cannot run \"{name}\": {error}"))
         }
         StartError::NotExecutable(error) => {
-            AppError::new(Kind::NotExecutable, "NOT_EXECUTABLE", format!("cannot run \"{name}\": {error}"))
+            AppError::new(Kind::NotExecutable, Code::NotExecutable, format!("cannot run \"{name}\": {error}"))
         }
         StartError::Short(error) | StartError::Other(error) => {
-            AppError::new(Kind::NotStarted, "NOT_STARTED", format!("cannot run \"{name}\": {error}"))
+            AppError::new(Kind::NotStarted, Code::NotStarted, format!("cannot run \"{name}\": {error}"))
         }
     }
 }

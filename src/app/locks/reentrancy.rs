@@ -5,7 +5,7 @@ use crate::app::locks::lock::{Care, End};
 use crate::app::look::cycles::ring_text;
 use crate::app::pass::borrowers::is_lent_by;
 use crate::app::queue::enqueue::{Caller, NewTask};
-use crate::app::{App, AppError, Kind, lane_word};
+use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::evidence::Verdict;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, LockId, LockKind, LockRecord, Status, Task, TaskId};
@@ -236,7 +236,7 @@ impl App {
 }
 
 fn deadlock(message: String) -> AppError {
-    AppError::new(Kind::No, "DEADLOCK", message)
+    AppError::new(Kind::No, Code::Deadlock, message)
 }
 
 /// The first option that a part of another task cannot have.

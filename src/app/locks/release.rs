@@ -1,7 +1,6 @@
 //! `release`: gives a lane back; with `--force`, ends a living holder first.
 
-use crate::app::queue::cancel::TASK_OVER;
-use crate::app::{App, AppError, Kind, lane_word};
+use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp};
@@ -65,7 +64,7 @@ impl App {
                 Released::NotYours(view) => {
                     let mut error = held_error(lane, &view, self.host.now());
                     error.0.kind = Kind::No;
-                    error.0.code = "NOT_THE_HOLDER";
+                    error.0.code = Code::NotTheHolder;
                     return Err(error);
                 }
                 Released::NeedsRecovery(task) if force => self.recover_by_force(task)?,
@@ -83,7 +82,7 @@ impl App {
                 }
             }
         }
-        Err(AppError::new(Kind::Busy, "HOLDER_LIVES", format!("the holder of lane \"{lane}\" does not end"))
+        Err(AppError::new(Kind::Busy, Code::HolderLives, format!("the holder of lane \"{lane}\" does not end"))
             .next(format!("luzia explain {}", lane_word(lane))))
     }
 
@@ -101,7 +100,11 @@ impl App {
     /// Ends a living holder: a task by a durable cancel, a process by SIGTERM and, after a grace, SIGKILL.
     fn end_holder(&self, view: &LockView) -> Result<(), AppError> {
         let Some(record) = view.record() else {
-            return Err(AppError::new(Kind::No, "HOLDER_UNKNOWN", "the holder cannot be told, so it cannot be ended"));
+            return Err(AppError::new(
+                Kind::No,
+                Code::HolderUnknown,
+                "the holder cannot be told, so it cannot be ended",
+            ));
         };
         if record.kind == LockKind::Session {
             return self.end_session_lease(view);
@@ -111,14 +114,14 @@ impl App {
             if let Some(task) = task {
                 match self.cancel(task, "luzia release --force", Some("its lane was released by force"), None) {
                     // It has ended by itself meanwhile.
-                    Err(error) if error.0.code == TASK_OVER => {}
+                    Err(error) if error.0.code == Code::TaskOver => {}
                     ended => drop(ended?),
                 }
             }
             return Ok(());
         }
         let (Some(pid), Some(start), Some(boot_id)) = (record.pid, record.pid_start, record.boot_id.clone()) else {
-            return Err(AppError::new(Kind::No, "HOLDER_UNKNOWN", "the sidecar names no process to end"));
+            return Err(AppError::new(Kind::No, Code::HolderUnknown, "the sidecar names no process to end"));
         };
         let process = Identity { pid, start, boot_id };
         // The sidecar of a `luzia lock` is believed only about a process that has the lock file open.
@@ -188,7 +191,7 @@ pub fn held_error(lane: &LaneName, view: &LockView, now: Timestamp) -> AppError 
         Some(record) => record.expires_at.map(|at| format!("; its lease runs out at {at}")).unwrap_or_default(),
         None => String::new(),
     };
-    AppError::new(Kind::Busy, "LOCK_HELD", message)
+    AppError::new(Kind::Busy, Code::LockHeld, message)
         .hint(format!("wait for it, or look closer with luzia explain {}{expiry}", lane_word(lane)))
         .next(format!("luzia explain {}", lane_word(lane)))
         .next(next_command(view.holder(), &view.verdict))
@@ -222,7 +225,7 @@ pub fn forceful_command(lane: &str, holder: Option<&str>, verdict: &Verdict, is_
 fn living_error(lane: &LaneName, view: &LockView, now: Timestamp, is_stopped: bool) -> AppError {
     let mut error = held_error(lane, view, now);
     error.0.kind = Kind::No;
-    error.0.code = "HOLDER_LIVES";
+    error.0.code = Code::HolderLives;
     let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
     error.0.hint = Some(match is_lease {
         true => "the holder itself releases it, by its name or with --lock-id".to_owned(),

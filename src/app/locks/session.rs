@@ -5,7 +5,7 @@ use crate::app::locks::acquire::{Lease, Leased, Waited};
 use crate::app::locks::release::Given;
 use crate::app::locks::waiting::{barred_error, behind_error};
 use crate::app::queue::enqueue::{Caller, NewTask};
-use crate::app::{App, AppError, Kind, lane_word};
+use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::evidence::Verdict;
 use crate::model::lock::Grant;
 use crate::model::namespace::INITIAL_PID_NAMESPACE;
@@ -70,7 +70,7 @@ impl App {
     fn agent_process(&self) -> Result<Identity, AppError> {
         let is_initial = self.host.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
         agent_process(&self.host.ancestors(self.host.identity().pid, &may_be_agent), is_initial).cloned().ok_or_else(|| {
-            AppError::new(Kind::No, "NO_AGENT", "no agent's process is above this one, so a session has nothing to last with")
+            AppError::new(Kind::No, Code::NoAgent, "no agent's process is above this one, so a session has nothing to last with")
                 .hint("--pid PID names the process with which the session ends; above this one are only shells, or /proc hides them")
         })
     }
@@ -159,7 +159,7 @@ impl App {
                 KeeperAnswer::Holds => return Ok(()),
                 KeeperAnswer::Gone => {
                     let message = format!("lane \"{}\" was taken away before the session had it", grant.lane);
-                    return Err(AppError::new(Kind::Busy, "LOCK_LOST", message)
+                    return Err(AppError::new(Kind::Busy, Code::LockLost, message)
                         .hint("acquire it again")
                         .next(format!("luzia explain {}", lane_word(&grant.lane))));
                 }
@@ -175,7 +175,7 @@ impl App {
             self.host.reap();
             if self.host.boot_ms().saturating_sub(begin) >= ANSWER_MS {
                 let message = format!("the keeper of session \"{key}\" does not answer");
-                return Err(AppError::new(Kind::Unavailable, "NO_KEEPER", message).hint(
+                return Err(AppError::new(Kind::Unavailable, Code::NoKeeper, message).hint(
                     "a keeper ends at once when the process of its session is dead; --pid names another process",
                 ));
             }
@@ -284,7 +284,7 @@ fn holder_of(key: &str) -> String {
 pub(crate) fn own_session(lane: &LaneName) -> AppError {
     let lane_word = lane_word(lane);
     let message = format!("lane \"{lane}\" is held by the session in which this runs, and would wait for itself");
-    AppError::new(Kind::No, "DEADLOCK", message)
+    AppError::new(Kind::No, Code::Deadlock, message)
         .hint(format!(
             "run the command directly under that lease, or give it back first: luzia release {lane_word} --session"
         ))

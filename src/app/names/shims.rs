@@ -1,6 +1,6 @@
 //! Shims: links to luzia that stand before heavy tools on PATH.
 
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::LaneName;
 use crate::model::lock::LockKind;
 use crate::os::shims::{OnPath, Shims};
@@ -68,7 +68,7 @@ impl Folder {
             }
             if tool == LANES || self.os.exists(&self.dir, tool) {
                 let message = format!("there is \"{}/{tool}\" already", self.dir);
-                return Err(AppError::new(Kind::CannotCreate, "SHIM_EXISTS", message)
+                return Err(AppError::new(Kind::CannotCreate, Code::ShimExists, message)
                     .hint("nothing was changed; `luzia shim list` shows the shims, `luzia shim rm` removes one"));
             }
         }
@@ -86,8 +86,11 @@ impl Folder {
     /// Removes a link and the lane that was kept for it.
     pub fn remove(&self, tool: &str) -> Result<(), AppError> {
         if !self.names()?.iter().any(|name| name == tool) {
-            return Err(AppError::not_found("SHIM_NOT_FOUND", format!("there is no shim \"{}\"", tool.escape_debug()))
-                .next("luzia shim list"));
+            return Err(AppError::not_found(
+                Code::ShimNotFound,
+                format!("there is no shim \"{}\"", tool.escape_debug()),
+            )
+            .next("luzia shim list"));
         }
         self.os.unlink(&self.dir, tool).map_err(|error| self.failed(tool, &error))?;
         let mut lanes = self.lanes()?;
@@ -132,7 +135,7 @@ impl Folder {
             return Ok(Map::new());
         };
         let wrong = || {
-            AppError::new(Kind::Corrupt, "SHIMS_CORRUPT", format!("\"{}/{LANES}\" cannot be read", self.dir))
+            AppError::new(Kind::Corrupt, Code::ShimsCorrupt, format!("\"{}/{LANES}\" cannot be read", self.dir))
                 .hint("it is a JSON object with the lane of each tool under \"lanes\"")
         };
         let value: Value = serde_json::from_str(&text).map_err(|_| wrong())?;
@@ -145,7 +148,7 @@ impl Folder {
     }
 
     fn failed(&self, name: &str, error: &io::Error) -> AppError {
-        AppError::new(Kind::CannotCreate, "SHIMS", format!("cannot use \"{}/{name}\": {error}", self.dir))
+        AppError::new(Kind::CannotCreate, Code::Shims, format!("cannot use \"{}/{name}\": {error}", self.dir))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::app::pass::Pass;
 use crate::app::pass::ends::Ends;
 use crate::app::pass::news::News;
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, Code};
 use crate::model::{Task, Timestamp};
 use crate::policy::analytics::record::Record;
 use crate::policy::hold::pause_of;
@@ -187,7 +187,7 @@ impl App {
 /// An error unless the state directory is there.
 fn must(is_there: bool) -> Result<(), AppError> {
     let gone =
-        || AppError::new(crate::app::Kind::Unavailable, "STATE_DIR_GONE", "the state directory was removed or moved");
+        || AppError::new(crate::app::Kind::Unavailable, Code::StateDirGone, "the state directory was removed or moved");
     is_there.then_some(()).ok_or_else(gone)
 }
 
@@ -203,9 +203,13 @@ fn is_of_rules(error: &AppError) -> bool {
 
 /// What there is to say of supervisors that came to nothing. They have nobody to tell it to themselves.
 fn in_vain() -> AppError {
-    AppError::new(crate::app::Kind::Unavailable, "CLAIMED_IN_VAIN", "a supervisor did not come up, or ended too early")
-        .hint("what it had to do is tried again; `luzia doctor` looks what is wrong with the host")
-        .next("luzia doctor")
+    AppError::new(
+        crate::app::Kind::Unavailable,
+        Code::ClaimedInVain,
+        "a supervisor did not come up, or ended too early",
+    )
+    .hint("what it had to do is tried again; `luzia doctor` looks what is wrong with the host")
+    .next("luzia doctor")
 }
 
 /// The pause until a moment, at most `longest`.

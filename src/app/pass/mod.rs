@@ -22,12 +22,11 @@ pub mod unseen;
 pub(crate) mod wake;
 
 use crate::app::capacity::gates::AGAIN_MS;
-use crate::app::error::NEWER;
 use crate::app::pass::candidates::head_of;
 use crate::app::pass::heads::Firsts;
 use crate::app::pass::trying::{Seen, Tried};
 use crate::app::pass::unseen::Unseen;
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, Code};
 use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp, Who};
 use crate::policy::fair::{Ledger, Payer};
 use crate::policy::recovery::{Action, action, needs_supervisor};
@@ -203,7 +202,7 @@ impl App {
             match self.recover_one(id, pass) {
                 Ok(true) => pass.recovered.push(id),
                 Ok(false) => {}
-                Err(error) if error.0.code == NEWER => pass.leave(id, error.0.message, 0),
+                Err(error) if error.0.code == Code::RecordNewer => pass.leave(id, error.0.message, 0),
                 Err(error) => return Err(error),
             }
         }

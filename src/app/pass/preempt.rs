@@ -5,7 +5,7 @@
 use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::pass::{Hand, Pass};
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
-use crate::app::{App, AppError, Kind, lane_word};
+use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::control::{How, Preempt};
 use crate::model::evidence::Verdict;
 use crate::model::lock::loan;
@@ -306,7 +306,7 @@ fn refused(why: &Refusal) -> AppError {
             (lane, format!("{id} holds it, and the task would be inside it"), format!("luzia explain {id}"))
         }
     };
-    AppError::new(Kind::No, "NOT_PREEMPTED", format!("no room can be made in lane \"{lane}\": {message}"))
+    AppError::new(Kind::No, Code::NotPreempted, format!("no room can be made in lane \"{lane}\": {message}"))
         .hint("nothing was queued; without --preempt the task would wait for its turn")
         .next(next)
 }

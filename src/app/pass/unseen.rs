@@ -1,7 +1,7 @@
 //! Tasks that have lost their supervisor and whose processes cannot be seen from here: who can recover them.
 
 use crate::app::pass::Pass;
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Task, TaskId};
 use crate::policy::recovery::needs_witness;
 use crate::policy::witness::{Blind, witness};
@@ -66,7 +66,7 @@ impl App {
 
 /// A task that cannot be recovered from here: who can, and how to see it.
 pub(crate) fn unseen(task: &Unseen) -> AppError {
-    AppError::new(Kind::Busy, "NOT_SEEN_FROM_HERE", task.text())
+    AppError::new(Kind::Busy, Code::NotSeenFromHere, task.text())
         .hint("its lanes stay held, and its record stays, until somebody who sees its processes makes a pass")
         .next(format!("luzia explain {}", task.task))
 }

@@ -1,7 +1,7 @@
 //! Errors after a commit point: a task that was accepted is named, whatever fails afterwards (P11). A caller that tried
 //! again would run the work twice, so none of these errors is `Busy`.
 
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 
 /// How many ids an error lists one by one.
@@ -38,7 +38,7 @@ impl App {
 
     /// The error of a cancel that fails: it says what stands of the request. An error that tells it already stays as it is.
     pub(crate) fn after_asking_to_end(&self, id: TaskId, mut error: AppError) -> AppError {
-        let is_told = matches!(error.0.code, "CANCEL_PENDING" | "SUPERVISOR_STOPPED");
+        let is_told = matches!(error.0.code, Code::CancelPending | Code::SupervisorStopped);
         if is_told || matches!(error.0.kind, Kind::No | Kind::NotFound | Kind::Bug) {
             return error;
         }

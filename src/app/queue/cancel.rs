@@ -1,7 +1,7 @@
 //! `cancel`: ends tasks, or keeps them from starting. For a running task it is a durable request that its supervisor
 //! carries out.
 
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::os::Signal;
 use crate::policy::lifecycle;
@@ -10,9 +10,6 @@ use crate::policy::outcome::Happened;
 use crate::store::{CancelRequest, Changes, Event, Place, Removed};
 use serde_json::json;
 use std::time::Duration;
-
-/// The word for a task that has come to its end before it could be cancelled.
-pub(crate) const TASK_OVER: &str = "TASK_OVER";
 
 /// How long a cancel waits for the end beyond the grace, in milliseconds.
 const PATIENCE_MS: u64 = 10_000;
@@ -73,7 +70,7 @@ impl App {
             if self.host.boot_ms().saturating_sub(begin) > grace.saturating_add(PATIENCE_MS) {
                 return Err(AppError::new(
                     Kind::Busy,
-                    "CANCEL_PENDING",
+                    Code::CancelPending,
                     format!("{id} does not end, although it was asked to"),
                 )
                 .hint("the request is durable; it ends as soon as its processes die")
@@ -174,13 +171,13 @@ impl App {
 /// The error of a request to a supervisor that does nothing.
 pub(super) fn stopped(id: TaskId, supervisor: u32, to: &str) -> AppError {
     let message = format!("{id} was asked to {to}, but its supervisor, process {supervisor}, is stopped");
-    AppError::new(Kind::Busy, "SUPERVISOR_STOPPED", message)
+    AppError::new(Kind::Busy, Code::SupervisorStopped, message)
         .hint("the request is durable; it is carried out when the supervisor is continued")
         .next(format!("kill -CONT {supervisor}"))
 }
 
 pub(super) fn over(task: &Task) -> AppError {
-    AppError::new(Kind::No, TASK_OVER, format!("{} is over already: {}", task.id, task.status))
+    AppError::new(Kind::No, Code::TaskOver, format!("{} is over already: {}", task.id, task.status))
         .hint("nothing leaves this state but a retry")
         .next(format!("luzia show {}", task.id))
 }

@@ -3,7 +3,7 @@
 
 use crate::app::queue::enqueue::{Accepted, NewTask};
 use crate::app::queue::terms::check_inherit;
-use crate::app::{App, AppError, Kind, shell_word};
+use crate::app::{App, AppError, Code, Kind, shell_word};
 use crate::model::TaskId;
 use crate::model::config::EVERY_PROJECT;
 use crate::model::{Identity, LaneName, Name, Task};
@@ -72,7 +72,7 @@ impl App {
             Some(meant) => format!("did you mean {}? `luzia config show` lists the projects", shell_word(meant)),
             None => "`luzia config show` lists the projects; nothing was queued".to_owned(),
         };
-        Err(AppError::not_found("UNKNOWN_PROJECT", message).hint(hint).next("luzia config show"))
+        Err(AppError::not_found(Code::UnknownProject, message).hint(hint).next("luzia config show"))
     }
 
     /// Refuses the lane of a user that `users.known` does not list. Users of projects are known, too.
@@ -92,7 +92,7 @@ impl App {
             Some(meant) => format!("did you mean {}? `users.known` in the configuration lists them", shell_word(meant)),
             None => "`users.known` in the configuration lists the users; nothing was done".to_owned(),
         };
-        Err(AppError::not_found("UNKNOWN_USER", message).hint(hint).next("luzia config show"))
+        Err(AppError::not_found(Code::UnknownUser, message).hint(hint).next("luzia config show"))
     }
 
     /// Refuses a task that could not start as far as its lanes and its command tell.
@@ -122,14 +122,15 @@ impl App {
                     otherwise.to_owned()
                 };
                 let message = format!("there is no such command: {}", without_code(&error.to_string()));
-                AppError::new(kind(Kind::NoCommand), "NO_COMMAND", message).hint(hint)
+                AppError::new(kind(Kind::NoCommand), Code::NoCommand, message).hint(hint)
             }
             StartError::NotExecutable(error) => {
                 let message = format!("the command cannot be executed: {}", without_code(&error.to_string()));
-                AppError::new(kind(Kind::NotExecutable), "NOT_EXECUTABLE", message).hint(otherwise)
+                AppError::new(kind(Kind::NotExecutable), Code::NotExecutable, message).hint(otherwise)
             }
             StartError::Other(error) => {
-                AppError::new(kind(Kind::NotStarted), "NO_DIRECTORY", without_code(&error.to_string())).hint(otherwise)
+                AppError::new(kind(Kind::NotStarted), Code::NoDirectory, without_code(&error.to_string()))
+                    .hint(otherwise)
             }
             // Such a shortage may be over when the task starts.
             StartError::Short(_) => return Ok(()),

@@ -4,7 +4,7 @@ use crate::app::accounts::Accounts;
 use crate::app::queue::moments::{duration, held_from_now, plus, positive};
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
 use crate::app::queue::terms::{NewTerms, default_retries, stands_alone};
-use crate::app::{App, AppError, Kind, OnConflict};
+use crate::app::{App, AppError, Code, Kind, OnConflict};
 use crate::model::task::Environment;
 use crate::model::{LaneName, Name, Priority, Status, Task, TaskId};
 use crate::store::{DEFAULT_GRACE_MS, Event};
@@ -13,9 +13,6 @@ use std::sync::Arc;
 
 /// The longest text that travels in an argument, in bytes; a longer one goes to standard input (`supervision.md`).
 pub const LONGEST_ARGUMENT: usize = 100_000;
-
-/// The word for a request without a command, for which a line of a batch has a hint of its own.
-const COMMAND_MISSING: &str = "COMMAND_MISSING";
 
 /// Variables that change how programs load or what shells run at their start; never taken over.
 pub const LOADER_VARIABLES: [&str; 12] = [
@@ -352,7 +349,7 @@ pub(crate) fn conductor_path(template: &str, project: &str, user: &str) -> Strin
 /// Puts the place of a refused request before its message.
 pub fn line_error(line: usize, mut error: AppError) -> AppError {
     error.0.message = format!("line {line}: {}", error.0.message);
-    if error.0.code == COMMAND_MISSING {
+    if error.0.code == Code::CommandMissing {
         error.0.hint = Some("a line has \"command\", \"shell\", or \"prompt\" and a project with an agent".to_owned());
     }
     error.0.hint.get_or_insert_with(|| "nothing of the batch was queued".to_owned());
@@ -454,7 +451,7 @@ fn command_of(new: &NewTask, agent: Option<&[String]>) -> Result<(Vec<String>, O
         return Err(match &new.prompt {
             Some(_) => AppError::usage("no agent is configured for this prompt")
                 .hint("give a command, or name a project whose configuration has an \"agent\""),
-            None => AppError::new(Kind::Usage, COMMAND_MISSING, "there is no command")
+            None => AppError::new(Kind::Usage, Code::CommandMissing, "there is no command")
                 .hint("write it after the options: luzia enqueue -u alice make test"),
         });
     }

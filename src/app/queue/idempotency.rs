@@ -1,9 +1,8 @@
 //! Keys: names by which a request that is made again is known. A key is taken as long as a task that has it is unfinished.
 
-use crate::app::queue::cancel::TASK_OVER;
 use crate::app::queue::enqueue::{Accepted, NewTask};
 use crate::app::queue::moments::duration;
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::store::{KeySlot, Place, StoreError};
 
@@ -76,7 +75,7 @@ impl App {
                     let status = self.as_seen(other.clone()).status;
                     return Err(AppError::new(
                         Kind::Busy,
-                        "KEY_TAKEN",
+                        Code::KeyTaken,
                         format!("{} has the key \"{key}\" and is {status}", other.id),
                     )
                     .hint("wait for it; --on-conflict queue puts the new task behind it")
@@ -111,7 +110,7 @@ impl App {
             return replaced.map(drop).map_err(|error| self.not_replaced(other.id, error));
         }
         let refuse = |why: &str, hint: &str| {
-            Err(AppError::new(Kind::No, "KEY_RUNS", format!("{} has the key \"{key}\" and {why}", other.id))
+            Err(AppError::new(Kind::No, Code::KeyRuns, format!("{} has the key \"{key}\" and {why}", other.id))
                 .hint(hint)
                 .next(format!("luzia wait {}", other.id)))
         };
@@ -130,7 +129,7 @@ impl App {
         }
         match self.cancel(other.id, by, Some("replaced"), None) {
             // It came to its end by itself.
-            Err(error) if error.0.code == TASK_OVER => Ok(()),
+            Err(error) if error.0.code == Code::TaskOver => Ok(()),
             ended => ended.map(drop).map_err(|error| self.not_replaced(other.id, error)),
         }
     }

@@ -1,7 +1,7 @@
 //! `move`: puts a task before others. The order of a queue is priority, then number, so a move is a change of priority.
 
 use crate::app::queue::pause::not_waiting;
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Priority, Status, Task, TaskId};
 
 /// Before whom a task is to come.
@@ -62,7 +62,7 @@ impl App {
                     };
                     return Err(AppError::new(
                         Kind::No,
-                        "NOT_IN_LINE",
+                        Code::NotInLine,
                         format!("{why}, so {} comes neither before nor after it", task.id),
                     )
                     .hint("nothing was changed")
@@ -76,7 +76,7 @@ impl App {
 
 fn nothing_before(task: &Task, other: TaskId) -> AppError {
     let message = format!("{other} has priority 0, and is older than {}: nothing comes before it", task.id);
-    AppError::new(Kind::No, "NOTHING_BEFORE", message)
+    AppError::new(Kind::No, Code::NothingBefore, message)
         .hint("`luzia edit` gives the other one a higher number; nothing was changed")
         .next(format!("luzia explain {other}"))
 }

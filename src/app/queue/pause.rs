@@ -5,14 +5,12 @@
 mod running;
 
 use crate::app::queue::accepted::although;
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::control::{Held, Hold, TaskHold};
 use crate::model::{LaneName, Status, Target, Task, TaskId, Timestamp};
 use crate::store::{Event, Removed};
 use serde_json::json;
 
-/// The word for a task that has started, or is over.
-const NOT_PENDING: &str = "TASK_NOT_PENDING";
 /// For how long a hold that ended is remembered: its time does not count against `--start-within`.
 const KEPT_MS: i64 = 30 * 24 * 3_600_000;
 
@@ -136,7 +134,7 @@ impl App {
             return match held {
                 Held::Pattern(_) => {
                     let message = format!("nothing that \"{}\" means is paused", held.text());
-                    Err(AppError::not_found("NOT_PAUSED", message)
+                    Err(AppError::not_found(Code::NotPaused, message)
                         .hint("`luzia status` shows what is paused")
                         .next("luzia status"))
                 }
@@ -166,7 +164,7 @@ impl App {
         }
         match self.pause_waiting(id, wish, now) {
             // It has started meanwhile.
-            Err(error) if error.0.code == NOT_PENDING => self.pause_running(id, wish, now),
+            Err(error) if error.0.code == Code::TaskNotPending => self.pause_running(id, wish, now),
             paused => paused,
         }
     }
@@ -220,7 +218,7 @@ impl App {
             Removed::NotPending => return Err(not_waiting(id, self.existing(id)?.status)),
             Removed::Busy => {
                 let message = format!("{id} starts or ends right now");
-                return Err(AppError::new(Kind::Busy, "TASK_BUSY", message)
+                return Err(AppError::new(Kind::Busy, Code::TaskBusy, message)
                     .hint("nothing was changed; try again")
                     .next(format!("luzia show {id}")));
             }
@@ -281,5 +279,5 @@ pub(super) fn as_hold(task: &Task, hold: &TaskHold) -> Hold {
 
 pub(super) fn not_waiting(id: TaskId, status: Status) -> AppError {
     let message = format!("{id} is {status}, and only a task that has not started can be changed");
-    AppError::new(Kind::No, NOT_PENDING, message).hint("nothing was changed").next(format!("luzia show {id}"))
+    AppError::new(Kind::No, Code::TaskNotPending, message).hint("nothing was changed").next(format!("luzia show {id}"))
 }

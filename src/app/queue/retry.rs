@@ -3,7 +3,7 @@
 
 use crate::app::queue::accepted::although;
 use crate::app::queue::idempotency::take_again;
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::task::Terms;
 use crate::model::{Status, Task, TaskId};
 use crate::policy::lifecycle;
@@ -37,7 +37,7 @@ impl App {
         if lifecycle::next(task.status, Trigger::Retry).is_none() {
             return Err(AppError::new(
                 Kind::No,
-                "TASK_NOT_OVER",
+                Code::TaskNotOver,
                 format!("{id} is {}, so there is nothing to retry", task.status),
             )
             .next(format!("luzia show {id}")));
@@ -45,7 +45,7 @@ impl App {
         let comes_after = if order == Order::Kept { task.comes_after.clone() } else { Vec::new() };
         let after = self.still_before(&task, &comes_after)?;
         let busy =
-            || AppError::new(Kind::Busy, "TASK_BUSY", format!("somebody acts for {id} right now")).hint("try again");
+            || AppError::new(Kind::Busy, Code::TaskBusy, format!("somebody acts for {id} right now")).hint("try again");
         let lock = self.run_dir.take_supervisor_lock(id)?.ok_or_else(busy)?;
         let Some((Place::Done, task)) = self.store.find(id)? else { return Err(busy()) };
         let again = Task {
@@ -133,5 +133,5 @@ impl App {
 }
 
 fn out_of_order(id: TaskId, before: TaskId, how: &str) -> AppError {
-    AppError::new(Kind::No, "DEPENDENCY_FAILED", format!("{id} comes after {before}, which {how}"))
+    AppError::new(Kind::No, Code::DependencyFailed, format!("{id} comes after {before}, which {how}"))
 }

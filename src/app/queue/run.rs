@@ -6,8 +6,7 @@ mod standby;
 use crate::app::foresee::{Estimate, QUICK};
 use crate::app::look::tail::{Piece, Stream, Tail};
 use crate::app::pass::daemon::is_passing;
-use crate::app::queue::cancel::TASK_OVER;
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
 use crate::store::{Changes, Duty, Presence};
@@ -300,7 +299,7 @@ impl App {
         };
         // The end itself is seen by the loop of the caller; here the request is only made.
         match self.request_end(id, "run", Some(reason), grace_ms) {
-            Err(error) if error.0.code == TASK_OVER => Ok(true),
+            Err(error) if error.0.code == Code::TaskOver => Ok(true),
             other => other,
         }
     }

@@ -1,6 +1,6 @@
 //! `wait`: blocks until tasks are over. Waits on file events, and looks again from time to time where there are none.
 
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::config::Contexts;
 use crate::model::{Status, Task, TaskId};
 use crate::store::Place;
@@ -58,9 +58,13 @@ impl App {
             if left == 0 {
                 let open: Vec<String> =
                     ids.iter().filter(|id| over.iter().all(|task| task.id != **id)).map(TaskId::to_string).collect();
-                return Err(AppError::new(Kind::Busy, "WAIT_TIMED_OUT", format!("not over yet: {}", open.join(", ")))
-                    .hint("the tasks go on")
-                    .next(format!("luzia explain {}", open.first().map_or("", String::as_str))));
+                return Err(AppError::new(
+                    Kind::Busy,
+                    Code::WaitTimedOut,
+                    format!("not over yet: {}", open.join(", ")),
+                )
+                .hint("the tasks go on")
+                .next(format!("luzia explain {}", open.first().map_or("", String::as_str))));
             }
             // Who runs this task ends after us, and nobody else may be there to start what we wait for.
             if let Some(inside) = self.inside.as_ref().filter(|_| last.contains(&Some(Status::Pending))) {

@@ -1,6 +1,6 @@
 //! `luzia finish`: a task says how it ends.
 
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::task::Finish;
 use crate::model::{Status, TaskId};
 use crate::policy::steps::names::MOST_VALUE_BYTES;
@@ -33,7 +33,7 @@ impl App {
     pub fn finish(&self, id: TaskId, finish: &Finish) -> Result<(), AppError> {
         let task = self.unfinished(id)?;
         let not_running = || {
-            AppError::new(Kind::No, "TASK_NOT_RUNNING", format!("{id} does not run; nothing was changed"))
+            AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing was changed"))
                 .next(format!("luzia show {id}"))
         };
         let start = self.store.started(id)?.flatten().map(|started| started.start);
@@ -53,7 +53,7 @@ impl App {
             Some(said) if said == *finish => Ok(()),
             Some(said) => Err(AppError::new(
                 Kind::No,
-                "FINISH_SAID",
+                Code::FinishSaid,
                 format!("{id} has said already that it is {}; nothing was changed", said.status),
             )
             .hint("the task is over when its command ends")

@@ -1,7 +1,7 @@
 //! `emit`: an event goes into the mailbox of every task that it is for.
 
 use crate::app::look::list::Filter;
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::{LaneName, Name, TaskId};
 use crate::policy::steps::names::is_event_name;
 use crate::store::{Event, Mail};
@@ -77,7 +77,7 @@ impl App {
                     delivered.push((id, number));
                 }
                 // Of several, one may have ended since they were looked up.
-                Err(error) if error.0.code == "TASK_OVER" && to.task.is_none() => {}
+                Err(error) if error.0.code == Code::TaskOver && to.task.is_none() => {}
                 Err(error) => return Err(partly(&delivered, error)),
             }
         }
@@ -128,9 +128,13 @@ fn nobody(to: &Address) -> AppError {
     let thread = to.thread.as_ref().map(|id| format!("of thread \"{id}\""));
     let user = to.user.as_ref().map(|name| format!("of user \"{name}\""));
     let who: Vec<String> = [task, thread, user].into_iter().flatten().collect();
-    AppError::new(Kind::No, "NO_ADDRESSEE", format!("there is no unfinished task {}; nothing was sent", who.join(" ")))
-        .hint("an event is kept for tasks that are queued or run when it is sent")
-        .next("luzia list")
+    AppError::new(
+        Kind::No,
+        Code::NoAddressee,
+        format!("there is no unfinished task {}; nothing was sent", who.join(" ")),
+    )
+    .hint("an event is kept for tasks that are queued or run when it is sent")
+    .next("luzia list")
 }
 
 fn partly(delivered: &Delivered, mut error: AppError) -> AppError {

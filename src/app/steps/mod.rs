@@ -9,7 +9,7 @@ pub mod vars;
 pub mod wait;
 pub(crate) mod waiting;
 
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Task, TaskId};
 use crate::store::{Beat, Vars};
 
@@ -71,7 +71,7 @@ impl App {
         if !task.status.is_final() {
             return Ok(task);
         }
-        Err(AppError::new(Kind::No, "TASK_OVER", format!("{id} is {}; nothing was changed", task.status))
+        Err(AppError::new(Kind::No, Code::TaskOver, format!("{id} is {}; nothing was changed", task.status))
             .hint("a finished task changes by a retry only")
             .next(format!("luzia show {id}")))
     }

@@ -1,7 +1,7 @@
 //! `step`: a part of a task that is done once, however often the task is started again.
 
 use crate::app::locks::lock::{End, not_started};
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::os::{Exit, Handle, InPlace, Signal, Woken};
 use crate::policy::outcome::backoff_ms;
@@ -68,7 +68,7 @@ impl App {
         let task = self.unfinished(id)?;
         let start = self.store.started(id)?.flatten().map(|started| started.start);
         let Some(start) = start.filter(|_| task.status == Status::Running) else {
-            return Err(AppError::new(Kind::No, "TASK_NOT_RUNNING", format!("{id} does not run; nothing was run"))
+            return Err(AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing was run"))
                 .next(format!("luzia show {id}")));
         };
         let lock = self.store.lock_step(id, order.name)?.ok_or_else(|| self.runs_already(id, order))?;
@@ -84,7 +84,7 @@ impl App {
             return AppError::usage(format!("step \"{name}\" of {id} is around this one; nothing was run"))
                 .hint("give the inner step a name of its own");
         }
-        AppError::new(Kind::Busy, "STEP_RUNS", format!("step \"{name}\" of {id} runs already; nothing was run"))
+        AppError::new(Kind::Busy, Code::StepRuns, format!("step \"{name}\" of {id} runs already; nothing was run"))
             .hint("its command, or a process that it left behind, has not ended")
     }
 
@@ -92,7 +92,7 @@ impl App {
         self.store.step(id, name).map_err(|error| match error {
             StoreError::Corrupt { thing, why } => AppError::new(
                 Kind::Corrupt,
-                "STEP_CORRUPT",
+                Code::StepCorrupt,
                 format!("the record of step \"{name}\" of {id} does not read: \"{thing}\": {why}"),
             )
             .hint("it was done once; nothing was run; the file can be moved away if it may be done again"),
@@ -182,7 +182,7 @@ impl App {
         loop {
             let woken = child
                 .wait(Some(LOOK))
-                .map_err(|error| AppError::new(Kind::Io, "IO", format!("cannot wait for \"{word}\": {error}")))?;
+                .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{word}\": {error}")))?;
             if reader.is_ok() {
                 // A reader that has gone does not end the command, which must come to be recorded.
                 reader = pass_on(order.name, output, &mut told, tell);
@@ -257,7 +257,7 @@ fn code_of(end: End) -> u8 {
 }
 
 fn unread(name: &str, error: &std::io::Error) -> AppError {
-    AppError::new(Kind::Io, "IO", format!("cannot read the output of step \"{name}\": {error}"))
+    AppError::new(Kind::Io, Code::Io, format!("cannot read the output of step \"{name}\": {error}"))
         .hint("its command was run, and is not recorded as done")
 }
 

@@ -1,6 +1,6 @@
 //! `set`, `get` and `beat`: the variables of a task and its signs of progress.
 
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::TaskId;
 use crate::policy::steps::names::{MOST_BYTES, MOST_NAME_BYTES, MOST_NOTE_BYTES, MOST_VALUE_BYTES, is_var_name};
 use crate::store::{Beat, Event, Vars, VarsRead, var_text};
@@ -79,7 +79,7 @@ impl App {
         match error {
             crate::store::StoreError::Corrupt { thing, why } => AppError::new(
                 Kind::Corrupt,
-                "VARS_CORRUPT",
+                Code::VarsCorrupt,
                 format!("the variables of {id} do not read, nor do those before: \"{thing}\": {why}"),
             )
             .hint(format!("`luzia set --task {id} NAME=VALUE` keeps the damaged file aside and begins anew")),
@@ -91,7 +91,7 @@ impl App {
     pub fn var_of(&self, id: TaskId, name: &str) -> Result<(Value, Option<String>), AppError> {
         let VarsRead { mut vars, damage } = self.vars_of(id)?;
         let value = vars.remove(name).ok_or_else(|| {
-            AppError::new(Kind::No, "NO_VARIABLE", format!("{id} has no variable \"{name}\""))
+            AppError::new(Kind::No, Code::NoVariable, format!("{id} has no variable \"{name}\""))
                 .next(format!("luzia get --task {id}"))
         })?;
         Ok((value, damage))

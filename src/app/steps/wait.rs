@@ -3,7 +3,7 @@
 use crate::app::locks::lock::End;
 use crate::app::steps::came::{answer_of, as_wait, is_meant, vars_of};
 use crate::app::steps::output::{Looked, OutputOrder, OutputReader};
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::os::InPlace;
@@ -155,7 +155,7 @@ impl App {
         let Some(start) = start.filter(|_| task.status == Status::Running) else {
             return Err(AppError::new(
                 Kind::No,
-                "TASK_NOT_RUNNING",
+                Code::TaskNotRunning,
                 format!("{id} does not run; nothing is waited for"),
             )
             .next(format!("luzia show {id}")));
@@ -429,7 +429,7 @@ fn later(now: Timestamp, ms: u64) -> Timestamp {
 fn waits_already(id: TaskId, error: StoreError) -> AppError {
     match error {
         StoreError::FileBusy { .. } => {
-            AppError::new(Kind::Busy, "WAITS_ALREADY", format!("another process of {id} waits already"))
+            AppError::new(Kind::Busy, Code::WaitsAlready, format!("another process of {id} waits already"))
                 .hint("a task waits for one thing at a time")
         }
         other => other.into(),

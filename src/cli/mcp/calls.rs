@@ -6,7 +6,7 @@ use super::words;
 use crate::app::agent::allow::{admits, admits_name};
 use crate::app::look::logs::Stream;
 use crate::app::queue::run::{Audience, InQueue, Wish};
-use crate::app::{App, AppError, Kind, Obstacle};
+use crate::app::{App, AppError, Code, Kind, Obstacle};
 use crate::cli::estimate::place_text;
 use crate::cli::output::messages;
 use crate::model::{Status, Task, TaskId, Timestamp};
@@ -215,7 +215,7 @@ impl<'a> Call<'a> {
                         self.message = format!("{} is {}", first.id, first.status);
                         let slice = SLICE_MS.min(self.left_ms(wait_ms)).max(1);
                         match app.wait(&[first.id], false, Some(slice), &mut |_| {}) {
-                            Err(error) if error.0.code != "WAIT_TIMED_OUT" => return Err(error),
+                            Err(error) if error.0.code != Code::WaitTimedOut => return Err(error),
                             _ => {}
                         }
                     }
@@ -356,5 +356,5 @@ fn document(answered: Answered) -> (Value, bool) {
 /// An error of the program as commands write it.
 pub fn error_document(error: &AppError) -> Value {
     let report = messages::report_of(error);
-    json!({ "error": { "code": report.code, "message": report.message, "hint": report.hint, "next": report.next } })
+    json!({ "error": { "code": report.code.word(), "message": report.message, "hint": report.hint, "next": report.next } })
 }

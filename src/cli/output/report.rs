@@ -5,6 +5,7 @@
 use super::escape::escape_controls;
 use super::json;
 use super::style::{Style, Tone};
+use crate::app::Code;
 use crate::cli::args::Usage;
 use crate::cli::exit::Exit;
 use serde_json::json;
@@ -14,7 +15,7 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// A word for programs, e.g. `LOCK_HELD`.
-    pub code: &'static str,
+    pub code: Code,
     /// What is wrong: lower case, no full stop, the subject quoted.
     pub message: String,
     /// What would help.
@@ -29,7 +30,7 @@ pub struct Report {
 
 impl Report {
     /// An error with nothing but a message.
-    pub fn new(code: &'static str, exit: Exit, message: impl Into<String>) -> Self {
+    pub fn new(code: Code, exit: Exit, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, next: Vec::new(), overriding: Vec::new(), exit: exit.code() }
     }
 
@@ -69,7 +70,7 @@ impl Report {
     /// The error for programs (`luzia.error/v1`): one line, with a newline at the end.
     pub fn json(&self) -> String {
         let mut members = vec![
-            ("code", json!(self.code)),
+            ("code", json!(self.code.word())),
             ("message", json!(self.message)),
             ("hint", json!(self.hint)),
             ("next", json!(self.next)),
@@ -97,7 +98,7 @@ impl std::error::Error for Report {}
 
 impl From<Usage> for Report {
     fn from(usage: Usage) -> Self {
-        let report = Self::new("USAGE", Exit::Usage, usage.message);
+        let report = Self::new(Code::Usage, Exit::Usage, usage.message);
         Self { hint: usage.hint, next: usage.next, ..report }
     }
 }
@@ -112,7 +113,7 @@ mod tests {
     use super::*;
 
     fn held() -> Report {
-        Report::new("LOCK_HELD", Exit::Busy, "lane \"a\u{1b}[2J\nb\" is held")
+        Report::new(Code::LockHeld, Exit::Busy, "lane \"a\u{1b}[2J\nb\" is held")
             .hint("wait for it")
             .next("luzia explain user:a")
     }
@@ -134,7 +135,7 @@ mod tests {
             "{\"schema\":\"luzia.error/v1\",\"code\":\"LOCK_HELD\",\"message\":\"lane \\\"a\\u001b[2J\\nb\\\" is held\",\
              \"hint\":\"wait for it\",\"next\":[\"luzia explain user:a\"],\"exit\":9}\n"
         );
-        let bare = Report::new("BUG", Exit::Bug, "x").render(true, Style::PLAIN);
+        let bare = Report::new(Code::Bug, Exit::Bug, "x").render(true, Style::PLAIN);
         assert!(bare.contains("\"hint\":null,\"next\":[]"), "{bare}");
     }
 }

@@ -5,7 +5,7 @@ mod told;
 pub(crate) use self::told::{Full, barred_error, behind_error};
 use crate::app::locks::acquire::{Granted, Waited};
 use crate::app::locks::cleanup::{broken_event, stale_line};
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::{LaneName, SandboxId, TaskId, Timestamp};
 use crate::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use crate::policy::staleness::judge;
@@ -218,7 +218,7 @@ impl App {
         if self.left(wait).is_zero() || wait.limit_ms == Some(0) {
             return Err(AppError::new(
                 Kind::Busy,
-                "RECOVERY_PENDING",
+                Code::RecoveryPending,
                 format!("{task} is dead, but its processes do not end"),
             )
             .hint("a lane is not given again while a process of its former holder lives")

@@ -4,7 +4,7 @@ use super::{Bar, SILENT_MS, Seen, TELL_MS, Wait, place_of};
 use crate::app::foresee::about;
 use crate::app::locks::release::{held_error, held_text};
 use crate::app::wait_warnings::{LongWait, WAIT_WARNING};
-use crate::app::{App, AppError, Kind, lane_word, shell_word};
+use crate::app::{App, AppError, Code, Kind, lane_word, shell_word};
 use crate::model::evidence::Verdict;
 use crate::model::lock::loan;
 use crate::model::time::format_duration;
@@ -37,7 +37,7 @@ impl Full {
     pub fn error(&self, now: Timestamp) -> AppError {
         let mut holders = self.holders();
         let Some((lane, view)) = holders.next() else {
-            return AppError::new(Kind::Bug, "BUG", "a lane is held, and nobody holds it");
+            return AppError::new(Kind::Bug, Code::Bug, "a lane is held, and nobody holds it");
         };
         let mut error = held_error(lane, view, now);
         if holders.next().is_some() {
@@ -176,11 +176,11 @@ pub(crate) fn barred_text(bar: &Bar, now: Timestamp) -> String {
 /// The error of a lane with room that a rule keeps.
 pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
     let (code, lane) = match bar {
-        Bar::Rate { lane, .. } => ("RATE_LIMITED", lane.clone()),
-        Bar::Kept => ("RESERVED", LaneName::global()),
-        Bar::NotNow(why @ NotNow::Shut(_), _) => ("HOST_BUSY", why.lane().clone()),
-        Bar::NotNow(why @ NotNow::Narrow(_), _) => ("TOO_FEW_SLOTS", why.lane().clone()),
-        Bar::NotNow(why @ NotNow::Occupied(..), _) => ("SLOT_OCCUPIED", why.lane().clone()),
+        Bar::Rate { lane, .. } => (Code::RateLimited, lane.clone()),
+        Bar::Kept => (Code::Reserved, LaneName::global()),
+        Bar::NotNow(why @ NotNow::Shut(_), _) => (Code::HostBusy, why.lane().clone()),
+        Bar::NotNow(why @ NotNow::Narrow(_), _) => (Code::TooFewSlots, why.lane().clone()),
+        Bar::NotNow(why @ NotNow::Occupied(..), _) => (Code::SlotOccupied, why.lane().clone()),
     };
     AppError::new(Kind::Busy, code, barred_text(bar, now))
         .hint("wait for it, or look at its rule with luzia lanes show")
@@ -189,7 +189,11 @@ pub(crate) fn barred_error(bar: &Bar, now: Timestamp) -> AppError {
 
 /// A lane that nobody holds, and that others are about to take.
 pub(crate) fn behind_error(lane: &LaneName) -> AppError {
-    AppError::new(Kind::Busy, "LOCK_HELD", format!("lane \"{lane}\" is free, but others wait in its line and go first"))
-        .hint("wait in the line with -w, or try again")
-        .next(format!("luzia explain {}", lane_word(lane)))
+    AppError::new(
+        Kind::Busy,
+        Code::LockHeld,
+        format!("lane \"{lane}\" is free, but others wait in its line and go first"),
+    )
+    .hint("wait in the line with -w, or try again")
+    .next(format!("luzia explain {}", lane_word(lane)))
 }

@@ -3,7 +3,7 @@
 
 use crate::app::queue::cancel::over;
 use crate::app::queue::pause::{Changed, Wish, as_hold};
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::control::TaskHold;
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::os::Signal;
@@ -89,7 +89,7 @@ impl App {
             }
             if self.host.boot_ms().saturating_sub(begin) > PATIENCE_MS {
                 let message = format!("{} was asked to {}, and has not done so yet", asked.id, words(asked.stops));
-                return Err(AppError::new(Kind::Busy, "PAUSE_PENDING", message)
+                return Err(AppError::new(Kind::Busy, Code::PausePending, message)
                     .hint("the request is durable; its supervisor carries it out")
                     .next(format!("luzia explain {}", asked.id)));
             }
@@ -131,7 +131,7 @@ impl App {
 
 /// The error of a request to a task of which nothing runs.
 fn no_process(id: TaskId) -> AppError {
-    AppError::new(Kind::No, "TASK_WAITS", format!("{id} waits for an event without a process"))
+    AppError::new(Kind::No, Code::TaskWaits, format!("{id} waits for an event without a process"))
         .hint("nothing of it runs, so nothing was stopped; a pause of its user or of its lane holds it when the event comes")
         .next(format!("luzia explain {id}"))
 }
@@ -142,7 +142,7 @@ fn words(stops: bool) -> &'static str {
 
 /// The error of a request that may stand: it says so.
 fn after_asking(asked: &Asked, is_recorded: bool, mut error: AppError) -> AppError {
-    let is_told = matches!(error.0.code, "PAUSE_PENDING" | "SUPERVISOR_STOPPED");
+    let is_told = matches!(error.0.code, Code::PausePending | Code::SupervisorStopped);
     if is_told || matches!(error.0.kind, Kind::No | Kind::NotFound | Kind::Bug) {
         return error;
     }

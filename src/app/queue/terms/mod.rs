@@ -8,7 +8,7 @@ mod subject;
 
 use crate::app::queue::enqueue::{Accepted, NewTask, name};
 use crate::app::queue::moments::positive;
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::model::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
 use crate::model::task::{OnInterrupt, Terms};
 use crate::model::{Config, Task, TaskId};
@@ -158,7 +158,7 @@ pub(crate) fn check_inherit(new: &NewTask, parent: Option<TaskId>, is_waited_for
         return Ok(());
     }
     let why = if parent.is_some() { "nobody waits for it (--wait)" } else { "it is no child (--parent)" };
-    Err(AppError::new(Kind::No, "NO_LOAN", format!("the task cannot borrow the lanes of a parent: {why}"))
+    Err(AppError::new(Kind::No, Code::NoLoan, format!("the task cannot borrow the lanes of a parent: {why}"))
         .hint("without --inherit it waits for its lanes in the queue; nothing was queued"))
 }
 

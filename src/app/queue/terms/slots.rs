@@ -1,6 +1,6 @@
 //! `--slots`: several slots of each capacity lane of a task, all of them or none.
 
-use crate::app::{App, AppError, Kind, lane_word};
+use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::task::terms::MOST_SLOTS;
 use crate::model::{LaneName, Task};
 use crate::policy::admission::narrow;
@@ -10,7 +10,7 @@ pub(crate) fn count_of(asked: Option<u32>) -> Result<Option<u32>, AppError> {
     match asked {
         Some(count) if count == 0 || count > MOST_SLOTS => {
             let message = format!("--slots {count}: the range is 1 to {MOST_SLOTS}");
-            Err(AppError::new(Kind::No, "BAD_SLOTS", message).hint("without --slots a task takes one slot"))
+            Err(AppError::new(Kind::No, Code::BadSlots, message).hint("without --slots a task takes one slot"))
         }
         other => Ok(other.filter(|count| *count > 1)),
     }
@@ -21,14 +21,18 @@ impl App {
     pub(crate) fn check_slots(&self, task: &Task) -> Result<(), AppError> {
         let Some(count) = task.terms.slot_count else { return Ok(()) };
         if !task.lanes.iter().any(LaneName::is_capacity_lane) {
-            return Err(AppError::new(Kind::No, "BAD_SLOTS", format!("--slots {count} names no lane that has slots"))
-                .hint("name the lane as well, as in -l build --slots 2; a user, a thread or a session has one place"));
+            return Err(AppError::new(
+                Kind::No,
+                Code::BadSlots,
+                format!("--slots {count} names no lane that has slots"),
+            )
+            .hint("name the lane as well, as in -l build --slots 2; a user, a thread or a session has one place"));
         }
         self.follow_control()?;
         if let Some(narrow) = narrow(task, |lane| self.config().limit(lane)).into_iter().next() {
             let lane = &narrow.lane;
             let message = format!("--slots {count}: lane \"{lane}\" has {}", narrow.max);
-            return Err(AppError::new(Kind::No, "TOO_FEW_SLOTS", message)
+            return Err(AppError::new(Kind::No, Code::TooFewSlots, message)
                 .hint("ask for fewer slots, or set the limit of the lane first")
                 .next(format!("luzia lanes show {}", lane_word(lane))));
         }
@@ -39,7 +43,7 @@ impl App {
             if let Some(lent) = lent.max().filter(|lent| *lent < task.slots_of(lane)) {
                 let message =
                     format!("--slots {count}: the task borrows lane \"{lane}\", of which its parent has {lent}");
-                return Err(AppError::new(Kind::No, "TOO_FEW_SLOTS", message)
+                return Err(AppError::new(Kind::No, Code::TooFewSlots, message)
                     .hint("ask for so many slots for the parent, or for fewer here"));
             }
         }

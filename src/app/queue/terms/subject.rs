@@ -2,7 +2,7 @@
 
 use crate::app::names::Surroundings;
 use crate::app::queue::enqueue::{NewTask, name};
-use crate::app::{AppError, Kind};
+use crate::app::{AppError, Code, Kind};
 use crate::model::ThingKind;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -47,7 +47,7 @@ impl Surroundings {
                 std::io::ErrorKind::InvalidData => Kind::Usage,
                 _ => Kind::Io,
             };
-            AppError::new(kind, "NO_DIGEST", format!("the work tree \"{top}\" has no digest: {error}"))
+            AppError::new(kind, Code::NoDigest, format!("the work tree \"{top}\" has no digest: {error}"))
                 .hint("a key of your own needs no git: --key NAME; nothing was queued")
         })
     }

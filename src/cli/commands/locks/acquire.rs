@@ -2,7 +2,7 @@
 
 use crate::app::locks::acquire::{Lease, Leased};
 use crate::app::locks::session::Session;
-use crate::app::{App, AppError, Kind, lane_word, shell_word};
+use crate::app::{App, AppError, Code, Kind, lane_word, shell_word};
 use crate::cli::args::{Identity, named, pid};
 use crate::cli::exit::Exit;
 use crate::cli::identity::session_key;
@@ -97,7 +97,7 @@ Exit codes:
 
 /// Whether the lane was not to be had now, for whatever reason.
 fn is_busy(error: &AppError) -> bool {
-    matches!(error.0.code, "LOCK_HELD" | "HOST_BUSY" | "SLOT_OCCUPIED")
+    matches!(error.0.code, Code::LockHeld | Code::HostBusy | Code::SlotOccupied)
 }
 
 /// `luzia acquire`.
@@ -186,7 +186,7 @@ fn tell(leased: &Leased, session: Option<&Session>, app: &App, console: &mut Con
             let commands: Vec<String> = leased.grants.iter().map(back).collect();
             let gives = if commands.len() > 1 { "give them back" } else { "gives it back" };
             let hint = format!("{} {gives}", commands.join(" and "));
-            Err(AppError::new(Kind::Io, "OUTPUT", message).hint(hint).into())
+            Err(AppError::new(Kind::Io, Code::Output, message).hint(hint).into())
         }
         other => Ok(other.map(|()| Exit::Done.code())?),
     }

@@ -2,7 +2,7 @@
 
 use crate::app::capacity::holders::NamedSlot;
 use crate::app::look::lanes::{LaneRow, Lanes, MOST_COUNTED};
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
@@ -260,7 +260,7 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
 }
 
 fn unknown(lane: &str) -> AppError {
-    AppError::not_found("LANE_NOT_FOUND", format!("nobody uses a lane \"{lane}\", and it has no rule"))
+    AppError::not_found(Code::LaneNotFound, format!("nobody uses a lane \"{lane}\", and it has no rule"))
         .hint("`luzia lanes` lists them; any other lane appears when it is used")
         .next("luzia lanes")
 }

@@ -1,7 +1,7 @@
 //! `luzia cleanup-stale`: removes stale locks and recovers dead tasks.
 
 use crate::app::locks::cleanup::Failed;
-use crate::app::{App, Break};
+use crate::app::{App, Break, Code};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
@@ -103,5 +103,5 @@ fn tell_failed(failed: &[Failed], console: &mut Console) -> u8 {
     let of = first.project.as_ref().map_or_else(String::new, |project| format!(" of project \"{project}\""));
     let message = format!("the conductor directory \"{}\"{of} was not looked through: {}{more}", first.path, first.why);
     let hint = "all else was cleaned up; luzia must be able to read and to write what it cleans up there";
-    console.report(&Report::new("CONDUCTOR_DIR", Exit::No, message).hint(hint).next("luzia doctor"))
+    console.report(&Report::new(Code::ConductorDir, Exit::No, message).hint(hint).next("luzia doctor"))
 }

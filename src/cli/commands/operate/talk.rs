@@ -1,9 +1,9 @@
 //! The log of a dispatcher on the console.
 
-use crate::app::AppError;
 use crate::app::look::events::Record;
 use crate::app::pass::Pass;
 use crate::app::pass::daemon::Log;
+use crate::app::{AppError, Code};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Console, Stop};
@@ -35,7 +35,8 @@ impl<'a, 'b> Talk<'a, 'b> {
 impl Log for Talk<'_, '_> {
     fn pass(&mut self, pass: &Pass) {
         if let Some(what) = pass.not_made.first() {
-            let report = Report::new("SCHEDULE", Exit::InputOutput, format!("a schedule was not looked at: {what}"));
+            let report =
+                Report::new(Code::Schedule, Exit::InputOutput, format!("a schedule was not looked at: {what}"));
             self.console.trouble(&report.hint("the next pass tries again"));
         } else if pass.in_vain == 0 {
             self.console.all_is_well();

@@ -1,7 +1,7 @@
 //! `luzia attach`: streams a task from its beginning and ends as the task does.
 
 use super::room::{Patience, Room, Terminal};
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::messages;
@@ -89,7 +89,7 @@ fn left(open: &[TaskId], room: &mut Room) -> Answer {
     if !room.is_out_of_time() {
         return Err(Stop::Closed.into());
     }
-    Err(AppError::new(Kind::Busy, "WAIT_TIMED_OUT", format!("not over yet: {}", names.join(", ")))
+    Err(AppError::new(Kind::Busy, Code::WaitTimedOut, format!("not over yet: {}", names.join(", ")))
         .hint("the tasks go on")
         .next(format!("luzia wait {} --stream", names.join(" ")))
         .into())

@@ -2,7 +2,7 @@
 
 use crate::app::cron::{HEALTH, MOST_TOLD, NewSchedule, ScheduleRow};
 use crate::app::queue::enqueue::Caller;
-use crate::app::{App, AppError, shell_word};
+use crate::app::{App, AppError, Code, shell_word};
 use crate::cli::args::{OutputFormat, StepOptions, TaskOptions, number};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
@@ -300,7 +300,7 @@ fn print_task(task: &Task, app: &App, console: &mut Console) -> Result<(), AppEr
     } else {
         console.out(&format!("{}\n", task.id))
     };
-    printed.map_err(|stop| AppError::new(crate::app::Kind::Io, "OUTPUT", stop.to_string()))
+    printed.map_err(|stop| AppError::new(crate::app::Kind::Io, Code::Output, stop.to_string()))
 }
 
 fn json_of(row: &ScheduleRow) -> Value {

@@ -1,7 +1,7 @@
 //! The task ids of a command line, and one action on each of them.
 
 use crate::app::look::list::Filter;
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, Code};
 use crate::cli::args::{OutputFormat, Selection};
 use crate::cli::commands::look::list::state_of;
 use crate::cli::exit::Exit;
@@ -68,7 +68,7 @@ pub fn chosen_of(
     })?;
     ids.sort_unstable();
     if ids.is_empty() {
-        return Err(AppError::not_found("NO_TASK_CHOSEN", "there is no such task; nothing was changed".to_owned())
+        return Err(AppError::not_found(Code::NoTaskChosen, "there is no such task; nothing was changed".to_owned())
             .hint("`luzia list -a` shows every task")
             .next("luzia list -a"));
     }

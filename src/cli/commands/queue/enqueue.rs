@@ -4,7 +4,7 @@ use super::preempt;
 use crate::app::queue::accepted::are_queued;
 use crate::app::queue::dry_run::Preview;
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
-use crate::app::{App, AppError, Kind, OnConflict};
+use crate::app::{App, AppError, Code, Kind, OnConflict};
 use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
 use crate::cli::estimate::{estimate_json, estimate_text};
 use crate::cli::exit::Exit;
@@ -287,7 +287,7 @@ fn unprinted(stop: anyhow::Error, app: &App, accepted: &[Accepted]) -> anyhow::E
     };
     let which = are_queued(&accepted.iter().map(|one| one.task.id).collect::<Vec<_>>());
     let message = format!("{which}, but could not be printed: {error}");
-    AppError::new(Kind::Io, "OUTPUT", message).next(format!("luzia show {}", first.task.id)).into()
+    AppError::new(Kind::Io, Code::Output, message).next(format!("luzia show {}", first.task.id)).into()
 }
 
 fn print_accepted(app: &App, accepted: &Accepted, is_joined: bool, console: &mut Console) -> anyhow::Result<()> {

@@ -7,7 +7,7 @@ use crate::app::locks::reentrancy::RanWithin;
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask, line_error};
 use crate::app::queue::run::Wish;
 use crate::app::queue::terms::NewTerms;
-use crate::app::{App, AppError, Kind, Obstacle, OnConflict};
+use crate::app::{App, AppError, Code, Kind, Obstacle, OnConflict};
 use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
 use crate::cli::exit::Exit;
 use crate::cli::input::Consent;
@@ -260,7 +260,7 @@ fn start_at_once(id: TaskId, app: &App, console: &Console) -> Result<(), AppErro
     let (text, next) = messages::obstacle_text(&obstacle, &task, console.now);
     // The task itself is out of the queue by now.
     let next = next.filter(|_| !matches!(obstacle, Obstacle::Delayed { .. }));
-    let mut error = AppError::new(Kind::Busy, "CANNOT_START", format!("it cannot start at once: {text}"))
+    let mut error = AppError::new(Kind::Busy, Code::CannotStart, format!("it cannot start at once: {text}"))
         .hint("without --no-wait it would wait for its turn");
     error.0.next = next.into_iter().collect();
     error.0.log = messages::locked_line(&obstacle, &task).into_iter().collect();
@@ -305,7 +305,7 @@ pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError>
     let position = app.position(task)?.saturating_add(1);
     let go_on = format!("luzia wait {} --stream", task.id);
     let message = format!("still queued as {}, position {position}; go on with: {go_on}", task.id);
-    Ok(AppError::new(Kind::Busy, "STILL_QUEUED", message).hint("the task keeps its place").next(go_on))
+    Ok(AppError::new(Kind::Busy, Code::StillQueued, message).hint("the task keeps its place").next(go_on))
 }
 
 /// Tells how a task of `run` has ended.

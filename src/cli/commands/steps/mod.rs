@@ -8,7 +8,7 @@ pub mod set;
 pub mod step;
 pub mod wait_for;
 
-use crate::app::{App, AppError, Kind};
+use crate::app::{App, AppError, Code, Kind};
 use crate::cli::args::Command;
 use crate::cli::output::console::{Answer, Console};
 
@@ -22,7 +22,7 @@ pub fn run(command: &Command, app: &App, around: Option<&str>, console: &mut Con
         Command::Step(args) => step::run(args, app, around, console),
         Command::Await(args) => wait_for::run(args, app, console),
         Command::Emit(args) => emit::run(args, app, console),
-        _ => Err(AppError::new(Kind::Bug, "BUG", "this command needs no state directory").into()),
+        _ => Err(AppError::new(Kind::Bug, Code::Bug, "this command needs no state directory").into()),
     }
 }
 

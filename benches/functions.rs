@@ -43,6 +43,7 @@ fn locks(criterion: &mut Criterion) {
         who: luzia::model::Who::default(),
         durable: false,
         lenders: Vec::new(),
+        stands: luzia::policy::staleness::standing::standing,
     };
     criterion.bench_function("acquire and release a user's lock", |bencher| {
         bencher.iter(|| {

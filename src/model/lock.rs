@@ -3,6 +3,7 @@
 pub mod grant;
 pub mod line;
 pub mod loan;
+pub mod standing;
 
 pub use grant::Grant;
 

@@ -1,5 +1,7 @@
 //! The judge table of `locks.md`: is a lock's holder alive? The first row that hits wins. Does no I/O.
 
+pub mod standing;
+
 use super::witness::{Witness, witness};
 use crate::model::evidence::{Evidence, HolderHost, KernelLock, Reason, Sidecar, Verdict};
 use crate::model::namespace::is_other_boot;

@@ -5,6 +5,7 @@ use luzia::model::{Fence, LaneName, LockId, LockKind, TaskId};
 use luzia::os::Processes;
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::policy::staleness::judge;
+use luzia::policy::staleness::standing::standing;
 use luzia::store::{Acquired, By, FileStore, LaneNeed, Release, Released, Request};
 use std::path::Path;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ fn request(needs: Vec<LaneNeed>, holder: &str) -> Request {
         who: luzia::model::Who::default(),
         durable: false,
         lenders: Vec::new(),
+        stands: standing,
     }
 }
 

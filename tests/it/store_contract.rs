@@ -10,6 +10,7 @@ use luzia::model::task::Terms;
 use luzia::model::{Identity, LaneName, LockKind, Name, Task, TaskId, Who};
 use luzia::os::real::{RealClock, RealFiles, RealProcesses};
 use luzia::policy::staleness::judge;
+use luzia::policy::staleness::standing::standing;
 use luzia::store::{Acquired, FileStore, InLine, LaneNeed, Request, Site, Store};
 use std::sync::Arc;
 
@@ -79,6 +80,7 @@ fn request(holder: &str, kind: LockKind, lanes: &[LaneName], process: Identity) 
         who: Who::default(),
         durable: false,
         lenders: Vec::new(),
+        stands: standing,
     }
 }
 

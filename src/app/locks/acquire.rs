@@ -9,6 +9,7 @@ use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name, Timestamp, Who};
 use crate::policy::lane_set::lane_set;
 use crate::policy::staleness::judge;
+use crate::policy::staleness::standing::standing;
 use crate::store::{Event, Hold, LockView, Request};
 
 /// What is asked for.
@@ -134,6 +135,7 @@ impl App {
             who: Who { asked_by: self.asked_by(self.host.identity().pid), ..self.who(&[]) },
             durable: lease.durable,
             lenders: Vec::new(),
+            stands: standing,
         };
         let mut log = Vec::new();
         let begun_ms = self.host.boot_ms();
@@ -222,6 +224,7 @@ impl App {
             who: Who::default(),
             durable: false,
             lenders: Vec::new(),
+            stands: standing,
         };
         // The look and the refresh are two transactions; the refresh itself compares again, under the guard.
         match self.store.refresh(&request, lock_id, judge)? {

@@ -12,6 +12,7 @@ use crate::model::who::agent_variables;
 use crate::model::{LaneName, LockKind};
 use crate::os::{Child, Exit, InPlace, Signal, StartError, Woken};
 use crate::policy::capacity::cpus::listed;
+use crate::policy::staleness::standing::standing;
 use crate::store::{GivenBack, Hold, Request};
 use crate::supervise::{CpuShare, Keeper};
 use std::time::Duration;
@@ -139,6 +140,7 @@ impl App {
             who: self.who(command),
             durable: false,
             lenders: Vec::new(),
+            stands: standing,
         };
         let (mut lines, begun_ms) = (Vec::new(), self.host.boot_ms());
         let waited = self.acquire_waiting(&request, wait_ms, &mut |text| say(Line::Waits(text)), &mut lines)?;

@@ -13,6 +13,7 @@ use crate::model::who::{MOST_SESSION_BYTES, SESSION_HOLDER, clean};
 use crate::model::{Identity, LaneName, LockKind, Name, Who};
 use crate::policy::agent::{agent_process, may_be_agent, process_key};
 use crate::policy::staleness::judge;
+use crate::policy::staleness::standing::standing;
 use crate::store::{By, KeeperAnswer, LockView, Release, Released, Request};
 use std::time::Duration;
 
@@ -102,6 +103,7 @@ impl App {
             who: Who { session: Some(session.key.clone()), ..self.who(&[]) },
             durable: lease.durable,
             lenders: Vec::new(),
+            stands: standing,
         };
         let mut log = Vec::new();
         let begun_ms = self.host.boot_ms();

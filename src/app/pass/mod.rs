@@ -31,6 +31,7 @@ use crate::model::{LaneName, LockKind, Task, TaskId, Tier, Timestamp, Who};
 use crate::policy::fair::{Ledger, Payer};
 use crate::policy::recovery::{Action, action, needs_supervisor};
 use crate::policy::schedule::{LaneHead, Resumed, Round};
+use crate::policy::staleness::standing::standing;
 use crate::store::{Claimed, Found, Hold, LockIndex, Request, lock_state};
 use crate::supervise::{recover, seen};
 use std::cell::RefCell;
@@ -361,6 +362,7 @@ impl App {
             who: Who::of(task.agent.as_ref(), &task.command, task.label.as_deref()),
             durable: false,
             lenders: Vec::new(),
+            stands: standing,
         }
     }
 

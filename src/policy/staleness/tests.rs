@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 const NOW: i64 = 1_700_000_000_000;
 
-fn record(kind: LockKind) -> LockRecord {
+pub(super) fn record(kind: LockKind) -> LockRecord {
     LockRecord {
         lane: None,
         lock_id: Some("task_1_1700000000".into()),

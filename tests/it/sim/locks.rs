@@ -6,6 +6,7 @@ use luzia::model::evidence::Sidecar;
 use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
 use luzia::policy::staleness::judge;
+use luzia::policy::staleness::standing::standing;
 use luzia::store::{Acquired, By, FileStore, Hold, LaneNeed, Release, Request};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -80,6 +81,7 @@ pub fn request(env: &Env, holder: &str, kind: LockKind) -> Request {
         who: luzia::model::Who::default(),
         durable: false,
         lenders: Vec::new(),
+        stands: standing,
     }
 }
 

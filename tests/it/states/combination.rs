@@ -6,6 +6,7 @@ use luzia::model::task::{Outcome as TaskOutcome, TaskWait};
 use luzia::model::{LaneName, LockId, LockKind, Name, Status, Task, TaskId, Timestamp};
 use luzia::os::{Handle, Open, Vfs};
 use luzia::policy::staleness::judge;
+use luzia::policy::staleness::standing::standing;
 use luzia::store::{Acquired, CancelRequest, LaneNeed, Request, encode_task};
 use std::sync::Arc;
 use std::time::Duration;
@@ -282,6 +283,7 @@ impl Combination {
             who: luzia::model::Who::default(),
             durable: false,
             lenders: Vec::new(),
+            stands: standing,
         };
         let Ok(Acquired::Granted { grants, .. }) = store(env).acquire(&request, judge) else { panic!("{self:?}") };
         if self.lock == Lock::SidecarOnly {

@@ -4,6 +4,7 @@ use crate::model::capacity::{Occupied, SlotValues};
 use crate::model::config::Rate;
 use crate::model::evidence::Reason;
 use crate::model::lock::Grant;
+use crate::model::lock::standing::Stands;
 use crate::model::{Identity, LaneName, LockKind, TaskId, Timestamp, Who};
 use crate::store::files::locks::list::LockView;
 use crate::store::hold::Hold;
@@ -69,7 +70,7 @@ impl NotNow {
 }
 
 /// Who wants which lanes. The lanes stand in the order in which they are taken.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Request {
     /// The lanes: all are taken, or none.
     pub needs: Vec<LaneNeed>,
@@ -89,6 +90,8 @@ pub struct Request {
     pub durable: bool,
     /// The tasks that wait for the holder to be, and so lend it their lanes: its parent, then those that wait for the parent.
     pub lenders: Vec<TaskId>,
+    /// Who may refresh or break a lock that is there.
+    pub stands: Stands,
 }
 
 /// A lock that was removed, and why.

@@ -3,6 +3,7 @@
 
 use crate::model::evidence::{Judge, Sidecar, Verdict};
 use crate::model::lock::loan::{self, Lent};
+use crate::model::lock::standing::{Claimant, Met, Standing};
 use crate::model::{LockKind, LockRecord, TaskId};
 use crate::os::Entry;
 use crate::store::FileStore;
@@ -85,7 +86,10 @@ impl FileStore {
                 seen.taken.push((loan::root(slot), view.record().and_then(|record| record.value.clone())));
             }
             match standing {
-                Standing::Own(record) => return Ok(Chosen::Refresh(slot, record)),
+                Standing::Own => {
+                    let Some(record) = view.record() else { continue };
+                    return Ok(Chosen::Refresh(slot, Box::new(record.clone())));
+                }
                 Standing::Breakable => seen.breaks.push(broken(&need.lane, &view)),
                 Standing::Dead(task) => seen.dead.push((slot, task)),
                 Standing::Living => seen.living.push(view),
@@ -167,44 +171,20 @@ impl FileStore {
         })
     }
 
-    /// How an existing lock stands towards a request.
+    /// How an existing lock stands towards a request, by the rule that the request brings along.
     fn standing(&self, stem: &str, view: &LockView, request: &Request) -> Result<Standing> {
-        if request.kind == LockKind::Task && self.is_debris_of(stem, view, &request.holder)? {
-            return Ok(Standing::Breakable);
-        }
+        let is_unread = matches!(view.sidecar, Sidecar::Missing | Sidecar::Corrupt);
+        let named = if is_unread && request.kind == LockKind::Task {
+            self.task_in_lock_file(&layout::lock_file(stem, view.slot))?
+        } else {
+            None
+        };
         let record = view.record();
-        let same_holder = record.is_some_and(|record| record.task_id.as_deref() == Some(request.holder.as_str()));
-        let kind = record.map(|record| record.kind);
-        Ok(match &view.verdict {
-            Verdict::Live { .. } => match record {
-                Some(record) if request.kind == LockKind::Lease && kind == Some(LockKind::Lease) && same_holder => {
-                    Standing::Own(Box::new(record.clone()))
-                }
-                Some(record) if is_of_session(record, request) => Standing::Own(Box::new(record.clone())),
-                _ => Standing::Living,
-            },
-            Verdict::Refused { .. } => Standing::Living,
-            Verdict::Stale { .. } => match self.task_to_recover(record) {
-                Some(task) => Standing::Dead(task),
-                None => Standing::Breakable,
-            },
-        })
-    }
-
-    /// Whether a lock is left from a dead claim of the very task that claims now: only who holds its supervisor.lock
-    /// takes lanes for it. A power cut may have left the lock without a sidecar that reads; then the lock file says it,
-    /// for the judge would take the claimant's own supervisor.lock for the life of the holder.
-    fn is_debris_of(&self, stem: &str, view: &LockView, holder: &str) -> Result<bool> {
-        match &view.sidecar {
-            Sidecar::Whole(record) => Ok(record.kind == LockKind::Task && record.task_id.as_deref() == Some(holder)),
-            Sidecar::Missing | Sidecar::Corrupt => {
-                let named = self.task_in_lock_file(&layout::lock_file(stem, view.slot))?;
-                Ok(named.is_some()
-                    && named == TaskId::parse(holder)
-                    && !matches!(view.verdict, Verdict::Refused { .. }))
-            }
-            Sidecar::Newer => Ok(false),
-        }
+        let is_stale = matches!(view.verdict, Verdict::Stale { .. });
+        let to_recover = if is_stale { self.task_to_recover(record) } else { None };
+        let session = request.who.session.as_deref();
+        let claimant = Claimant { holder: &request.holder, kind: request.kind, session };
+        Ok((request.stands)(&claimant, &Met { verdict: &view.verdict, record, named, to_recover }))
     }
 
     /// The dead task whose locks must go the way of the recovery table; `None` once nothing of it is left to recover.
@@ -214,19 +194,6 @@ impl FileStore {
         let exists = |path: &str| self.vfs.meta(path).ok().flatten().is_some();
         (exists(&layout::running(task)) || exists(&layout::run_dir(task))).then_some(task)
     }
-}
-
-enum Standing {
-    Own(Box<LockRecord>),
-    Living,
-    Breakable,
-    Dead(TaskId),
-}
-
-/// Whether a lock is a lease of the very session that asks.
-fn is_of_session(record: &LockRecord, request: &Request) -> bool {
-    let are_leases = request.kind == LockKind::Session && record.kind == LockKind::Session;
-    are_leases && request.who.session.is_some() && record.who.session == request.who.session
 }
 
 /// A slot that no family has; then one has it.

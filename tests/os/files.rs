@@ -116,10 +116,16 @@ fn a_root_is_opened_through_links_and_made_only_when_asked() {
     assert_eq!(made.list("").unwrap(), Some(Vec::new()));
 }
 
+/// Passes over the first waits, which are sleeps and tell of nothing. From here on the kernel tells.
+fn begin(watch: &mut dyn luzia::os::Watch) {
+    while watch.wait(Duration::ZERO).unwrap() {}
+}
+
 fn sees(change: impl FnOnce(&Path)) {
     let dir = trapped().unwrap();
     let files = vfs(&dir.path().join("root"));
     let mut watch = files.watch(&["locks", "deep", "gone"]).unwrap();
+    begin(watch.as_mut());
     assert!(!watch.wait(Duration::from_millis(30)).unwrap());
     change(&dir.path().join("root"));
     assert!(watch.wait(SOON).unwrap());
@@ -150,6 +156,7 @@ fn a_watch_does_not_wake_for_reading_and_probing() {
     let dir = trapped().unwrap();
     let files = vfs(&dir.path().join("root"));
     let mut watch = files.watch(&["locks"]).unwrap();
+    begin(watch.as_mut());
     let mut handle = files.open("locks/file", Open::Existing).unwrap().unwrap();
     assert!(handle.try_lock(false).unwrap());
     handle.read_all(100).unwrap();
@@ -163,6 +170,7 @@ fn a_watch_whose_queue_overflows_says_that_something_changed() {
     let dir = trapped().unwrap();
     let files = vfs(&dir.path().join("root"));
     let mut watch = files.watch(&["deep", ""]).unwrap();
+    begin(watch.as_mut());
     let (a, b) = (dir.path().join("root/deep/file"), dir.path().join("root/file2"));
     for _ in 0..9000 {
         std::fs::rename(&a, &b).unwrap();
@@ -172,4 +180,19 @@ fn a_watch_whose_queue_overflows_says_that_something_changed() {
     assert!(!watch.wait(Duration::from_millis(30)).unwrap());
     std::fs::remove_file(&a).unwrap();
     assert!(watch.wait(SOON).unwrap());
+}
+
+#[test]
+fn a_change_before_the_kernel_is_asked_is_looked_at() {
+    let dir = trapped().unwrap();
+    let files = vfs(&dir.path().join("root"));
+    let mut watch = files.watch(&["deep"]).unwrap();
+    // Each of the first waits is short, and says that anything may have changed; so does the one that asks the kernel.
+    let mut waits = 0;
+    while watch.wait(Duration::ZERO).unwrap() {
+        waits += 1;
+        assert!(waits < 100, "it never comes to rest");
+    }
+    assert!(waits > 1, "nothing was said of the time before the kernel was asked");
+    assert!(!watch.wait(Duration::from_millis(30)).unwrap());
 }

@@ -11,8 +11,7 @@ pub use runs::{Closed, Run, Verdict, verdict};
 #[cfg(test)]
 pub(crate) use runs::tests::runs_of_lines;
 
-use super::{App, AppError, Kind, Started};
-use crate::app::Code;
+use super::{App, AppError, Code, Kind, Started};
 use crate::model::{Status, TaskId, Timestamp};
 use crate::os::{Exit, Signal};
 use std::io;

@@ -115,12 +115,15 @@ impl AppError {
         self.0.next.push(command.into());
         self
     }
-}
 
-impl AppError {
     /// Whether a record does not read.
     pub fn is_damage(&self) -> bool {
         self.0.code == Code::RecordCorrupt
+    }
+
+    /// Whether a lane was not to be had because of who holds it, or because of the host.
+    pub fn is_of_busy_lane(&self) -> bool {
+        matches!(self.0.code, Code::LockHeld | Code::HostBusy | Code::SlotOccupied)
     }
 }
 

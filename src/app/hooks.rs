@@ -2,8 +2,7 @@
 //! and no lock of luzia is held any more. A hook that fails is told of and changes nothing; `before` and `after` are the
 //! supervisor's.
 
-use super::{App, AppError, Kind};
-use crate::app::Code;
+use super::{App, AppError, Code, Kind};
 use crate::app::wait_warnings::WAIT_WARNING;
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, HOOK_VARIABLE, Hook};
 use crate::os::{Called, Exit};

@@ -3,33 +3,35 @@
 use crate::model::{LaneName, TaskId};
 use std::{fmt, io};
 
-/// What an error is about, as the store names it: the path of a file, or what stands in its place in another store. Above the store it
-/// is shown, and never read or taken apart.
+/// What an error is about, as the store names it: the path of a file, or what stands in its place in another store. Above the store
+/// the name is shown, and never read or taken apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Thing(String);
+pub struct Thing {
+    name: String,
+    remembered_by: Option<TaskId>,
+}
 
 impl Thing {
     /// The path, for the store of files.
     pub(super) fn path(&self) -> &str {
-        &self.0
+        &self.name
     }
 
-    /// The task of which it is something that the task remembers between its starts.
+    /// The task that remembers it between its starts.
     pub(crate) fn remembered_by(&self) -> Option<TaskId> {
-        let (id, _) = self.0.strip_prefix("spool/steps/")?.split_once('/')?;
-        id.parse().ok().map(TaskId)
+        self.remembered_by
     }
 }
 
 impl fmt::Display for Thing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.name)
     }
 }
 
 impl<T: Into<String>> From<T> for Thing {
     fn from(name: T) -> Self {
-        Self(name.into())
+        Self { name: name.into(), remembered_by: None }
     }
 }
 
@@ -126,6 +128,14 @@ impl StoreError {
     pub fn is_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+    }
+
+    /// Says of damage that it is in what a task remembers.
+    pub(super) fn in_memory_of(self, id: TaskId) -> Self {
+        match self {
+            Self::Corrupt { thing, why } => Self::Corrupt { thing: Thing { remembered_by: Some(id), ..thing }, why },
+            other => other,
+        }
     }
 
     pub(crate) fn corrupt(path: &str, why: impl Into<String>) -> Self {

@@ -116,16 +116,11 @@ fn a_root_is_opened_through_links_and_made_only_when_asked() {
     assert_eq!(made.list("").unwrap(), Some(Vec::new()));
 }
 
-/// Passes over the first waits, which are sleeps and tell of nothing. From here on the kernel tells.
-fn begin(watch: &mut dyn luzia::os::Watch) {
-    while watch.wait(Duration::ZERO).unwrap() {}
-}
-
 fn sees(change: impl FnOnce(&Path)) {
     let dir = trapped().unwrap();
     let files = vfs(&dir.path().join("root"));
     let mut watch = files.watch(&["locks", "deep", "gone"]).unwrap();
-    begin(watch.as_mut());
+    crate::pass_over_sleeps(watch.as_mut());
     assert!(!watch.wait(Duration::from_millis(30)).unwrap());
     change(&dir.path().join("root"));
     assert!(watch.wait(SOON).unwrap());
@@ -156,7 +151,7 @@ fn a_watch_does_not_wake_for_reading_and_probing() {
     let dir = trapped().unwrap();
     let files = vfs(&dir.path().join("root"));
     let mut watch = files.watch(&["locks"]).unwrap();
-    begin(watch.as_mut());
+    crate::pass_over_sleeps(watch.as_mut());
     let mut handle = files.open("locks/file", Open::Existing).unwrap().unwrap();
     assert!(handle.try_lock(false).unwrap());
     handle.read_all(100).unwrap();
@@ -170,7 +165,7 @@ fn a_watch_whose_queue_overflows_says_that_something_changed() {
     let dir = trapped().unwrap();
     let files = vfs(&dir.path().join("root"));
     let mut watch = files.watch(&["deep", ""]).unwrap();
-    begin(watch.as_mut());
+    crate::pass_over_sleeps(watch.as_mut());
     let (a, b) = (dir.path().join("root/deep/file"), dir.path().join("root/file2"));
     for _ in 0..9000 {
         std::fs::rename(&a, &b).unwrap();

@@ -58,6 +58,11 @@ fn alone(module: &str, name: &str, through: &str, body: impl FnOnce()) {
 /// The shell text of a plain start.
 const PLAINLY: &str = r#"exec "$@""#;
 
+/// Passes over the first waits of a watch, which are sleeps and tell of nothing. From here on the kernel tells.
+fn pass_over_sleeps(watch: &mut dyn luzia::os::Watch) {
+    while watch.wait(std::time::Duration::ZERO).unwrap() {}
+}
+
 /// Waits for something to become true; fails when it does not.
 fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + SOON;

@@ -3,7 +3,7 @@
 use crate::app::doctor::confusables::alike;
 use crate::app::doctor::{Finding, Level, add};
 use crate::app::look::cycles::ring_text;
-use crate::app::{App, AppError, Code, lock_state};
+use crate::app::{App, AppError, lock_state};
 use crate::model::evidence::{Reason, Sidecar, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp};
@@ -201,10 +201,10 @@ impl Read {
 
 fn bad_record(error: &AppError) -> Finding {
     let hint = "luzia sets it aside when its turn comes and never deletes it";
-    match error.0.code {
-        Code::RecordCorrupt => Finding::problem("records", error.0.message.clone(), hint),
-        _ => Finding::error("records", error),
+    if error.is_damage() {
+        return Finding::problem("records", error.0.message.clone(), hint);
     }
+    Finding::error("records", error)
 }
 
 /// How far the wall clock was moved since a lock was written, by the greatest amount.

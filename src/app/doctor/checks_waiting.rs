@@ -13,27 +13,23 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
 }
 
 fn waiting(app: &App) -> Result<Vec<Finding>, AppError> {
-    let mut found = Vec::new();
+    let (mut found, mut damaged) = (Vec::new(), BTreeSet::new());
     for task in app.store.started_tasks().filter_map(Result::ok).filter(|task| task.wait.is_some()) {
         if app.store.stands_waiting(task.id)?
-            && let Some(wrong) = damage_of(app, &task)
+            && let Err(wrong @ StoreError::Corrupt { .. }) = app.store.waits(task.id)
         {
             let message = format!("what {} waits for does not read: {wrong}", task.id);
             let hint = "luzia doctor --fix lets it fail at the next pass; then luzia retry";
             found.push(Finding::problem(CHECK, message, format!("{hint} {} --from-start begins it anew", task.id)));
+            damaged.insert(task.id);
         }
     }
-    for (task, _) in unwatched(app)?.iter().filter(|(task, _)| damage_of(app, task).is_none()) {
+    for (task, _) in unwatched(app)?.iter().filter(|(task, _)| !damaged.contains(&task.id)) {
         let message = format!("{} waits and lacks its timer", task.id);
         let hint = "luzia doctor --fix sets it again; the event that it waits for does so, too";
         found.push(Finding::problem(CHECK, message, hint));
     }
     Ok(found)
-}
-
-/// Why what a task waits for does not read.
-fn damage_of(app: &App, task: &Task) -> Option<StoreError> {
-    app.store.waits(task.id).err().filter(|error| matches!(error, StoreError::Corrupt { .. }))
 }
 
 /// The tasks in `waiting` that lack a timer, with the timers to set. One whose wait is over needs a timer that is due, which stands

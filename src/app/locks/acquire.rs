@@ -121,7 +121,7 @@ impl App {
         }
         let around = self.split_by_holder(&lease.lanes)?;
         if around.wanted.is_empty() {
-            return Ok(around.leased(&lease.lanes, Vec::new(), Vec::new(), Vec::new()));
+            return Ok(around.leased(&lease.lanes, Granted::default(), Vec::new()));
         }
         let process = self.process_of(lease.pid)?;
         self.store.prepare()?;
@@ -142,7 +142,7 @@ impl App {
         match self.acquire_waiting(&request, Some(lease.wait_ms), tell, &mut log)? {
             Waited::Granted(granted) => {
                 self.note_granted_now(&granted, &holder, begun_ms);
-                Ok(around.leased(&lease.lanes, granted.grants, granted.refreshed, log))
+                Ok(around.leased(&lease.lanes, granted, log))
             }
             Waited::Behind(lane) => Err(behind_error(&lane)),
             Waited::Barred(bar) => Err(barred_error(&bar, self.host.now())),
@@ -268,6 +268,7 @@ fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Time
 }
 
 /// What a request was granted.
+#[derive(Default)]
 pub(crate) struct Granted {
     /// In the order of the request.
     pub grants: Vec<Grant>,
@@ -286,10 +287,10 @@ impl Granted {
 
 impl Around {
     /// What the task around holds together with what was granted, in the order of the lanes.
-    pub fn leased(self, lanes: &[LaneName], granted: Vec<Grant>, refreshed: Vec<LaneName>, log: Vec<String>) -> Leased {
-        let mut leased = Leased { grants: self.held, refreshed, log };
+    pub fn leased(self, lanes: &[LaneName], granted: Granted, log: Vec<String>) -> Leased {
+        let mut leased = Leased { grants: self.held, refreshed: granted.refreshed, log };
         leased.refreshed.extend(leased.grants.iter().map(|grant| grant.lane.clone()));
-        leased.grants.extend(granted);
+        leased.grants.extend(granted.grants);
         leased.grants.sort_by_key(|grant| lanes.iter().position(|lane| *lane == grant.lane));
         leased
     }

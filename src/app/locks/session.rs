@@ -1,7 +1,7 @@
 //! Leases of a session: they last as long as the agent's process, which a keeper watches. The acquirer hands its kernel
 //! lock over to the keeper, and starts the keeper where none lives.
 
-use crate::app::locks::acquire::{Lease, Leased, Waited};
+use crate::app::locks::acquire::{Granted, Lease, Leased, Waited};
 use crate::app::locks::release::Given;
 use crate::app::locks::waiting::{barred_error, behind_error};
 use crate::app::queue::enqueue::{Caller, NewTask};
@@ -90,7 +90,7 @@ impl App {
         }
         let around = self.split_by_holder(&lease.lanes)?;
         if around.wanted.is_empty() {
-            return Ok(around.leased(&lease.lanes, Vec::new(), Vec::new(), Vec::new()));
+            return Ok(around.leased(&lease.lanes, Granted::default(), Vec::new()));
         }
         self.store.prepare()?;
         let request = Request {
@@ -132,7 +132,7 @@ impl App {
             return Err(self.give_all_back(session, &ended, error));
         }
         self.note_granted_now(&granted, &holder, begun_ms);
-        Ok(around.leased(&lease.lanes, granted.grants, granted.refreshed, log))
+        Ok(around.leased(&lease.lanes, granted, log))
     }
 
     /// Gives leases back that could not all be handed over; the error tells also of one that the keeper has and keeps.

@@ -75,10 +75,9 @@ pub(crate) fn weights_of(task: &Task, config: &Config) -> Weights {
     let project = task.project.as_ref().filter(|_| task.agent.as_ref().is_none_or(|agent| agent.session.is_none()));
     let project = project.and_then(|project| LaneName::new("project", project.clone()).ok());
     Weights {
-        user: config.weight(&task.user),
         share: project.map_or(1, |project| config.lane_weight(&project)),
-        lanes: task.lanes.iter().map(|lane| config.lane_weight(lane)).max().unwrap_or(1),
         slots: task.lanes.iter().map(|lane| task.slots_of(lane)).max().unwrap_or(1),
+        ..Weights::of(config, &task.user, &task.lanes)
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::{Ledger, NOMINAL_MS, Usage, over_weight};
 use crate::model::queue::QueueName;
-use crate::model::{Name, Tier, Timestamp};
+use crate::model::{Config, LaneName, Name, Tier, Timestamp};
 use std::ops::Bound::{Excluded, Unbounded};
 
 /// Stands between the parts of the name of a share. A private character: no user is called so.
@@ -28,6 +28,14 @@ pub struct Weights {
     pub lanes: u32,
     /// How many slots of a lane it takes: it pays for each of them.
     pub slots: u32,
+}
+
+impl Weights {
+    /// The weights of a user and of the greatest of some lanes, for one slot.
+    pub fn of(config: &Config, user: &Name, lanes: &[LaneName]) -> Self {
+        let lanes = lanes.iter().map(|lane| config.lane_weight(lane)).max();
+        Self { lanes: lanes.unwrap_or(1), ..Self::from(config.weight(user)) }
+    }
 }
 
 impl From<u32> for Weights {

@@ -40,8 +40,7 @@ impl Told<'_> {
 
     /// Its weights by a configuration.
     pub fn weights(&self, config: &Config) -> Weights {
-        let lanes = self.lanes.iter().map(|lane| config.lane_weight(lane)).max();
-        Weights { user: config.weight(self.user), share: 1, lanes: lanes.unwrap_or(1), slots: 1 }
+        Weights::of(config, self.user, self.lanes)
     }
 
     /// The job that it is in a load.

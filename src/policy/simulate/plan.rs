@@ -136,10 +136,8 @@ impl Plan {
             queue: stream.queue().into(),
             takes_user_lane: stream.takes_user_lane,
             weights: Weights {
-                user: config.weight(&stream.user),
-                share: 1,
-                lanes: stream.lanes.iter().map(|lane| config.lane_weight(lane)).max().unwrap_or(1),
                 slots: if stream.lanes.is_empty() { 1 } else { stream.slots },
+                ..Weights::of(config, &stream.user, &stream.lanes)
             },
             priority: stream.priority,
             lanes,

@@ -20,7 +20,7 @@ pub(crate) struct Full(pub Vec<(LaneName, Vec<LockView>)>);
 
 impl Full {
     fn views(&self) -> impl Iterator<Item = &LockView> {
-        self.0.iter().flat_map(|(_, views)| views)
+        self.holders().map(|(_, view)| view)
     }
 
     /// Each holder with its lane, the one that was met first.

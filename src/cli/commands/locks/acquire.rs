@@ -3,7 +3,7 @@
 use crate::app::locks::acquire::{Lease, Leased};
 use crate::app::locks::session::Session;
 use crate::app::{App, AppError, Code, Kind, lane_word, shell_word};
-use crate::cli::args::{Identity, named, pid};
+use crate::cli::args::{Identity, pid};
 use crate::cli::exit::Exit;
 use crate::cli::identity::session_key;
 use crate::cli::output::console::{Answer, Console, Stop};
@@ -95,15 +95,10 @@ Exit codes:
   75   somebody else holds the lane
   others as in luzia-exit-codes(7)";
 
-/// Whether the lane was not to be had now, for whatever reason.
-fn is_busy(error: &AppError) -> bool {
-    matches!(error.0.code, Code::LockHeld | Code::HostBusy | Code::SlotOccupied)
-}
-
 /// `luzia acquire`.
 pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
     let key = args.session.as_deref().filter(|key| !key.is_empty()).map(session_key).transpose()?;
-    let lanes = lanes_of(args, app)?;
+    let lanes = super::lanes_of(args.target.as_deref(), args.user.as_deref(), &args.lane, app)?;
     let lease = Lease {
         lanes,
         holder: args.task.clone().unwrap_or_default(),
@@ -120,7 +115,7 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         None => app.acquire(&lease, &mut progress),
     };
     let leased = match taken {
-        Err(error) if is_busy(&error) && console.is_json() => {
+        Err(error) if error.is_of_busy_lane() && console.is_json() => {
             // Scripts ask this document whether they have the lanes; the error follows on stderr.
             let value = json!({
                 "acquired": false,
@@ -144,14 +139,6 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         console.log(line);
     }
     tell(&leased, session.as_ref(), app, console)
-}
-
-/// The lanes that are meant, in the order in which they are taken.
-fn lanes_of(args: &AcquireArgs, app: &App) -> Result<Vec<LaneName>, AppError> {
-    let target = (args.target.is_some() || args.user.is_some())
-        .then(|| app.lane(&named(args.target.as_deref(), args.user.as_deref())));
-    let further = args.lane.iter().map(|lane| app.lane_option(lane, None));
-    app.lane_set(target.into_iter().chain(further).collect::<Result<_, _>>()?)
 }
 
 fn tell(leased: &Leased, session: Option<&Session>, app: &App, console: &mut Console) -> Answer {

@@ -1,6 +1,6 @@
 //! `luzia lock`: holds lanes while a command runs.
 
-use crate::app::{App, AppError, Code, Line};
+use crate::app::{App, AppError, Line};
 use crate::cli::args::{Identity, number};
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
@@ -144,10 +144,7 @@ pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) 
             }
             Ok(messages::end_code(ran.end))
         }
-        Err(error)
-            if matches!(error.0.code, Code::LockHeld | Code::HostBusy | Code::SlotOccupied)
-                && args.conflict_exit_code.is_some() =>
-        {
+        Err(error) if error.is_of_busy_lane() && args.conflict_exit_code.is_some() => {
             for line in &error.0.log {
                 console.log(line);
             }

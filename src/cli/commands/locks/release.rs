@@ -3,7 +3,7 @@
 use crate::app::locks::consent::Asked;
 use crate::app::locks::release::Given;
 use crate::app::{App, AppError, lane_word};
-use crate::cli::args::{named, pid};
+use crate::cli::args::pid;
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
 use crate::cli::identity::session_key;
@@ -147,9 +147,7 @@ fn lanes_of<'a>(args: &'a ReleaseArgs, app: &App) -> Result<(Vec<LaneName>, Opti
             );
         }
     };
-    let first = (target.is_some() || args.user.is_some()).then(|| app.lane(&named(target, args.user.as_deref())));
-    let further = args.lane.iter().map(|lane| app.lane_option(lane, None));
-    Ok((app.lane_set(first.into_iter().chain(further).collect::<Result<_, _>>()?)?, task))
+    Ok((super::lanes_of(target, args.user.as_deref(), &args.lane, app)?, task))
 }
 
 fn given_json(lane: &LaneName, given: &Given) -> Value {

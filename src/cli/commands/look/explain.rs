@@ -125,12 +125,10 @@ fn preempt_json(wish: &Preempt) -> Value {
 
 /// The event for which a task waits, and the last ones that were not it.
 fn wait_text(app: &App, task: &Task, now: Timestamp) -> Result<String, AppError> {
-    let (open, others) = match app.wait_why(task.id) {
-        Err(error) if error.is_damage() => return Ok(format!("  {}\n", damage_text(task, &error))),
-        found => match found? {
-            Some(found) => found,
-            None => return Ok(String::new()),
-        },
+    let (open, others) = match readable(app.wait_why(task.id))? {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok(String::new()),
+        Err(damage) => return Ok(format!("  {}\n", damage_text(task, &damage))),
     };
     let filter: String = open.filter.iter().map(|(name, value)| format!(" with {name}={value}")).collect();
     let mut text = match &open.output {
@@ -167,6 +165,14 @@ fn emit_line(task: &Task, open: &OpenWait) -> String {
     format!("{line} --data {}", shell_word(Value::Object(data)))
 }
 
+/// Tells damage, which is shown, from errors.
+fn readable<T>(found: Result<T, AppError>) -> Result<Result<T, AppError>, AppError> {
+    match found {
+        Err(error) if !error.is_damage() => Err(error),
+        found => Ok(found),
+    }
+}
+
 /// That what a task waits for does not read, and what can be done (S1.50).
 fn damage_text(task: &Task, error: &AppError) -> String {
     format!(
@@ -177,12 +183,10 @@ fn damage_text(task: &Task, error: &AppError) -> String {
 }
 
 fn wait_json(app: &App, task: &Task) -> Result<Value, AppError> {
-    let (open, others) = match app.wait_why(task.id) {
-        Err(error) if error.is_damage() => return Ok(json!({ "damage": error.0.message })),
-        found => match found? {
-            Some(found) => found,
-            None => return Ok(Value::Null),
-        },
+    let (open, others) = match readable(app.wait_why(task.id))? {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok(Value::Null),
+        Err(damage) => return Ok(json!({ "damage": damage.0.message })),
     };
     let other = |mail: &crate::app::steps::Mail| json!({ "number": mail.number, "event": mail.event, "thread": mail.thread, "data": mail.data, "at": mail.at });
     let filter: serde_json::Map<String, Value> =

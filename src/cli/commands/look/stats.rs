@@ -225,7 +225,8 @@ fn of_tasks(app: &App, begin: Timestamp) -> Result<Told, AppError> {
     for status in Status::ALL {
         let Some(line) = lines.get(status.word()) else { continue };
         let (waits, runs) = (Spread::of(&line.stats.waits), Spread::of(&line.stats.runs));
-        let times = lengths(waits)[..2].iter().chain(&lengths(runs)).cloned().collect::<Vec<_>>();
+        let [wait_p50, wait_p95, _] = lengths(waits);
+        let times = [wait_p50, wait_p95].into_iter().chain(lengths(runs));
         let age = line.age_ms.map(format_duration).unwrap_or_default();
         table.row([status.word().to_owned(), line.count.to_string(), age].into_iter().chain(times));
         items.push(task_json(status, line, waits, runs));

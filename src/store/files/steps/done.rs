@@ -6,7 +6,7 @@ use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
-use crate::store::files::steps::{decode, encode};
+use crate::store::files::steps::encode;
 use crate::store::hold::Hold;
 use serde::{Deserialize, Serialize};
 
@@ -63,8 +63,7 @@ fn record(name: &str) -> String {
 impl FileStore {
     /// A finished step of a task.
     pub fn step(&self, id: TaskId, name: &str) -> Result<Option<StepRecord>> {
-        let path = layout::step_file(id, &record(name));
-        self.read(&path)?.map(|bytes| decode(&path, &bytes)).transpose()
+        self.read_memory(id, &layout::step_file(id, &record(name)))
     }
 
     /// The finished steps of a task, in their order.

@@ -6,7 +6,7 @@ use crate::store::edit::{edited, refused_unless};
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
-use crate::store::files::steps::{decode, encode};
+use crate::store::files::steps::encode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -89,8 +89,7 @@ impl FileStore {
 
     /// One event of a task's mail. One that does not read is set aside, and left out.
     pub fn mail(&self, id: TaskId, number: u64) -> Result<Option<Mail>> {
-        let path = layout::mail_file(id, number);
-        match self.read(&path).and_then(|bytes| bytes.map(|bytes| decode(&path, &bytes)).transpose()) {
+        match self.read_memory(id, &layout::mail_file(id, number)) {
             Err(wrong @ crate::store::StoreError::Corrupt { .. }) => self.set_aside(&wrong).map(|()| None),
             other => other,
         }

@@ -80,16 +80,21 @@ impl FileStore {
         Ok(self.meta(&layout::steps(id))?.is_some())
     }
 
+    /// Reads a file of what a task remembers; `None` where the file is absent.
+    pub(crate) fn read_memory<T: DeserializeOwned>(&self, id: TaskId, path: &str) -> Result<Option<T>> {
+        let read = self.read(path).and_then(|bytes| bytes.map(|bytes| decode(path, &bytes)).transpose());
+        read.map_err(|error| error.in_memory_of(id))
+    }
+
     /// Reads a document, or the one before it where that does not read. Looks at the open document where neither is there.
     pub(crate) fn read_document<T: DeserializeOwned + Default>(&self, id: TaskId, name: &str) -> Result<Document<T>> {
         let path = layout::step_file(id, name);
-        let wrong = match self.read(&path).and_then(|bytes| bytes.map(|bytes| decode(&path, &bytes)).transpose()) {
+        let wrong = match self.read_memory(id, &path) {
             Ok(found) => return Ok(Document { value: found.unwrap_or_default(), damage: None }),
             Err(wrong @ StoreError::Corrupt { .. }) => wrong,
             Err(other) => return Err(other),
         };
-        let old = before(&path);
-        match self.read(&old).and_then(|bytes| bytes.map(|bytes| decode(&old, &bytes)).transpose()) {
+        match self.read_memory(id, &before(&path)) {
             Ok(Some(value)) => Ok(Document { value, damage: Some(wrong.to_string()) }),
             Ok(None) | Err(StoreError::Corrupt { .. }) => Err(wrong),
             Err(other) => Err(other),

@@ -85,14 +85,11 @@ impl FileStore {
             if !matches!(standing, Standing::Breakable) {
                 seen.taken.push((loan::root(slot), view.record().and_then(|record| record.value.clone())));
             }
-            match standing {
-                Standing::Own => {
-                    let Some(record) = view.record() else { continue };
-                    return Ok(Chosen::Refresh(slot, Box::new(record.clone())));
-                }
-                Standing::Breakable => seen.breaks.push(broken(&need.lane, &view)),
-                Standing::Dead(task) => seen.dead.push((slot, task)),
-                Standing::Living => seen.living.push(view),
+            match (standing, view.record()) {
+                (Standing::Own, Some(record)) => return Ok(Chosen::Refresh(slot, Box::new(record.clone()))),
+                (Standing::Breakable, _) => seen.breaks.push(broken(&need.lane, &view)),
+                (Standing::Dead(task), _) => seen.dead.push((slot, task)),
+                (Standing::Living | Standing::Own, _) => seen.living.push(view),
             }
         }
         Ok(self.choose_among(need, request, seen))

@@ -6,7 +6,7 @@ use super::harness::checker::{self, Checker, Promise, places, settle};
 use super::harness::oracle::{self, Deed};
 use super::harness::rng::Rng;
 use super::harness::strace::{self, Fault, Point};
-use super::harness::{Answer, PATIENCE, run};
+use super::harness::{Answer, PATIENCE, run, until};
 use super::power_cut::{Host, Kind, is_inside};
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
@@ -253,5 +253,31 @@ fn a_sync_that_lies_is_noticed() {
             let is_missed = |text: &String| text.contains("task_2 was acknowledged and is lost");
             assert_eq!(problems.iter().any(is_missed), lie.is_some(), "{kind:?}, {lie:?}: {problems:#?}");
         }
+    }
+}
+
+/// Nobody has made a pass yet when somebody asks for the lane (S1.40, S1.41, X3).
+#[test]
+fn a_lane_kept_by_a_blocked_wait_survives_a_power_cut() {
+    if !is_inside("power::a_lane_kept_by_a_blocked_wait_survives_a_power_cut", &[Kind::Ext4, Kind::Xfs]) {
+        return;
+    }
+    for kind in [Kind::Ext4, Kind::Xfs] {
+        let mut host = Host::new(kind);
+        host.renew();
+        let text = format!("{} await response", env!("CARGO_BIN_EXE_luzia"));
+        let world = &host.world;
+        assert_eq!(world.luzia(&["enqueue", "-u", "alice", "--", "sh", "-c", &text]).code(), Some(0));
+        assert_eq!(world.luzia(&["dispatch"]).code(), Some(0));
+        until("it waits", || (world.status_of(1) == "waiting").then_some(()));
+        host.cut_power();
+        let world = &host.world;
+        let ask = || world.luzia(&["acquire", "alice", "--task", "other"]).code();
+        assert_eq!(ask(), Some(75), "{kind:?}");
+        assert_eq!(world.luzia(&["cleanup-stale"]).code(), Some(0));
+        assert_eq!((ask(), world.status_of(1).as_str()), (Some(75), "waiting"), "{kind:?}");
+        assert_eq!(world.luzia(&["emit", "MESSAGE_RECEIVED", "--task", "1"]).code(), Some(0));
+        until("it goes on", || (world.status_of(1) == "completed").then_some(()));
+        assert_eq!(ask(), Some(0), "{kind:?}");
     }
 }

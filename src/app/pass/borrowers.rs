@@ -82,7 +82,7 @@ impl App {
         for id in self.store.lent_to()? {
             // A record that does not read is set aside by the pass over its queue.
             let Ok(Some((Place::Pending, task))) = self.store.find(id) else { continue };
-            if !self.is_near(&task.queue())? {
+            if !self.may_start(&task) {
                 continue;
             }
             let lenders = self.lenders_of(&task)?;

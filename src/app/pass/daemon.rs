@@ -147,7 +147,7 @@ impl App {
         for task in self.store.pending_tasks(None)? {
             // What does not read, or starts elsewhere, was told of or counted before.
             let Ok(task) = task else { continue };
-            if pause_of(&task, &control.holds, now).is_none() && self.is_near(&task.queue())? {
+            if pause_of(&task, &control.holds, now).is_none() && self.may_start(&task) {
                 return Ok(false);
             }
         }

@@ -83,7 +83,7 @@ impl App {
         // One that is paused, not due or after others asks for room when a pass meets it in the queue.
         if let Some((Place::Pending, task)) = self.store.find(task.id)?
             && self.admits_passing(&task)
-            && self.is_near(&task.queue())?
+            && self.may_start(&task)
             && self.is_next(&task)?
         {
             self.ask_for_room(&task, &wish)?;
@@ -98,10 +98,7 @@ impl App {
         for wish in &control.preempts {
             match self.store.find(wish.task) {
                 Ok(Some((Place::Pending, task))) if task.starts == 0 => {
-                    if self.is_near(&task.queue())?
-                        && self.is_next(&task)?
-                        && self.try_preempting(&task, wish, pass, hand)?
-                    {
+                    if self.may_start(&task) && self.is_next(&task)? && self.try_preempting(&task, wish, pass, hand)? {
                         over.push(wish.task);
                     }
                 }

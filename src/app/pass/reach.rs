@@ -34,7 +34,12 @@ impl App {
         }
     }
 
-    /// Whether this process may start the tasks of a queue. The first task of a sandbox that was not met before is read; no
+    /// Whether this process may start a task.
+    pub(crate) fn may_start(&self, task: &Task) -> bool {
+        self.differences(task).is_empty()
+    }
+
+    /// Whether this process may start the pending tasks of a queue. The first task of a sandbox that was not met before is read; no
     /// other is.
     pub(crate) fn is_near(&self, queue: &str) -> Result<bool, AppError> {
         let Some(sandbox) = QueueName::parse(queue).and_then(|name| name.sandbox) else { return Ok(true) };
@@ -44,9 +49,10 @@ impl App {
         if let Some(known) = self.reach.borrow().known.get(&sandbox) {
             return Ok(*known);
         }
-        // A record that is gone or damaged tells nothing of its sandbox; a claim by that sandbox meets it.
+        // A record that is gone or damaged tells nothing of its sandbox; a claim by that sandbox meets it. Nor does an empty
+        // queue: a task that is not pending tells its sandbox itself (`may_start`).
         let Some(task) = self.store.any_of_queue(queue)? else { return Ok(false) };
-        let is_near = self.differences(&task).is_empty();
+        let is_near = self.may_start(&task);
         if task.sandbox.as_ref().is_some_and(|named| named.id() == &sandbox) {
             self.reach.borrow_mut().known.insert(sandbox, is_near);
         }

@@ -67,7 +67,7 @@ impl App {
         let due =
             pass.ready.iter().find(|ready| ready.task.id == id).map(|ready| ready.due.clone()).unwrap_or_default();
         let Some((Place::Waiting, task)) = self.store.find(id)? else { return Ok(Tried::Blocked) };
-        if !self.is_near(&task.queue())? {
+        if !self.may_start(&task) {
             return Ok(Tried::Blocked);
         }
         let lenders: Vec<TaskId> = self.lenders_of(&task)?.iter().map(|lender| lender.id).collect();

@@ -20,6 +20,7 @@ mod explore;
 mod files;
 mod host;
 mod journal;
+mod kept;
 mod life;
 mod life_book;
 mod line;
@@ -443,6 +444,11 @@ impl Env {
     /// From here on no operation fails any more.
     pub fn calm(&self) {
         self.ctx.aside(|world, _| world.left.errors = 0);
+    }
+
+    /// From here on so many kills and power cuts may happen.
+    pub fn strike(&self, kills: u32, cuts: u32) {
+        self.ctx.aside(|world, _| (world.left.kills, world.left.cuts) = (kills, cuts));
     }
 
     /// Looks at the machine without being part of it.

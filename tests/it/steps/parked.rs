@@ -251,6 +251,32 @@ fn a_task_that_goes_on_lets_new_work_of_a_better_priority_go_first() {
     assert_eq!(order[..3], ["busy", "better", "resumed"], "{order:?}");
 }
 
+/// As a power cut leaves it that comes before the result has become the record of a waiting task.
+#[test]
+fn a_lane_that_a_result_keeps_is_granted_to_nobody() {
+    let place = Place::new();
+    let id = parked(&place, &["-u", "alice"], "\"$LUZIA\" await response --park");
+    until("its supervisor has ended", || processes_in(&place.state()).is_empty().then_some(()));
+    let spool = place.state().join("spool");
+    std::fs::rename(spool.join("waiting/1.json"), spool.join("running/1.result.json")).unwrap();
+    place.luzia(&["acquire", "alice", "--task", "other"]).coded(75);
+    assert_eq!((kind_of(&place, "user_alice"), place.status(&id)), (json!("wait"), "waiting".into()));
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &id]);
+    place.until_status(&id, "completed");
+}
+
+/// As after a reboot: nobody who acts for the task is of the sandbox in which it was queued, and no pending task is.
+#[test]
+fn a_task_of_another_sandbox_that_is_within_reach_goes_on() {
+    let place = Place::new();
+    let text = "ulimit -n 200; \"$LUZIA\" enqueue -u alice -- \"$LUZIA\" await response --park";
+    place.spawn(&mut place.shell(text)).end().coded(0);
+    place.ok(&["dispatch"]);
+    until_parked(&place, "task_1");
+    place.ok(&["emit", "MESSAGE_RECEIVED", "--task", "1"]);
+    place.until_status("task_1", "completed");
+}
+
 #[test]
 fn doctor_finds_a_waiting_task_without_a_timer_and_sets_it_again() {
     let place = Place::new();

@@ -93,7 +93,7 @@ impl FileStore {
             }
             Verdict::Refused { .. } => Ok(Released::Living(Box::new(view))),
             Verdict::Live { .. } | Verdict::Stale { .. } => {
-                if let Some(task) = self.task_to_recover(view.record()) {
+                if let Some(task) = self.task_to_recover(&lane.stem(), &view)? {
                     return Ok(Released::NeedsRecovery(task));
                 }
                 self.free_lock(guards, lane, view.slot, FreedBy::Other)?;
@@ -300,7 +300,7 @@ impl FileStore {
                 done.rebuilt.extend(is_rebuilt.then(|| lane.to_string()));
                 continue;
             };
-            if let Some(task) = self.task_to_recover(view.record()) {
+            if let Some(task) = self.task_to_recover(&stem, &view)? {
                 done.to_recover.push(task);
                 continue;
             }

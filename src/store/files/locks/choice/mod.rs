@@ -178,18 +178,32 @@ impl FileStore {
         };
         let record = view.record();
         let is_stale = matches!(view.verdict, Verdict::Stale { .. });
-        let to_recover = if is_stale { self.task_to_recover(record) } else { None };
+        let to_recover = if is_stale { self.task_to_recover(stem, view)? } else { None };
         let session = request.who.session.as_deref();
         let claimant = Claimant { holder: &request.holder, kind: request.kind, session };
         Ok((request.stands)(&claimant, &Met { verdict: &view.verdict, record, named, to_recover }))
     }
 
-    /// The dead task whose locks must go the way of the recovery table; `None` once nothing of it is left to recover.
-    pub(crate) fn task_to_recover(&self, record: Option<&LockRecord>) -> Option<TaskId> {
-        let record = record.filter(|record| matches!(record.kind, LockKind::Task | LockKind::Wait))?;
-        let task = record.task_id.as_deref().and_then(TaskId::parse)?;
-        let exists = |path: &str| self.vfs.meta(path).ok().flatten().is_some();
-        (exists(&layout::running(task)) || exists(&layout::run_dir(task))).then_some(task)
+    /// The dead task whose locks must go the way of the recovery table; `None` once nothing of it is left to recover. A power
+    /// cut may have taken the bytes of the sidecar, which a refresh does not sync; then the lock file names the task.
+    pub(crate) fn task_to_recover(&self, stem: &str, view: &LockView) -> Result<Option<TaskId>> {
+        let named = match view.record() {
+            Some(record) if matches!(record.kind, LockKind::Task | LockKind::Wait) => {
+                record.task_id.as_deref().and_then(TaskId::parse)
+            }
+            None if matches!(view.sidecar, Sidecar::Missing | Sidecar::Corrupt) => {
+                self.task_in_lock_file(&layout::lock_file(stem, view.slot))?
+            }
+            Some(_) | None => None,
+        };
+        let Some(task) = named else { return Ok(None) };
+        // A power cut may leave the result alone: `run` is not synced, and the record goes before the result has its place.
+        for path in [layout::running(task), layout::result(task), layout::run_dir(task)] {
+            if self.meta(&path)?.is_some() {
+                return Ok(Some(task));
+            }
+        }
+        Ok(None)
     }
 }
 

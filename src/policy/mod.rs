@@ -9,6 +9,7 @@ pub mod capacity;
 pub mod context;
 pub mod cron;
 pub mod cycles;
+pub mod drain;
 pub mod fair;
 pub mod hold;
 pub mod hook;

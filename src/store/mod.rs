@@ -48,7 +48,7 @@ pub use files::steps::beat::Beat;
 pub use files::steps::done::StepRecord;
 pub use files::steps::mail::Mail;
 pub use files::steps::vars::{Vars, VarsRead, var_text};
-pub use files::steps::waits::{DoneWait, OpenWait, OutputEnd, OutputWatch, Waiter, Waits};
+pub use files::steps::waits::{DoneWait, LateCommand, OpenWait, OutputEnd, OutputWatch, Waiter, Waits};
 pub use hold::Hold;
 pub use journal::{Add, Event, EventReader, EventSink, KINDS, SEGMENT_BYTES, Segment, is_kind};
 pub use outside::Changes;

@@ -15,10 +15,16 @@ const LONGEST_MS: u64 = 3_600_000;
 /// How long its processes may take to end, in milliseconds.
 const GRACE_MS: u64 = 2000;
 
-/// Runs a shell command of a task that waits, and ends what it leaves running. How it ends is told and changes nothing. The
-/// caller holds the task's `supervisor.lock`.
-pub fn run_beside(site: &Site, config: Option<&str>, task: &Task, text: &str) -> Result<(), StoreError> {
-    let told = match run(site, config, task, text) {
+/// Runs a shell command of a task that waits, and ends what it leaves running. How it ends is told and given, and changes
+/// nothing. `begin` makes durable that it begins, just before it starts. The caller holds the task's `supervisor.lock`.
+pub fn run_beside(
+    site: &Site,
+    config: Option<&str>,
+    task: &Task,
+    text: &str,
+    begin: &mut dyn FnMut() -> Result<(), StoreError>,
+) -> Result<String, StoreError> {
+    let told = match run(site, config, task, text, begin) {
         Ok(told) => told,
         Err(error) if error.is_shortage() => return Err(error),
         Err(error) => format!("it was not run: {error}"),
@@ -26,11 +32,17 @@ pub fn run_beside(site: &Site, config: Option<&str>, task: &Task, text: &str) ->
     let me = site.host.identity();
     let root = Root { began_by: Some(&me), state_dir: site.host.state_dir(), group: None };
     end_tree(site, task.id, &root, GRACE_MS, &[], &mut || {})?;
-    site.store.note(&Event::of("timeout_command", task).saying(told).with(json!({ "command": text })));
-    Ok(())
+    site.store.note(&Event::of("timeout_command", task).saying(told.clone()).with(json!({ "command": text })));
+    Ok(told)
 }
 
-fn run(site: &Site, config: Option<&str>, task: &Task, text: &str) -> Result<String, StoreError> {
+fn run(
+    site: &Site,
+    config: Option<&str>,
+    task: &Task,
+    text: &str,
+    begin: &mut dyn FnMut() -> Result<(), StoreError>,
+) -> Result<String, StoreError> {
     let absent = || StoreError::Absent { thing: task.conductor_dir.as_str().into() };
     let conductor = site.run_dir.conductor(&task.conductor_dir, true)?.ok_or_else(absent)?;
     conductor.open_task(task)?;
@@ -50,6 +62,7 @@ fn run(site: &Site, config: Option<&str>, task: &Task, text: &str) -> Result<Str
         input_of: None,
     };
     let tree = site.run_dir.lock_tree(task.id)?;
+    begin()?;
     let begun = site.host.start(&command, &streams, tree.share());
     drop(tree);
     let Ok(mut child) = begun else { return Ok("it could not be started".to_owned()) };

@@ -140,6 +140,34 @@ fn a_slot_in_a_gap_makes_one_task_after_it_and_one_in_a_fold_makes_one() {
     assert_eq!(timed.slots()[before..], ["2026-10-25T00:30:00.000Z"]);
 }
 
+/// Of the two half past two the first is over when the schedule is added. A line that means every hour goes by the time.
+#[test]
+fn a_line_that_is_added_within_a_fold_has_had_its_slot_and_hours_go_on() {
+    let timed = Timed::new("2026-10-25T00:45:00Z");
+    timed
+        .add(NewSchedule { expression: "30 2 * * *".into(), overlap: Some(Overlap::Queue), ..daily("night") })
+        .unwrap();
+    timed
+        .add(NewSchedule { expression: "30 * * * *".into(), overlap: Some(Overlap::Queue), ..daily("hours") })
+        .unwrap();
+    for minute in ["01:29", "01:30", "01:45", "02:30"] {
+        timed.look(&format!("2026-10-25T{minute}:00Z"));
+    }
+    assert_eq!(timed.slots(), ["2026-10-25T01:30:00.000Z", "2026-10-25T02:30:00.000Z"]);
+    assert_eq!(timed.row("night").schedule.next, Some(at("2026-10-26T01:30:00Z")));
+}
+
+#[test]
+fn queued_slots_make_a_task_each_although_the_former_is_not_over() {
+    let timed = Timed::new("2026-11-24T07:00:00Z");
+    timed.add(NewSchedule { overlap: Some(Overlap::Queue), ..daily("queues") }).unwrap();
+    for day in [24, 25, 26] {
+        timed.look(&format!("2026-11-{day}T08:00:00Z"));
+    }
+    assert_eq!(timed.slots().len(), 3);
+    assert_eq!(timed.row("queues").schedule.skipped, None);
+}
+
 #[test]
 fn of_missed_slots_the_last_within_a_day_is_made_and_with_a_time_to_fill_all_within_it() {
     let timed = Timed::new("2026-11-20T12:00:00Z");

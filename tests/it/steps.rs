@@ -2,6 +2,7 @@
 //! S2.33).
 
 mod damaged;
+mod drained;
 mod limits;
 mod mail;
 mod once;

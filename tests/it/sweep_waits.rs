@@ -188,7 +188,11 @@ fn reads_once(world: &World, _: &Answer) -> Vec<String> {
 fn is_late_once(world: &World, answer: &Answer) -> Vec<String> {
     let count = lines(world, "late");
     let mut wrong = goes_on(world, answer);
-    wrong.extend((count > 1).then(|| format!("the command ran {count} times")));
+    let waits = std::fs::read(world.state.join("spool/steps/1/waits.json")).unwrap_or_default();
+    let waits: serde_json::Value = serde_json::from_slice(&waits).unwrap_or_default();
+    // Once, or at most once and told.
+    let is_told = waits["commands"][0]["is_lost"] == true;
+    wrong.extend((count > 1 || (count == 0 && !is_told)).then(|| format!("the command ran {count} times: {waits}")));
     wrong
 }
 

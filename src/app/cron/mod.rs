@@ -7,8 +7,9 @@ use crate::app::queue::enqueue::{Caller, NewTask, name};
 use crate::app::queue::moments::{duration, positive};
 use crate::app::{App, AppError, Code, shell_word};
 use crate::model::calendar::{Overlap, Pattern, PatternError, Schedule, Zone};
+use crate::model::time::format_duration;
 use crate::model::{Name, Task, TaskId, Timestamp};
-use crate::policy::cron::contradicts;
+use crate::policy::cron::{LONGEST_FILL_MS, MOST_FILLED, contradicts, fills_too_many};
 use crate::policy::naming::mistakes::nearest;
 use crate::store::{Event, StoreError, stem_of};
 use serde_json::json;
@@ -18,6 +19,9 @@ pub const MOST_TOLD: usize = 1000;
 
 /// The name of the schedule that is built in: each pass looks for tasks that died, and proves their death before it acts (S2.15).
 pub const HEALTH: &str = "health";
+
+/// The longest name of a schedule, in bytes.
+const MOST_NAME: usize = 64;
 
 /// What `cron add` asks for.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -72,7 +76,7 @@ fn enqueued(task: &Task) -> Event {
 impl App {
     /// Adds a schedule. The first slot is the first that comes after now.
     pub fn cron_add(&self, new: &NewSchedule, caller: &Caller) -> Result<ScheduleRow, AppError> {
-        let name = schedule_name(&new.name)?;
+        let name = new_name(&new.name)?;
         let zone = self.zone_of(new.zone.as_deref())?;
         let now = self.host.now();
         let pattern = Pattern::to_come(&new.expression, zone.clone(), now).map_err(|error| bad_line(&error))?;
@@ -81,6 +85,7 @@ impl App {
             return Err(AppError::usage("--fill makes every missed slot, and --overlap skip passes slots over")
                 .hint("leave one of the two out; nothing was added"));
         }
+        check_fill(&pattern, fill_ms, now)?;
         let default = if fill_ms.is_some() { Overlap::Queue } else { Overlap::Skip };
         let template = self.template_of(new, caller, now)?;
         let mut schedule = Schedule {
@@ -305,6 +310,37 @@ fn schedule_name(text: &str) -> Result<Name, AppError> {
             .next("luzia doctor"));
     }
     name("name of a schedule", text)
+}
+
+/// The name of a schedule that is to be: a word that a shell, a table and a person take as it is.
+fn new_name(text: &str) -> Result<Name, AppError> {
+    let found = schedule_name(text)?;
+    let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if text.len() > MOST_NAME || text.starts_with(['-', '.']) || !text.chars().all(is_good) {
+        let shown: String = text.chars().take(80).collect();
+        let message = format!("\"{}\" cannot be a name of a schedule", shown.escape_debug());
+        return Err(AppError::usage(message).hint(format!(
+            "a name has letters, digits, dots, dashes and underscores, begins with none of the marks but _, and has {MOST_NAME} \
+             bytes at most; nothing was added"
+        )));
+    }
+    Ok(found)
+}
+
+/// Refuses to make up for more than a dispatcher that comes back should queue at once.
+fn check_fill(pattern: &Pattern, fill_ms: Option<u64>, now: Timestamp) -> Result<(), AppError> {
+    let Some(fill_ms) = fill_ms else { return Ok(()) };
+    let asked = format_duration(fill_ms);
+    if fill_ms > LONGEST_FILL_MS {
+        let longest = format_duration(LONGEST_FILL_MS);
+        return Err(AppError::usage(format!("--fill is {longest} at most, and {asked} was asked for"))
+            .hint("nothing was added"));
+    }
+    if fills_too_many(pattern, fill_ms, now) {
+        let message = format!("--fill makes {MOST_FILLED} tasks at most, and this line has more slots within {asked}");
+        return Err(AppError::usage(message).hint("a shorter --fill, or a line with fewer slots; nothing was added"));
+    }
+    Ok(())
 }
 
 fn name_taken(name: &Name) -> AppError {

@@ -1,17 +1,13 @@
 //! `dispatch` and `daemon`: passes, once, until nothing is left, or for ever.
 
 use crate::app::pass::Pass;
-use crate::app::pass::ends::Ends;
 use crate::app::pass::news::News;
 use crate::app::{App, AppError, Code};
 use crate::model::{Task, Timestamp};
 use crate::policy::analytics::record::Record;
-use crate::policy::hold::pause_of;
 use crate::store::{Changes, Site};
 use std::time::Duration;
 
-/// How long a dispatcher that drains sleeps at most between two looks.
-const DRAIN_PAUSE: Duration = Duration::from_millis(250);
 /// How long a dispatcher rests when it fails, or when claims come to nothing: what is wrong with the host is not mended by
 /// haste, and each try is written to disk.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -19,9 +15,6 @@ const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
 const TOGETHER_MS: (u64, u64) = (5, 80);
 /// How many times longer than a pass that found nothing the pause after it is, while tasks run.
 const REST: u64 = 8;
-
-/// How often a dispatcher that drains tells for what it waits, in milliseconds.
-const TELL_MS: u64 = 60_000;
 
 /// What a dispatcher tells the process that started it.
 pub trait Log {
@@ -42,7 +35,7 @@ pub trait Log {
 /// How a dispatcher waits between its passes. While tasks run, their supervisors make the passes as they end, and a
 /// dispatcher that joined in at every change would only stand in their way: it lets changes come together, for longer the
 /// more of them come and the dearer its passes are.
-struct Rhythm {
+pub(super) struct Rhythm {
     changes: Changes,
     /// When the pass that runs began.
     begin_ms: u64,
@@ -50,12 +43,12 @@ struct Rhythm {
 }
 
 impl Rhythm {
-    fn new(site: &Site) -> Self {
+    pub(super) fn new(site: &Site) -> Self {
         Self { changes: site.store.watch(), begin_ms: site.host.boot_ms(), together_ms: TOGETHER_MS.0 }
     }
 
     /// Waits for a change after a pass, and then for those that come with it.
-    fn wait(&mut self, site: &Site, pause: Duration, is_quiet: bool) {
+    pub(super) fn wait(&mut self, site: &Site, pause: Duration, is_quiet: bool) {
         let end = site.host.boot_ms();
         let cost_ms = end.saturating_sub(self.begin_ms);
         self.changes.wait(pause);
@@ -70,36 +63,6 @@ impl Rhythm {
 }
 
 impl App {
-    /// Dispatches until nothing runs and nothing is pending.
-    pub fn drain(&self, log: &mut dyn Log) -> Result<(), AppError> {
-        if !self.store.is_there() {
-            // Nothing was ever queued here.
-            return Ok(());
-        }
-        self.store.prepare()?;
-        let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
-        let mut rhythm = Rhythm::new(&self.site());
-        let (mut ends, mut tell_ms) = (Ends::begin(self)?, 0);
-        while !log.is_ended() {
-            let Some(pass) = self.pass_patiently(is_passing, &mut |error| log.failed(error))? else { continue };
-            log.pass(&pass);
-            self.run_hooks_telling(&mut |error| log.failed(error));
-            if pass.is_quiet() && self.is_drained(&pass)? {
-                return ends.finish(self, &mut |task| log.ended(task));
-            }
-            ends.look(self, &mut |task| log.ended(task))?;
-            if self.host.boot_ms() >= tell_ms {
-                tell_ms = self.host.boot_ms().saturating_add(TELL_MS);
-                let counts = self.store.counts()?;
-                log.waits(self.store.in_flight()?.len(), counts.pending.iter().sum::<u64>() + counts.parked);
-            }
-            self.refuse_draining_inside()?;
-            let pause = until(pass.next_due, self.host.now(), DRAIN_PAUSE);
-            rhythm.wait(&self.site(), pause, pass.is_quiet());
-        }
-        ends.finish(self, &mut |task| log.ended(task))
-    }
-
     /// One pass of somebody who goes on: errors that pass by are told of and waited for, and so is a host on which no
     /// supervisor comes up, unless the state directory was moved, where none ever will. `None` when the pass failed.
     pub(crate) fn pass_patiently(
@@ -122,36 +85,6 @@ impl App {
         };
         self.host.sleep(REST_AFTER_FAILURE);
         Ok(pass)
-    }
-
-    fn is_drained(&self, pass: &Pass) -> Result<bool, AppError> {
-        let inside = self.inside.as_ref().map(|inside| inside.task);
-        // Nor is a task that only somebody elsewhere can recover: this dispatcher would wait for ever.
-        let is_left =
-            |id| pass.left.iter().any(|left| left.task == id) || pass.unseen.iter().any(|unseen| unseen.task == id);
-        if self.store.in_flight()?.into_iter().any(|id| Some(id) != inside && !is_left(id)) {
-            return Ok(false);
-        }
-        // An empty folder that a crash left is no task: what looks like work is counted before it is waited for. What
-        // only a newer luzia or a pass in another sandbox can start is not waited for.
-        let blocked: u64 = pass.left.iter().map(|left| left.blocked).sum();
-        let counts = |queue: &str| self.is_near(queue).unwrap_or(true);
-        Ok(self.store.is_queue_empty()?
-            || !self.store.has_more_waiting_than(blocked, &counts)?
-            || self.is_all_paused()?)
-    }
-
-    /// Whether every task that waits here is paused. It stops at the first that is not.
-    fn is_all_paused(&self) -> Result<bool, AppError> {
-        let (control, now) = (self.control(), self.host.now());
-        for task in self.store.pending_tasks(None)? {
-            // What does not read, or starts elsewhere, was told of or counted before.
-            let Ok(task) = task else { continue };
-            if pause_of(&task, &control.holds, now).is_none() && self.may_start(&task) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// Dispatches for ever: at every change, when something is due, and every `poll` (or as configured) in case a change was
@@ -213,7 +146,7 @@ fn in_vain() -> AppError {
 }
 
 /// The pause until a moment, at most `longest`.
-fn until(due: Option<Timestamp>, now: Timestamp, longest: Duration) -> Duration {
+pub(super) fn until(due: Option<Timestamp>, now: Timestamp, longest: Duration) -> Duration {
     let left = due.map(|at| Duration::from_millis(u64::try_from(at.ms_since(now)).unwrap_or(0)));
     left.map_or(longest, |left| left.min(longest)).max(Duration::from_millis(1))
 }

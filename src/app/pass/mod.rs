@@ -7,6 +7,7 @@ pub(crate) mod candidates;
 mod claimed;
 pub(crate) mod close_conductor;
 pub mod daemon;
+mod drain;
 mod ends;
 pub(crate) mod heads;
 mod news;

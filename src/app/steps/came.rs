@@ -17,7 +17,7 @@ pub(crate) fn as_wait(open: &OpenWait) -> Wait {
 }
 
 /// Whether an event is one that a wait is for (S1.17, S1.19).
-pub(super) fn is_meant(mail: &Mail, open: &OpenWait) -> bool {
+pub(crate) fn is_meant(mail: &Mail, open: &OpenWait) -> bool {
     let value = |name: &str| match name {
         "thread" if mail.thread.is_some() => mail.thread.clone(),
         "user" if mail.user.is_some() => mail.user.clone(),

@@ -2,6 +2,7 @@
 
 pub(crate) mod came;
 pub mod finish;
+mod late;
 pub mod mail;
 pub mod output;
 pub mod step;
@@ -15,7 +16,7 @@ use crate::store::{Beat, Vars};
 
 pub use crate::policy::steps::actions::MOST_EXPECTED;
 pub use crate::policy::steps::waits::{OnTimeout, WaitKind};
-pub use crate::store::{Mail, OpenWait, OutputEnd, StepRecord as Step};
+pub use crate::store::{LateCommand, Mail, OpenWait, OutputEnd, StepRecord as Step};
 pub use came::answer_of;
 
 /// What a task remembers between its starts.
@@ -27,6 +28,8 @@ pub struct Memory {
     pub steps: Vec<Step>,
     /// How many events were sent to it.
     pub mail: usize,
+    /// The commands for the end of the time of a wait that were begun.
+    pub commands: Vec<LateCommand>,
 }
 
 impl App {
@@ -38,7 +41,7 @@ impl App {
         let vars = self.store.vars(id).ok().map(|read| read.vars);
         // What does not read is told by the verbs that need it.
         let steps = self.store.steps_done(id).unwrap_or_default();
-        Ok(Some(Memory { vars, steps, mail: self.store.mail_numbers(id)?.len() }))
+        Ok(Some(Memory { vars, steps, mail: self.store.mail_numbers(id)?.len(), commands: self.late_commands(id)? }))
     }
 
     /// The last sign of progress of a task that runs.

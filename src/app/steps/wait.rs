@@ -165,6 +165,9 @@ impl App {
         }
         let waiter = self.store.begin_wait(id).map_err(|error| waits_already(id, error))?;
         let mut waits = self.store.waits(id)?;
+        if self.tell_lost(&task, &mut waits) {
+            self.store.write_waits(&waiter, &waits)?;
+        }
         let step = task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step);
         if waits.step != step {
             // Waits are known by their order within a step.
@@ -337,12 +340,15 @@ impl App {
             // Before the command: a kill between the two runs it no second time.
             going.open.timeouts = after.timeouts;
             going.waits.open = Some(going.open.clone());
+            if going.order.timeout_command.is_some() && effects.contains(&Effect::TimeoutCommand) {
+                self.late_begins(&mut going.waits, going.open.position);
+            }
             self.store.write_waits(&going.waiter, &going.waits)?;
         }
         for effect in effects {
             match effect {
                 Effect::Take => going.got.extend(mail.clone()),
-                Effect::TimeoutCommand => self.run_timeout_command(going.order, say),
+                Effect::TimeoutCommand => self.run_timeout_command(going, say)?,
                 Effect::SetVariables => self.set_resumed(going)?,
                 Effect::BeginTime => {
                     going.open.until = later(self.host.now(), going.order.time_ms).to_string();
@@ -395,15 +401,25 @@ impl App {
         WaitEnd { task: id, mail, is_timed_out, is_failed, is_remembered: false, is_missed, output }
     }
 
-    fn run_timeout_command(&self, order: &WaitOrder, say: &mut dyn FnMut(&str)) {
-        let Some(text) = &order.timeout_command else { return };
+    fn run_timeout_command(&self, going: &mut Going, say: &mut dyn FnMut(&str)) -> Result<(), AppError> {
+        let Some(text) = &going.order.timeout_command else { return Ok(()) };
         let argv = ["/bin/sh".to_owned(), "-c".to_owned(), text.clone()];
         let place = InPlace { argv: &argv, env: &[], cwd: None, has_input: false, held: Vec::new(), output: None };
-        match self.run_here(place, crate::app::locks::lock::Care::default(), &|_| {}).map(End::from) {
-            Ok(End::Code(0)) => {}
-            Ok(end) => say(&format!("luzia: the command of --timeout-do ended with {end:?}")),
-            Err(error) => say(&format!("luzia: the command of --timeout-do was not run: {}", error.0.message)),
+        let ended = match self.run_here(place, crate::app::locks::lock::Care::default(), &|_| {}).map(End::from) {
+            Ok(End::Code(0)) => "it ended with 0".to_owned(),
+            Ok(end) => {
+                say(&format!("luzia: the command of --timeout-do ended with {end:?}"));
+                format!("it ended with {end:?}")
+            }
+            Err(error) => {
+                say(&format!("luzia: the command of --timeout-do was not run: {}", error.0.message));
+                format!("it was not run: {}", error.0.message)
+            }
+        };
+        if let Some(command) = going.waits.commands.last_mut() {
+            command.ended = Some(ended);
         }
+        Ok(self.store.write_waits(&going.waiter, &going.waits)?)
     }
 
     /// Sets the variables of what came (S1.21–S1.28).

@@ -92,6 +92,10 @@ impl App {
             Err(wrong @ StoreError::Corrupt { .. }) => return Err(AppErrorOr::Lost(wrong.to_string())),
             waits => waits?,
         };
+        if self.tell_lost(task, &mut waits) {
+            let waiter = self.store.begin_wait(id)?;
+            self.store.write_waits(&waiter, &waits)?;
+        }
         loop {
             let Some(open) = waits.open.clone() else {
                 return Ok(if waits.is_failed() { Judged::TimedOut } else { Judged::Ready });
@@ -175,12 +179,17 @@ impl App {
             return Ok(Some(Judged::Command));
         }
         let mut open = OpenWait { timeouts: after.timeouts, ..open.clone() };
-        if after.timeouts > wait.timeouts {
-            // Before the command: a kill between the two runs it no second time.
-            self.write_open(task.id, waits, &open)?;
-        }
         if let Some(command) = command {
-            run_beside(&self.site(), self.config_path.as_deref(), task, command)?;
+            self.late_begins(waits, open.position);
+            // Just before it starts: a kill between the two runs it no second time, and one before runs it.
+            let mut begin = || self.write_open(task.id, waits, &open);
+            let ended = run_beside(&self.site(), self.config_path.as_deref(), task, command, &mut begin)?;
+            if let Some(command) = waits.commands.last_mut() {
+                command.ended = Some(ended);
+            }
+            self.write_open(task.id, waits, &open)?;
+        } else if after.timeouts > wait.timeouts {
+            self.write_open(task.id, waits, &open)?;
         }
         if effects.contains(&Effect::BeginTime) {
             let until = self.host.now().plus_ms(i64::try_from(open.time_ms).unwrap_or(i64::MAX));

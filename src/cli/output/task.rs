@@ -59,6 +59,13 @@ pub fn memory_json(app: &App, task: &Task) -> Result<Vec<(&'static str, Value)>,
         members.push(("vars", memory.vars.map_or(Value::Null, |vars| serde_json::json!(vars))));
         members.push(("steps", memory.steps.iter().map(step).collect()));
         members.push(("mail", memory.mail.into()));
+        if !memory.commands.is_empty() {
+            let command = |command: &crate::app::steps::LateCommand| {
+                serde_json::json!({ "wait": command.position + 1, "begun_at": command.begun_at, "ended": command.ended,
+                    "is_lost": command.is_lost })
+            };
+            members.push(("timeout_commands", memory.commands.iter().map(command).collect()));
+        }
     }
     Ok(members)
 }

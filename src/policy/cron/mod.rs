@@ -7,6 +7,10 @@ use crate::model::calendar::{Overlap, Pattern, Schedule};
 pub const LATE_MS: i64 = 86_400_000;
 /// How many missed slots one look makes at most; the next look makes further ones.
 pub const MOST_AT_ONCE: usize = 20;
+/// The longest time within which missed slots are made up, in milliseconds: 31 days.
+pub const LONGEST_FILL_MS: u64 = 31 * 86_400_000;
+/// How many slots may lie within the time of `--fill`: so many tasks a schedule makes at most when somebody looks after a long time.
+pub const MOST_FILLED: usize = 5000;
 /// Within which times before now the last slot is looked for, in milliseconds, so that few are counted where they are dense.
 const WINDOWS_MS: [i64; 3] = [60_000, 3_600_000, LATE_MS];
 
@@ -46,12 +50,23 @@ fn due_from(next: Option<Timestamp>, fill_ms: Option<u64>, pattern: &Pattern, no
 }
 
 fn filled(next: Timestamp, pattern: &Pattern, now: Timestamp, fill_ms: u64) -> Due {
-    let begin = now.plus_ms(-i64::try_from(fill_ms).unwrap_or(i64::MAX));
+    let begin = fill_begin(fill_ms, now);
     let first = if next >= begin { Some(next) } else { pattern.after(begin.plus_ms(-1)) };
     let mut slots: Vec<Timestamp> =
         successors(first, pattern).take_while(|at| *at <= now).take(MOST_AT_ONCE + 1).collect();
     let next = if slots.len() > MOST_AT_ONCE { slots.pop() } else { pattern.after(now) };
     Due { slots, next }
+}
+
+/// From when on missed slots are made up. A record of an earlier luzia may name a longer time than is taken now.
+fn fill_begin(fill_ms: u64, now: Timestamp) -> Timestamp {
+    now.plus_ms(-i64::try_from(fill_ms.min(LONGEST_FILL_MS)).unwrap_or(i64::MAX))
+}
+
+/// Whether more slots lie within a time to fill than are made up.
+pub fn fills_too_many(pattern: &Pattern, fill_ms: u64, now: Timestamp) -> bool {
+    let within = successors(pattern.after(fill_begin(fill_ms, now)), pattern).take_while(|at| *at <= now);
+    within.take(MOST_FILLED + 1).count() > MOST_FILLED
 }
 
 fn last_of(next: Timestamp, pattern: &Pattern, now: Timestamp) -> Option<Timestamp> {
@@ -126,6 +141,28 @@ mod tests {
             let slots: Vec<String> = slots.into_iter().map(str::to_owned).collect();
             assert_eq!(due_of(line, next, now, None), (slots, Some(then.to_owned())), "{line} {next} {now}");
         }
+    }
+
+    /// Nobody looks for a week.
+    #[test]
+    fn a_long_gap_makes_few_tasks_a_look_and_no_more_than_its_time_holds() {
+        let pattern = Pattern::parse("* * * * *", Zone::utc()).expect("a line");
+        let day = Some(86_400_000);
+        let (mut next, now) = (Some(at("2026-11-17T12:00:30Z")), at("2026-11-24T12:00:30Z"));
+        let (mut looks, mut slots) = (0, Vec::new());
+        while next.is_some_and(|next| next <= now) {
+            let found = due_from(next, day, &pattern, now);
+            assert!((1..=MOST_AT_ONCE).contains(&found.slots.len()));
+            slots.extend(found.slots);
+            (next, looks) = (found.next, looks + 1);
+        }
+        assert_eq!((looks, slots.len()), (72, 1440));
+        assert_eq!((slots[0], next), (at("2026-11-23T12:01:00Z"), Some(at("2026-11-24T12:01:00Z"))));
+        assert!(slots.is_sorted() && slots.iter().all(|slot| now.ms_since(*slot) <= 86_400_000));
+        assert!(!fills_too_many(&pattern, 86_400_000, now));
+        assert!(fills_too_many(&pattern, 7 * 86_400_000, now));
+        let hourly = Pattern::parse("@hourly", Zone::utc()).expect("a line");
+        assert!(!fills_too_many(&hourly, LONGEST_FILL_MS, now));
     }
 
     #[test]

@@ -13,7 +13,12 @@ pub const AFTER: &str = "after";
 /// The events of hooks: the name, the kind of event in the log, the state that a task must have ended with, and what it is.
 pub const EVENTS: [(&str, &str, Option<&str>, &str); 16] = [
     (AFTER, "", None, "in each task, when its command has ended and its lanes are still held"),
-    ("alert", "alert", None, "a task has failed three times or more"),
+    (
+        "alert",
+        "alert",
+        None,
+        "a task has failed three times or more, or a command of --timeout-do may not have run to its end",
+    ),
     (BEFORE, "", None, "in each task, before its command; where it fails, the task fails"),
     ("lock.broken", "lock_broken", None, "a lock was removed whose holder was dead"),
     ("lock.waiting", "lock_waiting", None, "a `lock` or an `acquire` waits for a lane"),

@@ -3,7 +3,7 @@
 /// Every kind of event, in the order of its name.
 pub const KINDS: &[(&str, &str)] = &[
     ("agent_completed", "a task ended that another task had asked for"),
-    ("alert", "a task has failed three times or more"),
+    ("alert", "a task has failed three times or more, or a command of --timeout-do may not have run to its end"),
     ("background_ended", "processes that a command had left running were ended"),
     ("borrowed", "a task has borrowed a lane from its parent"),
     ("cancel_requested", "somebody asked a running task to end"),

@@ -199,6 +199,32 @@ fn the_end_of_the_time_fires_at_any_command() {
     assert_eq!(place.show(&id)["starts"], 1);
 }
 
+/// The command ends the process that would tell how it ended.
+#[test]
+fn a_command_for_the_end_of_the_time_whose_end_nobody_knows_is_told_and_not_run_again() {
+    let place = Place::new();
+    for (user, mode) in [("alice", "--park"), ("bob", "")] {
+        let text = format!(
+            "\"$LUZIA\" await response {mode} --timeout 300ms --on-timeout continue \
+             --timeout-do 'echo late >> $PLACE/{user}; kill -9 $PPID; sleep 9'; echo on"
+        );
+        let id = dispatched(&place, &["-u", user], &text);
+        until("it goes on", || {
+            place.ok(&["dispatch", "--once"]);
+            (place.status(&id) == "completed").then_some(())
+        });
+        let shown = place.show(&id);
+        let command = &shown["timeout_commands"][0];
+        assert_eq!((&command["is_lost"], &command["ended"]), (&json!(true), &Value::Null), "{mode}: {shown:#}");
+        let told: Vec<Value> =
+            place.events_named("alert").into_iter().filter(|event| event["task"] == id.as_str()).collect();
+        assert_eq!(told.len(), 1, "{mode}: {told:#?}");
+        assert!(told[0]["message"].as_str().unwrap().contains("may not have run to its end"), "{told:#?}");
+        assert!(place.ok(&["show", &id]).out.contains("it may not have run to its end, and is not run again"));
+        assert_eq!(lines(&place.path(user)), ["late"]);
+    }
+}
+
 #[test]
 fn a_delay_is_over_on_time_with_a_daemon() {
     let place = Place::new();

@@ -28,8 +28,9 @@ pub struct DispatchArgs {
     ///
     /// Prints the id of each task when it ends, also of those that others started, and says on stderr how it ended.
     ///
-    /// A task that waits for its time or for another task is pending, and so is waited for. What only a newer luzia can
-    /// start is not.
+    /// A task that waits for its time or for another task is pending, and so is waited for. These are not: a task that waits
+    /// for an event (`luzia await`), unless the event is the end of a delay; a task that a schedule has made since the drain
+    /// began; what is paused; what only a newer luzia can start.
     #[arg(long)]
     pub drain: bool,
 }

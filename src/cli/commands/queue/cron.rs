@@ -92,6 +92,9 @@ pub struct AddArgs {
     pub overlap: Option<OverlapWord>,
 
     /// Make every slot that was missed within this time, e.g. `6h`; without it the last one within a day
+    ///
+    /// The time is 31 days at most, and the line may have 5000 slots within it at most. A look makes twenty of them, and the
+    /// next look goes on.
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub fill: Option<String>,
 

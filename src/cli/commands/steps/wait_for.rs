@@ -40,6 +40,9 @@ pub struct AwaitArgs {
     pub retry_waits: u32,
 
     /// A shell command that is run once when the time has run out
+    ///
+    /// It runs at most once. Where luzia is killed before it knows how the command ended, an event `alert` and `luzia show` say that the
+    /// command may not have run to its end; it is not run again.
     #[arg(long, value_name = "CMD")]
     pub timeout_do: Option<String>,
 

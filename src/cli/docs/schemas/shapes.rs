@@ -205,6 +205,7 @@ const REMEMBERED: &str = "\
 vars? {any}~ Its variables.
 steps? [@step] Its finished steps.
 mail? int How many events it keeps.
+timeout_commands? [object] The commands of --timeout-do that were begun: wait, begun_at, ended in words, and is_lost where nobody knows.
 ";
 
 const LANE: &str = "\

@@ -107,6 +107,22 @@ pub struct DoneWait {
     pub output: Option<OutputEnd>,
 }
 
+/// A command for the end of the time of a wait that was begun.
+#[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
+#[serde(default)]
+pub struct LateCommand {
+    /// The position of its wait.
+    pub position: usize,
+    /// When it was begun.
+    pub begun_at: String,
+    /// How it ended; absent until then, and where nobody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// Whether it was told that nobody knows how it ended.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_lost: bool,
+}
+
 /// The waits of a task.
 #[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Debug)]
 #[serde(default)]
@@ -125,6 +141,9 @@ pub struct Waits {
     pub open: Option<OpenWait>,
     /// The start in which a wait ended the task.
     pub failed_in: Option<u64>,
+    /// The commands for the end of a time that were begun.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<LateCommand>,
 }
 
 impl Waits {

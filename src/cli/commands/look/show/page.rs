@@ -199,6 +199,15 @@ impl Page<'_, '_> {
         };
         self.list("Steps", memory.steps.iter().map(step));
         self.field("Mail", &format!("{} events", memory.mail));
+        let command = |command: &crate::app::steps::LateCommand| {
+            let ended = match &command.ended {
+                Some(ended) => ended,
+                None if command.is_lost => "it may not have run to its end, and is not run again",
+                None => "no end is known",
+            };
+            format!("of wait {}, begun {}: {ended}", command.position + 1, command.begun_at)
+        };
+        self.list("Timeout command", memory.commands.iter().map(command));
         Ok(())
     }
 

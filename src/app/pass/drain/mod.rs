@@ -1,0 +1,122 @@
+//! `dispatch --drain`: passes until nothing is left that this dispatcher waits for. It waits for no task that waits for an event,
+//! and for no task that a schedule has made since it began: both may go on for ever.
+
+use crate::app::pass::Pass;
+use crate::app::pass::daemon::{Log, Rhythm, is_passing, until};
+use crate::app::pass::ends::Ends;
+use crate::app::steps::came::is_meant;
+use crate::app::{App, AppError};
+use crate::model::{Status, Task, TaskId, Timestamp};
+use crate::policy::drain::{Stand, is_awaited};
+use crate::policy::hold::pause_of;
+use crate::policy::steps::waits::WaitKind;
+use std::time::Duration;
+
+/// How long a dispatcher that drains sleeps at most between two looks.
+const DRAIN_PAUSE: Duration = Duration::from_millis(250);
+/// How often a dispatcher that drains tells for what it waits, in milliseconds.
+const TELL_MS: u64 = 60_000;
+
+impl App {
+    /// Dispatches until nothing runs and nothing is pending.
+    pub fn drain(&self, log: &mut dyn Log) -> Result<(), AppError> {
+        if !self.store.is_there() {
+            // Nothing was ever queued here.
+            return Ok(());
+        }
+        self.store.prepare()?;
+        let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
+        let (begun, mut rhythm) = (self.host.now(), Rhythm::new(&self.site()));
+        let (mut ends, mut tell_ms) = (Ends::begin(self)?, 0);
+        while !log.is_ended() {
+            let Some(pass) = self.pass_patiently(is_passing, &mut |error| log.failed(error))? else { continue };
+            log.pass(&pass);
+            self.run_hooks_telling(&mut |error| log.failed(error));
+            if pass.is_quiet() && self.is_drained(&pass, begun)? {
+                return ends.finish(self, &mut |task| log.ended(task));
+            }
+            ends.look(self, &mut |task| log.ended(task))?;
+            if self.host.boot_ms() >= tell_ms {
+                tell_ms = self.host.boot_ms().saturating_add(TELL_MS);
+                let counts = self.store.counts()?;
+                log.waits(self.store.in_flight()?.len(), counts.pending.iter().sum::<u64>() + counts.parked);
+            }
+            self.refuse_draining_inside()?;
+            let pause = until(pass.next_due, self.host.now(), DRAIN_PAUSE);
+            rhythm.wait(&self.site(), pause, pass.is_quiet());
+        }
+        ends.finish(self, &mut |task| log.ended(task))
+    }
+
+    fn is_drained(&self, pass: &Pass, begun: Timestamp) -> Result<bool, AppError> {
+        let inside = self.inside.as_ref().map(|inside| inside.task);
+        // Nor is a task that only somebody elsewhere can recover: this dispatcher would wait for ever.
+        let is_left =
+            |id| pass.left.iter().any(|left| left.task == id) || pass.unseen.iter().any(|unseen| unseen.task == id);
+        for id in self.store.in_flight()? {
+            if Some(id) != inside && !is_left(id) && self.is_run_awaited(id, begun)? {
+                return Ok(false);
+            }
+        }
+        // An empty folder that a crash left is no task: what looks like work is counted before it is waited for. What
+        // only a newer luzia or a pass in another sandbox can start is not waited for.
+        let blocked: u64 = pass.left.iter().map(|left| left.blocked).sum();
+        let counts = |queue: &str| self.is_near(queue).unwrap_or(true);
+        let has_pending = !self.store.is_queue_empty()? && self.store.has_more_waiting_than(blocked, &counts)?;
+        let is_awaited = (has_pending && self.has_awaited_among(self.store.pending_tasks(None)?, begun)?)
+            || self.has_awaited_among(self.store.started_tasks(), begun)?;
+        Ok(!is_awaited)
+    }
+
+    /// Whether a task in flight is waited for. One that does not read may run.
+    fn is_run_awaited(&self, id: TaskId, begun: Timestamp) -> Result<bool, AppError> {
+        match self.find(id) {
+            Ok(Some((_, task))) => Ok(is_awaited(self.stand_of(&task)?, made_by_schedule(&task), begun)),
+            Ok(None) | Err(_) => Ok(true),
+        }
+    }
+
+    /// Whether a dispatcher that drains waits for one of these tasks. It stops at the first.
+    fn has_awaited_among(
+        &self,
+        tasks: impl Iterator<Item = Result<Task, crate::store::StoreError>>,
+        begun: Timestamp,
+    ) -> Result<bool, AppError> {
+        let (control, now) = (self.control(), self.host.now());
+        for task in tasks {
+            // What does not read, or starts elsewhere, was told of or counted before.
+            let Ok(task) = task else { continue };
+            if task.status == Status::Running
+                || pause_of(&task, &control.holds, now).is_some()
+                || !self.may_start(&task)
+            {
+                continue;
+            }
+            if is_awaited(self.stand_of(&task)?, made_by_schedule(&task), begun) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// How a task stands towards the event that it waits for.
+    fn stand_of(&self, task: &Task) -> Result<Stand, AppError> {
+        let Some(open) = self.open_wait(task.id)? else { return Ok(Stand::Goes) };
+        if WaitKind::parse(&open.kind) == Some(WaitKind::Delay) {
+            return Ok(Stand::Goes);
+        }
+        let used = self.store.waits(task.id).map(|waits| waits.done).unwrap_or_default();
+        let is_used = |number: &u64| used.iter().any(|done| done.mail.contains(number));
+        let mut came = 0;
+        for number in self.store.mail_numbers(task.id)?.iter().filter(|number| !is_used(number)) {
+            came += u32::from(self.store.mail(task.id, *number)?.is_some_and(|mail| is_meant(&mail, &open)));
+        }
+        // With all that it waits for it is about to go on.
+        Ok(if came >= open.expect.max(1) { Stand::Goes } else { Stand::WaitsForEvent })
+    }
+}
+
+/// When a schedule made a task.
+fn made_by_schedule(task: &Task) -> Option<Timestamp> {
+    task.schedule.as_ref().map(|_| task.created_at)
+}

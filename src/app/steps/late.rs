@@ -1,0 +1,40 @@
+//! The command for the end of the time of a wait (`--timeout-do`). It runs at most once: that it begins is durable before it does,
+//! and how it ended is durable after. A process that holds the wait and
+//! finds a beginning without an end says so (decision 301).
+
+use crate::app::App;
+use crate::model::{Task, TaskId};
+use crate::store::{Event, LateCommand, StoreError, Waits};
+use serde_json::json;
+
+impl App {
+    /// Notes in the waits of a task that the command of a wait begins. The caller makes that durable, and then starts it.
+    pub(super) fn late_begins(&self, waits: &mut Waits, position: usize) {
+        let begun_at = self.host.now().to_string();
+        waits.commands.push(LateCommand { position, begun_at, ..LateCommand::default() });
+    }
+
+    /// Says of each command that was begun and of whose end nothing is known that it may not have run to its end. The caller holds
+    /// the wait of the task, so that none of them is being run, and makes it durable. Gives whether there was one.
+    pub(super) fn tell_lost(&self, task: &Task, waits: &mut Waits) -> bool {
+        let mut has_lost = false;
+        for command in waits.commands.iter_mut().filter(|command| command.ended.is_none() && !command.is_lost) {
+            (command.is_lost, has_lost) = (true, true);
+            let said =
+                format!("the command of --timeout-do of {} may not have run to its end; it is not run again", task.id);
+            let data = json!({ "wait": command.position + 1, "begun_at": command.begun_at });
+            self.store.note(&Event::of("alert", task).saying(said).with(data));
+        }
+        has_lost
+    }
+
+    /// The commands of the waits of a task, in their order.
+    pub(super) fn late_commands(&self, id: TaskId) -> Result<Vec<LateCommand>, StoreError> {
+        match self.store.waits(id) {
+            Ok(waits) => Ok(waits.commands),
+            // What does not read ends the task, and keeps it from being shown no more than a damaged variable.
+            Err(StoreError::Corrupt { .. }) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+}

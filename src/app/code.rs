@@ -141,6 +141,24 @@ codes! {
     WaitTimedOut "WAIT_TIMED_OUT" "The time of a wait is over.";
 }
 
+impl Code {
+    /// Whether it says of a lane that it was not to be had now: by who holds it, by its rules, or by the host.
+    pub const fn is_of_busy_lane(self) -> bool {
+        matches!(
+            self,
+            Self::GuardBusy
+                | Self::HostBusy
+                | Self::LockHeld
+                | Self::LockLost
+                | Self::RateLimited
+                | Self::RecoveryPending
+                | Self::Reserved
+                | Self::SlotOccupied
+                | Self::TooFewSlots
+        )
+    }
+}
+
 impl std::fmt::Display for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.word())
@@ -157,5 +175,22 @@ mod tests {
         assert!(words.is_sorted_by(|one, next| one < next), "{words:?}");
         let is_word = |c: char| c.is_ascii_uppercase() || c == '_';
         assert!(words.iter().all(|word| word.chars().all(is_word)), "{words:?}");
+    }
+
+    #[test]
+    fn busy_lanes_are_told_by_these_words_and_no_others() {
+        let busy: Vec<&str> = Code::ALL.iter().filter(|code| code.is_of_busy_lane()).map(|code| code.word()).collect();
+        let wanted = [
+            "GUARD_BUSY",
+            "HOST_BUSY",
+            "LOCK_HELD",
+            "LOCK_LOST",
+            "RATE_LIMITED",
+            "RECOVERY_PENDING",
+            "RESERVED",
+            "SLOT_OCCUPIED",
+            "TOO_FEW_SLOTS",
+        ];
+        assert_eq!(busy, wanted);
     }
 }

@@ -121,9 +121,9 @@ impl AppError {
         self.0.code == Code::RecordCorrupt
     }
 
-    /// Whether a lane was not to be had because of who holds it, or because of the host.
+    /// Whether a lane was not to be had now: a later try may get it (contract, section 6, exit code 75).
     pub fn is_of_busy_lane(&self) -> bool {
-        matches!(self.0.code, Code::LockHeld | Code::HostBusy | Code::SlotOccupied)
+        self.0.kind == Kind::Busy && self.0.code.is_of_busy_lane()
     }
 }
 

@@ -73,6 +73,31 @@ fn a_task_is_moved_before_others_of_its_lane() {
 }
 
 #[test]
+fn a_move_across_priorities_says_what_it_changes() {
+    let place = Place::configured(&json!({ "lanes": { "gpu": { "max": 1 } } }));
+    let add = |user: &str, priority: &str, more: &[&str]| {
+        place.enqueue(&[&["-u", user, "--priority", priority, "-l", "gpu"], more, &["--", "true"]].concat())
+    };
+    let (urgent, idle, other) = (add("a", "2", &[]), add("a", "8", &[]), add("b", "6", &["--thread", "7"]));
+    let told = |args: &[&str]| place.ok(&[&["move"], args].concat()).err;
+    let text = told(&[&urgent, "--before", &idle]);
+    assert!(text.contains("already; its priority stays 2"), "{text}");
+    let text = told(&[&idle, "--before", &urgent]);
+    assert!(text.contains("has priority 1 now, and had 8; it counts as high now"), "{text}");
+    assert!(!text.contains("shares"), "{text}");
+    // Users share a lane with several places: priority does not order their tasks there.
+    let text = told(&[&other, "--before", &urgent]);
+    assert!(text.contains("has priority 1 now, and had 6") && text.contains("take turns by their shares"), "{text}");
+    // In a thread all have one order.
+    let reply = add("a", "9", &["--thread", "7"]);
+    let moved = place.json(&["move", &reply, "--before", &other]);
+    let members = (&moved["moved"], &moved["priority_before"], &moved["priority"]);
+    assert_eq!(members, (&json!(true), &json!(9), &json!(0)), "{moved:#}");
+    let stays = place.json(&["move", &reply, "--before", &other]);
+    assert_eq!((&stays["moved"], &stays["priority_before"]), (&json!(false), &Value::Null), "{stays:#}");
+}
+
+#[test]
 fn a_dry_run_says_place_and_reasons_and_writes_nothing() {
     let place = Place::new();
     let fresh = place.json(&["enqueue", "--dry-run", "-u", "a", "--", "true"]);

@@ -138,15 +138,16 @@ fn who_wants_more_slots_than_can_be_free_closes_a_ring() {
     place.ok(&["lanes", "set", "build", "--max", "4"]);
     start(&place, "b", &["-u", "b", "-l", "build"]);
     // The parent keeps two of the four slots, so three are never free; two are, once the other task is over.
-    let child = |count: u32| format!("$LUZIA run --no-inherit -u c -l build --slots {count} -- true");
+    let inner = |count: u32| format!("$LUZIA run --no-inherit -u c -l build --slots {count} -- true");
+    let child = |count: u32| format!("$LUZIA run -u d -l other -- sh -c '{}'", inner(count));
     let script = format!("{} 2>$PLACE/err; echo $? >$PLACE/three; {}; echo $? >$PLACE/two", child(3), child(2));
     let parent = place.enqueue(&["-u", "a", "-l", "build", "--slots", "2", "--shell", &script]);
     place.ok(&["dispatch", "--once"]);
     assert_eq!(place.until_file("three").trim(), "1");
     let refused = std::fs::read_to_string(place.path("err")).unwrap();
     assert!(refused.contains("wait for each other for ever") && refused.contains(&parent), "{refused}");
-    crate::support::until("the child of two slots waits", || (place.luzia(&["show", "3"]).code == 0).then_some(()));
-    assert_ne!(place.json(&["explain", "3"])["reasons"][0]["reason"], "Cycle");
+    crate::support::until("the one of two slots waits", || (place.luzia(&["show", "5"]).code == 0).then_some(()));
+    assert_ne!(place.json(&["explain", "5"])["reasons"][0]["reason"], "Cycle");
     place.open_gate("b");
     assert_eq!(place.until_file("two").trim(), "0");
     place.until_status(&parent, "completed");

@@ -139,3 +139,20 @@ fn a_reserve_keeps_a_slot_for_its_lane_and_others_say_so() {
     lock.end().coded(0);
     place.drain();
 }
+
+#[test]
+fn a_lane_that_a_rule_keeps_is_as_busy_as_one_that_somebody_holds() {
+    let place = Place::configured(&json!({ "slots": { "max": 2 } }));
+    place.ok(&["lanes", "set", "deploy", "--reserve", "1"]);
+    place.ok(&["lanes", "set", "api", "--rate", "1/1h"]);
+    place.ok(&["acquire", "held", "-l", "global", "--task", "other"]);
+    place.ok(&["lock", "-l", "api", "--", "true"]);
+    for (lane, code) in [("global", "RESERVED"), ("api", "RATE_LIMITED"), ("user:held", "LOCK_HELD")] {
+        let told = place.luzia(&["acquire", "-l", lane, "--task", "me", "--json"]).coded(75);
+        let answer: Value = serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{lane}: {told:#?}"));
+        let error: Value = serde_json::from_str(&told.err).unwrap();
+        assert_eq!((&answer["acquired"], &error["code"]), (&json!(false), &json!(code)), "{lane}");
+        place.luzia(&["lock", "-n", "-l", lane, "-E", "9", "--", "true"]).coded(9);
+        place.luzia(&["lock", "-w", "20ms", "-l", lane, "-E", "9", "--", "true"]).coded(9);
+    }
+}

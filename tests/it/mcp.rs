@@ -323,7 +323,7 @@ fn a_caller_of_the_modern_era_may_take_a_task_for_an_answer() {
 
 #[test]
 fn lanes_are_held_by_the_session_of_the_client_and_nobody_elses_task_is_ended() {
-    let place = Place::new();
+    let place = Place::configured(&json!({ "mcp": { "allow": ["true"] } }));
     let mut client = Client::new(&place);
     let lease = client.document("acquire", json!({ "lane": "build", "note": "edits" }));
     assert_eq!(lease["acquired"], true);
@@ -333,6 +333,10 @@ fn lanes_are_held_by_the_session_of_the_client_and_nobody_elses_task_is_ended() 
     assert_eq!(held["holders"][0]["label"], "edits");
     let busy = place.luzia(&["acquire", "lane:build", "--task", "other"]).coded(75);
     assert!(busy.err.contains("try: luzia explain lane:build\n"), "{}", busy.err);
+    // A command of the same session would wait for itself, and is not left in the queue.
+    let (stuck, is_error) = client.call("run", json!({ "argv": ["true"], "lane": "build", "wait_s": 30 }));
+    assert_eq!((&stuck["error"]["code"], is_error), (&"DEADLOCK".into(), true), "{stuck:#}");
+    assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), 0, "nothing is queued");
     let given = client.document("release", json!({ "lane": "build", "lock_id": lease["lock_id"] }));
     assert_eq!(given["released"], true);
     let timed = client.document("acquire", json!({ "lane": "@port:4010", "ttl_s": 30 }));
@@ -342,10 +346,10 @@ fn lanes_are_held_by_the_session_of_the_client_and_nobody_elses_task_is_ended() 
     assert_eq!((&refused["acquired"], &refused["error"]["code"]), (&json!(false), &json!("LOCK_HELD")));
     place.enqueue(&["-u", "alice", "--as", "someone", "--", "sleep", "600"]);
     place.ok(&["dispatch"]);
-    let (refused, is_error) = client.call("cancel", json!({ "task": "task_1" }));
+    let (refused, is_error) = client.call("cancel", json!({ "task": "task_2" }));
     assert!(is_error && refused["error"]["code"] == "NOT_YOURS", "{refused}");
     assert_eq!(client.end(), 0);
-    place.ok(&["cancel", "task_1", "--yes"]);
+    place.ok(&["cancel", "task_2", "--yes"]);
 }
 
 #[test]

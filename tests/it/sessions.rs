@@ -194,6 +194,42 @@ fn who_would_wait_for_its_own_session_is_told_so_at_once() {
 }
 
 #[test]
+fn a_wait_for_a_lane_that_a_session_without_a_name_has_leased_is_refused_at_once() {
+    let two = serde_json::json!({ "lanes": { "gpu": { "max": 2 } } });
+    let place = Place::configured(&two);
+    // The process of these sessions is the shell's parent, so only the process tells the session.
+    for (verb, code) in [
+        ("run -u alice -- true", 1),
+        ("enqueue --wait -u alice -- true", 1),
+        ("enqueue --wait -u bob --after $($LUZIA enqueue -u alice -- true) -- true", 1),
+        ("lock -u alice -- true", 1),
+        ("wait $($LUZIA enqueue -u alice -- true)", 1),
+        ("run -l gpu --slots 2 -- true", 1),
+        ("run -l gpu -- true", 0),
+        ("lock -l gpu -- true", 0),
+    ] {
+        let script = format!(
+            "$LUZIA acquire alice --session >/dev/null; $LUZIA acquire gpu --session > /dev/null
+            $LUZIA {verb}; echo $? > $PLACE/code
+            $LUZIA release --session > /dev/null; test $(cat $PLACE/code) = {code}"
+        );
+        let ran = place.spawn(&mut place.shell(&script)).end();
+        assert_eq!(ran.code, 0, "{verb}: {ran:#?}");
+        let is_told = ran.err.contains("held by the session in which this runs");
+        assert_eq!(is_told, code == 1, "{verb}: {ran:#?}");
+        place.drain();
+    }
+    // Of two slots one is somebody else's, who may give it back: that wait may end.
+    place.ok(&["acquire", "gpu", "--session"]);
+    place.ok(&["acquire", "gpu", "--task", "other"]);
+    let mut run = place.start(&["lock", "-l", "gpu", "--", "true"]);
+    until("it waits", || (!place.events_named("lock_waiting").is_empty()).then_some(()));
+    assert!(!run.is_over());
+    place.ok(&["release", "gpu", "other"]);
+    run.end().coded(0);
+}
+
+#[test]
 fn a_keeper_keeps_nothing_of_its_caller_open() {
     let place = Place::new();
     let mut caller = place.shell("x=$(\"$LUZIA\" acquire alice --session k --pid $PPID 9>&1 | cat); echo \"got $x\"");

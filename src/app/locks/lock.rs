@@ -3,8 +3,8 @@
 
 use crate::app::capacity::slot_variables;
 use crate::app::locks::acquire::{Granted, Waited, locked_line};
+use crate::app::locks::own::own_session;
 use crate::app::locks::release::released_line;
-use crate::app::locks::session::own_session;
 use crate::app::locks::waiting::{barred_error, behind_error};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::lock::Grant;
@@ -147,7 +147,9 @@ impl App {
         let granted = match waited {
             Waited::Granted(granted) => granted,
             Waited::Held(full) => {
-                if let Some((lane, _)) = full.holders().next().filter(|(_, view)| self.is_own_session(view)) {
+                if let Some((lane, view)) = full.holders().next()
+                    && self.waits_for_own_session(view, 1)?
+                {
                     return Err(own_session(lane));
                 }
                 let refused =

@@ -2,10 +2,11 @@
 //! such a lane back does nothing, and what would wait for itself is refused (S4.16, X27).
 
 use crate::app::locks::lock::{Care, End};
+use crate::app::locks::own::{Own, Stuck, deadlock};
 use crate::app::look::cycles::ring_text;
 use crate::app::pass::borrowers::is_lent_by;
 use crate::app::queue::enqueue::{Caller, NewTask};
-use crate::app::{App, AppError, Code, Kind, lane_word};
+use crate::app::{App, AppError, lane_word};
 use crate::model::evidence::Verdict;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, LockId, LockKind, LockRecord, Status, Task, TaskId};
@@ -137,23 +138,20 @@ impl App {
 
     /// Refuses to enqueue and wait for a task that cannot start until the waiter ends.
     pub fn refuse_waiting_inside(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
-        self.refuse_own_session(new, caller)?;
-        if !self.has_holder {
-            return Ok(());
-        }
+        let Some(own) = self.own()? else { return Ok(()) };
         let task = self.task_of(new, caller)?;
         let lenders = if task.waited_for { self.lenders_if_waited(&task)? } else { Vec::new() };
-        let Some(why) = self.waits_for_us(&task, &lenders)? else { return self.refuse_ring(&task) };
+        let Some(stuck) = self.waits_for_us(&own, &task, &lenders)? else { return self.refuse_ring(&task) };
         let hint = match only_of_a_task(new) {
             Some(option) if self.inside.is_some() => {
                 format!("without {option} `run` runs it as a part of the task, if that holds all of its lanes")
             }
             Some(_) | None => "queue it without waiting for it, or run the command directly".to_owned(),
         };
+        let is_around = matches!(stuck, Stuck::Around(_));
+        let error = stuck.error(", and would wait for a task that needs it", &hint);
         let lane = LaneName::user(&task.user);
-        Err(deadlock(format!("{why}, and would wait for a task that needs it"))
-            .hint(hint)
-            .next(format!("luzia explain {}", lane_word(&lane))))
+        Err(if is_around { error.next(format!("luzia explain {}", lane_word(&lane))) } else { error })
     }
 
     /// Refuses a task to be that would be waited for, when that closes a ring of tasks that wait for each other.
@@ -168,75 +166,80 @@ impl App {
 
     /// Like `refuse_waiting_inside`, for tasks that are queued already: all of them are waited for, or with `any` one of them.
     pub fn refuse_waiting_for(&self, ids: &[TaskId], any: bool) -> Result<(), AppError> {
+        let Some(own) = self.own()? else { return Ok(()) };
         // By rules that do not read nobody is refused.
-        if !self.has_holder || self.follow_config().is_err() {
+        if self.follow_config().is_err() {
             return Ok(());
         }
-        let stuck = ids.iter().map(|id| self.waits_for_itself(*id)).collect::<Result<Vec<_>, _>>()?;
+        let stuck = ids.iter().map(|id| self.waits_for_itself(&own, *id)).collect::<Result<Vec<_>, _>>()?;
         let is_refused = if any { stuck.iter().all(Option::is_some) } else { stuck.iter().any(Option::is_some) };
         match stuck.into_iter().flatten().next().filter(|_| is_refused) {
             None => Ok(()),
-            Some(why) => Err(deadlock(why).hint("go on without waiting for it")),
+            Some((stuck, would)) => Err(stuck.error(&would, "go on without waiting for it")),
+        }
+    }
+
+    /// As `refuse_waiting_for`, for a task that the caller has just queued: it is taken out of the queue again.
+    pub fn refuse_or_take_back(&self, id: TaskId) -> Result<(), AppError> {
+        let Err(error) = self.refuse_waiting_for(&[id], false) else { return Ok(()) };
+        match self.cancel_pending(id, "luzia", Some("its caller would wait for itself"))? {
+            Some(_) => Err(error),
+            // It has started, so the lane was given back meanwhile.
+            None => Ok(()),
         }
     }
 
     /// Refuses to wait until the queue is empty, when a task of it could not start before: of very many tasks the first are looked at.
     pub(crate) fn refuse_draining_inside(&self) -> Result<(), AppError> {
         const MOST: usize = 1000;
-        if !self.has_holder {
-            return Ok(());
-        }
+        let Some(own) = self.own()? else { return Ok(()) };
         for task in self.store.pending_tasks(None)?.take(MOST).filter_map(Result::ok) {
-            if let Some(why) = self.waits_for_us(&task, &self.lenders_of(&task)?)? {
-                return Err(deadlock(format!("{why}, and would wait for {}, which needs it", task.id))
-                    .hint("`luzia dispatch` starts what can start now"));
+            if let Some(stuck) = self.waits_for_us(&own, &task, &self.lenders_of(&task)?)? {
+                let would = format!(", and would wait for {}, which needs it", task.id);
+                return Err(stuck.error(&would, "`luzia dispatch` starts what can start now"));
             }
         }
         Ok(())
     }
 
-    fn waits_for_itself(&self, id: TaskId) -> Result<Option<String>, AppError> {
+    /// Why a wait for a queued task would never end, with the words for the error.
+    fn waits_for_itself(&self, own: &Own, id: TaskId) -> Result<Option<(Stuck, String)>, AppError> {
         if self.inside.as_ref().is_some_and(|inside| inside.task == id) {
-            return Ok(Some(format!("{id} is the very task that would wait for it")));
+            let why = format!("{id} is the very task that would wait for it");
+            return Ok(Some((Stuck::Around(why), String::new())));
         }
         let task = self.existing(id)?;
         if task.status != Status::Pending {
             return Ok(None);
         }
         let lenders = if self.may_borrow(&task) { self.lenders_if_waited(&task)? } else { Vec::new() };
-        Ok(self.waits_for_us(&task, &lenders)?.map(|why| format!("{why}, and would wait for {id}, which needs it")))
+        let stuck = self.waits_for_us(own, &task, &lenders)?;
+        Ok(stuck.map(|stuck| (stuck, format!(", and would wait for {id}, which needs it"))))
     }
 
-    /// Why a task that has not started cannot start before the holder around this process is over. It borrows what its lenders
-    /// hold.
-    fn waits_for_us(&self, task: &Task, lenders: &[Task]) -> Result<Option<String>, AppError> {
+    /// Why a task that has not started cannot start before the holder around this process is over, or its session gives a lane
+    /// back. It borrows what its lenders hold.
+    fn waits_for_us(&self, own: &Own, task: &Task, lenders: &[Task]) -> Result<Option<Stuck>, AppError> {
         let is_lent = is_lent_by(lenders);
-        let own = self.inside.as_ref().map(|inside| inside.task);
+        let inside = self.inside.as_ref().map(|inside| inside.task);
         let mut before = vec![task.clone()];
         let mut seen = BTreeSet::new();
         while let Some(task) = before.pop() {
-            for lane in task.all_lanes() {
-                if self.config().limit(&lane) <= 1
-                    && !is_lent(&lane)
-                    && let Some(view) = self.around(&lane)?
-                {
-                    let holder = view.holder().unwrap_or("this command");
-                    return Ok(Some(format!("{holder} holds lane \"{lane}\"")));
+            for lane in task.all_lanes().into_iter().filter(|lane| !is_lent(lane)) {
+                let stuck = self.stuck_on(own, &lane, task.slots_of(&lane))?;
+                if stuck.is_some() {
+                    return Ok(stuck);
                 }
             }
             for id in task.after.iter().filter(|id| seen.insert(**id)) {
-                if own == Some(*id) {
-                    return Ok(Some(format!("{id} must be over first")));
+                if inside == Some(*id) {
+                    return Ok(Some(Stuck::Around(format!("{id} must be over first"))));
                 }
                 before.extend(self.find(*id)?.map(|(_, other)| other).filter(|other| other.status == Status::Pending));
             }
         }
         Ok(None)
     }
-}
-
-fn deadlock(message: String) -> AppError {
-    AppError::new(Kind::No, Code::Deadlock, message)
 }
 
 /// The first option that a part of another task cannot have.

@@ -4,9 +4,7 @@
 use crate::app::locks::acquire::{Granted, Lease, Leased, Waited};
 use crate::app::locks::release::Given;
 use crate::app::locks::waiting::{barred_error, behind_error};
-use crate::app::queue::enqueue::{Caller, NewTask};
 use crate::app::{App, AppError, Code, Kind, lane_word};
-use crate::model::evidence::Verdict;
 use crate::model::lock::Grant;
 use crate::model::namespace::INITIAL_PID_NAMESPACE;
 use crate::model::who::{MOST_SESSION_BYTES, SESSION_HOLDER, clean};
@@ -245,34 +243,9 @@ impl App {
             let _ = self.store.ask_keeper(key, lane, slot);
         }
     }
-
-    /// Refuses to wait for a task to be that needs a lane which the caller's own session has leased.
-    pub(crate) fn refuse_own_session(&self, new: &NewTask, caller: &Caller) -> Result<(), AppError> {
-        if self.agent.as_ref().is_none_or(|agent| agent.session.is_none()) {
-            return Ok(());
-        }
-        for lane in self.task_of(new, caller)?.all_lanes() {
-            let is_full_of_it = self.config().limit(&lane) <= 1
-                && self.holders(&lane)?.iter().any(|view| self.is_own_session(view) && is_live(view));
-            if is_full_of_it {
-                return Err(own_session(&lane));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a lock is a lease of the session in which this process runs, so that to wait for it would never end.
-    pub(crate) fn is_own_session(&self, view: &LockView) -> bool {
-        let own = self.agent.as_ref().and_then(|agent| agent.session.as_deref());
-        own.is_some_and(|key| is_of(view, key))
-    }
 }
 
-fn is_live(view: &LockView) -> bool {
-    matches!(view.verdict, Verdict::Live { .. })
-}
-
-fn is_of(view: &LockView, key: &str) -> bool {
+pub(crate) fn is_of(view: &LockView, key: &str) -> bool {
     let is_lease = |record: &&crate::model::LockRecord| record.kind == LockKind::Session;
     view.record().filter(is_lease).is_some_and(|record| record.who.session.as_deref() == Some(key))
 }
@@ -280,15 +253,4 @@ fn is_of(view: &LockView, key: &str) -> bool {
 /// How the holder of a session lease is called: one name for each key.
 fn holder_of(key: &str) -> String {
     format!("{SESSION_HOLDER}{:08x}", crc32fast::hash(key.as_bytes()))
-}
-
-/// A lane that the caller's own session has leased: a wait for it would last as long as the session.
-pub(crate) fn own_session(lane: &LaneName) -> AppError {
-    let lane_word = lane_word(lane);
-    let message = format!("lane \"{lane}\" is held by the session in which this runs, and would wait for itself");
-    AppError::new(Kind::No, Code::Deadlock, message)
-        .hint(format!(
-            "run the command directly under that lease, or give it back first: luzia release {lane_word} --session"
-        ))
-        .next(format!("luzia explain {lane_word}"))
 }

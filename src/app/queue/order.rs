@@ -2,7 +2,7 @@
 
 use crate::app::queue::pause::not_waiting;
 use crate::app::{App, AppError, Code, Kind};
-use crate::model::{Priority, Status, Task, TaskId};
+use crate::model::{LaneName, Priority, Status, Task, TaskId};
 
 /// Before whom a task is to come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,25 +13,40 @@ pub enum Goal {
     Before(TaskId),
 }
 
+/// What a move came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Moved {
+    /// The task as it is now.
+    pub task: Task,
+    /// Its priority before, where that is another one now.
+    pub priority_before: Option<Priority>,
+    /// Whether fair share decides between it and the task before which it was to come.
+    pub takes_turns_by_share: bool,
+}
+
 impl App {
-    /// Gives a waiting task the least urgent priority with which it comes before others; gives the task as it is then, and
-    /// whether it was changed.
-    pub fn move_task(&self, id: TaskId, goal: Goal) -> Result<(Task, bool), AppError> {
+    /// Gives a waiting task the least urgent priority with which it comes before others.
+    pub fn move_task(&self, id: TaskId, goal: Goal) -> Result<Moved, AppError> {
         let task = self.existing(id)?;
         if task.status != Status::Pending {
             return Err(not_waiting(id, task.status));
         }
-        let Some(place) = self.place_before(&task, goal)? else { return Ok((task, false)) };
+        let takes_turns_by_share = match goal {
+            Goal::First => false,
+            Goal::Before(other) => self.existing(other).is_ok_and(|other| takes_turns_by_share(&task, &other)),
+        };
+        let stays = |task| Moved { task, priority_before: None, takes_turns_by_share };
+        let Some(place) = self.place_before(&task, goal)? else { return Ok(stays(task)) };
         let wanted = if (place.0, task.turn().1.0) < place {
             place.0
         } else {
             place.0.number().checked_sub(1).and_then(Priority::new).ok_or_else(|| nothing_before(&task, place.1))?
         };
         if wanted >= task.priority {
-            return Ok((task, false));
+            return Ok(stays(task));
         }
         let moved = self.change_waiting(id, "edited", |task| Ok(Task { priority: wanted, ..task.clone() }))?;
-        Ok((moved, true))
+        Ok(Moved { priority_before: Some(task.priority), ..stays(moved) })
     }
 
     /// The place before which a task is to come; `None` when nobody is before it.
@@ -72,6 +87,12 @@ impl App {
             }
         }
     }
+}
+
+/// Whether two tasks are ordered by the shares of their users: only in a key lane priority and number order those of all users.
+fn takes_turns_by_share(task: &Task, other: &Task) -> bool {
+    let is_common_key = |lane: &LaneName| lane.is_key_lane() && other.all_lanes().contains(lane);
+    task.user != other.user && !task.all_lanes().iter().any(is_common_key)
 }
 
 fn nothing_before(task: &Task, other: TaskId) -> AppError {

@@ -98,6 +98,11 @@ impl<'a> Call<'a> {
                     let _ = (self.host.with_app)(&mut |app| app.pass().map(drop));
                     return Outcome::Document(self.report(id), false);
                 }
+                if accepted.get("created") == Some(&json!(true))
+                    && let Err(error) = (self.host.with_app)(&mut |app| app.refuse_or_take_back(id))
+                {
+                    return Outcome::Document(error_document(&error), true);
+                }
                 self.await_tasks(&[id], wait_ms)
             }
             "wait" => self.wait(arguments),

@@ -121,6 +121,8 @@ verbs! {
         fn ask_keeper(key: &str, lane: &LaneName, slot: u32) -> Result<()>;
         /// What the keeper has said to the last mark.
         fn keeper_answer(key: &str, lane: &LaneName, slot: u32) -> Result<KeeperAnswer>;
+        /// Whether a session may have leases.
+        fn has_sessions() -> Result<bool>;
         /// Whether the keeper of a session says that it holds a lock.
         fn keeper_holds(key: &str, lane: &LaneName, slot: u32) -> bool;
         /// Takes a mark back, for an acquirer that gives up.

@@ -95,6 +95,17 @@ fn a_task_never_waits_for_itself() {
 }
 
 #[test]
+fn more_slots_than_a_lock_around_the_caller_leaves_are_not_waited_for() {
+    let place = Place::configured(&serde_json::json!({ "lanes": { "gpu": { "max": 2 } } }));
+    for (nested, code) in [("run -l gpu --slots 2", 1), ("enqueue --wait -l gpu --slots 2", 1), ("run -l gpu", 0)] {
+        let script = format!("timeout 20 $LUZIA {nested} -- true > /dev/null; echo $?");
+        let ran = place.ok(&["lock", "-l", "gpu", "--", "sh", "-c", &script]);
+        assert_eq!(ran.line(), code.to_string(), "{nested}: {}", ran.err);
+        assert_eq!(ran.err.contains("would wait for a task that needs it"), code == 1, "{nested}: {}", ran.err);
+    }
+}
+
+#[test]
 fn a_run_in_the_lanes_of_its_task_is_a_part_of_it() {
     // contract, section 4: `run` on a lane that the task holds is re-entrant
     let place = Place::new();

@@ -141,7 +141,10 @@ impl App {
                 self.pass_if_owed(&lane);
             }
             // The session of the caller would wait for itself.
-            let is_own = matches!(&seen, Seen::Held(view) if self.is_own_session(view));
+            let is_own = match &seen {
+                Seen::Held(view) => self.waits_for_own_session(view, 1)?,
+                Seen::Behind(_) | Seen::Barred(_) => false,
+            };
             if self.left(wait).is_zero() || is_own {
                 return Ok(match seen {
                     Seen::Held(view) => Waited::Held(self.lanes_held(&request, &view)),

@@ -197,3 +197,22 @@ pub(crate) fn behind_error(lane: &LaneName) -> AppError {
     .hint("wait in the line with -w, or try again")
     .next(format!("luzia explain {}", lane_word(lane)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_keeps_a_lane_is_told_as_a_busy_lane() {
+        let lane = LaneName::global();
+        let bars = [
+            Bar::Rate { lane: lane.clone(), until: Timestamp(0) },
+            Bar::Kept,
+            Bar::NotNow(NotNow::Shut(lane.clone()), String::new()),
+            Bar::NotNow(NotNow::Narrow(lane.clone()), String::new()),
+        ];
+        let errors = bars.iter().map(|bar| barred_error(bar, Timestamp(0))).chain([behind_error(&lane)]);
+        errors.for_each(|error| assert!(error.is_of_busy_lane(), "{error:?}"));
+        assert!(!AppError::new(Kind::No, Code::LockLost, "a lease is over").is_of_busy_lane());
+    }
+}

@@ -1,12 +1,14 @@
 //! `luzia move`: puts a waiting task before others.
 
 use crate::app::App;
-use crate::app::queue::order::Goal;
+use crate::app::queue::order::{Goal, Moved};
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
+use crate::model::Priority;
 use clap::Args;
+use serde_json::Value;
 
 /// `luzia move`.
 #[derive(Args, Clone, Debug)]
@@ -27,8 +29,13 @@ pub struct MoveArgs {
 
 const MOVE_HELP: &str = "\
 Notes:
-  Tasks of a lane start by priority, then by number. So a task is moved by its priority: it gets that of the other task, or
-  one step more. It may come before further tasks by that.
+  Tasks of a lane start by priority, then by number. So a task is moved by its priority, and by nothing else: it gets that of
+  the other task, or, when the other one is older, the next more urgent one. The answer tells the old and the new priority. The
+  task comes before all further tasks of its user that are less urgent, and it keeps the priority when the other task is over.
+  A task that is more urgent already keeps its priority. `luzia edit TASK --priority N` takes a move back. Priorities 0 to 3
+  count as high, 4 to 6 as normal, 7 to 9 as low, and each of the three has its share of the starts.
+  Users take turns by their shares: between tasks of two users priority decides only in a lane such as thread:7, whose tasks
+  start in one order.
 
 Examples:
   luzia move 12 --first
@@ -48,15 +55,37 @@ pub fn run(args: &MoveArgs, app: &App, console: &mut Console) -> Answer {
         Some(text) => Goal::Before(app.task_id(text)?),
         None => Goal::First,
     };
-    let (task, is_moved) = app.move_task(app.task_id(&args.task)?, goal)?;
+    let moved = app.move_task(app.task_id(&args.task)?, goal)?;
+    let task = &moved.task;
     if console.is_json() {
-        console.document(&json::single("move", json::task(&task)))?;
+        let mut value = json::task(task);
+        if let Value::Object(members) = &mut value {
+            members.insert("moved".to_owned(), moved.priority_before.is_some().into());
+            members.insert("priority_before".to_owned(), moved.priority_before.map(Priority::number).into());
+        }
+        console.document(&json::single("move", value))?;
     } else if console.format == OutputFormat::Name {
         console.out(&format!("{}\n", task.id))?;
-    } else if is_moved {
-        console.say(&format!("{} has priority {} now", task.id, task.priority.number()));
     } else {
-        console.say(&format!("{} comes before that already", task.id));
+        console.say(&said(&moved));
+    }
+    if moved.takes_turns_by_share && !console.is_json() {
+        console.hint(
+            "the two tasks are of different users, who take turns by their shares: the other one may still start first",
+        );
     }
     Ok(Exit::Done.code())
+}
+
+/// What has changed, in words for people.
+fn said(moved: &Moved) -> String {
+    let task = &moved.task;
+    let Some(before) = moved.priority_before else {
+        return format!("{} comes before that already; its priority stays {}", task.id, task.priority.number());
+    };
+    let tier = match task.priority.tier() {
+        tier if tier == before.tier() => String::new(),
+        tier => format!("; it counts as {} now", tier.word()),
+    };
+    format!("{} has priority {} now, and had {}{tier}", task.id, task.priority.number(), before.number())
 }

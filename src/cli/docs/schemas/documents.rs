@@ -8,6 +8,7 @@ const fn document(name: &'static str, about: &'static str, lines: &'static str) 
 
 const TASKS: &str = "items [@task] The tasks.\n";
 const ONE_TASK: &str = "+task\n";
+const MOVE: &str = "+task\nmoved bool Whether its priority was changed.\npriority_before int~ The priority before, if it was changed.\n";
 
 /// The documents by the names of their schemas.
 pub const DOCUMENTS: [Shape; 47] = [
@@ -19,7 +20,7 @@ pub const DOCUMENTS: [Shape; 47] = [
     document("pause", "What was paused.", PAUSE),
     document("resume", "What was resumed.", PAUSE),
     document("edit", "The changed task.", ONE_TASK),
-    document("move", "The moved task.", ONE_TASK),
+    document("move", "The moved task.", MOVE),
     document("retry", "The tasks that are queued again.", TASKS),
     document("cron", "Schedules, or the task that a schedule made.", CRON),
     document("set", "The variables of the task.", SET),

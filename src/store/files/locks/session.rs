@@ -102,6 +102,11 @@ impl FileStore {
         Ok(if is_held { KeeperAnswer::Holds } else { KeeperAnswer::Gone })
     }
 
+    /// Whether a session may have leases.
+    pub fn has_sessions(&self) -> Result<bool> {
+        Ok(self.meta(SESSIONS)?.is_some())
+    }
+
     /// Whether the keeper of a session says that it holds a lock.
     pub fn keeper_holds(&self, key: &str, lane: &LaneName, slot: u32) -> bool {
         self.meta(&mark(key, HELD, &slot_stem(&lane.stem(), slot))).is_ok_and(|meta| meta.is_some())

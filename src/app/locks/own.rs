@@ -1,0 +1,98 @@
+//! What the caller keeps until it is over or gives it back: the lanes of the task or `luzia lock` around it, and those of its
+//! session. To wait for such a lane would never end.
+
+use crate::app::locks::session::is_of;
+use crate::app::{App, AppError, Code, Kind, lane_word};
+use crate::model::evidence::Verdict;
+use crate::model::lock::loan;
+use crate::model::{LaneName, LockKind};
+use crate::store::LockView;
+
+/// Who may keep lanes for the caller.
+pub(crate) struct Own {
+    /// A task or a `luzia lock` may be around this process.
+    has_holder: bool,
+    /// The key of the caller's session, where any session has leases.
+    session: Option<String>,
+}
+
+/// Why a wait would wait for itself.
+pub(crate) enum Stuck {
+    /// Something around this process must be over first.
+    Around(String),
+    /// The session of the caller has leased a lane.
+    Session(LaneName),
+}
+
+impl Stuck {
+    /// The error of a wait that `would` be endless.
+    pub fn error(self, would: &str, hint: &str) -> AppError {
+        match self {
+            Self::Around(why) => deadlock(format!("{why}{would}")).hint(hint),
+            Self::Session(lane) => own_session(&lane),
+        }
+    }
+}
+
+impl App {
+    /// Who may keep lanes for the caller; `None` where nobody does.
+    pub(crate) fn own(&self) -> Result<Option<Own>, AppError> {
+        let session = if self.store.has_sessions()? { self.own_session() } else { None };
+        let own = Own { has_holder: self.has_holder, session };
+        Ok(Some(own).filter(|own| own.has_holder || own.session.is_some()))
+    }
+
+    /// The key of the caller's session: that of its agent, else that of the agent's process.
+    fn own_session(&self) -> Option<String> {
+        let named = self.agent.as_ref().and_then(|agent| agent.session.clone());
+        named.or_else(|| self.process_key())
+    }
+
+    /// Why a lane will not have so many free slots before the caller is over or gives leases back; `None` where it may.
+    pub(crate) fn stuck_on(&self, own: &Own, lane: &LaneName, slots: u32) -> Result<Option<Stuck>, AppError> {
+        let (mut kept, mut by_session, mut holder) = (Vec::new(), false, None);
+        for view in self.holders(lane)? {
+            let is_of_session = own.session.as_ref().is_some_and(|key| is_of(&view, key) && is_live(&view));
+            if is_of_session || own.has_holder && self.is_around(&view)? {
+                by_session |= is_of_session;
+                kept.push(view.slot);
+                holder = holder.or_else(|| view.holder().map(str::to_owned));
+            }
+        }
+        if kept.is_empty() || loan::holders(kept.into_iter()).saturating_add(slots) <= self.config().limit(lane) {
+            return Ok(None);
+        }
+        let holder = holder.unwrap_or_else(|| "this command".to_owned());
+        Ok(Some(match by_session {
+            true => Stuck::Session(lane.clone()),
+            false => Stuck::Around(format!("{holder} holds lane \"{lane}\"")),
+        }))
+    }
+
+    /// Whether a lock is a lease of the session in which this process runs, and the lane has no room without it.
+    pub(crate) fn waits_for_own_session(&self, view: &LockView, slots: u32) -> Result<bool, AppError> {
+        let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Session);
+        let (true, Some(lane)) = (is_lease, &view.lane) else { return Ok(false) };
+        let own = Own { has_holder: false, session: self.own_session() };
+        Ok(self.stuck_on(&own, lane, slots)?.is_some())
+    }
+}
+
+fn is_live(view: &LockView) -> bool {
+    matches!(view.verdict, Verdict::Live { .. })
+}
+
+pub(crate) fn deadlock(message: String) -> AppError {
+    AppError::new(Kind::No, Code::Deadlock, message)
+}
+
+/// A lane that the caller's own session has leased: a wait for it would last as long as the session.
+pub(crate) fn own_session(lane: &LaneName) -> AppError {
+    let lane_word = lane_word(lane);
+    let message = format!("lane \"{lane}\" is held by the session in which this runs, and would wait for itself");
+    deadlock(message)
+        .hint(format!(
+            "run the command directly under that lease, or give it back first: luzia release {lane_word} --session"
+        ))
+        .next(format!("luzia explain {lane_word}"))
+}

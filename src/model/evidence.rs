@@ -70,6 +70,8 @@ pub struct Evidence {
     pub host: HolderHost,
     /// Whether the private record of the task is in `waiting` and names this lock id.
     pub is_waiting: bool,
+    /// Whether it is one of several leases, and their acquirer was killed before it had all.
+    pub is_incomplete: bool,
     /// The kernel locks that prove life.
     pub kernel_lock: KernelLock,
     /// A look at the recorded pid, when the lock rests on that process and it was recorded in this boot, and in this pid
@@ -168,6 +170,8 @@ pub enum Reason {
     LeaseRuns,
     /// j0, j6: the lease has run out.
     LeaseOver,
+    /// j6: the acquirer of several leases was killed before it had all.
+    SetIncomplete,
     /// j6: older than the age limit.
     TooOld,
     /// j6: nothing proves death.
@@ -211,6 +215,7 @@ impl Reason {
                  looked into from here; `luzia dispatch` can recover it there, or on the host"
             }
             Self::LeaseRuns => "its lease has not run out",
+            Self::SetIncomplete => "its `acquire` was killed before it had all of its lanes",
             Self::LeaseOver => "its lease has run out",
             Self::TooOld => "it is older than the age limit",
             Self::NotProvenDead => "nothing proves that its holder is dead",

@@ -119,6 +119,8 @@ pub struct LockRecord {
     pub is_supervised: bool,
     /// What its slot stands for, in a lane whose slots have names.
     pub value: Option<String>,
+    /// The leases of several lanes among which it was taken.
+    pub set: Option<String>,
     /// How many processors the holder has now, in a lane with a CPU budget.
     pub cpus: Option<u32>,
     /// The kind of holder.
@@ -214,6 +216,7 @@ mod tests {
             pid_watched: false,
             is_supervised: false,
             value: None,
+            set: None,
             cpus: None,
             kind: LockKind::Foreign,
             who: Who::default(),

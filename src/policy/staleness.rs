@@ -143,6 +143,9 @@ fn judge_process(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
 }
 
 fn judge_lease(seen: &Evidence, record: &LockRecord, age: i64) -> Verdict {
+    if seen.is_incomplete {
+        return stale(Reason::SetIncomplete, age);
+    }
     let (Some(expires), Some(refreshed)) = (record.expires_at, record.refreshed_at) else {
         return judge_foreign(seen, record, age);
     };

@@ -268,3 +268,38 @@ fn lanes_that_cannot_be_taken_together_are_refused_and_nothing_is_changed() {
     place.luzia(&["lock", "-l", "a", "--repo", ".", "--", "true"]).coded(2);
     place.assert_unchanged(&before, "none of them");
 }
+
+/// The mark of the leases that one call took, as a sidecar names it.
+fn mark_of(place: &Place, lane: &str) -> std::path::PathBuf {
+    let sidecar = std::fs::read_to_string(place.lock(&format!("lane_{lane}.json"))).unwrap();
+    let sidecar: Value = serde_json::from_str(&sidecar).unwrap();
+    place.lock(".sets").join(sidecar["set"].as_str().unwrap_or_else(|| panic!("no set: {sidecar}")))
+}
+
+#[test]
+fn leases_whose_acquirer_was_killed_before_it_had_all_hold_nothing() {
+    let place = Place::new();
+    place.ok(&["acquire", "-l", "a", "-l", "b", "--task", "me", "--ttl", "1h"]);
+    let mark = mark_of(&place, "a");
+    assert_eq!((mark.exists(), mark_of(&place, "b")), (false, mark.clone()));
+    assert!(!is_free(&place, "a") && !is_free(&place, "b"));
+    // As a kill before its removal leaves it.
+    std::fs::write(&mark, "").unwrap();
+    assert!(is_free(&place, "a") && is_free(&place, "b"));
+    let lock = place.json(&["list-locks"])["items"][0].clone();
+    assert_eq!(lock["state"], "stale", "{lock:#}");
+    assert!(lock["evidence"].as_str().unwrap().contains("before it had all of its lanes"), "{lock:#}");
+    place.ok(&["acquire", "-l", "b", "-l", "c", "--task", "other", "--ttl", "1h"]);
+    assert!(is_free(&place, "a") && !is_free(&place, "b") && !is_free(&place, "c"));
+    // The mark stays for as long as a lock names it, and for a while after.
+    place.ok(&["cleanup-stale"]);
+    assert!(mark.exists() && !place.lock("lane_a.lock").exists());
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(700);
+    std::fs::File::options().write(true).open(&mark).unwrap().set_modified(old).unwrap();
+    place.ok(&["cleanup-stale"]);
+    assert!(!mark.exists() && !is_free(&place, "b"));
+    // One lane needs no mark.
+    place.ok(&["acquire", "lane:d", "--task", "me"]);
+    let sidecar = std::fs::read_to_string(place.lock("lane_d.json")).unwrap();
+    assert!(!sidecar.contains("\"set\""), "{sidecar}");
+}

@@ -69,15 +69,14 @@ pub const LOCK_TWO: Scene = Scene {
     ..PLAIN
 };
 
-/// One that was not killed has taken both lanes or none, and what it had before it still has. All can be released.
+/// It has taken both lanes or none, also where it was killed, and what it had before it still has. All can be released.
 fn both_or_none(world: &World, answer: &Answer) -> Vec<String> {
     let is_held = |lane: &str| world.luzia(&["check", lane]).code() == Some(75);
     let [new, had, also_new] = ["lane:new", "lane:had", "lane:also-new"].map(is_held);
     let is_right = had
         && match answer.code() {
             Some(0) => new && also_new,
-            Some(_) => new == also_new,
-            None => true,
+            Some(_) | None => new == also_new,
         };
     let mut problems = Vec::new();
     if !is_right {

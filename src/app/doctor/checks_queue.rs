@@ -73,7 +73,9 @@ fn lock(view: &LockView) -> Option<Finding> {
     let kind = view.record().map(|record| record.kind);
     let level = match (&view.verdict, why) {
         // That a lease of luzia runs out is what leases are for; a crash, or what another program left, is not.
-        (Verdict::Stale { .. }, Reason::LeaseOver) if kind == Some(LockKind::Lease) => Level::Warn,
+        (Verdict::Stale { .. }, Reason::LeaseOver | Reason::SetIncomplete) if kind == Some(LockKind::Lease) => {
+            Level::Warn
+        }
         (Verdict::Stale { .. } | Verdict::Refused { .. }, _) | (Verdict::Live { .. }, Reason::CommandLives) => {
             Level::Problem
         }

@@ -29,6 +29,7 @@ pub(super) fn record(kind: LockKind) -> LockRecord {
         pid_watched: false,
         is_supervised: false,
         value: None,
+        set: None,
         cpus: None,
         kind,
         who: crate::model::Who::default(),
@@ -45,6 +46,7 @@ fn seen(sidecar: Sidecar) -> Evidence {
         sidecar,
         host: HolderHost::Here,
         is_waiting: false,
+        is_incomplete: false,
         kernel_lock: KernelLock::Free,
         process: None,
         command: None,
@@ -102,6 +104,23 @@ fn j2_a_parked_task_keeps_its_lock_over_a_reboot() {
     let mut parked = whole(LockKind::Wait, |record| record.boot_id = Some("other".into()));
     parked.is_waiting = true;
     check(&parked, Reason::TaskWaits, false);
+}
+
+#[test]
+fn j6_a_lease_of_a_set_that_was_not_taken_whole_is_stale() {
+    let lease = |is_incomplete: bool| Evidence {
+        is_incomplete,
+        ..whole(LockKind::Lease, |record| record.expires_at = Some(Timestamp(NOW + 60_000)))
+    };
+    check(&lease(false), Reason::LeaseRuns, false);
+    check(&lease(true), Reason::SetIncomplete, true);
+    // A proof of life is of the process that is watched, and not of the one that was to take the rest.
+    let watched = whole(LockKind::Lease, |record| record.pid_watched = true);
+    check(
+        &Evidence { is_incomplete: true, process: Some(Probe::Alive { start: 5 }), ..watched },
+        Reason::SetIncomplete,
+        true,
+    );
 }
 
 #[test]

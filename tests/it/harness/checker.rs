@@ -168,7 +168,8 @@ impl Checker {
         }
         for path in list(&world.state.join("locks")) {
             let is_guard = path.file_name().is_some_and(|name| name == ".guard")
-                || path.file_name().is_some_and(|name| name == ".sessions") && list(&path).is_empty();
+                || path.file_name().is_some_and(|name| name == ".sessions" || name == ".sets")
+                    && list(&path).is_empty();
             let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
             if !is_guard && (is_hidden || !self.leases_may_live) {
                 let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -315,8 +316,8 @@ pub fn clean_aged(world: &World) {
     let locks = list(&world.state.join("locks")).into_iter().filter(is_empty);
     // Whatever stands in a folder comes before the folder.
     let staged = list(&world.state.join("spool/tmp"));
-    let sessions = files_below(&world.state.join("locks/.sessions"));
-    for path in spool.into_iter().flatten().chain(staged).chain(locks).chain(sessions) {
+    let sessions = [".sessions", ".sets"].map(|folder| files_below(&world.state.join("locks").join(folder)));
+    for path in spool.into_iter().flatten().chain(staged).chain(locks).chain(sessions.into_iter().flatten()) {
         if let Ok(file) = std::fs::File::open(path) {
             file.set_modified(old).unwrap();
         }

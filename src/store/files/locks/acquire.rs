@@ -26,6 +26,13 @@ struct Plan {
     refreshes: Vec<(usize, u32, Box<LockRecord>)>,
 }
 
+/// What the locks of one request have in common.
+struct Ids {
+    lock_id: String,
+    /// The mark of leases that are not all there yet.
+    set: Option<String>,
+}
+
 impl FileStore {
     /// Takes all lanes of a request, or none, without a look at the line.
     pub fn acquire(&self, request: &Request, judge: Judge) -> Result<Acquired> {
@@ -150,12 +157,35 @@ impl FileStore {
         guards: &mut Guards,
         judge: Judge,
     ) -> Result<Acquired> {
-        let (mut grants, mut broken, mut files) = (Vec::new(), Vec::new(), Vec::new());
         let lock_id = self.new_lock_id(&request.holder, &takes);
+        let set = self.begin_set(request, &lock_id, takes.len())?;
+        let ids = Ids { lock_id, set };
+        // An error may have left locks that could not be given back: then the mark stays, and they hold nothing.
+        let answer = self.take_each(request, takes, &ids, guards, judge)?;
+        if let Some(set) = &ids.set
+            && let Err(error) = self.end_set(request, set)
+        {
+            if let Acquired::Granted { grants, .. } = &answer {
+                self.give_back(guards, grants)?;
+            }
+            return Err(error);
+        }
+        Ok(answer)
+    }
+
+    fn take_each(
+        &self,
+        request: &Request,
+        takes: Vec<(usize, Vec<Choice>)>,
+        ids: &Ids,
+        guards: &mut Guards,
+        judge: Judge,
+    ) -> Result<Acquired> {
+        let (mut grants, mut broken, mut files) = (Vec::new(), Vec::new(), Vec::new());
         let all = takes.into_iter().flat_map(|(at, slots)| slots.into_iter().map(move |choice| (at, choice)));
         for (at, choice) in all {
             let (need, slot) = (&request.needs[at], choice.slot);
-            match self.take_slot(need, choice, request, &lock_id, guards, &mut broken) {
+            match self.take_slot(need, choice, request, ids, guards, &mut broken) {
                 Ok(Some((grant, file))) => {
                     grants.push(grant);
                     files.extend(file);
@@ -207,10 +237,11 @@ impl FileStore {
         need: &LaneNeed,
         choice: Choice,
         request: &Request,
-        lock_id: &str,
+        ids: &Ids,
         guards: &mut Guards,
         broken: &mut Vec<Break>,
     ) -> Result<Option<Taken>> {
+        let lock_id = ids.lock_id.as_str();
         let stem = need.lane.stem();
         for stale in &choice.breaks {
             self.return_loan(guards, &need.lane, stale.slot);
@@ -221,6 +252,7 @@ impl FileStore {
         let now = self.host.clock.now();
         let mut record = self.new_record(need, request, lock_id, fence, now);
         record.value = choice.value;
+        record.set.clone_from(&ids.set);
         let has_command = matches!(request.kind, LockKind::Task | LockKind::Process);
         record.cpus = (need.shares_cpus && choice.is_first && has_command).then_some(1);
         if let Some(lender) = choice.lender {
@@ -313,6 +345,7 @@ impl FileStore {
             pid_namespace_init: origin.init_start,
             user_namespace: origin.user_namespace,
             command: None,
+            set: None,
             pid_watched: request.pid_watched,
             is_supervised: false,
             value: None,

@@ -152,7 +152,9 @@ impl FileStore {
             Some(record) if kernel_lock == KernelLock::Free => self.host.look_at_holder(record),
             _ => (None, None, None),
         };
+        let set = sidecar.record().and_then(|record| record.set.as_deref());
         Ok(Some(Evidence {
+            is_incomplete: set.map_or(Ok(false), |set| self.is_incomplete(set))?,
             is_regular,
             is_own: lock.uid == self.host.uid,
             lock_modified: lock.modified,

@@ -11,4 +11,5 @@ pub(crate) mod release;
 pub(crate) mod request;
 pub(crate) mod rules;
 pub(crate) mod session;
+pub(crate) mod sets;
 pub(crate) mod sidecar;

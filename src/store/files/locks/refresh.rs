@@ -147,6 +147,7 @@ impl FileStore {
             pid_watched: false,
             is_supervised: kind == LockKind::Task,
             value: grant.value.clone(),
+            set: None,
             cpus: grant.has_share.then_some(1),
             kind,
             who: Who::default(),

@@ -312,6 +312,7 @@ impl FileStore {
         done.to_recover.sort_unstable();
         done.to_recover.dedup();
         self.clean_debris(dry_run, done)?;
+        self.clean_sets(dry_run, &mut done.debris)?;
         self.clean_sessions(dry_run, &mut done.debris)
     }
 

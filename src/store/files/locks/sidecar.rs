@@ -45,6 +45,8 @@ struct SidecarFile<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    set: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cpus: Option<u32>,
     kind: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,6 +94,7 @@ pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
         pid_watched: record.pid_watched,
         supervised: record.is_supervised,
         value: record.value.as_deref(),
+        set: record.set.as_deref(),
         cpus: record.cpus,
         kind: record.kind.word(),
         agent: record.who.agent.as_deref(),
@@ -139,6 +142,7 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
         pid_watched: yes(found, "pid_watched"),
         is_supervised: yes(found, "supervised"),
         value: text(found, "value"),
+        set: text(found, "set"),
         cpus: number(found, "cpus").and_then(|cpus| u32::try_from(cpus).ok()),
         kind,
         who: who(found),
@@ -242,6 +246,7 @@ mod tests {
             pid_watched: false,
             is_supervised: true,
             value: Some("emulator-5556".into()),
+            set: Some("me_1.4.5".into()),
             cpus: Some(3),
             kind: LockKind::Task,
             who: Who { agent: Some("codex".into()), command: Some("make".into()), ..Who::default() },

@@ -1,0 +1,78 @@
+//! Leases of several lanes that one `acquire` takes: all, or none, also when it is killed. A mark in `locks/.sets` stands from
+//! before the first of their locks until all are there, and each sidecar names it. The acquirer is in the guards of all lanes
+//! meanwhile. So who sees the mark of a lock in the guard of its lane knows that the acquirer is dead. Commit point: the unlink
+//! of the mark.
+
+use crate::model::LockKind;
+use crate::model::name::encode;
+use crate::os::Open;
+use crate::store::FileStore;
+use crate::store::error::{Result, StoreError};
+use crate::store::files::locks::request::Request;
+
+const SETS: &str = "locks/.sets";
+/// How old the mark of a dead acquirer must be to be removed, in milliseconds.
+const YOUNG_MS: i64 = 600_000;
+
+fn mark(set: &str) -> String {
+    format!("{SETS}/{}", encode(set))
+}
+
+impl FileStore {
+    /// Begins to take several leases, and names them; `None` where each lock by itself proves its holder's life, or is the only
+    /// one.
+    pub(crate) fn begin_set(&self, request: &Request, lock_id: &str, lanes: usize) -> Result<Option<String>> {
+        if request.kind != LockKind::Lease || lanes < 2 {
+            return Ok(None);
+        }
+        self.vfs.make_dir(SETS, 0o700).map_err(StoreError::io("make the folder", SETS))?;
+        let first = format!("{lock_id}.{}.{}", request.process.pid, self.host.clock.boot_ms());
+        // One that is there already is of a dead acquirer, whose locks may still stand.
+        for further in 0_u32.. {
+            let set = if further == 0 { first.clone() } else { format!("{first}.{further}") };
+            let path = mark(&set);
+            if self.vfs.open(&path, Open::CreateNew(0o600)).map_err(StoreError::io("create", &path))?.is_some() {
+                self.sync_sets(request)?;
+                return Ok(Some(set));
+            }
+        }
+        Ok(None)
+    }
+
+    /// All leases of a set are there, or none is.
+    pub(crate) fn end_set(&self, request: &Request, set: &str) -> Result<()> {
+        self.unlink(&mark(set))?;
+        self.sync_sets(request)
+    }
+
+    fn sync_sets(&self, request: &Request) -> Result<()> {
+        if request.durable { self.sync_dir(SETS) } else { Ok(()) }
+    }
+
+    /// Whether the acquirer of a set was killed before it had all. The caller is in the guard of one of its lanes.
+    pub(crate) fn is_incomplete(&self, set: &str) -> Result<bool> {
+        Ok(self.meta(&mark(set))?.is_some())
+    }
+
+    /// Removes old marks that no lock names.
+    pub(crate) fn clean_sets(&self, dry_run: bool, removed: &mut Vec<String>) -> Result<()> {
+        let marks = self.list(SETS)?;
+        if marks.is_empty() {
+            return Ok(());
+        }
+        let mut named = Vec::new();
+        for (stem, slot) in self.lock_stems()? {
+            let sidecar = self.read_sidecar(&crate::store::files::disk::layout::sidecar(&stem, slot))?;
+            named.extend(sidecar.record().and_then(|record| record.set.as_deref().map(encode)));
+        }
+        let now = self.host.clock.now();
+        for entry in marks.into_iter().filter(|entry| !named.iter().any(|name| *name == *entry.name)) {
+            let path = format!("{SETS}/{}", entry.name);
+            let is_old = self.meta(&path)?.is_some_and(|meta| now.ms_since(meta.modified) >= YOUNG_MS);
+            if is_old && (dry_run || self.unlink(&path)?) {
+                removed.push(path.strip_prefix("locks/").unwrap_or(&path).to_owned());
+            }
+        }
+        Ok(())
+    }
+}

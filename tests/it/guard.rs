@@ -70,6 +70,66 @@ fn a_command_whose_lock_is_lost_is_ended() {
     assert_eq!(place.events_named("guard_lost").len(), 1);
 }
 
+/// Takes leases of two lanes by one call; gives their lock id.
+fn two_leases(place: &Place) -> String {
+    place.ok(&["acquire", "-l", "db", "-l", "cache", "--task", "me", "--ttl", "1h"]).line()
+}
+
+#[test]
+fn all_lanes_of_one_lock_are_guarded_and_the_loss_of_one_ends_the_command() {
+    let place = Place::new();
+    let script = "echo up >$PLACE/up; sleep 60; echo never >$PLACE/never";
+    for (lane, options) in [("db", &[][..]), ("cache", &[][..]), ("cache", &["--lane", "db", "--lane", "cache"])] {
+        let id = two_leases(&place);
+        let mut command = place.command(&[&["guard"], options, &["--", "sh", "-c", script]].concat());
+        let mut guard = place.spawn(command.env("LUZIA_LOCK_ID", &id));
+        place.until_file("up");
+        place.ok(&["release", &format!("lane:{lane}"), "me", "-y"]);
+        until("the end of the command", || guard.is_over().then_some(()));
+        let ended = guard.end().coded(1);
+        assert!(ended.err.contains(&format!("of lane \"{lane}\" was lost")), "{}", ended.err);
+        // A lane that is named must be in force when the command begins.
+        let named = ["--lane", "db", "--lane", "cache", "--", "touch", &place.text("never")];
+        guarded(&place, &id, &named).coded(1);
+        place.ok(&["release", "-l", "db", "-l", "cache", "me", "-y"]);
+        std::fs::remove_file(place.path("up")).unwrap();
+    }
+    assert!(!place.path("never").exists());
+    let id = two_leases(&place);
+    guarded(&place, &id, &["--lane", "db", "--lane", "cache", "--fence", "1", "--", "true"]).coded(2);
+    // `luzia lock` of two lanes, and one slot of several of a task.
+    place.ok(&["lock", "-l", "x", "-l", "y", "--", "sh", "-c", "$LUZIA guard -- true"]);
+}
+
+#[test]
+fn leases_of_several_lanes_are_renewed_by_one_call() {
+    let place = Place::new();
+    let id = two_leases(&place);
+    let until_of = |lane: &str| {
+        let locks = place.json(&["list-locks"]);
+        crate::support::with(&locks["items"], "lane", lane)[0]["expires_at"].as_str().unwrap().to_owned()
+    };
+    let mut before = (until_of("cache"), until_of("db"));
+    for named in [&[][..], &["-l", "db", "-l", "cache"], &["lane:db", "-l", "cache"]] {
+        let renewed = place.json(&[&["renew"], named, &["--lock-id", &id]].concat());
+        let lanes: Vec<&str> =
+            renewed["lanes"].as_array().unwrap().iter().filter_map(|one| one["lane"].as_str()).collect();
+        assert_eq!((lanes, renewed["lane"].as_str()), (vec!["cache", "db"], Some("cache")), "{renewed:#}");
+        let now = (until_of("cache"), until_of("db"));
+        assert!(now.0 > before.0 && now.1 > before.1, "{before:?} {now:?}");
+        before = now;
+    }
+    // What is left is renewed, and the lost lane is told.
+    place.ok(&["release", "lane:db", "me"]);
+    let lost = place.luzia(&["renew", "-l", "db", "-l", "cache", "--lock-id", &id]).coded(1);
+    assert!(lost.err.contains("\"db\" is not held") && lost.err.contains("\"cache\" renewed"), "{}", lost.err);
+    assert!(until_of("cache") > before.0);
+    let left = place.json(&["renew", "--lock-id", &id]);
+    assert_eq!(left["lanes"].as_array().unwrap().len(), 1, "{left:#}");
+    place.luzia(&["renew", "--lock-id", "nobody_1"]).coded(1);
+    place.luzia(&["renew", "-l", "db", "-l", "db", "--lock-id", &id]).coded(2);
+}
+
 #[test]
 fn a_task_and_a_lock_guard_their_own_lanes() {
     let place = Place::new();

@@ -339,6 +339,12 @@ fn lanes_are_held_by_the_session_of_the_client_and_nobody_elses_task_is_ended() 
     assert_eq!(place.json(&["list"])["items"].as_array().unwrap().len(), 0, "nothing is queued");
     let given = client.document("release", json!({ "lane": "build", "lock_id": lease["lock_id"] }));
     assert_eq!(given["released"], true);
+    let both = client.document("acquire", json!({ "lane": ["db", "cache"] }));
+    let grants: Vec<&Value> = both["grants"].as_array().unwrap().iter().map(|grant| &grant["lane"]).collect();
+    assert_eq!(grants, ["cache", "db"], "{both:#}");
+    let given = client.document("release", json!({ "lane": ["db", "cache"], "lock_id": both["lock_id"] }));
+    assert_eq!(given["lanes"].as_array().unwrap().len(), 2, "{given:#}");
+    place.ok(&["lock", "-n", "-l", "db", "-l", "cache", "--", "true"]);
     let timed = client.document("acquire", json!({ "lane": "@port:4010", "ttl_s": 30 }));
     assert_eq!(timed["lane"], "port:4010");
     place.ok(&["acquire", "lane:build", "--task", "other"]);

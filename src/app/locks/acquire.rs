@@ -11,6 +11,7 @@ use crate::policy::lane_set::lane_set;
 use crate::policy::staleness::judge;
 use crate::policy::staleness::standing::standing;
 use crate::store::{Event, Hold, LockView, Request};
+use std::collections::BTreeSet;
 
 /// What is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -195,8 +196,31 @@ impl App {
         }
     }
 
+    /// Extends leases by their lock id: in some lanes, or, where none is named, in all that have it. Gives those that were
+    /// extended, and the first error among the others.
+    pub fn renew_all(&self, lanes: &[LaneName], lock_id: &str) -> Result<(Vec<Grant>, Option<AppError>), AppError> {
+        let mut named = lanes.to_vec();
+        if named.is_empty() {
+            let locks = self.locks()?.into_iter().filter(|view| view.lock_id() == Some(lock_id));
+            let found: BTreeSet<LaneName> = locks.filter_map(|view| view.lane).collect();
+            named = self.lane_set(found.into_iter().collect())?;
+        }
+        if named.is_empty() {
+            let error = AppError::new(Kind::No, Code::LockLost, format!("no lane is held by \"{lock_id}\""));
+            return Err(error.hint("stop the work it protected, and acquire it again").next("luzia list-locks"));
+        }
+        let (mut grants, mut failed) = (Vec::new(), None);
+        for lane in &named {
+            match self.renew(lane, lock_id) {
+                Ok(grant) => grants.push(grant),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        Ok((grants, failed))
+    }
+
     /// Extends a lease by its lock id.
-    pub fn renew(&self, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
+    fn renew(&self, lane: &LaneName, lock_id: &str) -> Result<Grant, AppError> {
         let lost = |view: Option<&LockView>| lost_error(lane, lock_id, view, self.host.now());
         let views = self.holders(lane)?;
         let is_it = |view: &&LockView| view.lock_id() == Some(lock_id);

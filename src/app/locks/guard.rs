@@ -1,4 +1,4 @@
-//! `guard`: runs a command only while the lock of its caller is in force (P5). The lock is looked at under the guard of its
+//! `guard`: runs a command only while the lock of its caller is in force (P5), in each of its lanes. It is looked at under the guard of its
 //! lane before the command starts, and once a second while it runs. A lease is refreshed meanwhile.
 
 use crate::app::locks::lock::{End, not_started};
@@ -10,6 +10,7 @@ use crate::os::{InPlace, Signal, Woken};
 use crate::store::{Event, LockView};
 use crate::supervise::Keeper;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How often the lock is looked at while the command runs.
@@ -20,8 +21,8 @@ const GRACE_MS: u64 = 5000;
 /// Which lock must be in force.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Guarded {
-    /// `--lane`.
-    pub lane: Option<LaneName>,
+    /// `--lane`; without one, every lane in which the lock in `LUZIA_LOCK_ID` is in force.
+    pub lanes: Vec<LaneName>,
     /// `--fence`: the lock with this very fence.
     pub fence: Option<u64>,
     /// `LUZIA_LOCK_ID`.
@@ -39,7 +40,7 @@ pub struct GuardEnd {
     pub lost: Option<String>,
 }
 
-/// The lock that is guarded.
+/// A lock that is guarded.
 struct Held {
     grant: Grant,
     view: LockView,
@@ -49,31 +50,29 @@ impl App {
     /// Runs a command as long as the lock is in force.
     pub fn guard(&self, asked: &Guarded, command: &[String]) -> Result<GuardEnd, AppError> {
         let held = self.guarded(asked)?;
-        let record = held.view.record();
-        let kind = record.map_or(LockKind::Foreign, |record| record.kind);
-        let ttl_ms = record.and_then(|record| record.ttl_ms);
-        let timeout_ms = |lane: &LaneName| ttl_ms.unwrap_or_else(|| self.config().lock_timeout_ms(lane));
-        let grants = std::slice::from_ref(&held.grant);
-        let holder = held.view.holder().unwrap_or_default().to_owned();
+        let ttl_ms = |lane: &LaneName| held.iter().find(|one| one.grant.lane == *lane)?.view.record()?.ttl_ms;
+        let timeout_ms = |lane: &LaneName| ttl_ms(lane).unwrap_or_else(|| self.config().lock_timeout_ms(lane));
         let site = self.site();
-        let mut keeper = (kind == LockKind::Lease).then(|| {
+        let mut keepers: Vec<Keeper> = Vec::new();
+        for one in held.iter().filter(|one| one.view.record().is_some_and(|record| record.kind == LockKind::Lease)) {
+            let holder = one.view.holder().unwrap_or_default().to_owned();
             // From now on it cannot run out, whatever was left of it.
-            let _ = self.store.keep_lock(kind, &holder, &held.grant, timeout_ms(&held.grant.lane));
-            Keeper::new(&site, kind, holder.clone(), grants, &timeout_ms)
-        });
-        let env = [
-            ("LUZIA_FENCE".to_owned(), held.grant.fence.to_string()),
-            ("LUZIA_LOCK_ID".to_owned(), held.grant.lock_id.to_string()),
-        ];
+            let _ = self.store.keep_lock(LockKind::Lease, &holder, &one.grant, timeout_ms(&one.grant.lane));
+            keepers.push(Keeper::new(&site, LockKind::Lease, holder, std::slice::from_ref(&one.grant), &timeout_ms));
+        }
+        let first = held.first().map(|one| &one.grant);
+        let env: Vec<(String, String)> = first
+            .into_iter()
+            .flat_map(|grant| [("LUZIA_FENCE", grant.fence.to_string()), ("LUZIA_LOCK_ID", grant.lock_id.to_string())])
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
         let name = command.first().map_or("", String::as_str);
         let place = InPlace { argv: command, env: &env, cwd: None, has_input: true, held: Vec::new(), output: None };
         let mut child = self.host.start_here(place).map_err(|error| not_started(name, &error))?;
         let mut lost: Option<(String, u64)> = None;
         loop {
-            if let Some(keeper) = &mut keeper {
-                keeper.keep();
-            }
-            let time = keeper.as_ref().map_or(LOOK, |keeper| keeper.time_left().min(LOOK));
+            keepers.iter_mut().for_each(Keeper::keep);
+            let time = keepers.iter().map(Keeper::time_left).min().unwrap_or(LOOK).min(LOOK);
             let woken = child
                 .wait(Some(time))
                 .map_err(|error| AppError::new(Kind::Io, Code::Io, format!("cannot wait for \"{name}\": {error}")))?;
@@ -88,9 +87,7 @@ impl App {
                 }
                 Some(_) => {}
                 None => {
-                    if let Some(why) = self.is_lost(&held.grant)? {
-                        let what = json!({ "lock_id": held.grant.lock_id.0, "fence": held.grant.fence.0 });
-                        self.store.note(&Event::new("guard_lost").in_lane(&held.grant.lane).with(what));
+                    if let Some(why) = self.first_lost(&held)? {
                         drop(child.signal(Signal::Term));
                         lost = Some((why, self.host.boot_ms()));
                     }
@@ -99,9 +96,26 @@ impl App {
         }
     }
 
-    /// The lock that is asked for, in force.
-    fn guarded(&self, asked: &Guarded) -> Result<Held, AppError> {
-        let lane = self.guarded_lane(asked)?;
+    /// Tells of the first lock that is not in force any more, and gives why.
+    fn first_lost(&self, held: &[Held]) -> Result<Option<String>, AppError> {
+        for Held { grant, .. } in held {
+            if let Some(why) = self.is_lost(grant)? {
+                let what = json!({ "lock_id": grant.lock_id.0, "fence": grant.fence.0 });
+                self.store.note(&Event::new("guard_lost").in_lane(&grant.lane).with(what));
+                return Ok(Some(why));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The locks that are asked for, each in force, in the order in which their lanes are taken.
+    fn guarded(&self, asked: &Guarded) -> Result<Vec<Held>, AppError> {
+        let lanes = self.lane_set(self.guarded_lanes(asked)?)?;
+        lanes.into_iter().map(|lane| self.guarded_in(lane, asked)).collect()
+    }
+
+    /// The lock that is asked for in a lane, in force.
+    fn guarded_in(&self, lane: LaneName, asked: &Guarded) -> Result<Held, AppError> {
         let views = self.holders(&lane)?;
         let own = self.inside.as_ref().map(|inside| inside.task.to_string());
         let is_meant = |view: &&LockView| {
@@ -136,28 +150,38 @@ impl App {
         })
     }
 
-    /// The lane that is meant: the one that is named, else the one of the lock in the environment.
-    fn guarded_lane(&self, asked: &Guarded) -> Result<LaneName, AppError> {
-        if let Some(lane) = &asked.lane {
-            return Ok(lane.clone());
+    /// The lanes that are meant: those that are named, else all of the lock in the environment, or the one of a fence.
+    fn guarded_lanes(&self, asked: &Guarded) -> Result<Vec<LaneName>, AppError> {
+        if asked.lanes.len() > 1 && asked.fence.is_some() {
+            let error = AppError::usage("--fence is of one lane, and several are named");
+            return Err(error.hint("LUZIA_LOCK_ID names the lock in all of them; nothing was run"));
         }
-        let wanted = |view: &LockView| match (&asked.lock_id, asked.fence.or(asked.env_fence)) {
-            (Some(id), _) => view.lock_id() == Some(id.as_str()),
-            (None, Some(fence)) => view.record().and_then(|record| record.fence).is_some_and(|own| own.0 == fence),
-            (None, None) => false,
+        if !asked.lanes.is_empty() {
+            return Ok(asked.lanes.clone());
+        }
+        let has_fence = |view: &LockView, fence: u64| {
+            view.record().and_then(|record| record.fence).is_some_and(|own| own.0 == fence)
+        };
+        let wanted = |view: &LockView| match (asked.fence, &asked.lock_id, asked.env_fence) {
+            (Some(fence), ..) | (None, None, Some(fence)) => has_fence(view, fence),
+            (None, Some(id), _) => view.lock_id() == Some(id.as_str()),
+            (None, None, None) => false,
         };
         if asked.lock_id.is_none() && asked.fence.is_none() && asked.env_fence.is_none() {
             return Err(AppError::usage("there is no fence: neither --fence nor LUZIA_FENCE says it".to_owned())
                 .hint("inside a task or `luzia lock` the environment says it; `luzia acquire --json` prints it"));
         }
-        let found = self.locks()?.into_iter().find(wanted).and_then(|view| view.lane);
-        found.ok_or_else(|| {
-            let what = match (&asked.lock_id, asked.fence.or(asked.env_fence)) {
-                (Some(id), _) => format!("lock {id}"),
-                (None, fence) => format!("fence {}", fence.unwrap_or_default()),
-            };
-            lost_error(format!("{what} is not in force any more; nothing was run")).next("luzia list-locks")
-        })
+        // Several slots of a lane are one lock of it, and a lock that is over guards nothing.
+        let locks = self.locks()?.into_iter().filter(|view| wanted(view) && is_live(view));
+        let lanes: BTreeSet<LaneName> = locks.filter_map(|view| view.lane).collect();
+        if !lanes.is_empty() {
+            return Ok(lanes.into_iter().collect());
+        }
+        let what = match (asked.fence, &asked.lock_id) {
+            (None, Some(id)) => format!("lock {id}"),
+            (fence, _) => format!("fence {}", fence.or(asked.env_fence).unwrap_or_default()),
+        };
+        Err(lost_error(format!("{what} is not in force any more; nothing was run")).next("luzia list-locks"))
     }
 
     fn not_current(&self, lane: &LaneName, asked: &Guarded, views: &[LockView]) -> AppError {

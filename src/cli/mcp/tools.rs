@@ -70,6 +70,9 @@ const WAIT: Argument = argument("wait_s", Kind::Seconds, "Wait so long for the a
 const TASK: Argument = argument("task", Kind::Text, "A task, e.g. task_12.");
 const LANE_NAME: Argument = argument("lane", Kind::Text, "A lane, e.g. build, thread:7, user:alice, @tree.");
 
+const LANES: Argument =
+    argument("lane", Kind::Texts, "A lane, e.g. build, thread:7, user:alice, @tree, or a list of lanes.");
+
 /// All tools.
 pub const TOOLS: [Tool; 9] = [
     Tool {
@@ -157,9 +160,9 @@ pub const TOOLS: [Tool; 9] = [
     },
     Tool {
         name: "acquire",
-        about: "Hold a lane, e.g. while you edit files. Without ttl_s the lease lasts until release, or until your session ends.",
+        about: "Hold a lane, or several, e.g. while you edit files: all are taken, or none. Without ttl_s the lease lasts until release, or until your session ends.",
         takes: &[
-            LANE_NAME,
+            LANES,
             argument("session", Kind::TextOrFlag, "The key of your session; true, the default, for your process."),
             argument("ttl_s", Kind::Seconds, "End the lease after so many seconds, instead of with your session."),
             argument("note", Kind::Text, "A note that others see with the lock."),
@@ -172,9 +175,9 @@ pub const TOOLS: [Tool; 9] = [
     },
     Tool {
         name: "release",
-        about: "Give back a lane that you hold by acquire.",
+        about: "Give back lanes that you hold by acquire.",
         takes: &[
-            LANE_NAME,
+            LANES,
             argument("lock_id", Kind::Text, "The lock_id that acquire gave."),
             argument("session", Kind::TextOrFlag, "The key of your session, without a lock_id."),
         ],

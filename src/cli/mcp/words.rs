@@ -20,9 +20,25 @@ pub fn texts(arguments: &Arguments, name: &str) -> Vec<String> {
 
 /// The lane of a call. A bare word would be a user, where a command takes users and lanes.
 pub fn lane(arguments: &Arguments) -> Option<String> {
-    let lane = text(arguments, "lane")?;
+    Some(lane_word(text(arguments, "lane")?))
+}
+
+fn lane_word(lane: &str) -> String {
     let kind = if lane.contains(':') || lane.starts_with('@') { "" } else { "lane:" };
-    Some(format!("{kind}{lane}"))
+    format!("{kind}{lane}")
+}
+
+/// The lanes of a call that takes one or several: one as an argument, several as options.
+fn lanes(words: Words, arguments: &Arguments) -> Words {
+    match texts(arguments, "lane").as_slice() {
+        [] => words,
+        [one] => words.argument(Some(&lane_word(one))),
+        several => {
+            let mut words = words;
+            several.iter().for_each(|lane| words.option("--lane", Some(lane)));
+            words
+        }
+    }
 }
 
 /// The command of a call of `run` or `enqueue`, as it will be run.
@@ -73,8 +89,8 @@ pub fn direct(tool: &str, arguments: &Arguments, holder: &str) -> Option<Vec<Str
         }
         "status" => Words::of("status"),
         "list" => Words::of("list"),
-        "acquire" => Words::of("acquire").argument(lane(arguments).as_deref()),
-        "release" => Words::of("release").argument(lane(arguments).as_deref()),
+        "acquire" => lanes(Words::of("acquire"), arguments),
+        "release" => lanes(Words::of("release"), arguments),
         "cancel" => Words::of("cancel").argument(text(arguments, "task")),
         _ => return None,
     };
@@ -182,6 +198,11 @@ mod tests {
         assert_eq!(list.unwrap_or_default(), ["list", "--state=failed,timeout", "--limit=50"]);
         let lease = direct("acquire", &arguments(json!({ "lane": "build", "wait_s": 90 })), "me");
         assert_eq!(lease.unwrap_or_default(), ["acquire", "--session", "--timeout=50000ms", "--", "lane:build"]);
+        let several = direct("acquire", &arguments(json!({ "lane": ["db", "@tree"], "ttl_s": 1 })), "me");
+        let words = ["acquire", "--lane=db", "--lane=@tree", "--task=me", "--ttl=1000ms"];
+        assert_eq!(several.unwrap_or_default(), words);
+        let back = direct("release", &arguments(json!({ "lane": ["db", "a:b"], "lock_id": "me_1" })), "me");
+        assert_eq!(back.unwrap_or_default(), ["release", "--lane=db", "--lane=a:b", "--lock-id=me_1"]);
         let odd = direct("release", &arguments(json!({ "lane": "--all" })), "me");
         assert_eq!(odd.unwrap_or_default(), ["release", "--session", "--", "lane:--all"]);
     }

@@ -12,11 +12,13 @@ use clap::{Args, ValueHint};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = GUARD_HELP)]
 pub struct GuardArgs {
-    /// The lane whose lock must be in force; by default that of the lock in LUZIA_LOCK_ID
+    /// The lane whose lock must be in force; may be repeated
+    ///
+    /// By default all lanes in which the lock in LUZIA_LOCK_ID is in force when the command starts.
     #[arg(short, long)]
-    pub lane: Option<String>,
+    pub lane: Vec<String>,
 
-    /// The fence that must be in force; by default the lock in LUZIA_LOCK_ID, whatever fence it has now
+    /// The fence that must be in force, of one lane; by default the lock in LUZIA_LOCK_ID, whatever fence it has now
     #[arg(long, value_name = "N", value_parser = number::<u64>, allow_hyphen_values = true)]
     pub fence: Option<u64>,
 
@@ -29,12 +31,15 @@ const GUARD_HELP: &str = "\
 Notes:
   The lock is looked at before the command starts, and once a second while it runs. A command whose lock is lost gets
   SIGTERM, and SIGKILL 5 seconds later. A lease is refreshed meanwhile, so it does not run out under the command.
-  The command gets LUZIA_FENCE and LUZIA_LOCK_ID of the lock. A store that keeps the greatest fence it has seen can refuse
+  Of several lanes each one is looked at, and the loss of one ends the command. A lane that was lost before is noticed only
+  where --lane names it.
+  The command gets LUZIA_FENCE and LUZIA_LOCK_ID of the lock, the fence in the first of its lanes. A store that keeps the greatest fence it has seen can refuse
   writes of former holders.
 
 Examples:
   luzia guard -- ./publish.sh
   luzia guard --lane thread:7 -- ./reply.sh
+  luzia guard --lane db --lane cache -- ./migrate.sh
   luzia guard --lane build --fence 1795486342677002 -- rsync -a out/ host:/srv/
 
 Exit codes:
@@ -50,7 +55,7 @@ Exit codes:
 pub fn run(args: &GuardArgs, app: &App, environment: [Option<String>; 2], console: &mut Console) -> Answer {
     let [lock_id, fence] = environment;
     let asked = Guarded {
-        lane: args.lane.as_deref().map(|lane| app.lane_option(lane, None)).transpose()?,
+        lanes: args.lane.iter().map(|lane| app.lane_option(lane, None)).collect::<Result<_, _>>()?,
         fence: args.fence,
         lock_id: lock_id.filter(|id| !id.is_empty()),
         env_fence: fence.and_then(|text| text.parse().ok()),

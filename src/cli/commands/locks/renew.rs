@@ -1,20 +1,33 @@
-//! `luzia renew`: extends a lease.
+//! `luzia renew`: extends leases.
 
 use crate::app::App;
-use crate::cli::args::Target;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
+use crate::model::lock::Grant;
 use clap::Args;
 use serde_json::json;
 
 /// `luzia renew`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = RENEW_HELP)]
+#[command(
+    long_about = "Extend the lease of a lane, or of several. Without a lane every lane that has this lock id is meant: \
+                  all that one `acquire` has taken, as far as it is still held.\n\n\
+                  Where one of the lanes is lost, the others are extended all the same, and the error names the lost one.",
+    after_help = RENEW_HELP
+)]
 pub struct RenewArgs {
-    /// What to act on.
-    #[command(flatten)]
-    pub target: Target,
+    /// The user or lane, e.g. `alice` or `thread:7`
+    #[arg(value_name = "USER|LANE")]
+    pub target: Option<String>,
+
+    /// The user, instead of the argument
+    #[arg(short, long, value_name = "NAME", conflicts_with = "target")]
+    pub user: Option<String>,
+
+    /// Extend this lane as well; may be repeated
+    #[arg(short, long, value_name = "LANE")]
+    pub lane: Vec<String>,
 
     /// The lock id that `acquire` printed
     #[arg(long, value_name = "ID")]
@@ -24,21 +37,30 @@ pub struct RenewArgs {
 const RENEW_HELP: &str = "\
 Examples:
   luzia renew alice --lock-id deploy_1768005905
+  luzia renew -l db -l cache --lock-id migrate_1768005905
+  luzia renew --lock-id migrate_1768005905
 
 Exit codes:
   0    extended
-  1    the lane is no longer held by this lock id, or that is no lease
+  1    a lane is no longer held by this lock id, or that is no lease
   2    usage; nothing was changed
   others as in luzia-exit-codes(7)";
 
 /// `luzia renew`.
 pub fn run(args: &RenewArgs, app: &App, console: &mut Console) -> Answer {
-    let grant = app.renew(&app.lane(&args.target.text())?, &args.lock_id)?;
+    let lanes = super::lanes_of(args.target.as_deref(), args.user.as_deref(), &args.lane, app)?;
+    let (grants, failed) = app.renew_all(&lanes, &args.lock_id)?;
+    if let Some(error) = failed {
+        grants.iter().for_each(|grant| console.say(&format!("lane \"{}\" renewed", grant.lane)));
+        return Err(error.into());
+    }
     if console.is_json() {
-        let value = json!({ "renewed": true, "lock_id": grant.lock_id.0, "fence": grant.fence.0, "lane": grant.lane.to_string() });
+        let document = |grant: &Grant| json!({ "renewed": true, "lock_id": grant.lock_id.0, "fence": grant.fence.0, "lane": grant.lane.to_string() });
+        let mut value = grants.first().map(document).unwrap_or_default();
+        value["lanes"] = grants.iter().map(document).collect();
         console.document(&json::single("renew", value))?;
     } else {
-        console.say(&format!("lane \"{}\" renewed", grant.lane));
+        grants.iter().for_each(|grant| console.say(&format!("lane \"{}\" renewed", grant.lane)));
     }
     Ok(Exit::Done.code())
 }

@@ -245,7 +245,8 @@ const RENEW: &str = "\
 renewed bool Always true.
 lock_id text The id of the lock.
 fence int~ Its token.
-lane text The lane.
+lane text The lane; of several, the first one that is taken.
+lanes? [any] These members for each lane, in the order in which lanes are taken.
 ";
 
 const RELEASE: &str = "\

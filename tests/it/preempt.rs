@@ -220,3 +220,24 @@ fn a_run_makes_room_and_streams() {
     let ran = place.ok(&["run", "-u", "a", "--preempt", "end", "--", "echo", "hi"]);
     assert_eq!((ran.out.as_str(), place.status(&held).as_str()), ("hi\n", "cancelled"));
 }
+
+#[test]
+fn a_task_that_makes_room_for_itself_gets_no_further_slots_by_an_edit() {
+    let place = Place::configured(&json!({ "lanes": { "build": { "max": 2 } } }));
+    // Its rate keeps it, so that it waits with its wish.
+    place.ok(&["lanes", "set", "build", "--max", "2", "--rate", "2/1h"]);
+    let held = ["a", "b"].map(|user| place.enqueue(&["-u", user, "-l", "build", "--", "sleep", "600"]));
+    place.ok(&["dispatch", "--once"]);
+    held.iter().for_each(|id| place.until_status(id, "running"));
+    let new = enqueue(&place, &["-l", "build", "--preempt", "requeue"]);
+    let before = place.show(&new)["slots"].clone();
+    let refused = place.luzia(&["edit", &new, "--slots", "2"]).coded(2);
+    assert!(refused.err.contains("one slot of a lane, not for several"), "{}", refused.err);
+    assert_eq!((&place.show(&new)["slot_count"], &place.show(&new)["slots"]), (&Value::Null, &before));
+    place.ok(&["edit", &new, "--slots", "1"]);
+    let plain = enqueue(&place, &["-l", "build"]);
+    place.ok(&["edit", &plain, "--slots", "2"]);
+    assert_eq!(place.events_named("preempted").len(), 0);
+    assert!(held.iter().all(|id| place.status(id) == "running"));
+    place.ok(&["cancel", &new, &plain, &held[0], &held[1], "--yes", "--grace", "0"]);
+}

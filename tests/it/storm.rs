@@ -63,7 +63,9 @@ impl Storm {
     fn new(seed: u64, length: Duration) -> Self {
         eprintln!("storm: LUZIA_STORM_SEED={seed}, {} s", length.as_secs());
         let world = World::new("storm");
-        world.configure(&format!(r#"{{ "slots": {{ "max": {SLOTS} }}, "poll_interval_seconds": 1 }}"#));
+        world.configure(&format!(
+            r#"{{ "slots": {{ "max": {SLOTS} }}, "poll_interval_seconds": 1, "lanes": {{ "wide": {{ "max": 3 }} }} }}"#
+        ));
         world.luzia(&["enqueue", "-u", "alice", "--", "true"]).ok();
         let steady = world.command(&["daemon"]).stdout(Stdio::null()).spawn().unwrap();
         until("the daemon works", || (world.status_of(1) == "completed").then_some(()));

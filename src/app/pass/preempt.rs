@@ -24,6 +24,10 @@ const MOST_TRIES: u32 = 8;
 /// How far up the parents of a task are looked at.
 const MOST_PARENTS: u32 = 64;
 
+fn room_for_several() -> AppError {
+    AppError::usage("--preempt makes room for one slot of a lane, not for several")
+}
+
 /// How room is made for a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Room {
@@ -41,8 +45,7 @@ impl App {
     pub fn room_question(&self, new: &NewTask, caller: &Caller, how: How) -> Result<Option<String>, AppError> {
         let task = self.task_of(new, caller)?;
         if task.terms.slot_count.is_some() {
-            return Err(AppError::usage("--preempt makes room for one slot of a lane, not for several")
-                .hint("leave --preempt out: the task then waits for its slots"));
+            return Err(room_for_several().hint("leave --preempt out: the task then waits for its slots"));
         }
         if !self.store.has_layout()? {
             return Ok(None);
@@ -57,6 +60,18 @@ impl App {
         };
         let names: Vec<String> = chosen.iter().map(ToString::to_string).collect();
         Ok(Some(format!("{} work of somebody else: {}?", verb_of(how), names.join(", "))))
+    }
+
+    /// Refuses to give several slots to a task that makes room for itself: it would end others for one slot after another.
+    pub(crate) fn refuse_room_for_several(&self, task: &Task) -> Result<(), AppError> {
+        self.follow_control()?;
+        let makes_room = self.control().preempts.iter().any(|wish| wish.task == task.id);
+        if task.terms.slot_count.is_none() || !makes_room {
+            return Ok(());
+        }
+        Err(room_for_several()
+            .hint("nothing was changed; queue another task without --preempt")
+            .next(format!("luzia explain {}", task.id)))
     }
 
     /// Accepts a request and makes room for it.

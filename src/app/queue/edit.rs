@@ -59,6 +59,7 @@ impl App {
         }
         if edit.slots.is_some() {
             new.terms.slot_count = count_of(edit.slots)?;
+            self.refuse_room_for_several(&new)?;
         }
         if edit.slots.is_some() || !edit.lanes.is_empty() {
             self.check_slots(&new)?;

@@ -25,6 +25,7 @@ pub const ACTORS: &[Actor] = &[
     Actor { name: "after", hands: 1, pause_ms: 700, act: |storm, rng| enqueue(storm, rng, Kind::After) },
     Actor { name: "keyed", hands: 2, pause_ms: 700, act: |storm, rng| enqueue(storm, rng, Kind::Keyed) },
     Actor { name: "thread", hands: 1, pause_ms: 500, act: |storm, rng| enqueue(storm, rng, Kind::Thread) },
+    Actor { name: "wide", hands: 1, pause_ms: 700, act: |storm, rng| enqueue(storm, rng, Kind::Wide) },
     Actor { name: "timed", hands: 1, pause_ms: 900, act: |storm, rng| enqueue(storm, rng, Kind::Timed) },
     Actor { name: "client", hands: 1, pause_ms: 900, act: client },
     Actor { name: "once", hands: 2, pause_ms: 60, act: once },
@@ -46,6 +47,8 @@ pub const ACTORS: &[Actor] = &[
     Actor { name: "forcer", hands: 1, pause_ms: 700, act: force },
     Actor { name: "project", hands: 1, pause_ms: 300, act: check_project },
     Actor { name: "locker", hands: 2, pause_ms: 300, act: lock },
+    Actor { name: "pair", hands: 1, pause_ms: 400, act: lock_two },
+    Actor { name: "pair-tenant", hands: 1, pause_ms: 400, act: lease_two },
     Actor { name: "tenant", hands: 1, pause_ms: 400, act: lease },
     Actor { name: "leaver", hands: 1, pause_ms: 1500, act: leave_a_lease },
     Actor { name: "reader", hands: 1, pause_ms: 100, act: read },
@@ -77,6 +80,7 @@ enum Kind {
     Keyed,
     Thread,
     Timed,
+    Wide,
 }
 
 fn enqueue(storm: &Storm, rng: &mut Rng, kind: Kind) {
@@ -88,7 +92,7 @@ fn enqueue(storm: &Storm, rng: &mut Rng, kind: Kind) {
     let deed = match kind {
         Kind::Keyed => Deed::Work,
         Kind::Timed => Deed::Deaf,
-        Kind::Plain | Kind::Later | Kind::After | Kind::Thread => *rng.pick(&DEEDS),
+        Kind::Plain | Kind::Later | Kind::After | Kind::Thread | Kind::Wide => *rng.pick(&DEEDS),
     };
     let priority = if rng.below(3) == 0 { rng.below(10) } else { 5 };
     let retries = if kind == Kind::Keyed { RETRIES_OF_KEYED } else { rng.below(3) / 2 };
@@ -108,6 +112,7 @@ fn enqueue(storm: &Storm, rng: &mut Rng, kind: Kind) {
         }
         Kind::Thread => (format!("--thread {thread}"), &[0]),
         Kind::Timed => ("--timeout 40ms".to_owned(), &[0]),
+        Kind::Wide => (format!("-l wide --slots {}", 1 + rng.below(3)), &[0]),
     };
     args.extend(words(&more));
     args.push("--".into());
@@ -214,6 +219,52 @@ fn lock(storm: &Storm, rng: &mut Rng) {
     args.extend(oracle::command(&storm.world, user, *rng.pick(&DEEDS_OF_LOCK)));
     // 137: its command was struck before it was the command, while it still was luzia.
     storm.call(&args, &[0, 137]);
+}
+
+/// A command under two lanes, which others take in pairs as well, and each by itself.
+fn lock_two(storm: &Storm, rng: &mut Rng) {
+    let (user, thread) = (*rng.pick(&USERS), *rng.pick(&THREADS));
+    let mut args = words(&format!("lock -w {}ms -u {user} -l thread:{thread} --", rng.below(3000)));
+    args.extend(oracle::command_in_thread(&storm.world, user, thread, *rng.pick(&DEEDS_OF_LOCK)));
+    storm.call(&args, &[0, 137]);
+}
+
+/// Leases of two lanes: both are held, or none, also when the call was killed.
+fn lease_two(storm: &Storm, rng: &mut Rng) {
+    let (user, thread) = (*rng.pick(&USERS), *rng.pick(&THREADS));
+    let holder = format!("pair-{}", storm.serial());
+    let lanes = format!("-u {user} -l thread:{thread}");
+    let answer = storm.call(&words(&format!("acquire {lanes} --task {holder} --timeout 500ms --ttl 5m --json")), &[0]);
+    let held = held_by(storm, &holder);
+    let is_right = match answer.code() {
+        Some(0) => held == 2,
+        Some(_) => held == 0,
+        None => held == 0 || held == 2,
+    };
+    if !is_right && !storm.has_hung() {
+        storm.complain(format!("{holder} has {held} of two lanes after {answer:?}"));
+    }
+    let granted: serde_json::Value = serde_json::from_str(&answer.out).unwrap_or_default();
+    if let Some(fence) = granted["fence"].as_u64() {
+        let section = Section::enter(&storm.world, user, fence);
+        std::thread::sleep(Duration::from_millis(rng.below(30)));
+        section.leave();
+    }
+    while !matches!(storm.call(&words(&format!("release {lanes} {holder}")), &[0, 1]).code(), Some(0 | 1)) {}
+}
+
+/// How many lanes somebody holds; asked until it is answered.
+fn held_by(storm: &Storm, holder: &str) -> usize {
+    loop {
+        let answer = storm.call(&words("list-locks --json"), &[0]);
+        let listed: serde_json::Value = serde_json::from_str(&answer.out).unwrap_or_default();
+        if let (Some(0), Some(items)) = (answer.code(), listed["items"].as_array()) {
+            return items.iter().filter(|lock| lock["task_id"] == holder && lock["state"] == "held").count();
+        }
+        if storm.has_hung() {
+            return 0;
+        }
+    }
 }
 
 /// A script with a lease: acquires, works, renews, releases, and asks again as long as an answer is missing.

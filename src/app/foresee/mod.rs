@@ -56,6 +56,7 @@ impl App {
             return Ok(None);
         };
         expect(&mut queue.load, &history, &self.config(), self.host.now());
+        self.follow_rules(&mut queue.load, &self.config());
         let Some(target) = queue.places.get(&task.id) else { return Ok(None) };
         Ok(estimate(&queue.load, &queue.ledger, self.host.now(), *target, effort.looks, task.id.0))
     }

@@ -62,6 +62,13 @@ impl App {
     }
 }
 
+impl App {
+    /// Takes up rates, with the grants of now, and reserves. Grants that do not read count as none.
+    pub(super) fn follow_rules(&self, load: &mut Load, config: &Config) {
+        load.follow_rules(config, &|lane, rate| self.store.granted_lately(lane, rate).unwrap_or_default());
+    }
+}
+
 impl Builder<'_> {
     /// What runs. A child that borrows holds what its parent holds.
     fn add_running(&mut self) {

@@ -60,6 +60,7 @@ impl App {
                 let message = format!("more than {MOST_WAITING} tasks wait, and so many are not simulated");
                 return Err(AppError::usage(message).hint("describe the load in a file: luzia simulate --help"));
             };
+            self.follow_rules(&mut queue.load, config);
             let mut random = Random::new(seed);
             assumed = 0;
             for job in &mut queue.load.jobs {

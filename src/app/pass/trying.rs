@@ -236,10 +236,12 @@ impl App {
     /// Admission, for the head of a lane whose locks will be asked for next.
     fn admission(&self, task: &Task, seen: &RefCell<Seen>) -> Admission {
         let Seen { full, firsts, bookings, is_kept, tries_again } = &mut *seen.borrow_mut();
-        if let Some(lane) =
-            task.lanes.iter().find(|lane| full.get(lane).is_some_and(|least| task.slots_of(lane) >= *least))
-        {
-            return if lane.is_key_lane() { Admission::No } else { Admission::Beyond };
+        let is_full = |lane: &&LaneName| full.get(*lane).is_some_and(|least| task.slots_of(lane) >= *least);
+        if task.lanes.iter().any(|lane| is_full(&lane)) {
+            // One that waits for a key lane as well holds its queue.
+            let waits_for_key = task.lanes.iter().filter(is_full).any(LaneName::is_key_lane)
+                || !firsts.before(&*self.store, task).is_ok_and(|before| before.is_empty());
+            return if waits_for_key { Admission::No } else { Admission::Beyond };
         }
         let has_reserve = |lane: &LaneName| self.config().reserve(lane) > 0;
         if *is_kept && !task.all_lanes().iter().any(has_reserve) {

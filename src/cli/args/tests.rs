@@ -290,7 +290,7 @@ fn what_is_missing_is_named() {
         (&["show"], "missing: <TASK>"),
         (&["wait"], "missing: <TASK>..."),
         (&["acquire", "a"], "missing: --task <ID>"),
-        (&["renew"], "missing: --lock-id <ID>, <USER|LANE>"),
+        (&["renew"], "missing: --lock-id <ID>"),
         (&["config"], "luzia config needs a verb of its own"),
         (&["show", "1", "2"], "unexpected argument \"2\""),
     ] {

@@ -1,14 +1,15 @@
 //! The queue on a virtual clock: arrivals, passes by `policy::schedule`, and ends. What dispatch decides by files is decided
 //! here by numbers, with the same functions.
 
-use super::load::Load;
+use super::load::{Job, Load};
 use super::random::Random;
 use super::report::Book;
-use crate::model::{LaneName, Name, Priority, TaskId, Tier, Timestamp};
+use crate::model::{LaneName, Name, Priority, QueueName, TaskId, Tier, Timestamp};
 use crate::policy::backfill::{Booking, Slots, Wanted, bookings as bookings_of, may_pass};
 use crate::policy::beyond::{MOST_TRIED, may_pass as may_go_beyond};
 use crate::policy::fair::{Ledger, Payer};
-use crate::policy::schedule::{FEW_QUEUES, LaneHead, Round};
+use crate::policy::schedule::{Candidate, FEW_QUEUES, LaneHead, Round};
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::sync::Arc;
@@ -35,7 +36,8 @@ enum Fit {
     Behind,
 }
 
-type Places = BTreeSet<(Priority, TaskId, usize)>;
+/// Tasks in the order of their turns: priority, the first task of the group, the own number.
+type Places = BTreeSet<(Priority, (TaskId, TaskId), usize)>;
 
 /// The tasks of one queue, by tier.
 struct Line {
@@ -52,6 +54,12 @@ pub struct World<'a> {
     ledger: Ledger,
     now: Timestamp,
     used: Vec<u32>,
+    /// Of the slots in use, those that tasks have.
+    by_tasks: Vec<u32>,
+    /// When each lane with a rate was granted lately.
+    granted: Vec<Vec<Timestamp>>,
+    /// When a lane goes on that its rate has kept in the last pass.
+    again: Cell<Option<Timestamp>>,
     key_lanes: Vec<bool>,
     lines: Vec<Line>,
     by_name: HashMap<Arc<str>, usize>,
@@ -84,6 +92,13 @@ impl<'a> World<'a> {
             ledger,
             now,
             used: vec![0; load.lanes.len()],
+            by_tasks: vec![0; load.lanes.len()],
+            granted: load
+                .lanes
+                .iter()
+                .map(|lane| lane.rate.as_ref().map_or_else(Vec::new, |(_, at)| at.clone()))
+                .collect(),
+            again: Cell::new(None),
             key_lanes: load.lanes.iter().map(|lane| lane.name.is_key_lane() && !lane.name.is_user()).collect(),
             lines: Vec::new(),
             by_name: HashMap::new(),
@@ -136,7 +151,8 @@ impl<'a> World<'a> {
             }
             let end = self.running.peek().map(|Reverse((end, _))| *end);
             let next = self.coming.last().map(|(ready, _)| *ready);
-            let Some(moment) = end.into_iter().chain(next).min() else { return true };
+            let again = self.again.get();
+            let Some(moment) = end.into_iter().chain(next).chain(again).min() else { return true };
             self.pass_time(moment);
             while let Some(Reverse((end, at))) = self.running.pop() {
                 if end > self.now {
@@ -183,7 +199,7 @@ impl<'a> World<'a> {
                 self.lines.len() - 1
             }
         };
-        let (tier, place) = (job.priority.tier().index(), (job.priority, job.id, at));
+        let (tier, place) = place_of(job, at);
         self.lines[line].waiting[tier].insert(place);
         for (lane, _) in job.lanes.iter().filter(|(lane, _)| self.key_lanes[*lane]) {
             self.firsts.entry((*lane, tier)).or_default().insert(place);
@@ -195,6 +211,7 @@ impl<'a> World<'a> {
 
     /// One pass, as `app::pass` makes it.
     fn pass(&mut self, random: &mut Random) {
+        self.again.set(None);
         if self.used[0] >= self.load.lanes[0].limit {
             return;
         }
@@ -209,20 +226,25 @@ impl<'a> World<'a> {
         while self.used[0] < self.load.lanes[0].limit {
             let Some(candidate) = round.next() else { break };
             let line = self.by_name[&candidate.queue];
+            if self.lines[line].waiting[candidate.tier.index()].is_empty() {
+                continue;
+            }
             let Some(at) = self.first_free(line, candidate.tier, &mut bookings) else {
                 blocked.insert(self.lines[line].user);
                 continue;
             };
-            let (tier, takes_user_lane) = (candidate.tier, candidate.takes_user_lane);
+            let again = head_of(&candidate);
             self.leave(line, at);
             round.started(candidate, self.load.jobs[at].weights);
             if let Some(book) = &mut self.book {
                 book.granted(self.load.jobs[at].user);
             }
             self.begin(at, self.now, random);
+            self.count_grant(at);
             let has_room = self.lines[line].user_lane.is_none_or(|lane| self.load.lanes[lane].limit > 1);
-            if !takes_user_lane || has_room {
-                self.head_of(line, tier).into_iter().for_each(|head| round.offer(head));
+            if !again.takes_user_lane || has_room {
+                // Also where nothing is left in it: then other queues of the user may go on.
+                round.offer(again);
             }
         }
         self.ledger = ledger;
@@ -232,13 +254,18 @@ impl<'a> World<'a> {
     }
 
     fn heads(&self) -> Vec<LaneHead> {
-        let mut heads = Vec::new();
+        let (mut heads, mut queues) = (Vec::new(), 0);
         for (at, line) in self.lines.iter().enumerate() {
-            if line.user_lane.is_none_or(|lane| self.used[lane] < self.load.lanes[lane].limit) {
-                heads.extend(Tier::ALL.into_iter().filter_map(|tier| self.head_of(at, tier)));
+            let of_line = Tier::ALL.into_iter().filter_map(|tier| self.head_of(at, tier));
+            let before = heads.len();
+            heads.extend(of_line);
+            // Those that wait for the lane of their user count among the queues, and are not tried.
+            queues += heads.len() - before;
+            if line.user_lane.is_some_and(|lane| self.used[lane] >= self.load.lanes[lane].limit) {
+                heads.truncate(before);
             }
         }
-        if heads.len() > FEW_QUEUES {
+        if queues > FEW_QUEUES {
             heads.iter_mut().for_each(|head| head.sequence = None);
         }
         heads
@@ -246,22 +273,23 @@ impl<'a> World<'a> {
 
     fn head_of(&self, line: usize, tier: Tier) -> Option<LaneHead> {
         let it = &self.lines[line];
-        let (priority, id, _) = it.waiting[tier.index()].first()?;
+        // A group takes its turn at the place of its first task.
+        let (priority, (place, _), _) = it.waiting[tier.index()].first()?;
         Some(LaneHead {
             user: self.names[it.user].clone(),
             queue: Arc::clone(&it.name),
             takes_user_lane: it.user_lane.is_some(),
             tier,
             priority: *priority,
-            sequence: Some(id.0),
-            turn: id.0,
+            sequence: Some(place.0),
+            turn: place.0,
         })
     }
 
     /// The task of a queue that starts now: the first one, or one of the user's that may pass it (`policy::beyond`).
     fn first_free(&self, line: usize, tier: Tier, bookings: &mut BTreeMap<usize, Booking>) -> Option<usize> {
         let mut passed = Vec::new();
-        for (_, id, at) in self.lines[line].waiting[tier.index()].iter().take(MOST_TRIED + 1) {
+        for (_, (_, id), at) in self.lines[line].waiting[tier.index()].iter().take(MOST_TRIED + 1) {
             if !may_go_beyond(&passed, *id) {
                 return None;
             }
@@ -284,20 +312,56 @@ impl<'a> World<'a> {
         if !job.lanes.iter().map(|(lane, _)| lane).filter(|lane| self.key_lanes[**lane]).all(is_first) {
             return Fit::Behind;
         }
-        let mut fit = Fit::Free;
+        let (mut fit, mut is_limited) = (Fit::Free, false);
         for (lane, count) in &job.lanes {
             let limit = self.load.lanes[*lane].limit;
+            let limited = self.limited_until(*lane);
+            is_limited |= limited.is_some();
             let held_back =
                 bookings.get(lane).is_some_and(|booking| !may_pass(*booking, job.id, self.now, job.most_ms));
-            if held_back || self.used[*lane].saturating_add(*count) > limit {
+            if held_back || limited.is_some() || self.used[*lane].saturating_add(*count) > limit {
                 let is_key_lane = self.load.lanes[*lane].name.is_key_lane();
                 fit = if is_key_lane || fit == Fit::Behind { Fit::Behind } else { Fit::Full };
             }
         }
-        if fit == Fit::Full {
+        if fit == Fit::Full && !is_limited {
             self.book(at, bookings);
         }
-        fit
+        // What is kept is seen only by a task that would have all its lanes.
+        if fit == Fit::Free && self.is_kept(at) { Fit::Behind } else { fit }
+    }
+
+    /// When a lane may be granted again whose rate is used up; then somebody passes again.
+    fn limited_until(&self, lane: usize) -> Option<Timestamp> {
+        let (rate, _) = self.load.lanes[lane].rate.as_ref()?;
+        let until = rate.next(&self.granted[lane], self.now)?;
+        self.again.set(Some(self.again.get().map_or(until, |again| again.min(until))));
+        Some(until)
+    }
+
+    /// Whether what is left of `global` is kept for tasks of lanes that a job does not take.
+    fn is_kept(&self, at: usize) -> bool {
+        let own = &self.load.jobs[at].lanes;
+        let others = self
+            .load
+            .lanes
+            .iter()
+            .enumerate()
+            .filter(|(lane, spec)| spec.reserve > 0 && own.iter().all(|(of_job, _)| of_job != lane));
+        let kept =
+            others.map(|(lane, spec)| spec.reserve.saturating_sub(self.by_tasks[lane])).fold(0, u32::saturating_add);
+        kept > 0 && self.used[0].saturating_add(1).saturating_add(kept) > self.load.lanes[0].limit
+    }
+
+    fn count_grant(&mut self, at: usize) {
+        for (lane, _) in &self.load.jobs[at].lanes {
+            let Some((rate, _)) = &self.load.lanes[*lane].rate else { continue };
+            let (granted, most) = (&mut self.granted[*lane], usize::try_from(rate.grants).unwrap_or(usize::MAX));
+            granted.push(self.now);
+            if granted.len() / 2 > most {
+                granted.drain(..granted.len() - most);
+            }
+        }
     }
 
     /// Keeps the computed start of a job that waits for several slots, unless another one comes first in one of its lanes.
@@ -335,7 +399,7 @@ impl<'a> World<'a> {
 
     fn leave(&mut self, line: usize, at: usize) {
         let job = &self.load.jobs[at];
-        let (tier, place) = (job.priority.tier().index(), (job.priority, job.id, at));
+        let (tier, place) = place_of(job, at);
         self.lines[line].waiting[tier].remove(&place);
         for (lane, _) in job.lanes.iter().filter(|(lane, _)| self.key_lanes[*lane]) {
             if let Some(places) = self.firsts.get_mut(&(*lane, tier)) {
@@ -348,6 +412,7 @@ impl<'a> World<'a> {
         let job = &self.load.jobs[at];
         for (lane, count) in &job.lanes {
             self.used[*lane] = self.used[*lane].saturating_add(*count);
+            self.by_tasks[*lane] = self.by_tasks[*lane].saturating_add(if job.is_task { *count } else { 0 });
         }
         self.times[at].start = Some(since);
         let ran = u64::try_from(self.now.ms_since(since)).unwrap_or(0);
@@ -362,6 +427,7 @@ impl<'a> World<'a> {
         let job = &load.jobs[at];
         for (lane, count) in &job.lanes {
             self.used[*lane] = self.used[*lane].saturating_sub(*count);
+            self.by_tasks[*lane] = self.by_tasks[*lane].saturating_sub(if job.is_task { *count } else { 0 });
         }
         // What goes on for longer than the run decides nothing.
         self.samples = self.samples.min(job.length.samples().unwrap_or(usize::MAX));
@@ -383,4 +449,22 @@ impl<'a> World<'a> {
             }
         }
     }
+}
+
+/// The queue of a candidate again, as a pass offers it after a start: its next task is not looked up before its turn.
+fn head_of(candidate: &Candidate) -> LaneHead {
+    LaneHead {
+        user: candidate.user.clone(),
+        queue: Arc::clone(&candidate.queue),
+        takes_user_lane: candidate.takes_user_lane,
+        tier: candidate.tier,
+        priority: candidate.priority,
+        sequence: None,
+        turn: u64::MAX,
+    }
+}
+
+/// The tier of a waiting job, and its place there.
+fn place_of(job: &Job, at: usize) -> (usize, (Priority, (TaskId, TaskId), usize)) {
+    (job.priority.tier().index(), (job.priority, QueueName::place_in(&job.queue, job.id), at))
 }

@@ -1,6 +1,7 @@
 //! What a simulation is given: lanes, users, and jobs with their arrivals and durations.
 
 use super::random::Random;
+use crate::model::config::{Config, Rate};
 use crate::model::{LaneName, Name, Priority, TaskId, Timestamp};
 use crate::policy::fair::Weights;
 use std::collections::HashMap;
@@ -30,6 +31,10 @@ pub struct LaneSpec {
     pub name: LaneName,
     /// How many slots it has.
     pub limit: u32,
+    /// How often it is granted at most, and when it was granted lately, oldest first.
+    pub rate: Option<(Rate, Vec<Timestamp>)>,
+    /// How many slots of `global` are kept for its tasks.
+    pub reserve: u32,
 }
 
 /// A user.
@@ -159,9 +164,21 @@ impl Load {
         if let Some(at) = self.by_lane.get(name) {
             return *at;
         }
-        self.lanes.push(LaneSpec { name: name.clone(), limit: limit() });
+        self.lanes.push(LaneSpec { name: name.clone(), limit: limit(), rate: None, reserve: 0 });
         self.by_lane.insert(name.clone(), self.lanes.len() - 1);
         self.lanes.len() - 1
+    }
+
+    /// Takes up the rates and reserves of a configuration, once all lanes are there. `granted` tells when a lane with a rate was
+    /// granted lately.
+    pub fn follow_rules(&mut self, config: &Config, granted: &dyn Fn(&LaneName, Rate) -> Vec<Timestamp>) {
+        for (lane, reserve) in config.reserves() {
+            let at = self.lane(&lane, || config.limit(&lane));
+            self.lanes[at].reserve = reserve;
+        }
+        for spec in &mut self.lanes {
+            spec.rate = config.rate(&spec.name).map(|rate| (rate, granted(&spec.name, rate)));
+        }
     }
 
     /// The place of a user, who is added with a weight where it is not there.

@@ -116,6 +116,7 @@ impl Plan {
         for (number, job) in (1..).zip(&mut load.jobs) {
             job.id = TaskId(number);
         }
+        load.follow_rules(&self.config, &|_, _| Vec::new());
         load
     }
 

@@ -5,7 +5,7 @@ use super::load::Length;
 use super::plan::{Gap, Plan, Stream};
 use super::score::{LaneScore, Score};
 use super::*;
-use crate::model::config::{Config, LaneRule};
+use crate::model::config::{Config, LaneRule, Rate};
 use crate::model::queue::digest;
 use crate::model::{LaneName, Name, Priority};
 use crate::policy::analytics::record::Record;
@@ -115,6 +115,32 @@ fn equal_users_have_an_index_near_one_and_a_wider_lane_shortens_waits() {
     assert!(narrow.jain > 0.98, "{}", narrow.jain);
     assert!(wide.users[0].waits.p95_ms < narrow.users[0].waits.p95_ms / 2, "{wide:?}");
     assert_eq!((narrow.bound, narrow.never), (1 + 3 * 61, 0));
+}
+
+#[test]
+fn a_rate_lets_so_many_start_in_each_window_and_goes_on_by_itself() {
+    let mut config = rules(4, &[("api", 4)]);
+    config.lanes.entry("api".into()).or_default().rate = Rate::parse("2/1m");
+    let streams = vec![stream("alice", Some("api"), 7, Gap::Every(0), Length::Fixed(1000))];
+    let load = Plan { config, streams }.load(&mut Random::new(1));
+    let (times, report) = ran(&load, 1);
+    let starts: Vec<i64> = times.iter().map(|times| times.start.expect("started").0).collect();
+    assert_eq!((starts, report.never), (vec![0, 0, 60_000, 60_000, 120_000, 120_000, 180_000], 0));
+}
+
+#[test]
+fn a_reserve_keeps_a_slot_for_tasks_of_its_lane() {
+    let mut config = rules(3, &[]);
+    config.lanes.entry("deploy".into()).or_default().reserve = Some(1);
+    let many = stream("alice", Some("other"), 6, Gap::Every(0), Length::Fixed(1000));
+    let late = Stream { from_ms: 500, ..stream("bob", Some("deploy"), 1, Gap::Every(0), Length::Fixed(10)) };
+    config.lanes.entry("other".into()).or_default().max = Some(9);
+    let load = Plan { config, streams: vec![many, late] }.load(&mut Random::new(1));
+    let (times, _) = ran(&load, 1);
+    let starts: Vec<i64> = times.iter().map(|times| times.start.expect("started").0).collect();
+    let (bob, others): (Vec<_>, Vec<_>) = load.jobs.iter().zip(starts).partition(|(job, _)| job.user == 1);
+    assert_eq!(bob[0].1, 500, "its slot was kept");
+    assert_eq!(others.iter().map(|(_, at)| *at).collect::<Vec<_>>(), [0, 0, 1000, 1000, 2000, 2000]);
 }
 
 /// A day of several users and lanes as its events tell it: durations vary, and arrivals come at any moment.

@@ -75,6 +75,8 @@ verbs! {
         fn kept_in(locks: &LockIndex, kept: &[(LaneName, u32)]) -> Result<u32>;
         /// The moment from which a lane may be granted again by its rate; `None` when it may now.
         fn granted_again(lane: &LaneName, rate: Rate) -> Result<Option<Timestamp>>;
+        /// When a lane with a rate was granted lately, oldest first.
+        fn granted_lately(lane: &LaneName, rate: Rate) -> Result<Vec<Timestamp>>;
         /// Removes what is remembered of lanes whose last grant is out of every window, or whose rate `window_ms` no longer
         /// says, at most `most` of them.
         fn prune_rates(most: usize, window_ms: &dyn Fn(&LaneName) -> Option<u64>) -> Result<()>;

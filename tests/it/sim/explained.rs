@@ -22,15 +22,15 @@ fn lane(text: &str) -> LaneName {
 }
 
 /// A world: the rules, the tasks, and who else is there.
-struct Scene {
-    config: Config,
-    tasks: Vec<Task>,
+pub(super) struct Scene {
+    pub config: Config,
+    pub tasks: Vec<Task>,
     /// Lanes that somebody holds, with the lease where one is known.
-    leases: Vec<(LaneName, Option<u64>)>,
-    pauses: Vec<LaneName>,
+    pub leases: Vec<(LaneName, Option<u64>)>,
+    pub pauses: Vec<LaneName>,
 }
 
-fn scene(seed: u64, now: i64) -> Scene {
+pub(super) fn scene(seed: u64, now: i64) -> Scene {
     let mut rng = Rng::new(seed);
     let rule = |max| LaneRule { max: Some(max), ..LaneRule::default() };
     let mut pick = |bound: usize| rng.below(bound);
@@ -102,7 +102,7 @@ fn touches(one: &Task, other: &Task) -> bool {
 }
 
 /// The tasks of a scene with what was said of them.
-fn told(tasks: &[Task], said: &BTreeMap<TaskId, Option<Obstacle>>) -> String {
+pub(super) fn told(tasks: &[Task], said: &BTreeMap<TaskId, Option<Obstacle>>) -> String {
     let line = |task: &Task| {
         let lanes: Vec<String> = task.all_lanes().iter().map(LaneName::to_string).collect();
         let word = said[&task.id].as_ref().map_or("ready", Obstacle::word);
@@ -111,9 +111,8 @@ fn told(tasks: &[Task], said: &BTreeMap<TaskId, Option<Obstacle>>) -> String {
     tasks.iter().map(line).collect()
 }
 
-fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 4]) {
-    let scene = scene(seed, env.clock().now().0);
-    let slots = scene.config.slots_max;
+/// The world, as far as it has come.
+pub(super) fn begun(env: &Env, scene: &Scene) -> App {
     let app = App::new(store(env), Settings::fixed(scene.config.clone()));
     let prepared = app.store.prepare().and_then(|()| app.store.reserve_ids(scene.tasks.len() as u64));
     prepared.and_then(|_| app.store.accept(&scene.tasks, None)).expect("they are accepted");
@@ -126,6 +125,13 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 4]) {
         app.pause(&What::Lanes(Held::Lane(lane.clone())), &wish).expect("it is paused");
     }
     app.follow_control().expect("the pauses read");
+    app
+}
+
+fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 4]) {
+    let scene = scene(seed, env.clock().now().0);
+    let slots = scene.config.slots_max;
+    let app = begun(env, &scene);
     let mut reasons = app.reasons().expect("reasons");
     let mut said = BTreeMap::new();
     for task in &scene.tasks {

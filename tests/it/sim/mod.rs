@@ -18,6 +18,7 @@ mod ending;
 mod explained;
 mod explore;
 mod files;
+mod foreseen;
 mod host;
 mod journal;
 mod kept;

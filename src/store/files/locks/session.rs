@@ -174,7 +174,7 @@ impl FileStore {
     /// Takes every lock that a mark asks for, and answers. The caller is the keeper.
     pub fn take_wanted(&self, key: &str, held: &mut Vec<SessionLock>) -> Result<()> {
         for slot_stem in self.marks(key, WANTED)? {
-            held.retain(|lock| lock.slot_stem != slot_stem || self.is_in_force(lock));
+            held.retain(|lock| lock.slot_stem != slot_stem || self.is_surely_in_force(lock));
             // It may have another time to live now.
             let again = self.hold_for_session(key, &slot_stem, held.iter().any(|lock| lock.slot_stem == slot_stem))?;
             let (wanted, is_held) = (mark(key, WANTED, &slot_stem), mark(key, HELD, &slot_stem));
@@ -219,18 +219,27 @@ impl FileStore {
         Ok(Some(SessionLock { grant, record: *record, slot_stem: slot_stem.to_owned(), file }))
     }
 
-    /// Whether the lock file is still the one that is kept.
+    /// Whether the lock file is still the one that is kept. An error proves nothing: its keeper goes on to keep it.
     pub fn is_in_force(&self, lock: &SessionLock) -> bool {
+        self.finds_lock(lock).unwrap_or(true)
+    }
+
+    /// Whether the lock file is proven to be the one that is kept.
+    fn is_surely_in_force(&self, lock: &SessionLock) -> bool {
+        self.finds_lock(lock).unwrap_or(false)
+    }
+
+    fn finds_lock(&self, lock: &SessionLock) -> Result<bool> {
         let path = layout::lock_file(&lock.grant.lane.stem(), lock.grant.slot);
-        let ident = lock.file.meta().map(|meta| meta.ident).ok();
-        self.meta(&path).is_ok_and(|meta| meta.map(|meta| meta.ident) == ident)
+        let own = lock.file.meta().map_err(StoreError::io("look at", &path))?;
+        Ok(self.meta(&path)?.is_some_and(|found| found.ident == own.ident))
     }
 
     /// Refreshes the times of a lease that has no time to live, and writes its sidecar anew where that was lost.
     pub fn refresh_session_lock(&self, lock: &mut SessionLock, timeout_ms: u64) -> Result<()> {
         let (stem, slot) = (lock.grant.lane.stem(), lock.grant.slot);
         let _guards = self.enter_patiently(&lock.grant.lane)?;
-        if !self.is_in_force(lock) {
+        if !self.is_surely_in_force(lock) {
             return Ok(());
         }
         match self.read_sidecar(&layout::sidecar(&stem, slot))? {
@@ -250,7 +259,7 @@ impl FileStore {
     /// Ends a lease of a session; `None` where it was over.
     pub fn end_session_lock(&self, key: &str, lock: SessionLock) -> Result<Option<Break>> {
         let _guards = self.enter_patiently(&lock.grant.lane)?;
-        let is_in_force = self.is_in_force(&lock);
+        let is_in_force = self.is_surely_in_force(&lock);
         if is_in_force {
             self.remove_lock(&lock.grant.lane.stem(), lock.grant.slot)?;
         }

@@ -150,7 +150,7 @@ impl Play<'_> {
         let mut incomplete = Vec::new();
         for id in &self.queued {
             let is_complete = |status| status == Status::Completed;
-            if !self.stage.app.find(*id)?.is_some_and(|(_, task)| is_complete(task.status)) {
+            if !self.stage.app.find(*id)?.is_some_and(|(_, task)| is_complete(task.status())) {
                 incomplete.push(*id);
             }
         }

@@ -73,8 +73,8 @@ pub fn file_name(bytes: &[u8]) {
     if let Some(id) = file_name::task(&input) {
         assert_eq!((id.0.to_string(), TaskId::parse(&input)), (input.clone(), Some(id)));
     }
-    if let Some((at, id)) = file_name::timer(&input) {
-        assert_eq!(file_name::timer_name(at, id), input);
+    if let Some(timer) = file_name::timer(&input) {
+        assert_eq!(file_name::timer_name(&timer), input);
     }
     if let Some((priority, id, user)) = file_name::order(&input) {
         assert_eq!(file_name::order_name(priority, id, user), input);

@@ -2,6 +2,7 @@
 
 use super::text;
 use crate::model::evidence::Sidecar;
+use crate::model::task::EndState;
 use crate::model::task::terms::MOST_SLOTS;
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::{LaneName, LockKind, Name, Task, TaskId, Timestamp};
@@ -66,7 +67,7 @@ fn check_task(task: &Task) {
     assert!(task.key.as_deref().is_none_or(|key| Name::new(key).is_ok()));
     assert!(task.id.0 > 0 && !task.after.contains(&task.id) && task.umask <= 0o777);
     assert!(task.grace_ms <= MAX_DURATION_MS && task.timeout_ms.unwrap_or(0) <= MAX_DURATION_MS);
-    assert_eq!(task.outcome.as_ref().map(|outcome| outcome.status), task.status.is_final().then_some(task.status));
+    assert_eq!(task.outcome().map(|outcome| outcome.end), EndState::of(task.status()));
     assert!(task.env.iter().all(|(key, value)| !key.is_empty() && !key.contains(&b'=') && !value.contains(&0)));
 }
 

@@ -17,6 +17,7 @@ pub mod queue;
 pub mod task;
 pub mod thing;
 pub mod time;
+pub mod timer;
 pub mod who;
 
 pub use config::Config;
@@ -32,4 +33,5 @@ pub use queue::{QueueName, Turn};
 pub use task::{Priority, Status, Task, TaskId, Tier};
 pub use thing::ThingKind;
 pub use time::Timestamp;
+pub use timer::{Alarm, ScheduleKey, Timer};
 pub use who::{Agent, Who};

@@ -1,6 +1,7 @@
 //! A task: one command with a state machine, and how it ended.
 
 pub mod priority;
+pub mod state;
 pub mod stepwise;
 pub mod terms;
 pub mod wait;
@@ -18,6 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use priority::{Priority, Tier};
+pub use state::{EndState, Outcome, Status, TaskState};
 pub use stepwise::{Finish, LastRun, Stepwise};
 pub use terms::{Group, OnInterrupt, Terms, Wanted};
 pub use wait::TaskWait;
@@ -54,63 +56,6 @@ pub const TASK_VARIABLES: [&str; 9] = [
     "LUZIA_RESULT_FILE",
 ];
 
-/// The seven states (S1.1). "Stale", "orphan", "overdue" and "stuck" are derived when asked, never stored.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Status {
-    /// Accepted, not started.
-    Pending,
-    /// Claimed by a dispatcher, or its command runs.
-    Running,
-    /// Waits for an event.
-    Waiting,
-    /// Its command ended with 0.
-    Completed,
-    /// Its command ended otherwise, or could not run.
-    Failed,
-    /// A time limit ended it.
-    Timeout,
-    /// Somebody ended it.
-    Cancelled,
-}
-
-impl Status {
-    /// Every state, in the order of a task's life.
-    pub const ALL: [Self; 7] =
-        [Self::Pending, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Timeout, Self::Cancelled];
-
-    /// The word used in files, JSON and tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Timeout => "timeout",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// The state a word names.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.word() == word)
-    }
-
-    /// Whether nothing but an explicit `retry` leaves this state (S1.11).
-    pub fn is_final(self) -> bool {
-        match self {
-            Self::Completed | Self::Failed | Self::Timeout | Self::Cancelled => true,
-            Self::Pending | Self::Running | Self::Waiting => false,
-        }
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
 /// Variables and their values, as bytes; shared by the tasks of a batch.
 pub type Environment = Arc<Vec<(Vec<u8>, Vec<u8>)>>;
 
@@ -119,8 +64,8 @@ pub type Environment = Arc<Vec<(Vec<u8>, Vec<u8>)>>;
 pub struct Task {
     /// Its number.
     pub id: TaskId,
-    /// Where it stands.
-    pub status: Status,
+    /// Where it stands, and what only that state has.
+    pub state: TaskState,
     /// The name it is serialised by.
     pub user: Name,
     /// Its project, if any.
@@ -182,8 +127,6 @@ pub struct Task {
     pub share: Option<String>,
     /// Its steps, where its command is started once per step.
     pub stepwise: Option<Stepwise>,
-    /// Its wait, while it has no process and its record stands in `waiting`.
-    pub wait: Option<TaskWait>,
     /// The schedule that made it, and for which of its moments.
     pub schedule: Option<SlotOf>,
     /// Not while it is paused by itself (`pause TASK`, `enqueue --hold`).
@@ -212,21 +155,98 @@ pub struct Task {
     pub claims: u32,
     /// What is known of the latest start.
     pub last_start: Option<Start>,
-    /// How it ended, once it is over.
-    pub outcome: Option<Outcome>,
     /// What few tasks ask for.
     pub terms: Terms,
     /// Members of the record that this version does not know, kept as JSON text.
     pub extra: Option<String>,
 }
 
+/// The time between SIGTERM and SIGKILL of a task that names none, in milliseconds.
+pub const DEFAULT_GRACE_MS: u64 = 10_000;
+
 impl Task {
+    /// A pending task of a user that asks for nothing but its command: in the root directory, with an empty environment.
+    pub fn plain(id: TaskId, user: Name, command: Vec<String>, created_at: Timestamp) -> Self {
+        Self {
+            id,
+            state: TaskState::Pending,
+            user,
+            project: None,
+            takes_user_lane: true,
+            lanes: Vec::new(),
+            sandbox: None,
+            limits: None,
+            priority: Priority::DEFAULT,
+            command,
+            stdin: None,
+            stdin_of: None,
+            has_terminal: false,
+            label: None,
+            agent: None,
+            asked_by: None,
+            key: None,
+            env: Arc::default(),
+            cwd: "/".into(),
+            umask: 0o022,
+            conductor_dir: "/".into(),
+            conductor_configured: false,
+            run_as: None,
+            created_at,
+            created_by_pid: 0,
+            parent: None,
+            waited_for: false,
+            no_inherit: false,
+            ends_with_parent: false,
+            goal: None,
+            share: None,
+            stepwise: None,
+            schedule: None,
+            hold: None,
+            was_in: None,
+            due_at: None,
+            after: Vec::new(),
+            comes_after: Vec::new(),
+            start_by: None,
+            timeout_ms: None,
+            grace_ms: DEFAULT_GRACE_MS,
+            retries: 0,
+            failures: 0,
+            starts: 0,
+            claims: 0,
+            last_start: None,
+            terms: Terms::default(),
+            extra: None,
+        }
+    }
+
     /// Every lane it must hold to run, in the order in which they are taken: user, others by name, `global` last.
     pub fn all_lanes(&self) -> Vec<LaneName> {
         let mut lanes: Vec<LaneName> = self.takes_user_lane.then(|| LaneName::user(&self.user)).into_iter().collect();
         lanes.extend(self.lanes.iter().cloned());
         lanes.push(LaneName::global());
         lanes
+    }
+
+    /// Where it stands, as a word.
+    pub fn status(&self) -> Status {
+        self.state.status()
+    }
+
+    /// How it ended; `None` until it is over.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match &self.state {
+            TaskState::Over(outcome) => Some(outcome),
+            TaskState::Pending | TaskState::Running { .. } | TaskState::Waiting(_) => None,
+        }
+    }
+
+    /// Its wait without a process: the one in which it stands, or from which it was claimed and not started yet.
+    pub fn wait(&self) -> Option<&TaskWait> {
+        match &self.state {
+            TaskState::Running { from } => from.as_ref(),
+            TaskState::Waiting(wait) => wait.as_ref(),
+            TaskState::Pending | TaskState::Over(_) => None,
+        }
     }
 
     /// From when its time lets it start: when it was queued, or when it is due, if that is later.
@@ -236,7 +256,7 @@ impl Task {
 
     /// The number of the attempt that runs, comes next, or was the last, from 1.
     pub fn attempt(&self) -> u32 {
-        match self.status {
+        match self.status() {
             // The attempt that ended it is counted among its failures.
             Status::Failed | Status::Timeout => self.failures.max(1),
             Status::Pending | Status::Running | Status::Waiting | Status::Completed | Status::Cancelled => {
@@ -257,43 +277,6 @@ pub struct Start {
     pub fence: u64,
     /// What its slots stand for, by the names of their lanes.
     pub slots: BTreeMap<String, String>,
-}
-
-/// How a task ended (S1.35–S1.38).
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
-    /// One of the four final states.
-    pub status: Status,
-    /// When it ended.
-    pub completed_at: Timestamp,
-    /// The command's own code, when it exited.
-    pub exit_code: Option<i32>,
-    /// The signal that ended the command.
-    pub signal: Option<i32>,
-    /// One sentence for people.
-    pub summary: String,
-    /// What the task hands on (`finish --data`), as JSON text.
-    pub data: Option<String>,
-    /// What went wrong, for `failed`.
-    pub error: Option<String>,
-    /// Who cancelled it.
-    pub cancelled_by: Option<String>,
-    /// Why it was cancelled.
-    pub cancel_reason: Option<String>,
-    /// How long the command ran, in milliseconds; `None` when it never started.
-    pub ran_ms: Option<u64>,
-}
-
-impl Outcome {
-    /// `success`, `failure`, `timeout` or `cancelled` (S1.35–S1.38).
-    pub fn result_type(&self) -> &'static str {
-        match self.status {
-            Status::Completed => "success",
-            Status::Timeout => "timeout",
-            Status::Cancelled => "cancelled",
-            Status::Failed | Status::Pending | Status::Running | Status::Waiting => "failure",
-        }
-    }
 }
 
 #[cfg(test)]

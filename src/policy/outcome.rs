@@ -1,6 +1,7 @@
 //! What a run's end means for its task: over, or queued again (P3). Pure.
 
 use crate::model::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
+use crate::model::task::{EndState, TaskState};
 use crate::model::task::{Finish, OnInterrupt, Outcome, TaskWait, Wanted};
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::lifecycle;
@@ -59,13 +60,13 @@ pub enum Happened {
 /// The task after a run: with an outcome when it is over, without one when it is to be queued again.
 /// `ran_ms` is how long the command ran; `None` when it was never launched.
 pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option<u64>) -> Task {
-    let mut after = Task { wait: None, ..task.clone() };
+    let mut after = task.clone();
     let trigger = trigger_of(task, happened);
     match trigger {
         Trigger::Await => {
-            after =
-                Task { claims: 0, due_at: None, after: Vec::new(), outcome: None, status: Status::Waiting, ..after };
-            after.wait = if let Happened::Waits(wait) = happened { Some(wait.clone()) } else { None };
+            let wait = if let Happened::Waits(wait) = happened { Some(wait.clone()) } else { None };
+            let state = TaskState::Waiting(wait);
+            after = Task { claims: 0, due_at: None, after: Vec::new(), state, ..after };
         }
         Trigger::Requeue => {
             match happened {
@@ -81,22 +82,22 @@ pub fn conclude(task: &Task, happened: &Happened, now: Timestamp, ran_ms: Option
                     after.due_at = Some(now.plus_ms(backoff_ms(&after)));
                 }
             }
-            after.status = Status::Pending;
-            after.outcome = None;
             after.after = Vec::new();
-            if matches!(happened, Happened::GivenBack | Happened::NeverLaunched) && task.wait.is_some() {
+            after.state = match (happened, task.wait()) {
                 // It was resumed, and has not been started: it waits still.
-                (after.status, after.wait) = (Status::Waiting, task.wait.clone());
-            }
+                (Happened::GivenBack | Happened::NeverLaunched, Some(wait)) => TaskState::Waiting(Some(wait.clone())),
+                _ => TaskState::Pending,
+            };
         }
         _ => {
             let is_failure = matches!(trigger, Trigger::Fail);
             after.failures = after.failures.saturating_add(u32::from(is_failure));
-            after.status = lifecycle::next(Status::Running, trigger).unwrap_or(Status::Failed);
+            let status = lifecycle::next(Status::Running, trigger);
+            let end = status.and_then(EndState::of).unwrap_or(EndState::Failed);
             if let Happened::DependencyFailed(before) = happened {
                 after.terms.failed_dependency = Some(*before);
             }
-            after.outcome = Some(outcome(task, after.status, happened, now, ran_ms));
+            after.state = TaskState::Over(outcome(task, end, happened, now, ran_ms));
         }
     }
     after
@@ -150,7 +151,7 @@ fn trigger_of(task: &Task, happened: &Happened) -> Trigger {
     }
 }
 
-fn outcome(task: &Task, status: Status, happened: &Happened, now: Timestamp, ran_ms: Option<u64>) -> Outcome {
+fn outcome(task: &Task, end: EndState, happened: &Happened, now: Timestamp, ran_ms: Option<u64>) -> Outcome {
     let (summary, exit_code, signal) = match happened {
         Happened::Exited(0) => ("the command completed".to_owned(), Some(0), None),
         Happened::Exited(code) => (format!("the command exited with {code}"), Some(*code), None),
@@ -180,12 +181,12 @@ fn outcome(task: &Task, status: Status, happened: &Happened, now: Timestamp, ran
         Happened::DependencyFailed(_) => (Some("luzia".to_owned()), Some(summary.clone())),
         _ => (None, None),
     };
-    let error = (status == Status::Failed).then(|| summary.clone());
+    let error = (end == EndState::Failed).then(|| summary.clone());
     let data = match happened {
         Happened::Finished(finish) => finish.data.clone(),
         _ => None,
     };
-    Outcome { status, completed_at: now, exit_code, signal, summary, data, error, cancelled_by, cancel_reason, ran_ms }
+    Outcome { end, completed_at: now, exit_code, signal, summary, data, error, cancelled_by, cancel_reason, ran_ms }
 }
 
 /// Why a task can never start.
@@ -213,8 +214,8 @@ mod tests {
 
     fn check(before: &Task, happened: &Happened, status: Status, failures: u32) -> Task {
         let after = conclude(before, happened, NOW, Some(5));
-        assert_eq!((after.status, after.failures), (status, failures), "{happened:?}");
-        assert_eq!(after.outcome.is_some(), status.is_final());
+        assert_eq!((after.status(), after.failures), (status, failures), "{happened:?}");
+        assert_eq!(after.outcome().is_some(), status.is_final());
         after
     }
 
@@ -249,7 +250,7 @@ mod tests {
             let pause = task.due_at.map_or(0, |at| at.ms_since(NOW));
             assert!((seconds * 900..=seconds * 1100).contains(&pause), "{pause} for {seconds} s");
         }
-        assert_eq!(conclude(&task, &Happened::Exited(1), NOW, Some(1)).status, Status::Failed);
+        assert_eq!(conclude(&task, &Happened::Exited(1), NOW, Some(1)).status(), Status::Failed);
     }
 
     #[test]
@@ -273,7 +274,8 @@ mod tests {
     #[test]
     fn a_cancel_says_who_and_why() {
         let by_me = Happened::Cancelled { by: "me".into(), reason: Some("enough".into()) };
-        let outcome = conclude(&with(5, 0, 0), &by_me, NOW, None).outcome.expect("it is over");
+        let over = conclude(&with(5, 0, 0), &by_me, NOW, None);
+        let outcome = over.outcome().expect("it is over");
         assert_eq!((outcome.cancelled_by.as_deref(), outcome.cancel_reason.as_deref()), (Some("me"), Some("enough")));
         assert_eq!(outcome.result_type(), "cancelled");
     }
@@ -281,13 +283,15 @@ mod tests {
     #[test]
     fn a_failed_dependency_cancels_in_the_name_of_luzia_and_is_named() {
         let happened = Happened::DependencyFailed(TaskId(7));
-        let outcome = conclude(&with(5, 0, 0), &happened, NOW, None).outcome.expect("it is over");
-        assert_eq!((outcome.status, outcome.cancelled_by.as_deref()), (Status::Cancelled, Some("luzia")));
-        assert!(outcome.cancel_reason.is_some_and(|reason| reason.contains("task_7")));
+        let over = conclude(&with(5, 0, 0), &happened, NOW, None);
+        let outcome = over.outcome().expect("it is over");
+        assert_eq!((outcome.end, outcome.cancelled_by.as_deref()), (EndState::Cancelled, Some("luzia")));
+        assert!(outcome.cancel_reason.as_deref().is_some_and(|reason| reason.contains("task_7")));
         assert_eq!(conclude(&with(5, 0, 0), &happened, NOW, None).terms.failed_dependency, Some(TaskId(7)));
         let mut after_failed = with(0, 0, 0);
         after_failed.terms.after_failed = vec![TaskId(7)];
-        let outcome = conclude(&after_failed, &happened, NOW, None).outcome.expect("it is over");
+        let over = conclude(&after_failed, &happened, NOW, None);
+        let outcome = over.outcome().expect("it is over");
         assert!(outcome.summary.ends_with("did not fail"), "{}", outcome.summary);
     }
 
@@ -326,7 +330,7 @@ mod tests {
             (Happened::DependencyFailed(TaskId(7)), Status::Cancelled),
         ] {
             let after = check(&with(0, 0, 0), &happened, status, u32::from(status == Status::Failed));
-            let outcome = after.outcome.expect("it is over");
+            let outcome = after.outcome().expect("it is over");
             assert_eq!(outcome.error.is_some(), status == Status::Failed, "{happened:?}");
             assert_eq!(outcome.cancelled_by.is_some(), status == Status::Cancelled, "{happened:?}");
         }

@@ -3,7 +3,8 @@
 //! `meta.json` is only believed after the checks of `supervision.md`.
 
 use super::error::{Result, StoreError};
-use crate::model::{Status, Task, TaskId};
+use crate::model::task::EndState;
+use crate::model::{Task, TaskId};
 use crate::os::{FileKind, Handle, Open, Published, Vfs};
 use crate::store::FORMAT_VERSION;
 use crate::store::files::disk::layout;
@@ -159,12 +160,12 @@ impl Conductor {
     /// Writes the end of a run into `meta.json`; a task that is over moves to `done/`, one that is queued again back to
     /// `active/`. Idempotent. Gives where its directory stands now.
     pub fn close_task(&self, task: &Task) -> Result<Option<&'static str>> {
-        if task.outcome.is_none() {
+        if task.outcome().is_none() {
             self.bring_back(task);
         }
         let Some((place, old)) = self.find(task.id)? else { return Ok(None) };
         self.write_meta(place, task, old, false)?;
-        if place == "active" && task.outcome.is_some() {
+        if place == "active" && task.outcome().is_some() {
             self.move_to_done(task.id)?;
             return Ok(Some("done"));
         }
@@ -349,7 +350,7 @@ pub(crate) fn meta_of(task: &Task, lock_id: Option<&str>, fence: Option<u64>, re
     let mut meta = json!({
         "v": FORMAT_VERSION,
         "id": task.id.to_string(),
-        "status": task.status.word(),
+        "status": task.status().word(),
         "user": task.user.as_str(),
         "project": task.project.as_ref().map(|project| project.as_str()),
         "lanes": task.all_lanes().iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -364,7 +365,7 @@ pub(crate) fn meta_of(task: &Task, lock_id: Option<&str>, fence: Option<u64>, re
         "created_at": task.created_at.to_string(),
         "started_at": task.last_start.as_ref().map(|start| start.at.to_string()),
     });
-    let (Some(outcome), Some(members)) = (&task.outcome, meta.as_object_mut()) else { return meta };
+    let (Some(outcome), Some(members)) = (task.outcome(), meta.as_object_mut()) else { return meta };
     let result = json!({
         "completedAt": outcome.completed_at.to_string(),
         "resultType": outcome.result_type(),
@@ -376,15 +377,15 @@ pub(crate) fn meta_of(task: &Task, lock_id: Option<&str>, fence: Option<u64>, re
     if let Value::Object(result) = result {
         members.extend(result);
     }
-    if outcome.status == Status::Failed {
+    if outcome.end == EndState::Failed {
         members.insert("errorMessage".into(), json!(outcome.error));
         members.insert("failedActionId".into(), json!(task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step)));
     }
-    if outcome.status == Status::Cancelled {
+    if outcome.end == EndState::Cancelled {
         members.insert("cancelledBy".into(), json!(outcome.cancelled_by));
         members.insert("cancelReason".into(), json!(outcome.cancel_reason));
     }
-    if outcome.status == Status::Completed {
+    if outcome.end == EndState::Completed {
         members.insert("variables".into(), json!({}));
     }
     meta

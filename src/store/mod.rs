@@ -20,7 +20,7 @@ pub use error::{StoreError, Thing};
 pub use files::capacity::cpus::Shares;
 pub use files::disk::fsck::{Moded, Purpose};
 pub(crate) use files::disk::task_record::decode_named;
-pub use files::disk::task_record::{DEFAULT_GRACE_MS, decode_task, encode_task};
+pub use files::disk::task_record::{decode_task, encode_task};
 pub use files::dispatchers::duty::Duty;
 pub use files::dispatchers::lending::Lending;
 pub use files::dispatchers::presence::Presence;
@@ -43,7 +43,7 @@ pub use files::queue::query::{Counts, Problem, Survey};
 pub use files::running::pause::RunPause;
 pub use files::running::requests::CancelRequest;
 pub use files::running::started::Started;
-pub use files::schedules::{ScheduleBook, stem_of};
+pub use files::schedules::ScheduleBook;
 pub use files::steps::beat::Beat;
 pub use files::steps::done::StepRecord;
 pub use files::steps::mail::Mail;
@@ -57,8 +57,8 @@ pub use run_dir::log_notes::{LogNote, LogNotes};
 pub use run_dir::shortage::Short;
 pub use site::Site;
 pub use verbs::{
-    Capacity, Delays, Dispatchers, Ground, Inspect, Journal, Lines, Locks, Names, Queue, Runs, Schedules, Sessions,
-    Steps, Store, Upkeep,
+    Capacity, Delays, Directory, Dispatchers, Engine, Ground, Holders, Inspect, Journal, Lines, Locks, Names, Queue,
+    Runs, Schedules, Sessions, Steps, Store, Upkeep,
 };
 
 use crate::os::{Clock, Host, Processes, Vfs};

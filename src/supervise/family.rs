@@ -12,7 +12,7 @@ const MOST_VARS_BYTES: usize = 64 * 1024;
 
 /// Puts the end of a child into the mailbox of its parent, unless that is over. Done again after a crash, it adds nothing.
 pub fn tell_parent(site: &Site, child: &Task) -> Result<(), StoreError> {
-    let (Some(parent), Some(outcome)) = (child.parent, &child.outcome) else { return Ok(()) };
+    let (Some(parent), Some(outcome)) = (child.parent, child.outcome()) else { return Ok(()) };
     let is_open = |id: TaskId| matches!(site.store.find(id), Ok(Some((place, _))) if place != Place::Done);
     if !is_open(parent) {
         return Ok(());
@@ -20,8 +20,8 @@ pub fn tell_parent(site: &Site, child: &Task) -> Result<(), StoreError> {
     let mut data = json!({
         "child": child.id.to_string(),
         "triggeredExecutionId": child.id.0,
-        "childExecutionStatus": child.status.word(),
-        "childExecutionSuccess": child.status == Status::Completed,
+        "childExecutionStatus": child.status().word(),
+        "childExecutionSuccess": child.status() == Status::Completed,
         "exit_code": outcome.exit_code,
         "lastResponse": outcome.summary,
         "result_summary": outcome.summary,

@@ -3,6 +3,7 @@
 
 use super::family::tell_parent;
 use crate::model::lock::Grant;
+use crate::model::task::EndState;
 use crate::model::{Status, Task, TaskId};
 use crate::policy::analytics::goal::goal_of;
 use crate::policy::analytics::trace::span_of;
@@ -60,10 +61,10 @@ pub fn give_back(
     let to = match ending {
         Ending::Waiting(_) => Status::Waiting,
         Ending::Requeued(_) => Status::Pending,
-        Ending::Over(task) => task.outcome.as_ref().map_or(task.status, |outcome| outcome.status),
+        Ending::Over(task) => task.status(),
     };
     let effects = effects(to);
-    let released = match task.wait.as_ref().filter(|_| effects.contains(&Effect::KeepLanes)) {
+    let released = match task.wait().filter(|_| effects.contains(&Effect::KeepLanes)) {
         Some(wait) => site.store.keep_for_wait(task, wait)?,
         None => site.store.release_task(task.id, &task.all_lanes(), known)?,
     };
@@ -74,7 +75,7 @@ pub fn give_back(
         event = event.saying(format!("[AgentGraph] Released locks on {threads} thread(s) for execution {}", task.id.0));
     }
     site.store.note(&event);
-    let keeps_none = task.wait.as_ref().is_none_or(|wait| wait.kept.is_empty());
+    let keeps_none = task.wait().is_none_or(|wait| wait.kept.is_empty());
     if let Some(Closed { conductor, place }) = closed.filter(|_| keeps_none) {
         let _ = conductor.mark_released(task, *place);
     }
@@ -93,14 +94,14 @@ pub fn ended_events(happened: &Happened, task: &Task, ran_ms: Option<u64>) -> Ve
         Happened::Killed(signal) => (None, Some(*signal)),
         _ => (None, None),
     };
-    let mut data = json!({ "status": task.status.word(), "ran_ms": ran_ms });
+    let mut data = json!({ "status": task.status().word(), "ran_ms": ran_ms });
     for (name, value) in [("exit_code", exit_code), ("signal", signal)] {
         if let Some(value) = value {
             data[name] = value.into();
         }
     }
     let ended = Event::of("ended", task).in_lane_of(task).with(data);
-    let Some(outcome) = &task.outcome else { return vec![ended] };
+    let Some(outcome) = task.outcome() else { return vec![ended] };
     let result = outcome.result_type();
     let ended = ended.saying(format!("Execution {} completed with result: {result}", task.id.0));
     std::iter::once(ended).chain(completed_event(task)).collect()
@@ -108,27 +109,27 @@ pub fn ended_events(happened: &Happened, task: &Task, ran_ms: Option<u64>) -> Ve
 
 /// The end of a task that another one asked for.
 fn completed_event(task: &Task) -> Option<Event> {
-    let (outcome, parent) = (task.outcome.as_ref()?, task.parent?);
+    let (outcome, parent) = (task.outcome()?, task.parent?);
     let data = json!({ "parent": parent.to_string(), "result": outcome.result_type() });
     Some(Event::of("agent_completed", task).saying("Emitting AGENT_COMPLETED event").with(data))
 }
 
 /// What is told when the lanes of a task are free and its record has its place.
 fn over_events(task: &Task) -> Vec<Event> {
-    let status = task.status.word();
+    let status = task.status().word();
     let of = |name, data| Event::of(name, task).in_lane_of(task).with(data);
-    if let (None, Some(wait)) = (&task.outcome, &task.wait) {
+    if let (None, Some(wait)) = (task.outcome(), task.wait()) {
         let kept: Vec<String> = wait.kept.iter().map(|(lane, _)| lane.to_string()).collect();
         return vec![of("parked", json!({ "until": wait.until.to_string(), "kept": kept }))];
     }
-    let Some(outcome) = &task.outcome else {
+    let Some(outcome) = task.outcome() else {
         let data = json!({ "status": status, "failures": task.failures });
         return alert(task).into_iter().chain([of("requeued", data)]).collect();
     };
     let mut data = json!({
         "status": status,
         "created_at": task.created_at.to_string(),
-        "attempts": task.failures.saturating_add(u32::from(outcome.status == Status::Completed)),
+        "attempts": task.failures.saturating_add(u32::from(outcome.end == EndState::Completed)),
         "starts": task.starts,
         "work": task.work(),
         "traceparent": span_of(task).traceparent(),
@@ -164,7 +165,7 @@ fn variable<'a>(task: &'a Task, name: &[u8]) -> Option<&'a str> {
 const ALERT_FROM: u32 = 3;
 
 fn alert(task: &Task) -> Option<Event> {
-    let failed = !matches!(task.status, Status::Completed | Status::Cancelled);
+    let failed = !matches!(task.status(), Status::Completed | Status::Cancelled);
     (failed && task.failures >= ALERT_FROM).then(|| {
         let said = format!("{} has failed {} times", task.id, task.failures);
         Event::of("alert", task).saying(said).with(json!({ "failures": task.failures }))

@@ -109,13 +109,13 @@ fn read(site: &Site, keeper: &mut Keeper) -> Result<Vec<Hook>, StoreError> {
 
 /// Runs the hooks for the end of a task, which is recorded. None of them changes it.
 pub(super) fn after(site: &Site, task: &Task, place: &Place, keeper: &mut Keeper) -> Result<(), StoreError> {
-    let code = task.outcome.as_ref().and_then(|outcome| outcome.exit_code);
+    let code = task.outcome().and_then(|outcome| outcome.exit_code);
     let env = [
-        ("LUZIA_STATUS", task.status.word().to_owned()),
+        ("LUZIA_STATUS", task.status().word().to_owned()),
         ("LUZIA_EXIT_CODE", code.map(|code| code.to_string()).unwrap_or_default()),
     ];
     for hook in &place.after {
-        let data = json!({ "status": task.status.word(), "exit_code": code });
+        let data = json!({ "status": task.status().word(), "exit_code": code });
         let tree = site.run_dir.lock_tree(task.id)?;
         let end = run_one(site, task, hook, place, (&env, data), &tree, keeper, &mut |_| Ok(None));
         let end = end.unwrap_or_else(|error| End::Failed(error.to_string()));

@@ -50,7 +50,7 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
     if seen.is_started || seen.is_tree_locked || seen.has_result {
         let asked_ms = request.as_ref().and_then(|request| request.grace_ms);
         let own_ms = found.task.as_ref().map(|task| task.grace_ms);
-        end_leftovers(site, id, asked_ms.or(own_ms).unwrap_or(crate::store::DEFAULT_GRACE_MS), spared)?;
+        end_leftovers(site, id, asked_ms.or(own_ms).unwrap_or(crate::model::task::DEFAULT_GRACE_MS), spared)?;
     }
     if let Some(task) = &found.task {
         let what = json!({ "action": format!("{action:?}"), "was_alive": seen.is_tree_locked });
@@ -58,7 +58,7 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
     }
     // A retry that died after its commit point and before it could say so.
     if let (Some(ending), Some(Place::Done)) = (&found.ending, found.place)
-        && ending.task().outcome.is_none()
+        && ending.task().outcome().is_none()
     {
         site.store.note(&Event::of("retried", ending.task()));
     }
@@ -86,7 +86,7 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
         (Action::StayWaiting, _, Some(task)) => match cancelled {
             Some(cancelled) => record(site, &task, &cancelled)?,
             None => {
-                if let Some(wait) = &task.wait {
+                if let Some(wait) = task.wait() {
                     site.store.keep_for_wait(&task, wait)?;
                 }
                 site.store.stay_waiting(id, found.lock)?;

@@ -202,12 +202,12 @@ fn end(
     if let Some(place) = hooks {
         hooks::after(site, ending.task(), &place, keeper)?;
     }
-    if ending.task().status == Status::Completed {
+    if ending.task().status() == Status::Completed {
         lift(site, ending.task());
     }
     let closed = close_outside(site, ending.task());
     // The pass that our caller makes then gives it up.
-    site.store.take_turn();
+    site.engine.take_turn();
     give_back(site, &ending, closed.as_ref(), grants, lock)
 }
 

@@ -115,7 +115,7 @@ fn a_daily_schedule_makes_one_task_at_nine() {
         assert_eq!(timed.slots(), ["2026-11-24T08:00:00.000Z"]);
     }
     let task = timed.tasks().remove(0);
-    assert_eq!((task.status, task.user.as_str(), &*task.command), (Status::Pending, "a", &["true".to_owned()][..]));
+    assert_eq!((task.status(), task.user.as_str(), &*task.command), (Status::Pending, "a", &["true".to_owned()][..]));
     assert_eq!((task.schedule.unwrap().schedule.as_str(), task.created_at), ("standup", at("2026-11-24T08:00:00Z")));
     timed.look("2026-11-25T08:00:01Z");
     assert_eq!(timed.slots().len(), 2);

@@ -90,7 +90,7 @@ impl Bookings {
         }
         let (place, task) = app.store.find(view.holder().and_then(TaskId::parse)?).ok().flatten()?;
         let stands_still = matches!(app.store.run_pause(task.id), Ok(Some(_)));
-        if place != Place::Running || stands_still || app.as_seen(task.clone()).status != Status::Running {
+        if place != Place::Running || stands_still || app.as_seen(task.clone()).status() != Status::Running {
             return None;
         }
         let since = task.last_start.as_ref().map_or(held_since, |start| start.at);

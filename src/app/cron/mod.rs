@@ -9,9 +9,10 @@ use crate::app::{App, AppError, Code, shell_word};
 use crate::model::calendar::{Overlap, Pattern, PatternError, Schedule, Zone};
 use crate::model::time::format_duration;
 use crate::model::{Name, Task, TaskId, Timestamp};
+use crate::model::{ScheduleKey, Timer};
 use crate::policy::cron::{LONGEST_FILL_MS, MOST_FILLED, contradicts, fills_too_many};
 use crate::policy::naming::mistakes::nearest;
-use crate::store::{Event, StoreError, stem_of};
+use crate::store::{Event, StoreError};
 use serde_json::json;
 
 /// How many slots `cron next` tells at most.
@@ -104,23 +105,23 @@ impl App {
             extra: None,
         };
         self.store.prepare()?;
-        let stem = stem_of(&schedule.name);
+        let key = ScheduleKey::of(&schedule.name);
         let book = self.store.enter_schedules()?;
-        book.settle(&stem)?;
-        let former = self.store.schedule_at(&stem)?;
+        book.settle(&key)?;
+        let former = self.store.schedule_at(&key)?;
         if former.is_some() && !new.replace {
             return Err(name_taken(&schedule.name));
         }
         schedule.last = former.as_ref().and_then(|former| former.last);
         // The timer first: one without a schedule is forgotten, a schedule without one would never make anything.
         if let Some(next) = schedule.next {
-            self.store.set_schedule_timer(&stem, next)?;
+            self.store.set_timer(&Timer::of(&key, next))?;
         }
         book.write(&schedule)?;
         self.note_schedule("schedule_added", &schedule);
         if let Some(old) = former.and_then(|former| former.next).filter(|old| Some(*old) != schedule.next) {
             // One that stays is cleared when it fires.
-            let _ = self.store.clear_schedule_timer(&stem, old);
+            let _ = self.store.clear_timer(&Timer::of(&key, old));
         }
         drop(book);
         self.store.ring();
@@ -199,30 +200,30 @@ impl App {
 
     /// Makes one task of a schedule now, beside those of its slots.
     pub fn cron_run(&self, name: &str) -> Result<Task, AppError> {
-        let stem = stem_of(&self.existing_schedule(name)?.name);
+        let key = ScheduleKey::of(&self.existing_schedule(name)?.name);
         let book = self.store.enter_schedules()?;
-        book.settle(&stem)?;
-        let Some(mut schedule) = self.store.schedule_at(&stem)? else { return Err(self.unknown_schedule(name)?) };
+        book.settle(&key)?;
+        let Some(mut schedule) = self.store.schedule_at(&key)? else { return Err(self.unknown_schedule(name)?) };
         let now = self.host.now();
         // Somebody looks, should this process be killed in the middle.
-        self.store.set_schedule_timer(&stem, now)?;
+        self.store.set_timer(&Timer::of(&key, now))?;
         let made = self.make_slot(&*book, &mut schedule, now, now);
         let id = schedule.last.map_or(TaskId(0), |made| made.task);
         if let Err(error) = made {
-            return Err(self.half_made(&stem, id, error));
+            return Err(self.half_made(&key, id, error));
         }
         if schedule.next != Some(now) {
             // One that stays is cleared when it fires.
-            let _ = self.store.clear_schedule_timer(&stem, now);
+            let _ = self.store.clear_timer(&Timer::of(&key, now));
         }
         drop(book);
         Ok(self.find(id).ok().flatten().map_or_else(|| schedule.task_for(id, now, now), |(_, task)| task))
     }
 
     /// An error in the middle of a `cron run`: what stands goes first. Once the schedule names the task, a pass queues it.
-    fn half_made(&self, stem: &str, id: TaskId, error: StoreError) -> AppError {
+    fn half_made(&self, key: &ScheduleKey, id: TaskId, error: StoreError) -> AppError {
         let is_named = |found: Option<Schedule>| found.and_then(|found| found.last).is_some_and(|made| made.task == id);
-        let stands = match (self.store.find(id), self.store.schedule_at(stem).map(is_named)) {
+        let stands = match (self.store.find(id), self.store.schedule_at(key).map(is_named)) {
             (Ok(Some(_)), _) => format!("{id} is queued"),
             (Ok(None), Ok(false)) => return error.into(),
             (Ok(None), Ok(true)) => format!("{id} is noted, and the next pass queues it"),
@@ -236,10 +237,10 @@ impl App {
 
     /// Removes a schedule. The tasks that it made stay.
     pub fn cron_rm(&self, name: &str) -> Result<Schedule, AppError> {
-        let stem = stem_of(&self.existing_schedule(name)?.name);
+        let key = ScheduleKey::of(&self.existing_schedule(name)?.name);
         let book = self.store.enter_schedules()?;
-        book.settle(&stem)?;
-        let Some(schedule) = self.store.schedule_at(&stem)? else { return Err(self.unknown_schedule(name)?) };
+        book.settle(&key)?;
+        let Some(schedule) = self.store.schedule_at(&key)? else { return Err(self.unknown_schedule(name)?) };
         book.remove(&schedule)?;
         self.note_schedule("schedule_removed", &schedule);
         Ok(schedule)

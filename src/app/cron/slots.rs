@@ -5,6 +5,7 @@ use crate::app::pass::Pass;
 use crate::app::{App, AppError};
 use crate::model::Timestamp;
 use crate::model::calendar::{Made, Schedule};
+use crate::model::{ScheduleKey, Timer};
 use crate::policy::cron::{SlotPlan, due, plan};
 use crate::store::{Event, ScheduleBook, StoreError};
 use serde_json::json;
@@ -19,7 +20,7 @@ impl App {
     /// read is set aside. No failure stops the others, or the pass.
     pub(crate) fn make_due_slots(
         &self,
-        due: &[(String, Timestamp)],
+        due: &[(ScheduleKey, Timestamp)],
         now: Timestamp,
         pass: &mut Pass,
     ) -> Option<Timestamp> {
@@ -37,13 +38,13 @@ impl App {
             }
         };
         let mut next: Option<Timestamp> = None;
-        for (stem, at) in due {
-            let found = match self.look_at_schedule(&*book, stem, *at, now) {
+        for (key, at) in due {
+            let found = match self.look_at_schedule(&*book, key, *at, now) {
                 Ok(found) => found,
-                Err(error) => match self.after_failure(stem, *at, now, error, pass) {
+                Err(error) => match self.after_failure(key, *at, now, error, pass) {
                     Ok(found) => found,
                     Err(error) => {
-                        self.note_failed(Some(stem), &error, pass);
+                        self.note_failed(Some(key), &error, pass);
                         again
                     }
                 },
@@ -56,13 +57,13 @@ impl App {
     fn look_at_schedule(
         &self,
         book: &dyn ScheduleBook,
-        stem: &str,
+        key: &ScheduleKey,
         at: Timestamp,
         now: Timestamp,
     ) -> Result<Option<Timestamp>, StoreError> {
-        book.settle(stem)?;
-        let Some(mut schedule) = self.store.schedule_at(stem)? else {
-            self.store.clear_schedule_timer(stem, at)?;
+        book.settle(key)?;
+        let Some(mut schedule) = self.store.schedule_at(key)? else {
+            self.store.clear_timer(&Timer::of(key, at))?;
             return Ok(None);
         };
         let pattern = self.pattern_of(&schedule)?;
@@ -76,10 +77,10 @@ impl App {
             book.write(&schedule)?;
         }
         if let Some(next) = schedule.next {
-            self.store.set_schedule_timer(stem, next)?;
+            self.store.set_timer(&Timer::of(key, next))?;
         }
         if schedule.next != Some(at) {
-            self.store.clear_schedule_timer(stem, at)?;
+            self.store.clear_timer(&Timer::of(key, at))?;
         }
         Ok(schedule.next)
     }
@@ -124,7 +125,7 @@ impl App {
     /// again later, so that it does not keep every pass busy.
     fn after_failure(
         &self,
-        stem: &str,
+        key: &ScheduleKey,
         at: Timestamp,
         now: Timestamp,
         error: StoreError,
@@ -133,23 +134,23 @@ impl App {
         match error {
             wrong @ StoreError::Corrupt { .. } => {
                 self.store.set_aside(&wrong)?;
-                self.store.clear_schedule_timer(stem, at)?;
+                self.store.clear_timer(&Timer::of(key, at))?;
                 pass.set_aside.push(wrong.to_string());
                 Ok(None)
             }
             StoreError::Newer { .. } => {
                 let later = now.plus_ms(NEWER_AGAIN_MS);
-                self.store.set_schedule_timer(stem, later)?;
-                self.store.clear_schedule_timer(stem, at)?;
+                self.store.set_timer(&Timer::of(key, later))?;
+                self.store.clear_timer(&Timer::of(key, at))?;
                 Ok(Some(later))
             }
             other => Err(other.into()),
         }
     }
 
-    fn note_failed(&self, stem: Option<&str>, error: &AppError, pass: &mut Pass) {
+    fn note_failed(&self, key: Option<&ScheduleKey>, error: &AppError, pass: &mut Pass) {
         pass.not_made.push(error.to_string());
         let event = Event::new("schedule_failed").saying(error.to_string());
-        self.store.note(&event.with(json!({ "file": stem })));
+        self.store.note(&event.with(json!({ "file": key.map(ScheduleKey::as_str) })));
     }
 }

@@ -4,6 +4,7 @@ use crate::app::doctor::confusables::alike;
 use crate::app::doctor::{Finding, Level, add};
 use crate::app::look::cycles::ring_text;
 use crate::app::{App, AppError, lock_state};
+use crate::model::Timer;
 use crate::model::evidence::{Reason, Sidecar, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{LaneName, LockKind, Task, TaskId, Timestamp};
@@ -129,7 +130,7 @@ fn abandoned(app: &App) -> Result<Vec<TaskId>, AppError> {
 
 fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
     // With a dispatcher at work it is a matter of moments; without one nobody comes.
-    let level = if app.store.has_dispatcher(None)? { Level::Warn } else { Level::Problem };
+    let level = if app.engine.has_dispatcher(None)? { Level::Warn } else { Level::Problem };
     let mut found = Vec::new();
     for id in abandoned(app)? {
         let state = if app.run_dir.is_tree_locked(id)? {
@@ -171,7 +172,7 @@ fn set_aside(app: &App) -> Result<Vec<Finding>, AppError> {
         let hint = "it was accepted and will not run: read it, queue the work again, then move the file away";
         Finding::problem("set-aside", format!("\"{path}\" is damaged and was set aside"), hint)
     };
-    Ok(app.store.set_aside_records()?.iter().map(tell).collect())
+    Ok(app.engine.set_aside_records()?.iter().map(tell).collect())
 }
 
 fn read_all(app: &App) -> Result<Read, AppError> {
@@ -190,7 +191,7 @@ fn read_all(app: &App) -> Result<Read, AppError> {
 
 impl Read {
     fn take(&mut self, task: &Task, limit: Timestamp) {
-        let ended = task.outcome.as_ref().map(|outcome| outcome.completed_at);
+        let ended = task.outcome().map(|outcome| outcome.completed_at);
         let latest = ended.map_or(task.created_at, |ended| ended.max(task.created_at));
         if latest > limit {
             self.future.push((task.id, latest));
@@ -213,7 +214,7 @@ fn bad_record(error: &AppError) -> Finding {
 fn moved_ms(app: &App, views: &[LockView]) -> Option<i64> {
     let of = |view: &LockView| {
         let record = view.record()?;
-        app.store.clock_moved_ms(record.refreshed_at?, record.refreshed_boot_ms?, record.boot_id.as_deref()?)
+        app.engine.clock_moved_ms(record.refreshed_at?, record.refreshed_boot_ms?, record.boot_id.as_deref()?)
     };
     views.iter().filter_map(of).max_by_key(|ms| ms.unsigned_abs())
 }
@@ -267,7 +268,7 @@ fn foreign(app: &App) -> Result<Vec<Finding>, AppError> {
         let message = format!("\"{}\": {}", problem.path, problem.what);
         Finding::warn("foreign-names", message, "move it away if nobody needs it there")
     };
-    Ok(app.store.foreign_names()?.into_iter().map(tell).collect())
+    Ok(app.engine.foreign_names()?.into_iter().map(tell).collect())
 }
 
 /// What keeps a task outside the scan, or watches it there.
@@ -302,7 +303,7 @@ pub(super) fn unwoken(app: &App) -> Result<Vec<(TaskId, Vec<Waker>)>, AppError> 
         let mut missing = Vec::new();
         for waker in wakers(&task, app.host.now()) {
             let is_there = match waker {
-                Waker::Timer(at) => app.store.has_timer(task.id, at)?,
+                Waker::Timer(at) => app.store.has_timer(&Timer::of(task.id, at))?,
                 Waker::After(other) => app.store.has_after_mark(task.id, other)?,
             };
             if !is_there {
@@ -349,7 +350,7 @@ fn sequence(app: &App) -> Result<Vec<Finding>, AppError> {
         let message = format!("\"{}\": {}", problem.path, problem.what);
         Finding::warn("sequence", message, "nothing to do: no id is given twice")
     };
-    Ok(app.store.damaged_sequence()?.into_iter().map(tell).collect())
+    Ok(app.engine.damaged_sequence()?.into_iter().map(tell).collect())
 }
 
 fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
@@ -382,7 +383,7 @@ fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
 
 fn left(app: &App) -> Result<Vec<Finding>, AppError> {
     let tell = |path: &String| Finding::warn("spool-debris", format!("\"{path}\" was left by a killed process"), FIX);
-    Ok(app.store.clean_spool(true)?.iter().map(tell).collect())
+    Ok(app.engine.clean_spool(true)?.iter().map(tell).collect())
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use crate::app::doctor::{Finding, add};
 use crate::app::{App, AppError};
 use crate::model::Timestamp;
 use crate::model::calendar::Schedule;
-use crate::store::{StoreError, stem_of};
+use crate::model::{ScheduleKey, Timer};
+use crate::store::StoreError;
 
 const CHECK: &str = "schedules";
 /// For how long the slot of a schedule may be due before that is a matter to tell, in milliseconds: an hour.
@@ -44,14 +45,14 @@ pub(super) fn untimed(app: &App) -> Result<Vec<(Schedule, Timestamp)>, AppError>
     let mut found = Vec::new();
     for schedule in app.store.schedules()?.into_iter().flatten() {
         let Some(next) = schedule.next else { continue };
-        let stem = stem_of(&schedule.name);
+        let key = ScheduleKey::of(&schedule.name);
         // A pass may just have made the slot: it is looked at again.
-        if app.store.has_schedule_timer(&stem, next)?
-            || app.store.schedule_at(&stem).ok().flatten() != Some(schedule.clone())
+        if app.store.has_timer(&Timer::of(&key, next))?
+            || app.store.schedule_at(&key).ok().flatten() != Some(schedule.clone())
         {
             continue;
         }
-        if !app.store.has_schedule_timer(&stem, next)? {
+        if !app.store.has_timer(&Timer::of(&key, next))? {
             found.push((schedule, next));
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::app::doctor::{Finding, add};
 use crate::app::{App, AppError};
+use crate::model::Timer;
 use crate::model::{Task, Timestamp};
 use crate::store::{Place, StoreError};
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
 
 fn waiting(app: &App) -> Result<Vec<Finding>, AppError> {
     let (mut found, mut damaged) = (Vec::new(), BTreeSet::new());
-    for task in app.store.started_tasks().filter_map(Result::ok).filter(|task| task.wait.is_some()) {
+    for task in app.store.started_tasks().filter_map(Result::ok).filter(|task| task.wait().is_some()) {
         if app.store.stands_waiting(task.id)?
             && let Err(wrong @ StoreError::Corrupt { .. }) = app.store.waits(task.id)
         {
@@ -37,7 +38,7 @@ fn waiting(app: &App) -> Result<Vec<Finding>, AppError> {
 pub(super) fn unwatched(app: &App) -> Result<Vec<(Task, Vec<Timestamp>)>, AppError> {
     let mut found = Vec::new();
     for task in app.store.started_tasks().filter_map(Result::ok) {
-        let Some(wait) = task.wait.clone() else { continue };
+        let Some(wait) = task.wait().cloned() else { continue };
         if !app.store.stands_waiting(task.id)? {
             continue;
         }
@@ -45,7 +46,7 @@ pub(super) fn unwatched(app: &App) -> Result<Vec<(Task, Vec<Timestamp>)>, AppErr
         // What does not read ends the task at the next look.
         let is_open = app.store.waits(task.id).is_ok_and(|waits| waits.open.is_some());
         let due: BTreeSet<_> = app.store.timers(now)?.due.into_iter().map(|(id, _)| id).collect();
-        let has_timer = due.contains(&task.id) || (is_open && app.store.has_timer(task.id, wait.until)?);
+        let has_timer = due.contains(&task.id) || (is_open && app.store.has_timer(&Timer::of(task.id, wait.until))?);
         // The timers of a task go when a pass has claimed it, so it must still stand there after the look.
         let is_same = app.store.find(task.id)?.is_some_and(|(place, now)| place == Place::Waiting && now == task);
         if !has_timer && is_same && !app.run_dir.is_supervised(task.id)? {

@@ -6,7 +6,7 @@ use crate::app::doctor::checks_queue::{Waker, unwoken};
 use crate::app::doctor::checks_schedules::untimed;
 use crate::app::doctor::checks_waiting::unwatched;
 use crate::app::{App, AppError};
-use crate::store::stem_of;
+use crate::model::{ScheduleKey, Timer};
 
 /// What a repair did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -28,7 +28,7 @@ impl App {
     /// even with its mode set right.
     pub fn mend(&self, forces_file_system: bool) -> Mended {
         let mut mended = Mended::default();
-        let root = mended.keep(self.store.root_meta().map_err(AppError::from));
+        let root = mended.keep(self.engine.root_meta().map_err(AppError::from));
         let Some(Some(root)) = root else { return mended };
         if root.uid != self.host.owner() {
             mended.failed.push("the state directory belongs to another account; nothing was changed".to_owned());
@@ -38,11 +38,11 @@ impl App {
             return mended;
         }
         self.mend_modes(&mut mended);
-        let safe = self.store.check_safety(forces_file_system, false).map_err(AppError::from);
+        let safe = self.engine.check_safety(forces_file_system, false).map_err(AppError::from);
         if mended.keep(safe).is_none() || !self.store.has_layout().unwrap_or(false) {
             return mended;
         }
-        let made = mended.keep(self.store.make_folders().map_err(AppError::from)).unwrap_or_default();
+        let made = mended.keep(self.engine.make_folders().map_err(AppError::from)).unwrap_or_default();
         mended.done.extend(made.iter().map(|folder| format!("\"{folder}\" was made again")));
         self.mend_locks(&mut mended);
         let result = self.mend_parked(&mut mended);
@@ -59,7 +59,7 @@ impl App {
 
     fn mend_modes(&self, mended: &mut Mended) {
         for (moded, wanted) in mended.keep(wrong_modes(self)).unwrap_or_default() {
-            let changed = self.store.set_mode(&moded.path, wanted).map_err(AppError::from);
+            let changed = self.engine.set_mode(&moded.path, wanted).map_err(AppError::from);
             if mended.keep(changed).is_some() {
                 mended.done.push(format!("\"{}\" has mode {wanted:04o} now, it had {:04o}", moded.path, moded.mode));
             }
@@ -86,7 +86,7 @@ impl App {
         for (id, missing) in unwoken(self)? {
             for waker in missing {
                 match waker {
-                    Waker::Timer(at) => self.store.set_timer(id, at)?,
+                    Waker::Timer(at) => self.store.set_timer(&Timer::of(id, at))?,
                     Waker::After(other) => self.store.mark_after(id, other)?,
                 }
             }
@@ -94,7 +94,7 @@ impl App {
         }
         for (task, timers) in unwatched(self)? {
             for at in timers {
-                self.store.set_timer(task.id, at)?;
+                self.store.set_timer(&Timer::of(task.id, at))?;
             }
             mended.done.push(format!("{} will be looked at again", task.id));
         }
@@ -106,7 +106,7 @@ impl App {
 impl App {
     fn mend_schedules(&self, mended: &mut Mended) -> Result<(), AppError> {
         for (schedule, at) in untimed(self)? {
-            self.store.set_schedule_timer(&stem_of(&schedule.name), at)?;
+            self.store.set_timer(&Timer::of(&ScheduleKey::of(&schedule.name), at))?;
             mended.done.push(format!("the schedule \"{}\" will make its tasks again", schedule.name));
         }
         Ok(())

@@ -48,7 +48,7 @@ impl App {
         let mut waiting = Vec::new();
         for task in self.store.pending_tasks(None)?.take(most.saturating_add(1)) {
             // A record that does not read is `doctor`'s to report.
-            waiting.extend(task.ok().filter(|task| task.status == Status::Pending));
+            waiting.extend(task.ok().filter(|task| task.status() == Status::Pending));
         }
         if waiting.len() > most {
             return Ok(None);
@@ -73,7 +73,7 @@ impl Builder<'_> {
     /// What runs. A child that borrows holds what its parent holds.
     fn add_running(&mut self) {
         let running: Vec<Task> = self.app.store.started_tasks().filter_map(Result::ok).collect();
-        let running: Vec<Task> = running.into_iter().filter(|task| !task.status.is_final()).collect();
+        let running: Vec<Task> = running.into_iter().filter(|task| !task.status().is_final()).collect();
         let lenders: BTreeMap<TaskId, BTreeSet<LaneName>> =
             running.iter().map(|task| (task.id, task.all_lanes().into_iter().collect())).collect();
         for task in &running {
@@ -84,7 +84,7 @@ impl Builder<'_> {
             let since = task.last_start.as_ref().map_or(self.now, |start| start.at);
             let mut job = self.job(task, &lanes);
             job.since = Some(since.min(self.now));
-            if task.status == Status::Waiting {
+            if task.status() == Status::Waiting {
                 job.length = Length::Unknown;
             }
             self.push(task.id, job);

@@ -23,7 +23,7 @@ impl App {
         let mut foreign = Vec::new();
         for id in ids {
             let task = self.existing(*id)?;
-            let runs = matches!(task.status, Status::Running | Status::Waiting);
+            let runs = matches!(task.status(), Status::Running | Status::Waiting);
             if runs && !self.is_around_or_child(&task) && self.is_foreign_task(&task, account) {
                 foreign.push(format!("{id} \"{}\" of {}", words(&task), task.user));
             }

@@ -94,7 +94,7 @@ impl App {
                 Ok(own.map(|own| self.is_in_tree(own)).transpose()?.unwrap_or(false))
             }
             LockKind::Process => match &view.lane {
-                Some(lane) => Ok(self.store.has_inherited_lock(lane, view.slot)?),
+                Some(lane) => Ok(self.engine.has_inherited_lock(lane, view.slot)?),
                 None => Ok(false),
             },
             LockKind::Session | LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(false),
@@ -209,7 +209,7 @@ impl App {
             return Ok(Some((Stuck::Around(why), String::new())));
         }
         let task = self.existing(id)?;
-        if task.status != Status::Pending {
+        if task.status() != Status::Pending {
             return Ok(None);
         }
         let lenders = if self.may_borrow(&task) { self.lenders_if_waited(&task)? } else { Vec::new() };
@@ -235,7 +235,8 @@ impl App {
                 if inside == Some(*id) {
                     return Ok(Some(Stuck::Around(format!("{id} must be over first"))));
                 }
-                before.extend(self.find(*id)?.map(|(_, other)| other).filter(|other| other.status == Status::Pending));
+                before
+                    .extend(self.find(*id)?.map(|(_, other)| other).filter(|other| other.status() == Status::Pending));
             }
         }
         Ok(None)

@@ -31,7 +31,7 @@ impl App {
     /// Where a task stands, in the shape and the words of its source (S1.39).
     pub fn checkpoint(&self, task: &Task) -> Result<Value, AppError> {
         let memory = self.memory(task.id)?;
-        let open = self.open_wait(task.id)?.filter(|_| task.status == Status::Waiting);
+        let open = self.open_wait(task.id)?.filter(|_| task.status() == Status::Waiting);
         let steps = memory.as_ref().map_or(&[][..], |memory| &memory.steps);
         let done = u64::try_from(steps.len()).unwrap_or(u64::MAX);
         let current = task.stepwise.as_ref().map_or(done, |stepwise| u64::from(stepwise.step));
@@ -46,7 +46,7 @@ impl App {
             }
         }
         history.sort_by_key(|entry| entry["at"].as_str().unwrap_or_default().to_owned());
-        let next = (!task.status.is_final()).then_some(if open.is_some() { current + 1 } else { current });
+        let next = (!task.status().is_final()).then_some(if open.is_some() { current + 1 } else { current });
         Ok(json!({
             "thread_id": format!("execution_{}", task.id.0),
             "checkpoint": {

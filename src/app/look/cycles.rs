@@ -51,12 +51,12 @@ impl App {
             return Ok(waits);
         }
         // A record that does not read is `doctor`'s to report.
-        let running = self.store.started_tasks().filter_map(Result::ok).filter(|task| task.status == Status::Running);
+        let running = self.store.started_tasks().filter_map(Result::ok).filter(|task| task.status() == Status::Running);
         let queued: Vec<Task> = self.store.pending_tasks(None)?.filter_map(Result::ok).take(MOST).collect();
         let mut has_parents = false;
         for task in running.chain(queued.iter().cloned()).chain(new.cloned()) {
             let is_waited_for = task.waited_for && (task.id.0 == 0 || self.has_waiter(&task))
-                || task.parent.is_some() && self.store.is_lent_to(task.id)?;
+                || task.parent.is_some() && self.engine.is_lent_to(task.id)?;
             if let Some(parent) = task.parent.filter(|_| is_waited_for) {
                 waits.add(parent, Need::of(task.id));
                 has_parents = true;

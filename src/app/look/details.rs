@@ -38,7 +38,7 @@ impl App {
                 }
             }
         }
-        if matches!(task.status, Status::Running | Status::Waiting) {
+        if matches!(task.status(), Status::Running | Status::Waiting) {
             let own = task.id.to_string();
             for lane in task.all_lanes() {
                 let held = self.holders(&lane)?.into_iter().filter(|view| view.holder() == Some(own.as_str()));

@@ -75,7 +75,7 @@ impl App {
     /// Whether tasks are named, and all of them are over.
     fn are_over(&self, filter: &Filter) -> Result<bool, AppError> {
         for id in &filter.tasks {
-            if self.find(*id)?.is_some_and(|(_, task)| !task.status.is_final()) {
+            if self.find(*id)?.is_some_and(|(_, task)| !task.status().is_final()) {
                 return Ok(false);
             }
         }

@@ -114,7 +114,7 @@ impl Reasons<'_> {
     /// The first reason why a pending task does not start, or a running one waits for space, for the REASON column; `None`
     /// when it would start at the next pass, or runs.
     pub fn first_obstacle(&mut self, task: &Task) -> Result<Option<Obstacle>, AppError> {
-        if task.status == Status::Running {
+        if task.status() == Status::Running {
             return self.app.standstill(task);
         }
         let situation = self.situation(task)?;
@@ -259,17 +259,17 @@ impl App {
 
     fn explain_task(&self, id: TaskId, reasons: &mut Reasons<'_>) -> Result<TaskWhy, AppError> {
         let task = self.existing(id)?;
-        if task.status != Status::Pending {
-            if task.status.is_final() {
+        if task.status() != Status::Pending {
+            if task.status().is_final() {
                 return Ok(TaskWhy { task, obstacles: Vec::new(), lanes: Vec::new(), supervisor: None });
             }
-            if task.wait.is_some() && !self.run_dir.is_supervised(id)? {
+            if task.wait().is_some() && !self.run_dir.is_supervised(id)? {
                 let obstacles = reasons.of_resumed(&task)?;
                 return Ok(TaskWhy { lanes: reasons.lanes_now(&task)?, task, obstacles, supervisor: None });
             }
             let pid = self.store.started(id)?.flatten().map(|started| started.supervisor.pid);
             let is_alive = self.run_dir.is_supervised(id)?;
-            if !is_alive && self.existing(id)?.status != task.status {
+            if !is_alive && self.existing(id)?.status() != task.status() {
                 // It came to its end meanwhile.
                 return self.explain_task(id, reasons);
             }

@@ -55,7 +55,7 @@ impl Filter {
 
 /// The latest moment in the life of a task so far: its end, its start, or when it was queued.
 pub fn latest(task: &Task) -> Timestamp {
-    let over = task.outcome.as_ref().map(|outcome| outcome.completed_at);
+    let over = task.outcome().map(|outcome| outcome.completed_at);
     let started = task.last_start.as_ref().map(|start| start.at);
     over.or(started).unwrap_or(task.created_at).max(task.created_at)
 }
@@ -116,7 +116,7 @@ impl App {
             is_asked && (!filter.stuck || matches!(status, Status::Running | Status::Waiting))
         };
         let is_wanted = |task: &Task| {
-            wants(task.status) && filter.means(task) && (!filter.stuck || matches!(self.stuck(task), Ok(Some(_))))
+            wants(task.status()) && filter.means(task) && (!filter.stuck || matches!(self.stuck(task), Ok(Some(_))))
         };
         let mut seen = std::collections::HashSet::new();
         let wants_started = wants(Status::Running) || wants(Status::Waiting);
@@ -157,13 +157,13 @@ impl App {
 
     /// Why nobody watches a task that runs, by its record; `None` when somebody does, or it does not run.
     pub fn stuck(&self, task: &Task) -> Result<Option<Stuck>, AppError> {
-        if !matches!(task.status, Status::Running | Status::Waiting) {
+        if !matches!(task.status(), Status::Running | Status::Waiting) {
             return Ok(None);
         }
         if self.run_dir.is_supervised(task.id)? {
             let stopped = self.stopped_supervisor(task.id)?.map(Stuck::Stopped);
             return Ok(match stopped {
-                None if task.status == Status::Waiting => self.expired(task.id)?,
+                None if task.status() == Status::Waiting => self.expired(task.id)?,
                 stopped => stopped,
             });
         }
@@ -187,8 +187,8 @@ impl App {
     /// Everything known about a task.
     pub fn show(&self, id: TaskId) -> Result<Shown, AppError> {
         let task = self.existing(id)?;
-        let started = if task.status == Status::Running { self.store.started(id)?.flatten() } else { None };
-        let waits = matches!(task.status, Status::Pending | Status::Running);
+        let started = if task.status() == Status::Running { self.store.started(id)?.flatten() } else { None };
+        let waits = matches!(task.status(), Status::Pending | Status::Running);
         let obstacle = if waits { self.first_obstacle(&task)? } else { None };
         let task = self.as_seen(task);
         let stuck = self.stuck(&task)?;
@@ -197,7 +197,7 @@ impl App {
 
     /// The supervisor of a running task.
     pub fn supervisor_pid(&self, task: &Task) -> Result<Option<u32>, AppError> {
-        if !matches!(task.status, Status::Running | Status::Waiting) {
+        if !matches!(task.status(), Status::Running | Status::Waiting) {
             return Ok(None);
         }
         Ok(self.store.started(task.id)?.flatten().map(|started| started.supervisor.pid))

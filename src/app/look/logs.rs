@@ -76,7 +76,7 @@ impl Reading {
         }
         let now = app.host.now();
         let end = |look: &Option<(u64, Timestamp)>| match look {
-            Some((size, modified)) if task.status.is_final() => (*size, *modified),
+            Some((size, modified)) if task.status().is_final() => (*size, *modified),
             Some((size, modified)) => (*size, now.min(*modified)),
             None => (0, now),
         };
@@ -145,7 +145,7 @@ impl App {
                 if !reading.go_on(self, &task, &mut |piece| sink(id, piece))? {
                     return Ok(());
                 }
-                if !task.status.is_final() {
+                if !task.status().is_final() {
                     unfinished.push(reading);
                 }
             }

@@ -54,7 +54,7 @@ impl App {
             let labels = [("state", "pending"), ("tier", tier.word())];
             gauges.insert(series("luzia_tasks", &labels), float(overview.counts.pending[tier.index()]));
         }
-        let of_status = |status| overview.active.iter().filter(|task| task.status == status).count() as u64;
+        let of_status = |status| overview.active.iter().filter(|task| task.status() == status).count() as u64;
         for (state, count) in [
             ("parked", overview.counts.parked),
             ("running", of_status(Status::Running)),

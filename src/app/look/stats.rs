@@ -63,11 +63,11 @@ impl App {
             for task in self.store.pending_tasks(None)?.chain(started) {
                 // A record that does not read is `doctor`'s to report.
                 let Ok(task) = task else { continue };
-                if task.status.is_final() {
+                if task.status().is_final() {
                     continue;
                 }
                 let seen = self.as_seen(task);
-                let name = seen.status.word().to_owned();
+                let name = seen.status().word().to_owned();
                 let age = u64::try_from(now.ms_since(seen.created_at)).unwrap_or(0);
                 lines.entry(name.clone()).or_default().count += 1;
                 *ages.entry(name).or_default() += age;

@@ -75,7 +75,7 @@ impl App {
         for task in self.store.started_tasks() {
             // A record that does not read is `doctor`'s to report.
             let Ok(task) = task else { continue };
-            if task.status.is_final() || task.status == crate::model::Status::Pending {
+            if task.status().is_final() || task.status() == crate::model::Status::Pending {
                 continue;
             }
             *capacity.by_user.entry(task.user.to_string()).or_insert(0) += 1;
@@ -94,7 +94,7 @@ impl App {
     fn waits_since(&self, id: TaskId) -> Option<(TaskId, Timestamp)> {
         // A record that does not read is `doctor`'s to report.
         let (_, task) = self.find(id).ok()??;
-        (task.status == Status::Pending).then(|| (id, task.due_since()))
+        (task.status() == Status::Pending).then(|| (id, task.due_since()))
     }
 
     /// How tasks have ended since a moment.
@@ -130,7 +130,7 @@ impl App {
             user_locks,
             unseen_locks,
             active,
-            set_aside: if has_layout { self.store.set_aside_records()?.len() } else { 0 },
+            set_aside: if has_layout { self.engine.set_aside_records()?.len() } else { 0 },
             has_dispatcher: has_layout && self.has_dispatcher()?,
             front: self.front()?,
         })

@@ -26,7 +26,7 @@ impl App {
     /// Since when a claimed task could have started, for what is measured of its lanes. The time in which it waited for an
     /// event is no wait for lanes. `None` of a further step, of which no moment is known.
     fn wanted_since(&self, task: &Task) -> Option<Timestamp> {
-        if task.wait.is_some() {
+        if task.wait().is_some() {
             let waits = self.store.waits(task.id).ok()?;
             return waits.done.last().and_then(|done| Timestamp::parse(&done.at));
         }

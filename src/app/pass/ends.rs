@@ -55,7 +55,7 @@ impl Ends {
         }
         // A record that was pruned, or does not read, has no end to tell.
         let found = app.find(id).ok().flatten();
-        if let Some((_, task)) = found.filter(|(_, task)| task.status.is_final()) {
+        if let Some((_, task)) = found.filter(|(_, task)| task.status().is_final()) {
             self.seen.insert(id);
             tell(&task);
         }

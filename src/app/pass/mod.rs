@@ -150,10 +150,10 @@ impl App {
         }
         let rules = self.follow_config();
         let has_rules = rules.is_ok();
-        self.store.take_turn();
+        self.engine.take_turn();
         let mut pass = Pass::default();
         let looked = self.look_and_start(rules, hand, &mut pass);
-        self.store.end_turn();
+        self.engine.end_turn();
         if has_rules {
             self.prune_some();
         }

@@ -251,7 +251,7 @@ impl App {
     fn rival(&self, task: &Task, view: &LockView) -> Result<Holds, AppError> {
         let other = || Holds::Other(view.shown().unwrap_or_else(|| "an unknown holder".to_owned()));
         let Some(id) = view.task() else { return Ok(other()) };
-        let Some((_, holder)) = self.find(id)?.filter(|(_, holder)| matches!(holder.status, Status::Running)) else {
+        let Some((_, holder)) = self.find(id)?.filter(|(_, holder)| matches!(holder.status(), Status::Running)) else {
             return Ok(other());
         };
         let same_agent = is_same_work(task, &holder);

@@ -6,6 +6,7 @@ use crate::app::pass::trying::Tried;
 use crate::app::pass::{Hand, Pass};
 use crate::app::steps::waiting::{LOOK_AGAIN, Looked};
 use crate::app::{App, AppError};
+use crate::model::Timer;
 use crate::model::{LaneName, Priority, QueueName, Task, TaskId, Timestamp};
 use crate::policy::admission::first_obstacle;
 use crate::policy::schedule::Resumed;
@@ -81,7 +82,7 @@ impl App {
                 Err(error) => return Err(error.into()),
                 Ok(Claim::Claimed(claimed)) => {
                     for at in &due {
-                        self.store.clear_timer(id, *at)?;
+                        self.store.clear_timer(&Timer::of(id, *at))?;
                     }
                     self.note_resumed(&claimed.task);
                     let weights = self.weights_of(&claimed.task);

@@ -4,6 +4,7 @@
 use crate::app::pass::Pass;
 use crate::app::queue::accepted::although;
 use crate::app::{App, AppError};
+use crate::model::Timer;
 use crate::model::{Task, TaskId, Timestamp};
 use crate::policy::hold::{pause_of, start_limit};
 use crate::policy::outcome::{Happened, conclude};
@@ -40,9 +41,9 @@ impl App {
                     }
                 }
                 Some((Place::Waiting, _)) => waiting.entry(id).or_default().push(at),
-                Some((_, task)) if task.start_by == Some(at) => self.store.clear_timer(id, at)?,
+                Some((_, task)) if task.start_by == Some(at) => self.store.clear_timer(&Timer::of(id, at))?,
                 Some(_) => self.store.forget_timer(id, at)?,
-                None if now.ms_since(at) > FORGET_TIMER_MS => self.store.clear_timer(id, at)?,
+                None if now.ms_since(at) > FORGET_TIMER_MS => self.store.clear_timer(&Timer::of(id, at))?,
                 None => {}
             }
         }
@@ -67,7 +68,7 @@ impl App {
         let later = match start_limit(task, &control.holds, now) {
             Some(limit) if limit <= now => {
                 if self.end_unstarted(task.id, &Happened::StartedTooLate)? {
-                    self.store.clear_timer(task.id, at)?;
+                    self.store.clear_timer(&Timer::of(task.id, at))?;
                 }
                 return Ok(true);
             }
@@ -78,8 +79,8 @@ impl App {
                 end.map_or(soon, |end| end.min(soon))
             }
         };
-        self.store.set_timer(task.id, later)?;
-        self.store.clear_timer(task.id, at)?;
+        self.store.set_timer(&Timer::of(task.id, later))?;
+        self.store.clear_timer(&Timer::of(task.id, at))?;
         Ok(false)
     }
 
@@ -134,7 +135,7 @@ impl App {
         }
         let mut is_open = false;
         for dependency in &task.after {
-            let before = self.find_or_set_aside(*dependency, pass)?.map(|(_, other)| other.status);
+            let before = self.find_or_set_aside(*dependency, pass)?.map(|(_, other)| other.status());
             match met(task.wanted(*dependency), before) {
                 Met::Yes => {}
                 Met::NotYet => is_open = true,
@@ -160,7 +161,7 @@ impl App {
             let withdrawn = self.store.withdraw_ending(task.id, lock);
             return Err(self.not_recorded(task.id, error.into(), &withdrawn));
         }
-        let stands = format!("{} is {}", task.id, ending.task().status);
+        let stands = format!("{} is {}", task.id, ending.task().status());
         let finished = finish(&self.site(), &ending, lock).map_err(|error| although(&stands, error.into()))?;
         self.wake_dependents(task.id, &finished.dependents).map_err(|error| although(&stands, error))?;
         Ok(ending.into_task())

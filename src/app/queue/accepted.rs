@@ -17,9 +17,9 @@ impl App {
             error.0.kind = Kind::Unavailable;
         }
         let stands = match self.find(id) {
-            Ok(Some((_, task))) => match task.status {
+            Ok(Some((_, task))) => match task.status() {
                 Status::Pending => format!("{id} is queued and stays queued"),
-                Status::Running | Status::Waiting => format!("{id} is {} and goes on", task.status),
+                Status::Running | Status::Waiting => format!("{id} is {} and goes on", task.status()),
                 over => format!("{id} is over: {over}"),
             },
             Ok(None) | Err(_) => format!("{id} was accepted"),
@@ -42,7 +42,7 @@ impl App {
         if is_told || matches!(error.0.kind, Kind::No | Kind::NotFound | Kind::Bug) {
             return error;
         }
-        let is_cancelled = self.find(id).map(|found| found.is_some_and(|(_, task)| task.status == Status::Cancelled));
+        let is_cancelled = self.find(id).map(|found| found.is_some_and(|(_, task)| task.status() == Status::Cancelled));
         let is_asked = self.store.cancel_request(id).map(|request| request.is_some());
         let (stands, hint) = match (is_cancelled, is_asked) {
             (Ok(true), _) => ("is cancelled", "the cancel stands; nothing is left to ask for"),

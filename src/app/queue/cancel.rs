@@ -30,7 +30,7 @@ impl App {
         grace_ms: Option<u64>,
     ) -> Result<Task, AppError> {
         let task = self.existing(id)?;
-        if lifecycle::next(task.status, Trigger::Cancel).is_none() {
+        if lifecycle::next(task.status(), Trigger::Cancel).is_none() {
             return Err(over(&task));
         }
         let grace = grace_ms.unwrap_or(task.grace_ms);
@@ -40,7 +40,7 @@ impl App {
         loop {
             match self.store.find(id)? {
                 None => return self.existing(id),
-                Some((Place::Done, task)) if task.status == Status::Cancelled => return Ok(task),
+                Some((Place::Done, task)) if task.status() == Status::Cancelled => return Ok(task),
                 // It ended in another way before the request was carried out.
                 Some((Place::Done, task)) => return Err(over(&task)),
                 Some((Place::Pending | Place::Parked, _)) => {
@@ -89,7 +89,7 @@ impl App {
         grace_ms: Option<u64>,
     ) -> Result<bool, AppError> {
         let task = self.existing(id)?;
-        match task.status {
+        match task.status() {
             Status::Pending => Ok(self.cancel_pending(id, by, reason)?.is_some()),
             Status::Waiting if self.store.stands_waiting(id)? => {
                 Ok(self.cancel_unstarted(id, by, reason, Self::take_resting)?.is_some())
@@ -177,7 +177,7 @@ pub(super) fn stopped(id: TaskId, supervisor: u32, to: &str) -> AppError {
 }
 
 pub(super) fn over(task: &Task) -> AppError {
-    AppError::new(Kind::No, Code::TaskOver, format!("{} is over already: {}", task.id, task.status))
+    AppError::new(Kind::No, Code::TaskOver, format!("{} is over already: {}", task.id, task.status()))
         .hint("nothing leaves this state but a retry")
         .next(format!("luzia show {}", task.id))
 }

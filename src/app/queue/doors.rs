@@ -51,8 +51,8 @@ impl App {
         };
         let id = self.task_id(text)?;
         let parent = self.existing(id)?;
-        if parent.status.is_final() {
-            return Err(AppError::usage(format!("{id} is {}, so it cannot be a parent", parent.status))
+        if parent.status().is_final() {
+            return Err(AppError::usage(format!("{id} is {}, so it cannot be a parent", parent.status()))
                 .hint("leave --parent out: the task then stands by itself")
                 .next(format!("luzia show {id}")));
         }

@@ -5,9 +5,10 @@ use crate::app::queue::moments::{duration, held_from_now, plus, positive};
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
 use crate::app::queue::terms::{NewTerms, default_retries, stands_alone};
 use crate::app::{App, AppError, Code, Kind, OnConflict};
+use crate::model::task::DEFAULT_GRACE_MS;
 use crate::model::task::Environment;
-use crate::model::{LaneName, Name, Priority, Status, Task, TaskId};
-use crate::store::{DEFAULT_GRACE_MS, Event};
+use crate::model::{LaneName, Name, Priority, Task, TaskId};
+use crate::store::Event;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -234,16 +235,12 @@ impl App {
         let (context, start_within_ms) = (self.own_context(), positive("start-within", new.start_within.as_deref())?);
         let (terms, key) = self.terms_of(new, &command, &cwd)?;
         let task = Task {
-            id: TaskId(0),
-            status: Status::Pending,
             takes_user_lane,
             lanes,
             sandbox: Some(Arc::clone(&context.0)),
             limits: Some(context.1.clone()),
-            user,
             project,
             priority: priority_of(new.priority)?,
-            command,
             stdin,
             stdin_of: self.stdin_of(new)?,
             has_terminal: new.has_terminal,
@@ -257,33 +254,22 @@ impl App {
             conductor_dir,
             conductor_configured: conductor.is_some(),
             run_as: settings.and_then(|settings| settings.run_as.clone()),
-            created_at: now,
             created_by_pid: caller.pid,
             parent,
             waited_for,
             no_inherit: new.no_inherit,
             ends_with_parent: new.ends_with_parent && parent.is_some(),
             goal: new.goal.clone(),
-            share: None,
             stepwise: stepwise_of(new)?,
-            wait: None,
-            schedule: None,
             hold: new.hold.then(|| held_from_now(now, start_within_ms)),
-            was_in: None,
             due_at: self.due_of(new, now)?,
             after: self.all_before(new)?,
-            comes_after: Vec::new(),
             start_by: start_within_ms.filter(|_| !new.hold).map(|ms| plus(now, ms)),
             timeout_ms: positive("timeout", new.timeout.as_deref())?,
             grace_ms: duration("grace", new.grace.as_deref())?.unwrap_or(DEFAULT_GRACE_MS),
             retries: new.retries.unwrap_or_else(|| default_retries(new)),
-            failures: 0,
-            starts: 0,
-            claims: 0,
-            last_start: None,
-            outcome: None,
             terms,
-            extra: None,
+            ..Task::plain(TaskId(0), user, command, now)
         };
         self.check_door(new, &task)?;
         Ok(Task { share: task.own_share(), ..task })

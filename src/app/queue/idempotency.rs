@@ -72,7 +72,7 @@ impl App {
                     return Ok(Accepted { task: self.as_seen(other), created: false });
                 }
                 (Some((_, other)), OnConflict::Reject) => {
-                    let status = self.as_seen(other.clone()).status;
+                    let status = self.as_seen(other.clone()).status();
                     return Err(AppError::new(
                         Kind::Busy,
                         Code::KeyTaken,
@@ -97,7 +97,7 @@ impl App {
         let since = self.host.now().plus_ms(-i64::try_from(fresh_ms).unwrap_or(i64::MAX));
         let member = format!("\"key\":{}", serde_json::Value::from(key));
         let counts = |task: &Task| {
-            let answers = matches!(task.status, Status::Completed | Status::Failed | Status::Timeout);
+            let answers = matches!(task.status(), Status::Completed | Status::Failed | Status::Timeout);
             answers && task.key.as_deref() == Some(key) && task.terms.subject_changed != Some(true)
         };
         Ok(self.store.last_ended(&member, since, &counts)?)
@@ -149,7 +149,7 @@ impl App {
     /// The error of a replacement that failed when it took the older task out of the queue: it says where that stands.
     fn not_replaced(&self, older: TaskId, mut error: AppError) -> AppError {
         let stands = match self.find(older) {
-            Ok(Some((_, task))) => format!("{older} is {}", task.status),
+            Ok(Some((_, task))) => format!("{older} is {}", task.status()),
             Ok(None) | Err(_) => format!("where {older} stands cannot be told"),
         };
         error.0.message = format!("nothing was queued, and {stands}: {}", error.0.message);

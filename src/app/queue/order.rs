@@ -28,8 +28,8 @@ impl App {
     /// Gives a waiting task the least urgent priority with which it comes before others.
     pub fn move_task(&self, id: TaskId, goal: Goal) -> Result<Moved, AppError> {
         let task = self.existing(id)?;
-        if task.status != Status::Pending {
-            return Err(not_waiting(id, task.status));
+        if task.status() != Status::Pending {
+            return Err(not_waiting(id, task.status()));
         }
         let takes_turns_by_share = match goal {
             Goal::First => false,
@@ -70,8 +70,8 @@ impl App {
                 let other = self.existing(other)?;
                 let has_common =
                     task.all_lanes().iter().any(|lane| !lane.is_global() && other.all_lanes().contains(lane));
-                if other.status != Status::Pending || !has_common {
-                    let why = match other.status {
+                if other.status() != Status::Pending || !has_common {
+                    let why = match other.status() {
                         Status::Pending => "they have no lane in common".to_owned(),
                         status => format!("{} is {status}", other.id),
                     };

@@ -86,7 +86,7 @@ impl App {
 
     /// Whether a task is paused by itself, and not by a hold of its user, its lanes or the host.
     pub fn is_paused_itself(&self, task: &Task) -> bool {
-        match task.status {
+        match task.status() {
             Status::Pending => task.is_held(self.host.now()),
             Status::Running | Status::Waiting => matches!(self.store.run_pause(task.id), Ok(Some(_))),
             Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => false,
@@ -155,7 +155,7 @@ impl App {
     }
 
     fn pause_task(&self, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
-        match self.existing(id)?.status {
+        match self.existing(id)?.status() {
             Status::Running | Status::Waiting => return self.pause_running(id, wish, now),
             Status::Pending => {}
             Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => {
@@ -188,10 +188,10 @@ impl App {
 
     fn resume_task(&self, id: TaskId, now: Timestamp) -> Result<Changed, AppError> {
         let task = self.existing(id)?;
-        if matches!(task.status, Status::Running | Status::Waiting) {
+        if matches!(task.status(), Status::Running | Status::Waiting) {
             return self.resume_running(&task, now);
         }
-        let Some(hold) = task.hold.clone().filter(|_| task.status == Status::Pending && task.is_held(now)) else {
+        let Some(hold) = task.hold.clone().filter(|_| task.status() == Status::Pending && task.is_held(now)) else {
             return Ok(Changed { what: id.to_string(), hold: None, is_changed: false });
         };
         self.change_waiting(id, "resumed", |task| {
@@ -209,13 +209,13 @@ impl App {
         event: &'static str,
         change: impl FnOnce(&Task) -> Result<Task, AppError>,
     ) -> Result<Task, AppError> {
-        let status = self.existing(id)?.status;
+        let status = self.existing(id)?.status();
         if status != Status::Pending {
             return Err(not_waiting(id, status));
         }
         let (task, lock) = match self.store.take_pending(id)? {
             Removed::Taken(task, lock) => (task, lock),
-            Removed::NotPending => return Err(not_waiting(id, self.existing(id)?.status)),
+            Removed::NotPending => return Err(not_waiting(id, self.existing(id)?.status())),
             Removed::Busy => {
                 let message = format!("{id} starts or ends right now");
                 return Err(AppError::new(Kind::Busy, Code::TaskBusy, message)

@@ -4,6 +4,7 @@
 use crate::app::queue::accepted::although;
 use crate::app::queue::idempotency::take_again;
 use crate::app::{App, AppError, Code, Kind};
+use crate::model::task::TaskState;
 use crate::model::task::Terms;
 use crate::model::{Status, Task, TaskId};
 use crate::policy::lifecycle;
@@ -34,11 +35,11 @@ impl App {
     /// Queues a finished task again.
     pub fn retry(&self, id: TaskId, order: Order, memory: Remembered) -> Result<Task, AppError> {
         let task = self.existing(id)?;
-        if lifecycle::next(task.status, Trigger::Retry).is_none() {
+        if lifecycle::next(task.status(), Trigger::Retry).is_none() {
             return Err(AppError::new(
                 Kind::No,
                 Code::TaskNotOver,
-                format!("{id} is {}, so there is nothing to retry", task.status),
+                format!("{id} is {}, so there is nothing to retry", task.status()),
             )
             .next(format!("luzia show {id}")));
         }
@@ -49,8 +50,7 @@ impl App {
         let lock = self.run_dir.take_supervisor_lock(id)?.ok_or_else(busy)?;
         let Some((Place::Done, task)) = self.store.find(id)? else { return Err(busy()) };
         let again = Task {
-            status: Status::Pending,
-            outcome: None,
+            state: TaskState::Pending,
             // One that started has met its moment; the due time since was that of a pause between attempts.
             due_at: task.due_at.filter(|_| task.starts == 0),
             start_by: None,
@@ -86,11 +86,11 @@ impl App {
         let mut open = Vec::new();
         for before in comes_after {
             let found = self.find(*before)?.map(|(_, other)| other);
-            let is_met = met(task.wanted(*before), found.as_ref().map(|other| other.status));
+            let is_met = met(task.wanted(*before), found.as_ref().map(|other| other.status()));
             match found {
                 _ if is_met == Met::Yes => {}
-                Some(other) if other.status.is_final() => {
-                    let how = format!("is {}", other.status);
+                Some(other) if other.status().is_final() => {
+                    let how = format!("is {}", other.status());
                     return Err(out_of_order(task.id, *before, &how)
                         .hint(format!("retry the chain, or --no-after: {} then waits for no other task", task.id))
                         .next(format!("luzia retry {}", self.chain_to(task)?)));
@@ -115,7 +115,7 @@ impl App {
             let failed = self
                 .find(id)?
                 .map(|(_, other)| other)
-                .filter(|other| other.status.is_final() && other.status != Status::Completed);
+                .filter(|other| other.status().is_final() && other.status() != Status::Completed);
             if let Some(other) = failed.filter(|other| chain.insert(other.id)) {
                 open.extend(other.comes_after);
             }

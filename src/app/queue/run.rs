@@ -73,14 +73,14 @@ impl App {
 
     /// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
     fn take_back_if_blocked(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
-        let mut status = task.status;
+        let mut status = task.status();
         // A dispatcher that tries the task holds its lock for a moment, and lets go of it when a lane is held.
         while status == Status::Pending {
             let obstacle = self.first_obstacle(task)?;
             if self.cancel_pending(task.id, "run --no-wait", Some("it could not start at once"))?.is_some() {
                 return Ok(Some(obstacle.unwrap_or(Obstacle::Priority { ahead: 0 })));
             }
-            status = self.existing(task.id)?.status;
+            status = self.existing(task.id)?.status();
         }
         Ok(None)
     }
@@ -111,7 +111,7 @@ impl App {
             self.run_hooks_telling(&mut |error| audience.failed(error));
             let wish = audience.wish();
             // What was asked for while an attempt came to its end is asked for again before the next one.
-            let is_new = wish != wished || wish != Wish::GoOn && self.existing(id)?.status == Status::Pending;
+            let is_new = wish != wished || wish != Wish::GoOn && self.existing(id)?.status() == Status::Pending;
             if is_new && self.carry_out_or_tell(id, wish, audience)? {
                 wished = wish;
             }
@@ -120,7 +120,7 @@ impl App {
                 return Ok(task);
             }
             let is_waiting = wish == wished && told.is_some_and(|(status, _)| status == Status::Pending);
-            if task.status != Status::Pending {
+            if task.status() != Status::Pending {
                 task = self.look_after(task, &mut seat, audience)?;
             } else if self.dispatch_or_stand_by(&task, &mut seat, is_waiting.then_some(wished), audience)? {
                 task = self.existing(id)?;
@@ -128,24 +128,24 @@ impl App {
                 continue;
             }
             let obstacle = self.obstacle_of(&task, &seat)?;
-            let word = (task.status, obstacle.as_ref().map(Obstacle::word));
+            let word = (task.status(), obstacle.as_ref().map(Obstacle::word));
             let is_first = told.is_none();
             if told.replace(word) != Some(word) {
                 let place = self.place_of(&task, obstacle.as_ref(), is_first)?;
                 audience.progress(&task, obstacle.as_ref(), place.as_ref());
             }
-            let may_print = (!group_output || task.status.is_final()) && wished != Wish::Unread;
+            let may_print = (!group_output || task.status().is_final()) && wished != Wish::Unread;
             let mut is_told = true;
             // What never started has no logs, and perhaps no directory for them.
             if may_print && task.last_start.is_some() {
                 // A command may write faster than its output can be passed on: the wish of its user does not wait for that.
-                let kept_wish = (!task.status.is_final()).then_some(wished);
+                let kept_wish = (!task.status().is_final()).then_some(wished);
                 is_told = self.pass_logs_on(&task, &mut tails, kept_wish, audience)?;
             }
-            if task.status.is_final() && (is_told || wished == Wish::Kill) {
+            if task.status().is_final() && (is_told || wished == Wish::Kill) {
                 return Ok(task);
             }
-            let is_patient = task.status == Status::Pending && audience.wish() == wished;
+            let is_patient = task.status() == Status::Pending && audience.wish() == wished;
             let pause = if is_patient { self.config().poll_interval_ms } else { 20 };
             let pause = Duration::from_millis(pause.clamp(1, 1000));
             seat.changes.get_or_insert_with(|| self.store.watch()).wait(pause);
@@ -159,7 +159,7 @@ impl App {
         obstacle: Option<&Obstacle>,
         estimates: bool,
     ) -> Result<Option<InQueue>, AppError> {
-        let Some(obstacle) = obstacle.filter(|_| task.status == Status::Pending) else { return Ok(None) };
+        let Some(obstacle) = obstacle.filter(|_| task.status() == Status::Pending) else { return Ok(None) };
         let position = self.position(task)?.saturating_add(1);
         // An estimate is a courtesy: an error there is no error of the verb.
         let estimate =
@@ -178,10 +178,10 @@ impl App {
     ) -> Result<bool, AppError> {
         if seat.presence.is_none() {
             // A file that stays locked keeps no `run` from dispatching; it is tried again in the next round.
-            seat.presence = self.patiently(self.store.join_dispatchers(self.own_context().0.id()), audience)?;
+            seat.presence = self.patiently(self.engine.join_dispatchers(self.own_context().0.id()), audience)?;
         }
         if seat.duty.is_none() {
-            seat.duty = self.store.try_duty(self.own_context().0.id())?;
+            seat.duty = self.engine.try_duty(self.own_context().0.id())?;
         }
         if let (None, Some(wished)) = (&seat.duty, wished) {
             seat.changes = None;
@@ -190,7 +190,7 @@ impl App {
             }
         }
         if let (Some(duty), Some(_)) = (&mut seat.duty, wished) {
-            self.store.show_duty(duty, self.own_context().0.id());
+            self.engine.show_duty(duty, self.own_context().0.id());
         }
         seat.changes.get_or_insert_with(|| self.store.watch());
         // A pass at once, and again whenever something may have changed.
@@ -211,7 +211,7 @@ impl App {
         }
         seat.looked_ms = self.host.boot_ms();
         // Its supervisor may be dead, and nothing on disk changes by that: without this nobody would notice.
-        let task = if task.status.is_final() || self.run_dir.is_supervised(task.id)? {
+        let task = if task.status().is_final() || self.run_dir.is_supervised(task.id)? {
             task
         } else {
             self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
@@ -223,7 +223,7 @@ impl App {
 
     /// What keeps a pending task, or what a running one waits for. A file that stays locked leaves that open.
     fn obstacle_of(&self, task: &Task, seat: &Seat) -> Result<Option<Obstacle>, AppError> {
-        match task.status {
+        match task.status() {
             Status::Pending => {}
             Status::Running => return Ok(seat.shortage.clone()),
             _ => return Ok(None),

@@ -38,15 +38,15 @@ impl App {
                     continue;
                 }
                 let task = self.existing(*id)?;
-                if last.replace(task.status) != Some(task.status) {
+                if last.replace(task.status()) != Some(task.status()) {
                     on_change(&task);
                 }
-                if task.status.is_final() {
+                if task.status().is_final() {
                     over.push(task);
                 }
             }
             if any && !over.is_empty() {
-                over.sort_by_key(|task| task.outcome.as_ref().map(|outcome| outcome.completed_at));
+                over.sort_by_key(|task| task.outcome().map(|outcome| outcome.completed_at));
                 over.truncate(1);
                 return Ok(over);
             }
@@ -81,8 +81,8 @@ impl App {
     /// Whether a daemon, a drain or a waiting `run` is at work that would start what this process may start.
     pub fn has_waiting_dispatcher(&self) -> Result<bool, AppError> {
         match self.config().contexts {
-            Contexts::Any => Ok(self.store.has_dispatcher(None)?),
-            Contexts::Same => Ok(self.store.has_dispatcher(Some(self.own_context().0.id()))?),
+            Contexts::Any => Ok(self.engine.has_dispatcher(None)?),
+            Contexts::Same => Ok(self.engine.has_dispatcher(Some(self.own_context().0.id()))?),
         }
     }
 

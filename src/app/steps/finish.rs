@@ -37,7 +37,7 @@ impl App {
                 .next(format!("luzia show {id}"))
         };
         let start = self.store.started(id)?.flatten().map(|started| started.start);
-        let start = start.filter(|_| task.status == Status::Running).ok_or_else(not_running)?;
+        let start = start.filter(|_| task.status() == Status::Running).ok_or_else(not_running)?;
         let check = || {
             // It may have ended while this process waited for the lock.
             self.unfinished(id)?;

@@ -71,10 +71,10 @@ impl App {
     /// The task, which must not be over: nothing changes a finished task but a retry (S1.11).
     pub(crate) fn unfinished(&self, id: TaskId) -> Result<Task, AppError> {
         let task = self.existing(id)?;
-        if !task.status.is_final() {
+        if !task.status().is_final() {
             return Ok(task);
         }
-        Err(AppError::new(Kind::No, Code::TaskOver, format!("{id} is {}; nothing was changed", task.status))
+        Err(AppError::new(Kind::No, Code::TaskOver, format!("{id} is {}; nothing was changed", task.status()))
             .hint("a finished task changes by a retry only")
             .next(format!("luzia show {id}")))
     }

@@ -131,14 +131,14 @@ impl OutputReader {
             return Ok(Looked::Again(1));
         }
         for (n, still_ms) in still.into_iter().enumerate() {
-            let is_still = task.status.is_final() || still_ms >= STILL_MS;
+            let is_still = task.status().is_final() || still_ms >= STILL_MS;
             if let Some(pattern) = self.pattern.as_ref().filter(|_| is_still)
                 && let Some(line) = self.lines[n].take_rest(&mut |part| matching(pattern, part))
             {
                 return Ok(self.over(OutputSeen::Matched, Some(line)));
             }
         }
-        if task.status.is_final() {
+        if task.status().is_final() {
             return Ok(self.over(OutputSeen::Ended, None));
         }
         Ok(self.rest(now, last))

@@ -67,7 +67,7 @@ impl App {
         let id = self.own_task()?;
         let task = self.unfinished(id)?;
         let start = self.store.started(id)?.flatten().map(|started| started.start);
-        let Some(start) = start.filter(|_| task.status == Status::Running) else {
+        let Some(start) = start.filter(|_| task.status() == Status::Running) else {
             return Err(AppError::new(Kind::No, Code::TaskNotRunning, format!("{id} does not run; nothing was run"))
                 .next(format!("luzia show {id}")));
         };

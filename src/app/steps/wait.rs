@@ -4,6 +4,7 @@ use crate::app::locks::lock::End;
 use crate::app::steps::came::{answer_of, as_wait, is_meant, vars_of};
 use crate::app::steps::output::{Looked, OutputOrder, OutputReader};
 use crate::app::{App, AppError, Code, Kind};
+use crate::model::task::TaskState;
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::os::InPlace;
@@ -113,8 +114,8 @@ struct Going<'a> {
 impl App {
     /// The task as it is seen: one of which a process waits for an event is `waiting`.
     pub(crate) fn as_seen(&self, task: Task) -> Task {
-        let waits = task.status == Status::Running && matches!(self.store.open_wait(task.id), Ok(Some(_)));
-        if waits { Task { status: Status::Waiting, ..task } } else { task }
+        let waits = task.status() == Status::Running && matches!(self.store.open_wait(task.id), Ok(Some(_)));
+        if waits { Task { state: TaskState::Waiting(None), ..task } } else { task }
     }
 
     /// The wait in which a task stands, with a process that waits or without.
@@ -152,7 +153,7 @@ impl App {
         let id = self.own_task()?;
         let task = self.unfinished(id)?;
         let start = self.store.started(id)?.flatten().map(|started| u64::from(started.start));
-        let Some(start) = start.filter(|_| task.status == Status::Running) else {
+        let Some(start) = start.filter(|_| task.status() == Status::Running) else {
             return Err(AppError::new(
                 Kind::No,
                 Code::TaskNotRunning,

@@ -4,6 +4,7 @@
 use super::came::{answer_of, as_wait, is_meant, vars_of};
 use super::output::{Looked as Output, OutputReader};
 use crate::app::{App, AppError};
+use crate::model::Timer;
 use crate::model::config::Keeps;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
 use crate::policy::lifecycle::{self, Trigger};
@@ -119,9 +120,9 @@ impl App {
                 return Ok(Judged::Ready);
             }
             let until = Timestamp::parse(&open.until).unwrap_or(Timestamp::FIRST);
-            if lifecycle::decide(task.status, Trigger::TimeOut, self.host.now(), Some(until)).is_none() {
+            if lifecycle::decide(task.status(), Trigger::TimeOut, self.host.now(), Some(until)).is_none() {
                 if let Some(again) = again {
-                    self.store.set_timer(id, again)?;
+                    self.store.set_timer(&Timer::of(id, again))?;
                 }
                 if self.store.has_rest(id, due, &numbers)? {
                     return Ok(Judged::Waits);
@@ -194,9 +195,9 @@ impl App {
         if effects.contains(&Effect::BeginTime) {
             let until = self.host.now().plus_ms(i64::try_from(open.time_ms).unwrap_or(i64::MAX));
             open.until = until.to_string();
-            self.store.set_timer(task.id, until)?;
+            self.store.set_timer(&Timer::of(task.id, until))?;
             self.write_open(task.id, waits, &open)?;
-            if let Some(kept) = &task.wait {
+            if let Some(kept) = task.wait() {
                 self.store.keep_for_wait(task, &crate::model::task::TaskWait { until, ..kept.clone() })?;
             }
             return Ok(None);

@@ -204,20 +204,20 @@ impl<'a> Call<'a> {
         let awaited = (self.host.with_app)(&mut |app| {
             loop {
                 let tasks = ids.iter().map(|id| app.existing(*id)).collect::<Result<Vec<Task>, _>>()?;
-                let unfinished: Vec<&Task> = tasks.iter().filter(|task| !task.status.is_final()).collect();
+                let unfinished: Vec<&Task> = tasks.iter().filter(|task| !task.status().is_final()).collect();
                 open = unfinished.iter().map(|task| task.id).collect();
                 let Some(first) = unfinished.first() else { return Ok(()) };
                 if self.is_over(wait_ms) {
                     return Ok(());
                 }
-                match unfinished.iter().find(|task| task.status == Status::Pending) {
+                match unfinished.iter().find(|task| task.status() == Status::Pending) {
                     Some(pending) => drop(app.see_through(
                         pending.id,
                         true,
                         &mut Watch { call: self, wait_ms, is_started: false },
                     )?),
                     None => {
-                        self.message = format!("{} is {}", first.id, first.status);
+                        self.message = format!("{} is {}", first.id, first.status());
                         let slice = SLICE_MS.min(self.left_ms(wait_ms)).max(1);
                         match app.wait(&[first.id], false, Some(slice), &mut |_| {}) {
                             Err(error) if error.0.code != Code::WaitTimedOut => return Err(error),
@@ -243,7 +243,7 @@ impl<'a> Call<'a> {
         let mut position = None;
         let _ = (self.host.with_app)(&mut |app| {
             let task = app.existing(id)?;
-            if task.status == Status::Pending {
+            if task.status() == Status::Pending {
                 position = Some(app.position(&task)?.saturating_add(1));
             }
             Ok(())
@@ -315,14 +315,14 @@ impl Audience for Watch<'_, '_> {
     fn dropped(&mut self, _: Stream, _: u64) {}
 
     fn progress(&mut self, task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue>) {
-        self.is_started = task.status != Status::Pending;
+        self.is_started = task.status() != Status::Pending;
         let place = place_text(place);
         self.call.message = match obstacle {
             Some(obstacle) => {
                 let now = (self.call.host.now)();
                 format!("{} waits: {}{place}", task.id, messages::obstacle_text(obstacle, task, now).0)
             }
-            None => format!("{} is {}{place}", task.id, task.status),
+            None => format!("{} is {}{place}", task.id, task.status()),
         };
     }
 

@@ -90,9 +90,9 @@ pub fn command(words: &[String]) -> String {
 
 /// How long the command of a task ran, or has been running, in milliseconds; none before it starts.
 pub fn ran_ms(task: &Task, now: Timestamp) -> Option<i64> {
-    match (&task.outcome, &task.last_start) {
+    match (task.outcome(), &task.last_start) {
         (Some(outcome), _) => outcome.ran_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)),
-        (None, Some(start)) if task.status != crate::model::Status::Pending => Some(now.ms_since(start.at).max(0)),
+        (None, Some(start)) if task.status() != crate::model::Status::Pending => Some(now.ms_since(start.at).max(0)),
         (None, _) => None,
     }
 }
@@ -101,9 +101,9 @@ pub fn ran_ms(task: &Task, now: Timestamp) -> Option<i64> {
 /// is due.
 pub fn waited_ms(task: &Task, now: Timestamp) -> Option<i64> {
     let from = task.due_since();
-    let is_pending = task.status == crate::model::Status::Pending;
+    let is_pending = task.status() == crate::model::Status::Pending;
     let started = task.last_start.as_ref().filter(|_| !is_pending).map(|start| start.at);
-    let over = task.outcome.as_ref().map(|outcome| outcome.completed_at);
+    let over = task.outcome().map(|outcome| outcome.completed_at);
     let to = started.or(over).unwrap_or(now);
     (to >= from).then(|| to.ms_since(from))
 }
@@ -111,10 +111,10 @@ pub fn waited_ms(task: &Task, now: Timestamp) -> Option<i64> {
 /// When a task started, or is due.
 pub fn start(task: &Task, now: Timestamp) -> String {
     match (&task.last_start, task.due_at) {
-        (Some(start), _) if task.status != crate::model::Status::Pending => {
+        (Some(start), _) if task.status() != crate::model::Status::Pending => {
             format!("{} ago", length(now.ms_since(start.at)))
         }
-        (_, Some(due)) if due > now && task.outcome.is_none() => format!("in {}", length(due.ms_since(now))),
+        (_, Some(due)) if due > now && task.outcome().is_none() => format!("in {}", length(due.ms_since(now))),
         _ => String::new(),
     }
 }
@@ -123,7 +123,8 @@ pub fn start(task: &Task, now: Timestamp) -> String {
 mod tests {
     use super::*;
     use crate::model::evidence::{Reason, Verdict};
-    use crate::model::{LaneName, Status, TaskId};
+    use crate::model::task::TaskState;
+    use crate::model::{LaneName, TaskId};
     use crate::store::tests_support::task;
 
     #[test]
@@ -168,7 +169,7 @@ mod tests {
             fence: 1,
             slots: Default::default(),
         });
-        one.status = Status::Running;
+        one.state = TaskState::RUNNING;
         assert_eq!((waited_ms(&one, Timestamp(15_000)), ran_ms(&one, Timestamp(15_000))), (Some(1000), Some(5000)));
         assert_eq!(start(&one, Timestamp(15_400)), "5s ago");
         assert_eq!([length(-5), length(999), length(61_999)], ["0s", "0s", "1m1s"]);

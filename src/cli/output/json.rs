@@ -7,8 +7,9 @@ mod items;
 pub use items::{Items, of_kind};
 
 use super::escape::is_hostile;
+use crate::model::task::EndState;
 use crate::model::task::{Outcome, Stepwise};
-use crate::model::{LaneName, Status, Task, Timestamp};
+use crate::model::{LaneName, Task, Timestamp};
 use serde_json::{Map, Value, json};
 
 /// One document: `{"schema":"luzia.<schema>/v1", …members}`, in the order given.
@@ -64,7 +65,7 @@ pub fn task(task: &Task) -> Value {
     let start = task.last_start.as_ref();
     let mut members = object(json!({
         "id": task.id.to_string(),
-        "status": task.status.word(),
+        "status": task.status().word(),
         "user": task.user.as_str(),
         "project": task.project.as_ref().map(|name| name.as_str()),
         "lanes": task_lanes(task),
@@ -100,7 +101,7 @@ pub fn task(task: &Task) -> Value {
         "variables": {},
     }));
     super::task::terms::extend(&mut members, task);
-    if let Some(outcome) = &task.outcome {
+    if let Some(outcome) = task.outcome() {
         members.extend(end(outcome, task.stepwise.as_ref().map_or(0, |stepwise| stepwise.step)));
     }
     Value::Object(members)
@@ -136,21 +137,21 @@ fn end(outcome: &Outcome, step: u32) -> Map<String, Value> {
         "signal": outcome.signal,
         "ran_ms": outcome.ran_ms,
     }));
-    let of_status = match outcome.status {
+    let of_status = match outcome.end {
         // A task without steps is one step, of index 0.
-        Status::Failed => json!({
+        EndState::Failed => json!({
             "error_message": outcome.error,
             "errorMessage": outcome.error,
             "failed_action_id": step,
             "failedActionId": step,
         }),
-        Status::Cancelled => json!({
+        EndState::Cancelled => json!({
             "cancelled_by": outcome.cancelled_by,
             "cancel_reason": outcome.cancel_reason,
             "cancelledBy": outcome.cancelled_by,
             "cancelReason": outcome.cancel_reason,
         }),
-        Status::Timeout | Status::Pending | Status::Running | Status::Waiting | Status::Completed => json!({}),
+        EndState::Timeout | EndState::Completed => json!({}),
     };
     members.extend(object(of_status));
     members
@@ -181,79 +182,38 @@ fn guarded(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::model::task::Start;
-    use crate::model::{Name, Priority, TaskId};
+    use crate::model::task::TaskState;
+    use crate::model::{Name, TaskId};
 
     fn name(text: &str) -> Name {
         Name::new(text).expect("a name")
     }
 
     fn example() -> Task {
+        let command = vec!["echo".into(), "a\u{202e}\u{9b}\n".into()];
         Task {
-            id: TaskId(12),
-            status: Status::Pending,
-            user: name("alice"),
-            project: None,
-            takes_user_lane: true,
             lanes: vec![LaneName::parse("thread:7").expect("a lane")],
-            sandbox: None,
-            limits: None,
-            priority: Priority::DEFAULT,
-            command: vec!["echo".into(), "a\u{202e}\u{9b}\n".into()],
-            stdin: None,
-            stdin_of: None,
-            has_terminal: false,
-            asked_by: None,
-            label: None,
-            agent: None,
-            key: None,
             env: vec![(b"SECRET".to_vec(), b"x".to_vec())].into(),
-            cwd: "/".into(),
-            umask: 0o022,
             conductor_dir: "/c".into(),
-            conductor_configured: false,
-            run_as: None,
-            created_at: Timestamp(1_768_005_905_120),
-            created_by_pid: 1,
-            parent: None,
-            waited_for: false,
-            no_inherit: false,
-            ends_with_parent: false,
-            share: None,
-            goal: None,
-            stepwise: None,
-            wait: None,
-            schedule: None,
-            hold: None,
-            was_in: None,
-            due_at: None,
             after: vec![TaskId(3)],
             comes_after: vec![TaskId(2), TaskId(3)],
-            start_by: None,
             timeout_ms: Some(1000),
-            grace_ms: 10_000,
             retries: 2,
-            failures: 0,
-            starts: 0,
-            claims: 0,
-            last_start: None,
-            outcome: None,
-            terms: crate::model::task::Terms::default(),
-            extra: None,
+            ..Task::plain(TaskId(12), name("alice"), command, Timestamp(1_768_005_905_120))
         }
     }
 
-    fn ended(status: Status) -> Value {
+    fn ended(end: EndState) -> Value {
         let mut over = example();
-        over.status = status;
-        over.failures = u32::from(status == Status::Failed);
+        over.failures = u32::from(end == EndState::Failed);
         over.last_start = Some(Start {
             at: over.created_at,
             lock_id: "task_12_1768005905".into(),
             fence: 4,
             slots: Default::default(),
         });
-        over.outcome = Some(Outcome {
-            status,
+        over.state = TaskState::Over(Outcome {
+            end,
             completed_at: Timestamp(1_768_005_906_000),
             exit_code: Some(1),
             signal: None,
@@ -285,22 +245,22 @@ mod tests {
 
     #[test]
     fn the_end_of_a_task_has_the_members_of_its_state() {
-        for (status, result, keys) in [
-            (Status::Completed, "success", &["result_summary", "resultSummary", "variables"][..]),
-            (Status::Failed, "failure", &["error_message", "errorMessage", "failed_action_id", "failedActionId"]),
-            (Status::Timeout, "timeout", &["result_summary", "resultSummary"]),
-            (Status::Cancelled, "cancelled", &["cancelled_by", "cancelledBy", "cancel_reason", "cancelReason"]),
+        for (end, result, keys) in [
+            (EndState::Completed, "success", &["result_summary", "resultSummary", "variables"][..]),
+            (EndState::Failed, "failure", &["error_message", "errorMessage", "failed_action_id", "failedActionId"]),
+            (EndState::Timeout, "timeout", &["result_summary", "resultSummary"]),
+            (EndState::Cancelled, "cancelled", &["cancelled_by", "cancelledBy", "cancel_reason", "cancelReason"]),
         ] {
-            let value = ended(status);
+            let value = ended(end);
             assert_eq!(value["resultType"], result);
             assert_eq!(value["result_type"], result);
             assert_eq!(value["completedAt"], "2026-01-10T00:45:06.000Z");
             assert_eq!(value["attempt"], 1);
             for key in keys {
-                assert!(value.get(key).is_some_and(|found| !found.is_null()), "{status} {key}");
+                assert!(value.get(key).is_some_and(|found| !found.is_null()), "{end:?} {key}");
             }
         }
-        assert!(ended(Status::Completed).get("cancelledBy").is_none());
+        assert!(ended(EndState::Completed).get("cancelledBy").is_none());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::app::look::list::Stuck;
 use crate::app::{AppError, Difference, Holder, Kind, Obstacle, Pause, Room, lane_word, shell_word};
 use crate::cli::exit::Exit;
 use crate::model::evidence::{Reason, Verdict};
+use crate::model::task::EndState;
 use crate::model::task::Outcome;
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
@@ -61,7 +62,7 @@ pub fn exit_of(kind: Kind) -> Exit {
 
 /// The exit code of `wait` for a finished task.
 pub fn wait_code(task: &Task) -> u8 {
-    match task.status {
+    match task.status() {
         Status::Completed => Exit::Done.code(),
         Status::Timeout => Exit::TimedOut.code(),
         Status::Failed | Status::Cancelled | Status::Pending | Status::Running | Status::Waiting => Exit::No.code(),
@@ -70,9 +71,9 @@ pub fn wait_code(task: &Task) -> u8 {
 
 /// The exit code of `run` for a finished task: the command's own where it has one.
 pub fn run_code(task: &Task) -> u8 {
-    let outcome = task.outcome.as_ref();
+    let outcome = task.outcome();
     match outcome {
-        Some(Outcome { status: Status::Timeout, .. }) => Exit::TimedOut.code(),
+        Some(Outcome { end: EndState::Timeout, .. }) => Exit::TimedOut.code(),
         Some(Outcome { exit_code: Some(code), .. }) => u8::try_from(*code).unwrap_or(Exit::No.code()),
         Some(Outcome { signal: Some(signal), .. }) => Exit::of_signal(*signal),
         Some(_) | None => Exit::No.code(),

@@ -32,15 +32,15 @@ pub fn running_json(app: &App, task: &Task) -> Result<Value, AppError> {
             members.insert("beat".into(), serde_json::json!({ "at": json::time(beat.at), "note": beat.note }));
         }
     }
-    if task.status == Status::Waiting
+    if task.status() == Status::Waiting
         && let (Value::Object(members), Some(open)) = (&mut value, app.open_wait(task.id).ok().flatten())
     {
         terms::extend_waiting(members, open, task, app.host.now());
     }
-    if task.status == Status::Waiting
+    if task.status() == Status::Waiting
         && let Value::Object(members) = &mut value
     {
-        members.insert("parked".into(), task.wait.is_some().into());
+        members.insert("parked".into(), task.wait().is_some().into());
         if app.is_resume_ready(task.id)? {
             members.insert("resume_ready".into(), true.into());
         }
@@ -89,7 +89,7 @@ pub fn task_json(
 
 /// Why nothing was queued: another task has the key.
 pub fn has_key(task: &Task) -> String {
-    format!("{} has that key already and is {}", task.id, task.status)
+    format!("{} has that key already and is {}", task.id, task.status())
 }
 
 /// One line a change, and only where there is something to wait for. `place` is that of the task.
@@ -99,7 +99,7 @@ pub fn progress(task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue
         return;
     }
     match obstacle {
-        Some(Obstacle::NoDispatcher) | None if task.status == Status::Pending && !console.verbose => {}
+        Some(Obstacle::NoDispatcher) | None if task.status() == Status::Pending && !console.verbose => {}
         Some(obstacle) => {
             let (text, _) = messages::obstacle_text(obstacle, task, console.now);
             if let Some(line) = messages::locked_line(obstacle, task) {
@@ -107,9 +107,9 @@ pub fn progress(task: &Task, obstacle: Option<&Obstacle>, place: Option<&InQueue
             }
             console.say(&format!("luzia: {} waits: {text}{}", task.id, place_text(place)));
         }
-        None if task.status == Status::Running && !console.verbose => {}
-        None if task.status.is_final() => {}
-        None => console.say(&format!("luzia: {} {}", task.id, task.status)),
+        None if task.status() == Status::Running && !console.verbose => {}
+        None if task.status().is_final() => {}
+        None => console.say(&format!("luzia: {} {}", task.id, task.status())),
     }
 }
 
@@ -118,7 +118,7 @@ pub fn tell_wait(app: &App, task: &Task, console: &mut Console) -> Result<(), Ap
     if console.is_json() || console.quiet {
         return Ok(());
     }
-    match task.status {
+    match task.status() {
         Status::Pending => {
             let obstacle = app.first_obstacle(task)?;
             let place = app.place_of(task, obstacle.as_ref(), true)?;
@@ -127,8 +127,12 @@ pub fn tell_wait(app: &App, task: &Task, console: &mut Console) -> Result<(), Ap
         Status::Running | Status::Waiting => {
             let since = task.last_start.as_ref().map_or(task.created_at, |start| start.at);
             let age = format_duration(u64::try_from(app.host.now().ms_since(since)).unwrap_or(0));
-            console
-                .say(&format!("luzia: waiting for {} of user \"{}\", {} for {age}", task.id, task.user, task.status));
+            console.say(&format!(
+                "luzia: waiting for {} of user \"{}\", {} for {age}",
+                task.id,
+                task.user,
+                task.status()
+            ));
         }
         Status::Completed | Status::Failed | Status::Timeout | Status::Cancelled => {}
     }

@@ -19,7 +19,8 @@ pub fn lenders<E>(
         if child.0 > 0 && !waits(child)? {
             break;
         }
-        let Some(lender) = find(id)?.filter(|lender| matches!(lender.status, Status::Running | Status::Waiting)) else {
+        let Some(lender) = find(id)?.filter(|lender| matches!(lender.status(), Status::Running | Status::Waiting))
+        else {
             break;
         };
         // Parents are older than their children, so that no forged record makes a circle.
@@ -35,12 +36,15 @@ pub fn lenders<E>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Timestamp;
+    use crate::model::task::TaskState;
+    use crate::policy::outcome::{Happened, conclude};
     use crate::store::tests_support::task;
     use std::collections::BTreeSet;
 
     fn family() -> Vec<Task> {
         let running =
-            |id: u64, parent: Option<u64>| Task { status: Status::Running, parent: parent.map(TaskId), ..task(id) };
+            |id: u64, parent: Option<u64>| Task { state: TaskState::RUNNING, parent: parent.map(TaskId), ..task(id) };
         vec![running(1, None), running(2, Some(1)), running(3, Some(2)), running(4, Some(3))]
     }
 
@@ -64,7 +68,7 @@ mod tests {
     #[test]
     fn a_parent_that_is_over_or_gone_lends_nothing() {
         let mut tasks = family();
-        tasks[1].status = Status::Completed;
+        tasks[1] = conclude(&tasks[1], &Happened::Exited(0), Timestamp(9), None);
         assert_eq!(lent(&tasks, &[2, 3, 4], 4), [3]);
         tasks.remove(1);
         assert_eq!(lent(&tasks, &[2, 3, 4], 4), [3]);

@@ -12,7 +12,7 @@ impl FileStore {
     /// JSON has it: only such records are read whole. Costs a read for each task that ended since; one that does not read is
     /// passed over.
     pub fn last_ended(&self, text: &str, since: Timestamp, counts: &dyn Fn(&Task) -> bool) -> Result<Option<Task>> {
-        let ended = |task: &Task| task.outcome.as_ref().map(|outcome| outcome.completed_at);
+        let ended = |task: &Task| task.outcome().map(|outcome| outcome.completed_at);
         let first = since.day();
         let mut days = self.folders_if_any(layout::DONE)?;
         days.retain(|day| *day >= first);

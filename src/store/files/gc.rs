@@ -3,6 +3,7 @@
 
 use crate::model::TaskId;
 use crate::model::calendar::Schedule;
+use crate::model::{Alarm, Timer};
 use crate::os::FileKind;
 use crate::store::error::Result;
 use crate::store::files::disk::{file_name, layout};
@@ -75,6 +76,15 @@ impl FileStore {
         Ok(self.meta(path)?.is_some_and(|meta| self.host.clock.now().ms_since(meta.modified) > YOUNG_MS))
     }
 
+    fn is_timer_used(&self, timer: &Timer) -> Result<bool> {
+        let is_next = |found: Option<Schedule>| found.is_some_and(|schedule| schedule.next == Some(timer.at));
+        match &timer.alarm {
+            // One of a schedule that does not read may be needed.
+            Alarm::Schedule(key) => Ok(self.schedule_at(key).map_or(true, is_next)),
+            Alarm::Task(id) => self.is_unfinished(*id),
+        }
+    }
+
     /// Timers of tasks that are nowhere or over, and of slots that no schedule waits for, each with its folder. One that is far
     /// ahead would stay for as long.
     /// Only old ones are looked up, because that takes a look at every lane.
@@ -84,16 +94,8 @@ impl FileStore {
             let folder = format!("{}/{hour}", layout::TIMERS);
             for entry in self.list(&folder)? {
                 let path = format!("{folder}/{}", entry.name);
-                if let Some((at, stem)) = file_name::schedule_timer(&entry.name) {
-                    // One of a schedule that does not read may be needed.
-                    let is_used = |found: Option<Schedule>| found.is_some_and(|schedule| schedule.next == Some(at));
-                    if self.is_old(&path)? && !self.schedule_at(stem).map_or(true, is_used) {
-                        unused.push((path, folder.clone()));
-                    }
-                    continue;
-                }
-                let Some((_, id)) = file_name::timer(&entry.name) else { continue };
-                if self.is_old(&path)? && !self.is_unfinished(id)? {
+                let Some(timer) = file_name::timer(&entry.name) else { continue };
+                if self.is_old(&path)? && !self.is_timer_used(&timer)? {
                     unused.push((path, folder.clone()));
                 }
             }

@@ -4,13 +4,12 @@ use crate::model::config::Rate;
 use crate::model::evidence::Judge;
 use crate::model::lock::Grant;
 use crate::model::task::TaskWait;
-use crate::model::{Identity, LaneName, LockKind, Origin, Task, TaskId, Timestamp};
-use crate::os::Pipe;
+use crate::model::{LaneName, LockKind, Origin, Task, TaskId, Timestamp};
 use crate::store::error::Result;
 use crate::store::verbs::verbs;
 use crate::store::{
-    Acquired, Break, By, Changes, Cleanup, FileStore, GivenBack, Hold, InLine, KeeperAnswer, Kept, LockIndex, LockView,
-    Owed, Release, Released, Request, SessionLock, Shares,
+    Acquired, Break, By, Changes, Cleanup, FileStore, GivenBack, Hold, InLine, Kept, LockIndex, LockView, Owed,
+    Release, Released, Request, Shares,
 };
 use std::time::Duration;
 
@@ -26,9 +25,6 @@ verbs! {
         /// The place where a task was started last: by its recorded start, or where that says nothing of namespaces, by its
         /// locks.
         fn origin_of(id: TaskId, task: Option<&Task>) -> Result<Origin>;
-        /// Records the command of a `luzia lock` in its sidecar, by its holder: when luzia is killed and its command has
-        /// closed the lock file, the command is still known to live.
-        fn record_command(grant: &Grant, pid: u32) -> Result<bool>;
         /// Every holder of a lane, judged under its guard.
         fn holders(lane: &LaneName, timeout_ms: u64, judge: Judge) -> Result<Vec<LockView>>;
         /// The holders of a lane among those that an index knows.
@@ -87,10 +83,6 @@ verbs! {
         fn secure_locks(grants: &[Grant]) -> Result<()>;
         /// Gives back the lanes of a task that it does not keep while it waits, the user's last.
         fn keep_for_wait(task: &Task, wait: &TaskWait) -> Result<Vec<Break>>;
-        /// Whether this process has inherited a lock file, whose kernel lock then lasts as long as itself.
-        fn has_inherited_lock(lane: &LaneName, slot: u32) -> Result<bool>;
-        /// The living processes that have a lock file open: the command of `luzia lock` and what it left behind.
-        fn lock_file_users(lane: &LaneName, slot: u32) -> Result<Vec<Identity>>;
         /// Watches for locks that go.
         fn watch_locks() -> Changes;
         /// Watches for tasks that start, end or arrive, and for locks that go.
@@ -117,43 +109,6 @@ verbs! {
 }
 
 verbs! {
-    /// The locks of sessions, and their keepers.
-    Sessions {
-        /// Asks the keeper of a session to take a lock, or to look at it again.
-        fn ask_keeper(key: &str, lane: &LaneName, slot: u32) -> Result<()>;
-        /// What the keeper has said to the last mark.
-        fn keeper_answer(key: &str, lane: &LaneName, slot: u32) -> Result<KeeperAnswer>;
-        /// Whether a session may have leases.
-        fn has_sessions() -> Result<bool>;
-        /// Whether the keeper of a session says that it holds a lock.
-        fn keeper_holds(key: &str, lane: &LaneName, slot: u32) -> bool;
-        /// Takes a mark back, for an acquirer that gives up.
-        fn unask_keeper(key: &str, lane: &LaneName, slot: u32) -> Result<()>;
-        /// Takes the lock of the keeper of a session, without waiting; `None` while a keeper lives.
-        fn take_keeper_lock(key: &str) -> Result<Option<Hold>>;
-        /// Becomes the keeper of a session with the lock that this process was started with; `None` where that is another
-        /// one.
-        fn become_keeper(key: &str) -> Result<Option<Hold>>;
-        /// Watches for marks, and for the end of a process.
-        fn session_changes(key: &str, process: &Identity) -> Result<Changes>;
-        /// Watches for the answer of a keeper.
-        fn keeper_changes(key: &str) -> Changes;
-        /// Takes every lock that a mark asks for, and answers.
-        fn take_wanted(key: &str, held: &mut Vec<SessionLock>) -> Result<()>;
-        /// Whether the lock file is still the one that is kept.
-        fn is_in_force(lock: &SessionLock) -> bool;
-        /// Refreshes the times of a lease that has no time to live, and writes its sidecar anew where that was lost.
-        fn refresh_session_lock(lock: &mut SessionLock, timeout_ms: u64) -> Result<()>;
-        /// Ends a lease of a session; `None` where it was over.
-        fn end_session_lock(key: &str, lock: SessionLock) -> Result<Option<Break>>;
-        /// Forgets a lease that somebody else ended.
-        fn forget_session_lock(key: &str, lock: &SessionLock) -> Result<()>;
-        /// Leaves a session without leases: false where a mark came meanwhile.
-        fn leave_session(key: &str) -> Result<bool>;
-    }
-}
-
-verbs! {
     /// What a lane gives beside a place.
     Capacity {
         /// What the holders of a lane have now, as their sidecars say; `None` when the asker holds it no more.
@@ -161,10 +116,6 @@ verbs! {
         /// Writes a new share of a holder into its sidecar, as `change` decides under the guard of the lane by what all
         /// have.
         fn change_share(grant: &Grant, change: &dyn Fn(&Shares) -> Option<u32>) -> Result<Option<u32>>;
-        /// Makes the FIFO of a holder, in the stead of one that a dead holder of the slot left, and gives its whole path.
-        fn make_job_server(grant: &Grant) -> Result<(Box<dyn Pipe>, String)>;
-        /// Removes the FIFO of a holder, and those that dead holders of the lane left.
-        fn remove_job_server(grant: &Grant);
         /// Whether the gate of a lane was shut at the last look.
         fn was_shut(lane: &LaneName) -> bool;
         /// Remembers whether the gate of a lane is shut; true for the one process that changes it.

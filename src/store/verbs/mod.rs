@@ -1,14 +1,16 @@
 //! What a store can do, by subject. Each verb is one whole transaction; its commit point stands where it is implemented. The traits are
 //! object-safe, so that commands and supervisors work with whichever store they are given.
 
+mod engine;
 mod locks;
 mod queue;
 mod tasks;
 mod upkeep;
 
-pub use locks::{Capacity, Lines, Locks, Sessions};
+pub use engine::{Directory, Dispatchers, Holders, Sessions};
+pub use locks::{Capacity, Lines, Locks};
 pub use queue::{Delays, Queue, Runs};
-pub use tasks::{Dispatchers, Schedules, Steps};
+pub use tasks::{Schedules, Steps};
 pub use upkeep::{Ground, Inspect, Journal, Names, Upkeep};
 
 use super::FileStore;
@@ -31,24 +33,15 @@ macro_rules! verbs {
 
 use verbs;
 
-/// A store: what is kept of tasks, lanes and schedules.
+/// A store: what is kept of tasks, lanes and schedules, and what several hosts could share.
 pub trait Store:
-    Queue
-    + Delays
-    + Runs
-    + Locks
-    + Lines
-    + Sessions
-    + Capacity
-    + Steps
-    + Schedules
-    + Dispatchers
-    + Journal
-    + Names
-    + Upkeep
-    + Ground
-    + Inspect
+    Queue + Delays + Runs + Locks + Lines + Capacity + Steps + Schedules + Journal + Names + Upkeep + Ground + Inspect
 {
 }
 
 impl Store for FileStore {}
+
+/// The engine of a host: what hosts that share a store would each have for themselves.
+pub trait Engine: Sessions + Dispatchers + Holders + Directory {}
+
+impl Engine for FileStore {}

@@ -2,7 +2,7 @@
 
 use crate::model::control::{Control, TaskHold};
 use crate::model::evidence::Judge;
-use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier, Timestamp, Turn};
+use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier, Timer, Timestamp, Turn};
 use crate::store::error::Result;
 use crate::store::files::queue::accept::Told;
 use crate::store::verbs::verbs;
@@ -107,14 +107,16 @@ verbs! {
         fn first_in(lane: &LaneName, tier: Tier) -> Result<Option<Turn>>;
         /// How many tasks wait for their turn in such a lane, by their marks.
         fn waiting_in(lane: &LaneName) -> Result<u64>;
-        /// Sets a timer: at `at` a pass looks at the task.
-        fn set_timer(id: TaskId, at: Timestamp) -> Result<()>;
+        /// Sets a timer.
+        fn set_timer(timer: &Timer) -> Result<()>;
         /// Removes a timer that fired or is not needed any more.
-        fn clear_timer(id: TaskId, at: Timestamp) -> Result<()>;
+        fn clear_timer(timer: &Timer) -> Result<()>;
         /// Marks a pending task as told of, because it waits for long; false when it is marked already.
         fn mark_warned(id: TaskId) -> Result<bool>;
         /// Forgets that a task was told of, because its wait is over; true when it was.
         fn forget_warned(id: TaskId) -> Result<bool>;
+        /// Whether a timer is set.
+        fn has_timer(timer: &Timer) -> Result<bool>;
         /// Whether a timer is due, by one look where none is set.
         fn is_timer_due() -> Result<bool>;
         /// The timers that are due, and the moment of the next one.

@@ -1,16 +1,15 @@
 //! The verbs of what a task remembers, of schedules, and of dispatchers.
 
+use crate::model::ScheduleKey;
 use crate::model::calendar::Schedule;
 use crate::model::task::Finish;
-use crate::model::{Name, SandboxId, Task, TaskId, Timestamp};
+use crate::model::{Name, TaskId};
 use crate::os::Handle;
 use crate::store::error::Result;
 use crate::store::verbs::verbs;
 use crate::store::{
-    Beat, Changes, Duty, FileStore, Hold, Lending, Mail, OpenWait, Presence, ScheduleBook, Standby, StepRecord, Vars,
-    VarsRead, Waiter, Waits,
+    Beat, Changes, FileStore, Hold, Mail, OpenWait, ScheduleBook, StepRecord, Vars, VarsRead, Waiter, Waits,
 };
-use std::time::Duration;
 
 verbs! {
     /// What a task remembers: variables, steps, mail, waits.
@@ -74,64 +73,17 @@ verbs! {
 }
 
 verbs! {
-    /// Schedules and their timers.
+    /// Schedules.
     Schedules {
         /// Every schedule, by name; an error in the place of one that does not read.
         fn schedules() -> Result<Vec<Result<Schedule>>>;
         /// A schedule by its name.
         fn schedule(name: &Name) -> Result<Option<Schedule>>;
-        /// A schedule by the stem of its file.
-        fn schedule_at(stem: &str) -> Result<Option<Schedule>>;
+        /// A schedule by its key.
+        fn schedule_at(key: &ScheduleKey) -> Result<Option<Schedule>>;
         /// Takes the right to change schedules, and waits for it a little.
         fn enter_schedules() -> Result<Box<dyn ScheduleBook + '_>>;
         /// Like `enter_schedules`, without waiting; `None` while somebody else has it.
         fn try_schedules() -> Result<Option<Box<dyn ScheduleBook + '_>>>;
-        /// Whether a timer is set for a slot.
-        fn has_schedule_timer(stem: &str, at: Timestamp) -> Result<bool>;
-        /// Sets a timer: at `at` a pass looks at the schedule.
-        fn set_schedule_timer(stem: &str, at: Timestamp) -> Result<()>;
-        /// Removes a timer that fired.
-        fn clear_schedule_timer(stem: &str, at: Timestamp) -> Result<()>;
-    }
-}
-
-verbs! {
-    /// The processes that make passes.
-    Dispatchers {
-        /// Waits for the turn and takes it, unless this process has it.
-        fn take_turn();
-        /// Gives the turn up, if this process has it.
-        fn end_turn();
-        /// Takes the duty among the processes of one sandbox, which alone can start each other's tasks; `None` while
-        /// another process has it.
-        fn try_duty(sandbox: &SandboxId) -> Result<Option<Duty>>;
-        /// Shows those who stand by that this process has the duty, so that its end wakes one of them.
-        fn show_duty(duty: &mut Duty, sandbox: &SandboxId);
-        /// Watches the record of a pending task, and nothing that others change.
-        fn watch_record(task: &Task) -> Result<Changes>;
-        /// Whether the record of a pending task is still in its lane.
-        fn is_in_its_lane(task: &Task) -> Result<bool>;
-        /// Sleeps until the watched record moves or the duty may have become free.
-        fn stand_by(record: &mut Changes);
-        /// Says that somebody waits for a child, as long as this process keeps what it gets.
-        fn lend_to(child: TaskId) -> Result<Lending>;
-        /// Whether somebody waits for a child.
-        fn is_lent_to(child: TaskId) -> Result<bool>;
-        /// The children for whom somebody waits, in the order of their numbers.
-        fn lent_to() -> Result<Vec<TaskId>>;
-        /// Takes the locks that long-running dispatchers of a sandbox share.
-        fn join_dispatchers(sandbox: &SandboxId) -> Result<Presence>;
-        /// Whether a daemon, a `run` or a `dispatch --drain` is at work: in a sandbox, or in any.
-        fn has_dispatcher(sandbox: Option<&SandboxId>) -> Result<bool>;
-        /// Takes a place among the `run`s of a sandbox that stand by.
-        fn join_standby(sandbox: &SandboxId, id: TaskId) -> Option<Standby>;
-        /// Watches the one before, or for the lowest the holder of the duty; the places of the dead between them are
-        /// removed.
-        fn watch_before_standby(standby: &mut Standby) -> Result<Option<usize>>;
-        /// Sleeps until the record has left the queue, the one before it has gone, or a caught signal came; `longest` at
-        /// most.
-        fn wait_on_standby(standby: &mut Standby, longest: Duration) -> bool;
-        /// Gives a place up.
-        fn leave_standby(standby: Standby);
     }
 }

@@ -2,11 +2,10 @@
 
 use crate::model::control::hooks::Hook;
 use crate::model::{LaneName, Name, TaskId, Timestamp};
-use crate::os::{FileSystem, Meta};
 use crate::store::error::Result;
 use crate::store::journal::reading::TakeEvents;
 use crate::store::verbs::verbs;
-use crate::store::{Add, Event, EventReader, EventSink, FileStore, Moded, Place, Problem, Segment};
+use crate::store::{Add, Event, EventReader, EventSink, FileStore, Place, Segment};
 use std::collections::{BTreeMap, BTreeSet};
 
 verbs! {
@@ -60,8 +59,6 @@ verbs! {
 verbs! {
     /// What is removed in time.
     Upkeep {
-        /// Removes what killed enqueuers left more than an hour ago; gives the paths.
-        fn clean_spool(dry_run: bool) -> Result<Vec<String>>;
         /// When somebody is to look for tasks to remove; `None` when nobody has said so yet.
         fn prune_due() -> Result<Option<Timestamp>>;
         /// Says when to look next.
@@ -81,56 +78,19 @@ verbs! {
     Ground {
         /// Makes the folders of a state directory that has none yet, and refuses one that a newer luzia wrote.
         fn prepare() -> Result<()>;
-        /// Makes again, durably, what is missing of the folders that every state directory has, and gives them.
-        fn make_folders() -> Result<Vec<&'static str>>;
-        /// The folders that every state directory has, and this one has not.
-        fn missing_folders() -> Result<Vec<&'static str>>;
         /// Whether the state directory has its folders.
         fn has_layout() -> Result<bool>;
-        /// Whether luzia has ever used the state directory.
-        fn has_format() -> Result<bool>;
-        /// Whether the state directory exists at all.
-        fn is_there() -> bool;
-        /// Refuses a directory that holds files of somebody else and no `format`, e.g.
-        fn refuse_foreign() -> Result<()>;
-        /// Refuses a state directory in which others could change locks, or on which locks do not hold (`locks.md`).
-        fn check_safety(force_file_system: bool, creates: bool) -> Result<()>;
     }
 }
 
 verbs! {
     /// What only `doctor` and the repair of a store look at.
     Inspect {
-        /// The state directory itself; `None` when it does not exist.
-        fn root_meta() -> Result<Option<Meta>>;
-        /// The file system below the state directory.
-        fn file_system() -> Result<FileSystem>;
-        /// Whether names that differ in case only are one name there; asked of a folder that exists.
-        fn folds_case() -> Result<bool>;
-        /// Every file and folder whose mode matters, with that mode.
-        fn modes() -> Result<Vec<Moded>>;
-        /// Gives a file or folder a mode.
-        fn set_mode(path: &str, mode: u32) -> Result<()>;
-        /// Whether a timer is set for a task.
-        fn has_timer(id: TaskId, at: Timestamp) -> Result<bool>;
         /// Whether a task is marked as one that waits for another.
         fn has_after_mark(id: TaskId, dependency: TaskId) -> Result<bool>;
         /// Whether a task still stands outside the scan.
         fn is_parked(id: TaskId) -> Result<bool>;
-        /// The counter of task ids, when it holds something that is not a whole line.
-        fn damaged_sequence() -> Result<Option<Problem>>;
-        /// This host's wall clock less what a record of this very boot makes it, in milliseconds: how far the wall clock
-        /// was moved since.
-        fn clock_moved_ms(at: Timestamp, boot_ms: u64, boot_id: &str) -> Option<i64>;
         /// Calls `visit` for every task's number and place; by names only.
         fn visit_ids(visit: &mut dyn FnMut(Place, TaskId)) -> Result<()>;
-        /// Whether its path leads to the state directory still, so that another process would find it.
-        fn is_at_its_path() -> Result<bool>;
-        /// The records that were set aside.
-        fn set_aside_records() -> Result<Vec<String>>;
-        /// Where the damaged record of a task was put, by the name that `set_aside` gives it.
-        fn set_aside_of(id: TaskId) -> Result<Option<String>>;
-        /// Names in the spool that luzia did not make; they are never touched.
-        fn foreign_names() -> Result<Vec<Problem>>;
     }
 }

@@ -2,13 +2,14 @@
 //! stays, one that was removed is gone.
 
 use super::locks::{prepared, store};
-use super::{Env, Journal, Limits, seeds};
+use super::{Env, Journal, Limits, sampled};
 use luzia::app::accounts::Accounts;
 use luzia::app::cron::NewSchedule;
 use luzia::app::queue::enqueue::{Caller, NewTask};
 use luzia::app::{App, Settings};
 use luzia::model::calendar::Overlap;
 use luzia::model::{Config, Name, TaskId, Timestamp};
+use luzia::model::{ScheduleKey, Timer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -154,7 +155,11 @@ fn audit(env: &Env, known: &Shared) {
             if next <= env.clock().now() {
                 env.violation(&format!("the slot {next} is not made"));
             }
-            if !app.store.has_schedule_timer("tick", next).expect("a look") {
+            if !app
+                .store
+                .has_timer(&Timer::of(&ScheduleKey::of(&Name::new("tick").expect("a name")), next))
+                .expect("a look")
+            {
                 env.violation("nothing looks at the next slot");
             }
         }
@@ -176,7 +181,7 @@ fn audit(env: &Env, known: &Shared) {
 
 fn storm(limits: &Limits, count: u64) {
     for journal in [Journal::Ordered, Journal::AnySubset] {
-        seeds(0..count, |sim| {
+        sampled(0..count, |sim| {
             let known = Shared::default();
             sim.journal(journal).limits(limits.clone());
             prepared(sim);

@@ -70,7 +70,7 @@ fn over(env: &Env) -> Ending {
 
 /// Where it stands then, and whether a power cut can take its bytes.
 fn done(env: &Env, task: &Task) -> Option<bool> {
-    let day = task.outcome.as_ref()?.completed_at.day();
+    let day = task.outcome().as_ref()?.completed_at.day();
     let path = format!("/s/spool/done/{day}/1.json");
     env.look(|world| world.peek(&path).map(|_| world.disk.has_safe_bytes(&path)))?
 }

@@ -116,6 +116,13 @@ pub fn explore(most: u64, scenario: impl Fn(&mut Sim)) -> Explored {
     all
 }
 
+/// Tries a quarter of the seeds of a range, or with SIM_ROUNDS all of them, as `.ci/run` does.
+pub fn sampled(range: Range<u64>, scenario: impl Fn(&mut Sim)) -> Explored {
+    let is_whole = ["SIM_ROUNDS", "SIM_FROM", "SIM_SEED"].iter().any(|name| std::env::var_os(name).is_some());
+    let end = if is_whole { range.end } else { range.start + (range.end - range.start).div_ceil(4) };
+    seeds(range.start..end, scenario)
+}
+
 /// Tries many seeds.
 pub fn seeds(range: Range<u64>, scenario: impl Fn(&mut Sim)) -> Explored {
     let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();

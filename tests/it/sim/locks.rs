@@ -1,7 +1,7 @@
 //! The real lock code under every interleaving that a seed or a bound allows: exclusion, fences, and that a lane is
 //! usable again in the end, with kills, power cuts, clock jumps, failing operations and cleaners at work.
 
-use super::{Env, Journal, Limits, Sim, World, explore, seeds};
+use super::{Env, Journal, Limits, Sim, World, explore, sampled};
 use luzia::model::evidence::Sidecar;
 use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
@@ -273,7 +273,7 @@ fn scenario(sim: &mut Sim, kind: Holder, size: (usize, usize)) -> Shared {
 
 fn storm(kind: Holder, journal: Journal, limits: &Limits, count: u64) {
     let grants = Mutex::new(Vec::new());
-    let all = seeds(0..count, |sim| {
+    let all = sampled(0..count, |sim| {
         sim.journal(journal).limits(limits.clone());
         grants.lock().expect("no panic").push(scenario(sim, kind, (3, 1)));
     });

@@ -2,9 +2,9 @@
 //! task number is given twice; and the queue goes on.
 
 use super::locks::{prepared, store};
-use super::{Env, Journal, Limits, Sim, seeds};
+use super::{Env, Journal, Limits, Sim, sampled};
 use luzia::model::task::{Group, Terms};
-use luzia::model::{LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
+use luzia::model::{LaneName, Name, Task, TaskId, Timestamp};
 use luzia::store::Place;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -25,57 +25,13 @@ fn know(known: &Shared) -> MutexGuard<'_, Known> {
 /// A task as `luzia enqueue` makes it.
 pub fn task(id: TaskId) -> Task {
     Task {
-        id,
-        status: Status::Pending,
-        user: Name::new("alice").expect("a name"),
-        project: None,
-        takes_user_lane: true,
         lanes: vec![LaneName::parse("thread:7").expect("a lane")],
-        sandbox: None,
-        limits: None,
-        priority: Priority::DEFAULT,
-        command: vec!["true".into()],
-        stdin: None,
-        stdin_of: None,
-        has_terminal: false,
-        asked_by: None,
-        label: None,
-        agent: None,
-        key: None,
-        env: std::sync::Arc::default(),
-        cwd: "/".into(),
         umask: 0o027,
         conductor_dir: "/c".into(),
-        conductor_configured: false,
-        run_as: None,
-        created_at: Timestamp(1_700_000_000_123),
         created_by_pid: 9,
-        parent: None,
-        waited_for: false,
-        no_inherit: false,
-        ends_with_parent: false,
-        share: None,
-        goal: None,
-        stepwise: None,
-        wait: None,
-        schedule: None,
-        hold: None,
-        was_in: None,
-        due_at: None,
-        after: Vec::new(),
-        comes_after: Vec::new(),
-        start_by: None,
-        timeout_ms: None,
-        grace_ms: 10_000,
-        retries: 0,
-        failures: 0,
-        starts: 0,
-        claims: 0,
-        last_start: None,
-        outcome: None,
         // Some form groups, whose queues have names of their own.
         terms: Terms { group: id.0.is_multiple_of(3).then(|| group_of(id)), ..Terms::default() },
-        extra: None,
+        ..Task::plain(id, Name::new("alice").expect("a name"), vec!["true".into()], Timestamp(1_700_000_000_123))
     }
 }
 
@@ -144,7 +100,7 @@ fn usable(env: &Env, known: &Shared) {
 
 fn storm(start: fn(&mut Sim), limits: &Limits, count: u64) {
     for journal in [Journal::Ordered, Journal::AnySubset] {
-        seeds(0..count, |sim| {
+        sampled(0..count, |sim| {
             let known = Shared::default();
             sim.journal(journal).limits(limits.clone());
             start(sim);

@@ -51,7 +51,7 @@ fn supervised(change: impl Fn(&Env) + Send + Sync + 'static) -> Left {
         let ended =
             site.run_dir.take_over(ID).and_then(|lock| run(&mut around, ID, lock.expect("the lock was handed over")));
         env.fail_in(0, 0);
-        let record = store.find(ID).expect("it reads").map(|(place, task)| (place, task.status, task.starts));
+        let record = store.find(ID).expect("it reads").map(|(place, task)| (place, task.status(), task.starts));
         let locks = env.vfs("/s").list("locks").expect("it lists").unwrap_or_default();
         let mut left = at_end.lock().unwrap();
         (left.record, left.is_well) = (record, ended.is_ok());

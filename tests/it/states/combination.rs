@@ -2,8 +2,9 @@
 
 use super::{Walked, store};
 use crate::sim::{Env, World, spool};
-use luzia::model::task::{Outcome as TaskOutcome, TaskWait};
-use luzia::model::{LaneName, LockId, LockKind, Name, Status, Task, TaskId, Timestamp};
+use luzia::model::Timer;
+use luzia::model::task::{EndState, Outcome as TaskOutcome, TaskState, TaskWait};
+use luzia::model::{LaneName, LockId, LockKind, Name, Task, TaskId, Timestamp};
 use luzia::os::{Handle, Open, Vfs};
 use luzia::policy::staleness::judge;
 use luzia::policy::staleness::standing::standing;
@@ -150,7 +151,7 @@ fn task() -> Task {
 fn over() -> Task {
     let completed_at = Timestamp(1_767_960_000_000);
     let outcome = TaskOutcome {
-        status: Status::Completed,
+        end: EndState::Completed,
         completed_at,
         data: None,
         summary: "the command completed".into(),
@@ -161,7 +162,7 @@ fn over() -> Task {
         cancel_reason: None,
         ran_ms: Some(1),
     };
-    Task { status: Status::Completed, outcome: Some(outcome), ..task() }
+    Task { state: TaskState::Over(outcome), ..task() }
 }
 
 /// The paths at which a record in a place can stand.
@@ -215,7 +216,7 @@ impl Combination {
                 write(&files, &path, &encode_task(&record).unwrap());
             }
             if let Some(at) = record.due_at {
-                store.set_timer(record.id, at).unwrap();
+                store.set_timer(&Timer::of(record.id, at)).unwrap();
             }
         }
         let run = |name: &str| format!("run/{ID}/{name}");
@@ -252,7 +253,7 @@ impl Combination {
         let lane = LaneName::user(&Name::new("alice").unwrap());
         let kept = if self.names_lock() { vec![(lane, LockId(lock_id.to_owned()))] } else { Vec::new() };
         let wait = TaskWait { until: Timestamp(1_800_000_000_000), kept, lends: false };
-        Task { status: Status::Waiting, wait: Some(wait), ..task() }
+        Task { state: TaskState::Waiting(Some(wait)), ..task() }
     }
 
     /// Whether the record of the waiting task names the lock as one that it keeps.

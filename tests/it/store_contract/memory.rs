@@ -1,7 +1,7 @@
 //! What tasks remember, schedules, and the journal.
 
 use super::of_each;
-use luzia::model::TaskId;
+use luzia::model::{Name, ScheduleKey, TaskId, Timer};
 use luzia::store::{Event, Mail, StepRecord, StoreError};
 
 const ID: TaskId = TaskId(4);
@@ -78,16 +78,17 @@ fn schedules_change_under_one_lock_and_their_timers_are_told() {
         assert!(there.store.try_schedules().unwrap().is_none());
         drop(book);
         assert!(there.store.try_schedules().unwrap().is_some());
-        let at = here.host.now().plus_ms(-1000);
+        let (key, at) = (ScheduleKey::of(&Name::new("nightly").unwrap()), here.host.now().plus_ms(-1000));
+        let timer = Timer::of(&key, at);
         for _ in 0..2 {
-            here.store.set_schedule_timer("nightly", at).unwrap();
+            here.store.set_timer(&timer).unwrap();
         }
-        assert!(there.store.has_schedule_timer("nightly", at).unwrap());
-        assert_eq!(there.store.timers(here.host.now()).unwrap().schedules, [("nightly".to_owned(), at)]);
+        assert!(there.store.has_timer(&timer).unwrap());
+        assert_eq!(there.store.timers(here.host.now()).unwrap().schedules, [(key, at)]);
         for _ in 0..2 {
-            there.store.clear_schedule_timer("nightly", at).unwrap();
+            there.store.clear_timer(&timer).unwrap();
         }
-        assert!(!here.store.has_schedule_timer("nightly", at).unwrap());
+        assert!(!here.store.has_timer(&timer).unwrap());
         assert!(here.store.schedules().unwrap().is_empty());
     });
 }

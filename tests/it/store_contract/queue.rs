@@ -1,6 +1,7 @@
 //! Ids, records, order, keys, timers, rules.
 
 use super::{accepted, alice, of_each, task};
+use luzia::model::Timer;
 use luzia::model::{Priority, TaskId, Tier};
 use luzia::store::{Place, Removed, StoreError};
 use std::collections::BTreeSet;
@@ -107,15 +108,15 @@ fn timers_are_told_when_they_are_due_and_until_they_are_cleared() {
         let now = here.host.now();
         let (early, late) = (now.plus_ms(-1000), now.plus_ms(3_600_000));
         for _ in 0..2 {
-            here.store.set_timer(TaskId(1), early).unwrap();
-            here.store.set_timer(TaskId(2), late).unwrap();
+            here.store.set_timer(&Timer::of(TaskId(1), early)).unwrap();
+            here.store.set_timer(&Timer::of(TaskId(2), late)).unwrap();
         }
         let timers = there.store.timers(now).unwrap();
         assert_eq!((timers.due.len(), timers.next), (1, Some(late)));
         assert!(there.store.is_timer_due().unwrap());
         assert_eq!(there.store.timers(late).unwrap().due.len(), 2, "at its very moment it is due");
         for _ in 0..2 {
-            there.store.clear_timer(TaskId(1), early).unwrap();
+            there.store.clear_timer(&Timer::of(TaskId(1), early)).unwrap();
         }
         assert!(!here.store.is_timer_due().unwrap());
         assert_eq!(here.store.timers(now).unwrap().next, Some(late));

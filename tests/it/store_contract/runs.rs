@@ -106,7 +106,7 @@ fn a_run_that_ended_is_over_and_tells_who_waited() {
         assert!(matches!(ending, Ending::Over(_)));
         assert_eq!(dependents, [TaskId(99)]);
         let (place, over) = there.store.find(id).unwrap().unwrap();
-        assert_eq!((place, over.outcome.is_some()), (Place::Done, true));
+        assert_eq!((place, over.outcome().is_some()), (Place::Done, true));
         assert!(there.store.started(id).unwrap().is_none());
         assert_eq!(there.store.in_flight().unwrap(), []);
         assert_eq!(there.store.done_since("2000-01-01").unwrap(), [id]);

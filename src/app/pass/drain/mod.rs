@@ -20,12 +20,12 @@ const TELL_MS: u64 = 60_000;
 impl App {
     /// Dispatches until nothing runs and nothing is pending.
     pub fn drain(&self, log: &mut dyn Log) -> Result<(), AppError> {
-        if !self.store.is_there() {
+        if !self.engine.is_there() {
             // Nothing was ever queued here.
             return Ok(());
         }
         self.store.prepare()?;
-        let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
+        let _presence = self.engine.join_dispatchers(self.own_context().0.id())?;
         let (begun, mut rhythm) = (self.host.now(), Rhythm::new(&self.site()));
         let (mut ends, mut tell_ms) = (Ends::begin(self)?, 0);
         while !log.is_ended() {
@@ -86,7 +86,7 @@ impl App {
         for task in tasks {
             // What does not read, or starts elsewhere, was told of or counted before.
             let Ok(task) = task else { continue };
-            if task.status == Status::Running
+            if task.status() == Status::Running
                 || pause_of(&task, &control.holds, now).is_some()
                 || !self.may_start(&task)
             {

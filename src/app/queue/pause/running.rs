@@ -98,14 +98,14 @@ impl App {
 
     fn look_at_pause(&self, asked: &Asked, is_recorded: &mut bool) -> Result<Come, AppError> {
         let Some((place, task)) = self.store.find(asked.id)? else {
-            return Ok(Come::Left(self.existing(asked.id)?.status));
+            return Ok(Come::Left(self.existing(asked.id)?.status()));
         };
         if !matches!(place, Place::Running | Place::Waiting) {
             // A result that nobody brought to its end may stand beside it.
             if place != Place::Done && self.run_dir.is_supervised(asked.id)? {
                 return Ok(Come::Waits);
             }
-            return Ok(Come::Left(task.status));
+            return Ok(Come::Left(task.status()));
         }
         if place == Place::Waiting && !self.run_dir.is_supervised(asked.id)? {
             return Err(no_process(asked.id));

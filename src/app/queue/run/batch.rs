@@ -40,9 +40,9 @@ impl App {
             self.carry_out_all(&members, wish, wish != wished, audience)?;
             wished = wish;
             // A pass at once, and again whenever something may have changed or a supervisor may be dead.
-            let waits = members.iter().any(|member| member.task.status == Status::Pending);
+            let waits = members.iter().any(|member| member.task.status() == Status::Pending);
             presence = match (waits, presence) {
-                (true, None) => Some(self.store.join_dispatchers(self.own_context().0.id())?),
+                (true, None) => Some(self.engine.join_dispatchers(self.own_context().0.id())?),
                 (waits, presence) => presence.filter(|_| waits),
             };
             let now = self.host.boot_ms();
@@ -57,12 +57,13 @@ impl App {
             let mut is_told = true;
             while is_told
                 && wished != Wish::Unread
-                && members.get(printed).is_some_and(|one| one.task.status.is_final())
+                && members.get(printed).is_some_and(|one| one.task.status().is_final())
             {
                 is_told = self.pass_output_on(&members[printed].task, &mut tails, wished, audience)?;
                 printed += usize::from(is_told);
             }
-            let is_over = |member: &Member| member.task.status.is_final() || wished == Wish::Unread && !member.is_ours;
+            let is_over =
+                |member: &Member| member.task.status().is_final() || wished == Wish::Unread && !member.is_ours;
             let may_leave = is_told || wished == Wish::Kill;
             if may_leave && members.iter().all(is_over) {
                 return Ok(members.into_iter().map(|member| member.task).collect());
@@ -74,7 +75,7 @@ impl App {
 
     /// Whether nobody supervises one of the tasks that are not over: nothing on disk changes by that.
     fn is_one_alone(&self, members: &[Member]) -> Result<bool, AppError> {
-        for member in members.iter().filter(|member| !member.task.status.is_final()).take(LOOKED_AT) {
+        for member in members.iter().filter(|member| !member.task.status().is_final()).take(LOOKED_AT) {
             if !self.run_dir.is_supervised(member.id)? {
                 return Ok(true);
             }
@@ -84,11 +85,11 @@ impl App {
 
     /// Looks at the first tasks that are not over, and tells what has changed.
     fn look_again(&self, members: &mut [Member], audience: &mut dyn Audience) -> Result<(), AppError> {
-        for member in members.iter_mut().filter(|member| !member.task.status.is_final()).take(LOOKED_AT) {
+        for member in members.iter_mut().filter(|member| !member.task.status().is_final()).take(LOOKED_AT) {
             member.task = self.existing(member.id)?;
             let task = &member.task;
-            let obstacle = if task.status == Status::Pending { self.first_obstacle(task)? } else { None };
-            let word = (task.status, obstacle.as_ref().map(Obstacle::word));
+            let obstacle = if task.status() == Status::Pending { self.first_obstacle(task)? } else { None };
+            let word = (task.status(), obstacle.as_ref().map(Obstacle::word));
             if member.told.replace(word) != Some(word) {
                 audience.progress(task, obstacle.as_ref(), None);
             }
@@ -107,8 +108,8 @@ impl App {
         if matches!(wish, Wish::GoOn | Wish::Leave) {
             return Ok(());
         }
-        for member in members.iter().filter(|member| member.is_ours && !member.task.status.is_final()) {
-            if is_new || member.task.status == Status::Pending {
+        for member in members.iter().filter(|member| member.is_ours && !member.task.status().is_final()) {
+            if is_new || member.task.status() == Status::Pending {
                 self.carry_out_or_tell(member.id, wish, audience)?;
             }
         }

@@ -33,7 +33,7 @@ impl App {
         task.comes_after = std::mem::take(&mut task.after);
         for id in task.comes_after.iter().copied() {
             let other = self.existing(id)?;
-            match met(task.wanted(id), Some(other.status)) {
+            match met(task.wanted(id), Some(other.status())) {
                 Met::Yes => {}
                 Met::NotYet => open.push(id),
                 Met::Never => return Err(never(&other, task.wanted(id))),
@@ -47,12 +47,12 @@ impl App {
 fn never(other: &Task, wanted: Wanted) -> AppError {
     let id = other.id;
     if wanted == Wanted::Failed {
-        let why = if other.status == Status::Completed { "so it did not fail" } else { "which is no failure" };
-        return AppError::usage(format!("{id} is {}, {why}, and the task could never start", other.status))
+        let why = if other.status() == Status::Completed { "so it did not fail" } else { "which is no failure" };
+        return AppError::usage(format!("{id} is {}, {why}, and the task could never start", other.status()))
             .hint("--after-any starts a task however the other one ended")
             .next(format!("luzia show {id}"));
     }
-    AppError::usage(format!("{id} is {}, so nothing can come after it", other.status))
+    AppError::usage(format!("{id} is {}, so nothing can come after it", other.status()))
         .hint("retry it first, or leave --after out")
         .next(format!("luzia retry {id}"))
 }

@@ -16,7 +16,7 @@ impl App {
         task.goal.get_or_insert_with(|| goal.clone());
         let member = format!("\"goal\":{}", serde_json::Value::from(goal.as_str()));
         let counts = |other: &Task| {
-            other.status == Status::Completed && other.goal.as_deref() == Some(&*goal) && other.user == task.user
+            other.status() == Status::Completed && other.goal.as_deref() == Some(&*goal) && other.user == task.user
         };
         let Some(other) = self.store.last_ended(&member, Timestamp::FIRST, &counts)? else { return Ok(()) };
         let vars = self.store.vars(other.id)?.vars;

@@ -65,7 +65,7 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
             members.insert("supervisor".into(), supervisor.unwrap_or_default());
             members.insert("wait".into(), wait_json(app, task)?);
             members.insert("preempt".into(), preempt_of(app, task).map(|wish| preempt_json(&wish)).unwrap_or_default());
-            if task.status == Status::Pending {
+            if task.status() == Status::Pending {
                 members
                     .insert("estimate".into(), estimate_json(app.expected(task, &why.obstacles, THOROUGH)?.as_ref()));
             }
@@ -76,13 +76,14 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
         return Ok(console.document(&json::single("explain", value))?);
     }
     let mut text = String::new();
-    match (task.status, &task.outcome, why.supervisor) {
+    match (task.status(), task.outcome(), why.supervisor) {
         (Status::Pending, ..) if why.obstacles.is_empty() => {
             text += &format!("{} waits for nothing: it starts at the next scheduling pass\n", task.id);
         }
         (Status::Pending, ..) => text += &format!("{} of user \"{}\" waits:\n", task.id, task.user),
         (_, Some(outcome), _) => {
-            text += &format!("{} is over: {} at {}, {}\n", task.id, task.status, outcome.completed_at, outcome.summary);
+            text +=
+                &format!("{} is over: {} at {}, {}\n", task.id, task.status(), outcome.completed_at, outcome.summary);
         }
         (_, None, Some(_)) if !why.obstacles.is_empty() => text += &format!("{} waits:\n", task.id),
         (status, None, Some(supervisor)) => text += &format!("{} is {status}; {}\n", task.id, supervised(supervisor)),
@@ -105,7 +106,7 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
     if let Some(wish) = preempt_of(app, task) {
         text += &format!("  it makes room for itself (--preempt {})\n", wish.how.word());
     }
-    if task.status == Status::Pending && !why.obstacles.is_empty() {
+    if task.status() == Status::Pending && !why.obstacles.is_empty() {
         let estimate = app.expected(task, &why.obstacles, THOROUGH)?;
         text += &estimate_text(estimate.as_ref()).map_or_else(String::new, |said| format!("  {said}\n"));
     }
@@ -115,7 +116,7 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
 
 /// How a task that waits makes room for itself.
 fn preempt_of(app: &App, task: &Task) -> Option<Preempt> {
-    let is_its = |wish: &&Preempt| wish.task == task.id && task.status == Status::Pending;
+    let is_its = |wish: &&Preempt| wish.task == task.id && task.status() == Status::Pending;
     app.control().preempts.iter().find(is_its).cloned()
 }
 

@@ -253,7 +253,7 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
 
     fn push(&mut self, task: Task) -> anyhow::Result<()> {
         self.is_empty = false;
-        let waits = matches!(task.status, Status::Pending | Status::Running);
+        let waits = matches!(task.status(), Status::Pending | Status::Running);
         let reason = if waits && self.wants_reason { self.reasons.first_obstacle(&task)? } else { None };
         let stuck = if self.wants_reason { self.app.stuck(&task)? } else { None };
         let waiting = match &mut self.form {

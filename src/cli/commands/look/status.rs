@@ -213,7 +213,7 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
         let waits = standstill(app, task, console)?;
         let ran =
             brief::ran_ms(task, console.now).map(|ran| format!(" for {}", brief::length(ran))).unwrap_or_default();
-        let now = format!("{} {}{ran}{waits}: {}", task.user, task.status, brief::command(&task.command));
+        let now = format!("{} {}{ran}{waits}: {}", task.user, task.status(), brief::command(&task.command));
         lines.row([task.id.to_string(), now]);
     }
     for view in &overview.user_locks {

@@ -101,7 +101,7 @@ fn document(args: &TopArgs, app: &App, console: &Console) -> anyhow::Result<Valu
     }
     let (mut reasons, mut shown) = (app.reasons()?, Vec::new());
     for task in &tasks {
-        let waits = matches!(task.status, Status::Pending | Status::Running);
+        let waits = matches!(task.status(), Status::Pending | Status::Running);
         let reason = if waits { reasons.first_obstacle(task)? } else { None };
         shown.push(task_json(app, task, reason, app.stuck(task)?, console)?);
     }

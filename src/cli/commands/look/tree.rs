@@ -98,9 +98,9 @@ fn drawn(branches: &[Branch], console: &Console) -> String {
 
 fn line(branch: &Branch, console: &Console) -> String {
     let task = &branch.task;
-    let ran = match (&task.outcome, &task.last_start) {
+    let ran = match (task.outcome(), &task.last_start) {
         (Some(outcome), _) => outcome.ran_ms.map(|ms| format!(", ran {}", format_duration(ms))),
-        (None, Some(start)) if task.status != crate::model::Status::Pending => {
+        (None, Some(start)) if task.status() != crate::model::Status::Pending => {
             let ms = u64::try_from(console.now.ms_since(start.at)).unwrap_or(0);
             Some(format!(", running for {}", format_duration(ms)))
         }
@@ -112,5 +112,5 @@ fn line(branch: &Branch, console: &Console) -> String {
         shown.push('…');
     }
     let shown = crate::cli::output::escape::escape_controls(&shown).into_owned();
-    format!("{} {}{} ({}) {shown}", task.id, task.status, ran.unwrap_or_default(), task.user)
+    format!("{} {}{} ({}) {shown}", task.id, task.status(), ran.unwrap_or_default(), task.user)
 }

@@ -99,7 +99,7 @@ fn each(app: &App, all: bool, take: &mut dyn FnMut(&crate::model::Task)) {
 fn tasks(app: &App, all: bool) -> Vec<(String, String)> {
     let mut found = Vec::new();
     each(app, all, &mut |task| {
-        found.push((task.id, format!("{} {}: {}", task.user, task.status, task.command.join(" "))));
+        found.push((task.id, format!("{} {}: {}", task.user, task.status(), task.command.join(" "))));
     });
     found.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
     found.into_iter().map(|(id, about)| (id.to_string(), about)).collect()

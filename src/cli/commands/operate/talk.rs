@@ -71,14 +71,14 @@ impl Log for Talk<'_, '_> {
         if !self.tells_ends {
             return;
         }
-        let outcome = task.outcome.as_ref();
-        self.ends.push((task.id, task.status, outcome.and_then(|outcome| outcome.exit_code)));
+        let outcome = task.outcome();
+        self.ends.push((task.id, task.status(), outcome.and_then(|outcome| outcome.exit_code)));
         let summary = outcome.map_or("", |outcome| outcome.summary.as_str());
         let written = match self.console.format {
             OutputFormat::Json => Ok(()),
             OutputFormat::Jsonl => self.console.line("list", &json::task(task)),
             _ => {
-                self.console.say(&format!("{} {}: {summary}", task.id, task.status));
+                self.console.say(&format!("{} {}: {summary}", task.id, task.status()));
                 self.console.out(&format!("{}\n", task.id))
             }
         };

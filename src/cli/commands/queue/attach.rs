@@ -5,7 +5,8 @@ use crate::app::{App, AppError, Code, Kind};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::messages;
-use crate::model::{Status, Task, TaskId};
+use crate::model::task::EndState;
+use crate::model::{Task, TaskId};
 use clap::Args;
 
 /// `luzia attach`.
@@ -66,7 +67,7 @@ pub(super) fn watch(
             None => {}
             Some(stop) => return Err(stop.into()),
         }
-        if !task.status.is_final() {
+        if !task.status().is_final() {
             return left(&ids[at..], &mut room);
         }
         tell_end(&task, room.console);
@@ -96,7 +97,7 @@ fn left(open: &[TaskId], room: &mut Room) -> Answer {
 }
 
 fn tell_end(task: &Task, console: &mut Console) {
-    if let Some(outcome) = task.outcome.as_ref().filter(|outcome| outcome.status != Status::Completed) {
-        console.say(&format!("luzia: {} {}: {}", task.id, task.status, outcome.summary));
+    if let Some(outcome) = task.outcome().filter(|outcome| outcome.end != EndState::Completed) {
+        console.say(&format!("luzia: {} {}: {}", task.id, task.status(), outcome.summary));
     }
 }

@@ -94,7 +94,7 @@ pub fn each(
                     unread = Some(stop);
                 }
             }
-            Ok(task) => console.say(&format!("{} {}", task.id, task.status)),
+            Ok(task) => console.say(&format!("{} {}", task.id, task.status())),
             Err(error) if refused.is_none() => refused = Some(error),
             Err(error) => {
                 let _ = console.report(&messages::report_of(&error));

@@ -298,7 +298,7 @@ fn print_accepted(app: &App, accepted: &Accepted, is_joined: bool, console: &mut
         }
         return Ok(console.out(&format!("{}\n", task.id))?);
     }
-    let position = if task.status == Status::Pending { Some(app.position(task)?) } else { None };
+    let position = if task.status() == Status::Pending { Some(app.position(task)?) } else { None };
     let mut value = accepted_json(app, accepted, position)?;
     if let Value::Object(members) = &mut value {
         members.insert("joined".into(), is_joined.into());
@@ -310,7 +310,7 @@ fn accepted_json(app: &App, accepted: &Accepted, position: Option<u64>) -> Resul
     let task = &accepted.task;
     let mut value = json!({
         "success": true,
-        "queued": task.status == Status::Pending,
+        "queued": task.status() == Status::Pending,
         "created": accepted.created,
         "id": task.id.to_string(),
         "task_id": task.id.to_string(),

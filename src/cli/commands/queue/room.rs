@@ -114,10 +114,10 @@ impl<'a, 'b, 'c> Room<'a, 'b, 'c> {
 
     /// Notes the state of the task.
     pub fn saw(&mut self, task: &Task) {
-        self.is_pending = task.status == Status::Pending;
+        self.is_pending = task.status() == Status::Pending;
         self.is_told = true;
         if self.passes_keys_on {
-            (self.terminal.raw)(task.status == Status::Running);
+            (self.terminal.raw)(task.status() == Status::Running);
         }
     }
 

@@ -16,6 +16,7 @@ use crate::cli::output::task::has_key;
 use crate::cli::output::{json, messages};
 use crate::cli::result_file::ResultFile;
 use crate::cli::task_request;
+use crate::model::task::EndState;
 use crate::model::{Status, Task, TaskId};
 use clap::{Args, ValueHint};
 use serde_json::Value;
@@ -244,7 +245,7 @@ fn see_through(app: &App, accepted: &Accepted, group_output: bool, room: &mut Ro
     loop {
         let task = app.see_through(accepted.task.id, group_output, room)?;
         let is_left = room.interrupted == Wish::Leave && room.interrupts().count > 0;
-        if task.status.is_final() || task.status == Status::Pending || room.closed.is_some() || is_left {
+        if task.status().is_final() || task.status() == Status::Pending || room.closed.is_some() || is_left {
             return Ok(task);
         }
         // It was to be left in the queue, and has started in that moment.
@@ -270,19 +271,19 @@ fn start_at_once(id: TaskId, app: &App, console: &Console) -> Result<(), AppErro
 /// Tells what became of the task, and gives the exit code.
 fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
     // Another command may have cancelled the task before the signal did; the record says who did it.
-    let is_ours = task.status == Status::Cancelled
-        && task.outcome.as_ref().and_then(|outcome| outcome.cancelled_by.as_deref()) == Some("run");
+    let is_ours = task.status() == Status::Cancelled
+        && task.outcome().and_then(|outcome| outcome.cancelled_by.as_deref()) == Some("run");
     let seen = room.interrupts();
     let is_interrupted = is_ours && seen.is_from_keyboard;
     match room.closed.take() {
         // Its own end, where it came to one, is the better answer.
-        Some(Stop::Closed) if !task.status.is_final() || task.status == Status::Cancelled => {
+        Some(Stop::Closed) if !task.status().is_final() || task.status() == Status::Cancelled => {
             return Err(Stop::Closed.into());
         }
         None | Some(Stop::Closed) => {}
         Some(stop) => return Err(stop.into()),
     }
-    if task.status == Status::Pending {
+    if task.status() == Status::Pending {
         let error = still_queued(task, app)?;
         return match seen.count {
             0 => Err(error.into()),
@@ -292,7 +293,7 @@ fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
             }
         };
     }
-    if !task.status.is_final() {
+    if !task.status().is_final() {
         room.console.say(&format!("luzia: {} goes on", task.id));
         return Ok(Exit::of_signal(seen.first));
     }
@@ -316,10 +317,10 @@ fn tell_end(task: &Task, is_interrupted: bool, app: &App, console: &mut Console)
     if console.is_json() {
         let value = json::single("run", json::task(task));
         console.err_bytes(json::line(&value).as_bytes());
-    } else if let Some(outcome) = task.outcome.as_ref().filter(|outcome| outcome.status != Status::Completed) {
+    } else if let Some(outcome) = task.outcome().filter(|outcome| outcome.end != EndState::Completed) {
         let line = match is_interrupted {
             true => format!("luzia: {} cancelled (interrupted)", task.id),
-            false => format!("luzia: {} {}: {}", task.id, task.status, outcome.summary),
+            false => format!("luzia: {} {}: {}", task.id, task.status(), outcome.summary),
         };
         console.say(&line);
     }
@@ -349,7 +350,7 @@ fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, co
         return Err(stop.into());
     }
     for task in &tasks {
-        tell_end(task, is_interrupted && task.status == Status::Cancelled, app, console)?;
+        tell_end(task, is_interrupted && task.status() == Status::Cancelled, app, console)?;
     }
     if is_interrupted {
         return Ok(Exit::of_signal(SIGINT));

@@ -72,7 +72,7 @@ pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     }
     for id in &ids {
         let task = app.existing(*id)?;
-        let waits = task.status == Status::Pending && app.inside.is_none();
+        let waits = task.status() == Status::Pending && app.inside.is_none();
         if waits && (!app.has_dispatcher()? || app.first_obstacle(&task)? == Some(Obstacle::NoDispatcher)) {
             console.hint("nothing is running that starts tasks; `luzia dispatch` or `luzia daemon` starts them");
             break;
@@ -117,14 +117,14 @@ pub fn stream(args: &WaitArgs, app: &App, terminal: &mut Terminal, console: &mut
 
 /// Tells the end of a task as soon as it is seen; one document of JSON comes when all are over.
 fn tell_end(task: &Task, console: &mut Console) {
-    let Some(outcome) = &task.outcome else { return };
+    let Some(outcome) = task.outcome() else { return };
     // An answer that cannot be written does not end the wait: the exit code is an answer, too.
     let _ = match console.format {
         OutputFormat::Json => Ok(()),
         OutputFormat::Jsonl => console.line("wait", &json::task(task)),
         OutputFormat::Name => console.out(&format!("{}\n", task.id)),
         _ => {
-            console.say(&format!("{} {}: {}", task.id, task.status, outcome.summary));
+            console.say(&format!("{} {}: {}", task.id, task.status(), outcome.summary));
             Ok(())
         }
     };

@@ -1,6 +1,7 @@
 //! Names of files that say something by themselves, each read in the one spelling in which luzia makes it: whatever is
 //! spelled otherwise is not luzia's, and means nothing. Does no I/O.
 
+use crate::model::{Alarm, ScheduleKey, Timer};
 use crate::model::{Priority, TaskId, Timestamp};
 
 /// A whole number: digits only, and no zero before them.
@@ -13,27 +14,23 @@ pub(crate) fn task(name: &str) -> Option<TaskId> {
     number(name).filter(|number| *number > 0).map(TaskId)
 }
 
-/// The name of a timer: when, and for which task.
-pub(crate) fn timer_name(at: Timestamp, id: TaskId) -> String {
-    format!("{}.{}", at.0.max(0), id.0)
+/// The name of a timer: when it rings in milliseconds, and what it is for: the number of a task, or `cron.` and the key of a schedule.
+pub(crate) fn timer_name(timer: &Timer) -> String {
+    let ms = timer.at.0.max(0);
+    match &timer.alarm {
+        Alarm::Task(id) => format!("{ms}.{}", id.0),
+        Alarm::Schedule(key) => format!("{ms}.cron.{}", key.as_str()),
+    }
 }
 
 /// Reads [`timer_name`] back.
-pub(crate) fn timer(name: &str) -> Option<(Timestamp, TaskId)> {
-    let (ms, id) = name.split_once('.')?;
-    Some((Timestamp(i64::try_from(number(ms)?).ok()?), task(id)?))
-}
-
-/// The name of a timer of a schedule: when it fires, and the stem of the schedule.
-pub(crate) fn schedule_timer_name(at: Timestamp, stem: &str) -> String {
-    format!("{}.cron.{stem}", at.0.max(0))
-}
-
-/// Reads [`schedule_timer_name`] back.
-pub(crate) fn schedule_timer(name: &str) -> Option<(Timestamp, &str)> {
+pub(crate) fn timer(name: &str) -> Option<Timer> {
     let (ms, rest) = name.split_once('.')?;
-    let stem = rest.strip_prefix("cron.").filter(|stem| !stem.is_empty())?;
-    Some((Timestamp(i64::try_from(number(ms)?).ok()?), stem))
+    let alarm = match rest.strip_prefix("cron.") {
+        Some(key) => Alarm::Schedule(ScheduleKey::read(key)?),
+        None => Alarm::Task(task(rest)?),
+    };
+    Some(Timer { at: Timestamp(i64::try_from(number(ms)?).ok()?), alarm })
 }
 
 /// The name of a mark of order: a task's priority and number, and the stem of its user's lane.
@@ -74,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_spelled_otherwise_means_nothing() {
-        assert_eq!(timer("1768005905120.12"), Some((Timestamp(1_768_005_905_120), TaskId(12))));
+        assert_eq!(timer("1768005905120.12"), Some(Timer::of(TaskId(12), Timestamp(1_768_005_905_120))));
         assert_eq!(order("5.12.user_a.b"), Some((Priority::DEFAULT, TaskId(12), "user_a.b")));
         for wrong in ["+1.2", "01.2", "-1.2", "1.02", "1.task_2", "1.0", "1", "1.2.3"] {
             assert_eq!(timer(wrong), None, "{wrong}");

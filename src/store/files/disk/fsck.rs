@@ -111,11 +111,6 @@ impl FileStore {
         self.vfs.set_mode(path, mode).map_err(StoreError::io("change the mode of", path))
     }
 
-    /// Whether a timer is set for a task.
-    pub fn has_timer(&self, id: TaskId, at: Timestamp) -> Result<bool> {
-        Ok(self.meta(&layout::timer(id, at))?.is_some())
-    }
-
     /// Whether a task is marked as one that waits for another.
     pub fn has_after_mark(&self, id: TaskId, dependency: TaskId) -> Result<bool> {
         Ok(self.meta(&layout::after_mark(id, dependency))?.is_some())

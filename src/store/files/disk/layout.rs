@@ -2,6 +2,7 @@
 
 use crate::model::lane::slot_stem;
 use crate::model::{LaneName, Priority, TaskId, Timestamp};
+use crate::model::{ScheduleKey, Timer};
 use crate::os::{FileKind, Meta, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::file_name;
@@ -223,21 +224,17 @@ pub(crate) fn timer_hour(at: Timestamp) -> String {
     format!("{TIMERS}/{}", at.0.max(0) / HOUR_MS)
 }
 
-pub(crate) fn timer(id: TaskId, at: Timestamp) -> String {
-    format!("{}/{}", timer_hour(at), file_name::timer_name(at, id))
+pub(crate) fn timer(timer: &Timer) -> String {
+    format!("{}/{}", timer_hour(timer.at), file_name::timer_name(timer))
 }
 
-pub(crate) fn schedule(stem: &str) -> String {
-    format!("{SCHEDULES}/{stem}.json")
+pub(crate) fn schedule(key: &ScheduleKey) -> String {
+    format!("{SCHEDULES}/{}.json", key.as_str())
 }
 
 /// The task that a slot of a schedule is about to make.
-pub(crate) fn staged_slot(stem: &str, id: TaskId) -> String {
-    format!("{SCHEDULES}/{stem}.{}.task", id.0)
-}
-
-pub(crate) fn schedule_timer(stem: &str, at: Timestamp) -> String {
-    format!("{}/{}", timer_hour(at), file_name::schedule_timer_name(at, stem))
+pub(crate) fn staged_slot(key: &ScheduleKey, id: TaskId) -> String {
+    format!("{SCHEDULES}/{}.{}.task", key.as_str(), id.0)
 }
 
 /// The folder of the marks of the tasks that come after a task.

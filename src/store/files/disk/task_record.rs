@@ -2,19 +2,20 @@
 
 use crate::model::calendar::SlotOf;
 use crate::model::queue::is_digest;
-use crate::model::task::{Environment, Outcome, Start};
+use crate::model::task::{Environment, Start};
 use crate::model::time::MAX_DURATION_MS;
 use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
-use crate::model::{Agent, Identity, LaneName, Name, Priority, Status, Task, TaskId, Timestamp};
+use crate::model::{Agent, Identity, LaneName, Name, Priority, Task, TaskId, Timestamp};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::context_record::{
     LimitsFile, SandboxFile, decode_limits, decode_sandbox, encode_limits, encode_sandbox, is_true, yes,
 };
 use crate::store::files::disk::hold_record::{HoldFile, decode_task_hold, encode_task_hold};
 use crate::store::files::disk::json_object;
+use crate::store::files::disk::state_record::{OutcomeFile, encode_outcome, state_of};
 use crate::store::files::disk::stepwise_record::{StepwiseFile, decode_stepwise, encode_stepwise};
 use crate::store::files::disk::terms_record::{TermsFile, decode_terms, encode_terms};
-use crate::store::files::disk::wait_record::{WaitFile, decode_wait, encode_wait};
+use crate::store::files::disk::wait_record::{WaitFile, encode_wait};
 use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -136,36 +137,12 @@ struct StartFile {
     slots: BTreeMap<String, String>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct OutcomeFile {
-    status: String,
-    completed_at: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    exit_code: Option<i32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    signal: Option<i32>,
-    summary: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    data: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cancelled_by: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cancel_reason: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ran_ms: Option<u64>,
-}
-
-/// The grace between SIGTERM and SIGKILL of a task that names none, in milliseconds (`supervision.md`).
-pub const DEFAULT_GRACE_MS: u64 = 10_000;
-
 fn default_umask() -> u32 {
     0o022
 }
 
 fn default_grace() -> u64 {
-    DEFAULT_GRACE_MS
+    crate::model::task::DEFAULT_GRACE_MS
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -198,7 +175,7 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
     let file = TaskFile {
         v: FORMAT_VERSION,
         id: task.id.to_string(),
-        status: task.status.word().to_owned(),
+        status: task.status().word().to_owned(),
         user: Some(task.user.to_string()),
         project: task.project.as_ref().map(Name::to_string),
         lanes: task.lanes.iter().map(LaneName::to_string).collect(),
@@ -231,7 +208,7 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         goal: task.goal.clone(),
         share: task.share.clone(),
         stepwise: task.stepwise.as_ref().map(encode_stepwise),
-        wait: task.wait.as_ref().map(encode_wait),
+        wait: task.wait().map(encode_wait),
         schedule: task.schedule.as_ref().map(|of| of.schedule.to_string()),
         slot: task.schedule.as_ref().map(|of| of.slot.to_string()),
         hold: task.hold.as_ref().map(encode_task_hold),
@@ -247,7 +224,7 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>> {
         starts: task.starts,
         claims: task.claims,
         last_start: task.last_start.as_ref().map(encode_start),
-        outcome: task.outcome.as_ref().map(encode_outcome),
+        outcome: task.outcome().map(encode_outcome),
         terms: encode_terms(&task.terms),
         extra: task.extra.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default(),
     };
@@ -301,7 +278,7 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
     let id = task_id(&file.id)?;
     let task = Task {
         id,
-        status: Status::parse(&file.status).ok_or_else(|| format!("\"{}\" is not a state", file.status))?,
+        state: state_of(&file.status, file.wait, file.outcome)?,
         takes_user_lane: file.user_lane,
         lanes: lanes_of(&file.lanes, &user)?,
         sandbox: file.sandbox.map(decode_sandbox),
@@ -333,7 +310,6 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         goal: file.goal,
         share: file.share.filter(|share| is_digest(share)),
         stepwise: file.stepwise.map(decode_stepwise).transpose()?,
-        wait: file.wait.map(decode_wait).transpose()?,
         schedule: slot_of(file.schedule, file.slot),
         hold: file.hold.map(decode_task_hold).transpose()?,
         was_in: file.was_in,
@@ -348,7 +324,6 @@ fn task_of(file: TaskFile, default_user: Option<&Name>) -> std::result::Result<T
         starts: file.starts,
         claims: file.claims,
         last_start: file.last_start.map(decode_start).transpose()?,
-        outcome: file.outcome.map(decode_outcome).transpose()?,
         terms: decode_terms(file.terms, id)?,
         extra: (!file.extra.is_empty()).then(|| Value::Object(file.extra).to_string()),
     };
@@ -385,7 +360,6 @@ fn lanes_of(texts: &[String], user: &Name) -> std::result::Result<Vec<LaneName>,
 fn check(task: &Task) -> std::result::Result<(), String> {
     let is_name = |text: &Option<String>| text.as_deref().is_none_or(|text| Name::new(text).is_ok());
     let is_path = |path: &str| path.starts_with('/') && !path.contains('\0');
-    let is_over = task.status.is_final();
     let wrong = [
         (task.command.first().is_none_or(String::is_empty), "it has no command"),
         (task.command.iter().any(|argument| argument.contains('\0')), "an argument of its command holds NUL"),
@@ -396,8 +370,6 @@ fn check(task: &Task) -> std::result::Result<(), String> {
         (!is_path(&task.conductor_dir), "its conductor directory is not an absolute path"),
         (task.after.contains(&task.id) || task.comes_after.contains(&task.id), "it comes after itself"),
         (task.grace_ms.max(task.timeout_ms.unwrap_or(0)) > MAX_DURATION_MS, "a time limit is longer than 100 years"),
-        (is_over != task.outcome.is_some(), "its state and its outcome contradict each other"),
-        (task.outcome.as_ref().is_some_and(|o| o.status != task.status), "its state is not that of its outcome"),
     ];
     match wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
         Some((_, why)) => Err(why.to_owned()),
@@ -416,37 +388,6 @@ fn encode_start(start: &Start) -> StartFile {
 
 fn decode_start(file: StartFile) -> std::result::Result<Start, String> {
     Ok(Start { at: time(&file.at)?, lock_id: file.lock_id, fence: file.fence, slots: file.slots })
-}
-
-fn encode_outcome(outcome: &Outcome) -> OutcomeFile {
-    OutcomeFile {
-        status: outcome.status.word().to_owned(),
-        completed_at: outcome.completed_at.to_string(),
-        exit_code: outcome.exit_code,
-        signal: outcome.signal,
-        summary: outcome.summary.clone(),
-        data: outcome.data.clone(),
-        error: outcome.error.clone(),
-        cancelled_by: outcome.cancelled_by.clone(),
-        cancel_reason: outcome.cancel_reason.clone(),
-        ran_ms: outcome.ran_ms,
-    }
-}
-
-fn decode_outcome(file: OutcomeFile) -> std::result::Result<Outcome, String> {
-    let status = Status::parse(&file.status).filter(|status| status.is_final());
-    Ok(Outcome {
-        status: status.ok_or_else(|| format!("\"{}\" is not a final state", file.status))?,
-        completed_at: time(&file.completed_at)?,
-        exit_code: file.exit_code,
-        signal: file.signal,
-        summary: file.summary,
-        data: file.data,
-        error: file.error,
-        cancelled_by: file.cancelled_by,
-        cancel_reason: file.cancel_reason,
-        ran_ms: file.ran_ms,
-    })
 }
 
 type TextPairs<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;

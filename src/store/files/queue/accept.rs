@@ -1,8 +1,10 @@
 //! Pending and parked tasks: accepting them durably, and finding a task by its number.
 //! The place of a record is its state; a task appears by a rename, complete and synced.
 
+use crate::model::Timer;
 use crate::model::task::Start;
-use crate::model::{Name, QueueName, Status, Task, TaskId};
+use crate::model::task::TaskState;
+use crate::model::{Name, QueueName, Task, TaskId};
 use crate::os::{Open, Published};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::counter;
@@ -107,7 +109,7 @@ impl FileStore {
     /// Gives a staged record its place: parked when it is not due or comes after another, pending otherwise.
     pub(crate) fn place(&self, task: &Task, tmp: &str, durable: bool) -> Result<()> {
         if let Some(at) = task.start_by {
-            self.set_timer(task.id, at)?;
+            self.set_timer(&Timer::of(task.id, at))?;
         }
         if let Some(parent) = task.parent.filter(|_| task.ends_with_parent) {
             self.mark_after(task.id, parent)?;
@@ -115,7 +117,7 @@ impl FileStore {
         let is_parked = self.must_park(task);
         let (spot, publication) = if is_parked {
             if let Some(at) = task.wakes_at() {
-                self.set_timer(task.id, at)?;
+                self.set_timer(&Timer::of(task.id, at))?;
             }
             for dependency in &task.after {
                 self.mark_after(task.id, *dependency)?;
@@ -269,17 +271,16 @@ impl FileStore {
             return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
         }
         match place {
-            Place::Pending | Place::Parked => (task.status, task.outcome) = (Status::Pending, None),
-            Place::Waiting => (task.status, task.outcome) = (Status::Waiting, None),
+            Place::Pending | Place::Parked => task.state = TaskState::Pending,
+            Place::Waiting => task.state = TaskState::Waiting(task.state.into_wait()),
             Place::Running => {
-                task.status = Status::Running;
-                task.outcome = None;
+                task.state = TaskState::Running { from: task.state.into_wait() };
                 if let Some(Some(Started { start, at, lock_id, fence, slots, .. })) = self.started(id)? {
-                    (task.starts, task.wait) = (start, None);
+                    (task.starts, task.state) = (start, TaskState::RUNNING);
                     task.last_start = Some(Start { at, lock_id, fence, slots });
                 }
             }
-            Place::Done if task.outcome.is_some() => {}
+            Place::Done if task.outcome().is_some() => {}
             Place::Done => return Err(StoreError::corrupt(path, "it is not over")),
         }
         Ok((task, names_user))

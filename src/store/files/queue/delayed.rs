@@ -2,6 +2,7 @@
 //! failed attempt, sets its marks and timers before its record stands among the parked ones. So these are removed only by
 //! who holds the task's `supervisor.lock` and sees that it is not about to be parked.
 
+use crate::model::Timer;
 use crate::model::{Task, TaskId, Timestamp};
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
@@ -36,7 +37,7 @@ impl FileStore {
         self.under_its_lock(id, |found| match found {
             None => Ok(()),
             Some((Place::Parked, task)) if task.after.is_empty() => Ok(()),
-            Some(_) => self.clear_timer(id, at),
+            Some(_) => self.clear_timer(&Timer::of(id, at)),
         })
     }
 
@@ -67,7 +68,7 @@ impl FileStore {
                     self.clear_after(task.id, *dependency)?;
                 }
                 if let Some(at) = task.wakes_at() {
-                    self.clear_timer(task.id, at)?;
+                    self.clear_timer(&Timer::of(task.id, at))?;
                 }
                 true
             }

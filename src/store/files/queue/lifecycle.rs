@@ -1,7 +1,9 @@
 //! How a task moves: claimed, ended, queued again. Each verb names its commit point; every step after it is idempotent
 //! and is finished by the next pass. All of them require the task's `supervisor.lock`.
 
-use crate::model::{Status, Task, TaskId};
+use crate::model::Timer;
+use crate::model::task::TaskState;
+use crate::model::{Task, TaskId};
 use crate::store::Claimed;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::publish::write_durably;
@@ -23,10 +25,10 @@ pub enum Ending {
 impl Ending {
     /// The end that a record tells: with an outcome the task is over, with a wait it waits, else it is queued again.
     pub fn of(task: Task) -> Self {
-        match (&task.outcome, &task.wait) {
-            (Some(_), _) => Self::Over(task),
-            (None, Some(_)) => Self::Waiting(task),
-            (None, None) => Self::Requeued(task),
+        match &task.state {
+            TaskState::Over(_) => Self::Over(task),
+            TaskState::Waiting(Some(_)) => Self::Waiting(task),
+            TaskState::Pending | TaskState::Running { .. } | TaskState::Waiting(None) => Self::Requeued(task),
         }
     }
 
@@ -191,7 +193,7 @@ impl FileStore {
         }
         // The result then has no name left in `running`.
         let mut has_moved = false;
-        let dependents = match &task.outcome {
+        let dependents = match task.outcome() {
             Some(outcome) => {
                 let day = outcome.completed_at.day();
                 self.leave_parked(task.id)?;
@@ -252,7 +254,7 @@ impl FileStore {
 
     pub(crate) fn drop_hints(&self, task: &Task) -> Result<()> {
         for at in [task.start_by, task.due_at, task.wakes_at()].into_iter().flatten() {
-            self.clear_timer(task.id, at)?;
+            self.clear_timer(&Timer::of(task.id, at))?;
         }
         let parent = task.parent.filter(|_| task.ends_with_parent);
         for dependency in task.after.iter().copied().chain(parent) {
@@ -292,7 +294,7 @@ impl FileStore {
             return self.look_abandoned(id, lock);
         }
         Ok(Found {
-            task: Some(Task { status: Status::Running, outcome: None, ..task }),
+            task: Some(Task { state: TaskState::Running { from: task.state.into_wait() }, ..task }),
             lock,
             ending: None,
             is_started: false,

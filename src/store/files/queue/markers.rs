@@ -3,7 +3,7 @@
 
 use crate::model::queue::digest;
 use crate::model::task::Terms;
-use crate::model::{LaneName, Name, QueueName, Task, TaskId, Tier, Timestamp, Turn};
+use crate::model::{Alarm, LaneName, Name, QueueName, ScheduleKey, Task, TaskId, Tier, Timer, Timestamp, Turn};
 use crate::os::{Entry, Handle, Meta, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
@@ -12,16 +12,13 @@ use crate::store::{FileStore, MAX_RECORD_BYTES};
 /// After how long a hint whose record never appeared counts as left by a crash, in milliseconds.
 const ORPHAN_HINT_MS: i64 = 60_000;
 
-/// A task, and the moment at which a pass is to look at it.
-pub type Timer = (TaskId, Timestamp);
-
 /// The timers that a pass looks at.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Timers {
     /// Those of tasks that are due.
-    pub due: Vec<Timer>,
-    /// The stems of schedules that are due, each with its timer.
-    pub schedules: Vec<(String, Timestamp)>,
+    pub due: Vec<(TaskId, Timestamp)>,
+    /// Those of schedules that are due.
+    pub schedules: Vec<(ScheduleKey, Timestamp)>,
     /// The moment of the next one.
     pub next: Option<Timestamp>,
 }
@@ -85,19 +82,24 @@ impl FileStore {
         Ok(self.meta(path)?.map(age).is_none_or(|age| !(0..ORPHAN_HINT_MS).contains(&age)))
     }
 
-    /// Sets a timer: at `at` a pass looks at the task.
-    pub fn set_timer(&self, id: TaskId, at: Timestamp) -> Result<()> {
-        let folder = layout::timer_hour(at);
-        self.touch(&layout::timer(id, at), &folder)?;
+    /// Sets a timer.
+    pub fn set_timer(&self, timer: &Timer) -> Result<()> {
+        let folder = layout::timer_hour(timer.at);
+        self.touch(&layout::timer(timer), &folder)?;
         self.sync_dir(&folder)?;
         self.sync_dir(layout::TIMERS)
     }
 
     /// Removes a timer that fired or is not needed any more.
-    pub fn clear_timer(&self, id: TaskId, at: Timestamp) -> Result<()> {
-        self.unlink(&layout::timer(id, at))?;
-        self.remove_dir(&layout::timer_hour(at))?;
+    pub fn clear_timer(&self, timer: &Timer) -> Result<()> {
+        self.unlink(&layout::timer(timer))?;
+        self.remove_dir(&layout::timer_hour(timer.at))?;
         Ok(())
+    }
+
+    /// Whether a timer is set.
+    pub fn has_timer(&self, timer: &Timer) -> Result<bool> {
+        Ok(self.meta(&layout::timer(timer))?.is_some())
     }
 
     /// Whether a timer is due, by one look where none is set.
@@ -120,17 +122,15 @@ impl FileStore {
         hours.sort_unstable();
         for hour in hours {
             let entries = self.list(&format!("{}/{hour}", layout::TIMERS))?;
-            let mut found: Vec<(Timestamp, TaskId)> =
-                entries.iter().filter_map(|entry| file_name::timer(&entry.name)).collect();
-            let mut slots: Vec<(Timestamp, &str)> =
-                entries.iter().filter_map(|entry| file_name::schedule_timer(&entry.name)).collect();
+            let mut found: Vec<Timer> = entries.iter().filter_map(|entry| file_name::timer(&entry.name)).collect();
             found.sort_unstable();
-            slots.sort_unstable();
-            let moments = found.iter().map(|(at, _)| *at).chain(slots.iter().map(|(at, _)| *at));
-            timers.next = moments.filter(|at| *at > now).min();
-            timers.due.extend(found.into_iter().filter(|(at, _)| *at <= now).map(|(at, id)| (id, at)));
-            let due = slots.into_iter().filter(|(at, _)| *at <= now);
-            timers.schedules.extend(due.map(|(at, stem)| (stem.to_owned(), at)));
+            timers.next = found.iter().map(|timer| timer.at).find(|at| *at > now);
+            for Timer { at, alarm } in found.into_iter().filter(|timer| timer.at <= now) {
+                match alarm {
+                    Alarm::Task(id) => timers.due.push((id, at)),
+                    Alarm::Schedule(key) => timers.schedules.push((key, at)),
+                }
+            }
             if timers.next.is_some() {
                 break;
             }

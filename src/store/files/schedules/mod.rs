@@ -9,8 +9,7 @@
 pub(crate) mod record;
 
 use crate::model::calendar::Schedule;
-use crate::model::name::encode;
-use crate::model::{Name, Task, TaskId, Timestamp};
+use crate::model::{Name, ScheduleKey, Task, TaskId, Timer};
 use crate::os::Handle;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
@@ -18,15 +17,10 @@ use crate::store::files::queue::accept::{Place, Told, withdrawn};
 use crate::store::{FileStore, decode_task, encode_task};
 use record::{decode_schedule, encode_schedule};
 
-/// The name of a schedule as its file has it.
-pub fn stem_of(name: &Name) -> String {
-    encode(name.as_str())
-}
-
 /// The right to change schedules. Dropping it gives it back.
 pub trait ScheduleBook {
     /// Ends what a killed process began to make for a schedule. Gives the task that it puts into the queue.
-    fn settle(&self, stem: &str) -> Result<Option<TaskId>>;
+    fn settle(&self, key: &ScheduleKey) -> Result<Option<TaskId>>;
     /// Writes a schedule durably. Commit point is the sync of the folder.
     fn write(&self, schedule: &Schedule) -> Result<()>;
     /// Removes a schedule durably. Its timer is cleared when it fires, should that fail here.
@@ -52,20 +46,21 @@ impl FileStore {
             .filter_map(|entry| entry.name.strip_suffix(".json").map(str::to_owned))
             .collect();
         stems.sort_unstable();
-        Ok(stems.iter().filter_map(|stem| self.schedule_at(stem).transpose()).collect())
+        let keys = stems.iter().filter_map(|stem| ScheduleKey::read(stem));
+        Ok(keys.filter_map(|key| self.schedule_at(&key).transpose()).collect())
     }
 
     /// A schedule by its name.
     pub fn schedule(&self, name: &Name) -> Result<Option<Schedule>> {
-        self.schedule_at(&stem_of(name))
+        self.schedule_at(&ScheduleKey::of(name))
     }
 
-    /// A schedule by the stem of its file.
-    pub fn schedule_at(&self, stem: &str) -> Result<Option<Schedule>> {
-        let path = layout::schedule(stem);
+    /// A schedule by its key.
+    pub fn schedule_at(&self, key: &ScheduleKey) -> Result<Option<Schedule>> {
+        let path = layout::schedule(key);
         let Some(bytes) = self.read(&path)? else { return Ok(None) };
         let schedule = decode_schedule(&path, &bytes)?;
-        if stem_of(&schedule.name) == stem {
+        if ScheduleKey::of(&schedule.name) == *key {
             Ok(Some(schedule))
         } else {
             Err(StoreError::corrupt(&path, format!("it is the schedule \"{}\"", schedule.name)))
@@ -85,34 +80,14 @@ impl FileStore {
         let is_mine = lock.try_lock(false).map_err(StoreError::io("lock", layout::SCHEDULES_LOCK))?;
         Ok(is_mine.then(|| Box::new(FileBook { store: self, lock }) as Box<dyn ScheduleBook>))
     }
-
-    /// Whether a timer is set for a slot.
-    pub fn has_schedule_timer(&self, stem: &str, at: Timestamp) -> Result<bool> {
-        Ok(self.meta(&layout::schedule_timer(stem, at))?.is_some())
-    }
-
-    /// Sets a timer: at `at` a pass looks at the schedule.
-    pub fn set_schedule_timer(&self, stem: &str, at: Timestamp) -> Result<()> {
-        let folder = layout::timer_hour(at);
-        self.touch(&layout::schedule_timer(stem, at), &folder)?;
-        self.sync_dir(&folder)?;
-        self.sync_dir(layout::TIMERS)
-    }
-
-    /// Removes a timer that fired.
-    pub fn clear_schedule_timer(&self, stem: &str, at: Timestamp) -> Result<()> {
-        self.unlink(&layout::schedule_timer(stem, at))?;
-        self.remove_dir(&layout::timer_hour(at))?;
-        Ok(())
-    }
 }
 
 impl FileBook<'_> {
     /// The tasks of a schedule that are staged.
-    fn staged(&self, stem: &str) -> Result<Vec<TaskId>> {
+    fn staged(&self, key: &ScheduleKey) -> Result<Vec<TaskId>> {
         let id = |name: &str| {
             let (of, id) = name.strip_suffix(".task")?.rsplit_once('.')?;
-            file_name::task(id).filter(|_| of == stem)
+            file_name::task(id).filter(|_| of == key.as_str())
         };
         Ok(self.store.list(layout::SCHEDULES)?.iter().filter_map(|entry| id(&entry.name)).collect())
     }
@@ -127,11 +102,11 @@ impl FileBook<'_> {
 }
 
 impl ScheduleBook for FileBook<'_> {
-    fn settle(&self, stem: &str) -> Result<Option<TaskId>> {
+    fn settle(&self, key: &ScheduleKey) -> Result<Option<TaskId>> {
         let mut placed = None;
-        for id in self.staged(stem)? {
-            let path = layout::staged_slot(stem, id);
-            let named = self.store.schedule_at(stem)?.and_then(|schedule| schedule.last);
+        for id in self.staged(key)? {
+            let path = layout::staged_slot(key, id);
+            let named = self.store.schedule_at(key)?.and_then(|schedule| schedule.last);
             if named.is_none_or(|made| made.task != id) || self.store.place_of(id)?.is_some() {
                 self.store.unlink(&path)?;
                 continue;
@@ -155,23 +130,23 @@ impl ScheduleBook for FileBook<'_> {
             self.store.sync_dir(layout::SPOOL)?;
         }
         self.store.stage(layout::SCHEDULE_TMP, &bytes)?;
-        self.store.replace_by(layout::SCHEDULE_TMP, &layout::schedule(&stem_of(&schedule.name)))?;
+        self.store.replace_by(layout::SCHEDULE_TMP, &layout::schedule(&ScheduleKey::of(&schedule.name)))?;
         self.store.sync_dir(layout::SCHEDULES).map_err(|error| StoreError::Unsure(Box::new(error)))
     }
 
     fn remove(&self, schedule: &Schedule) -> Result<()> {
-        let stem = stem_of(&schedule.name);
-        self.store.unlink(&layout::schedule(&stem))?;
+        let key = ScheduleKey::of(&schedule.name);
+        self.store.unlink(&layout::schedule(&key))?;
         self.store.sync_dir(layout::SCHEDULES).map_err(|error| StoreError::Unsure(Box::new(error)))?;
         if let Some(at) = schedule.next {
-            let _ = self.store.clear_schedule_timer(&stem, at);
+            let _ = self.store.clear_timer(&Timer::of(&key, at));
         }
         Ok(())
     }
 
     fn make(&self, schedule: &Schedule, task: &Task, told: Told) -> Result<()> {
-        let stem = stem_of(&schedule.name);
-        let staged = layout::staged_slot(&stem, task.id);
+        let key = ScheduleKey::of(&schedule.name);
+        let staged = layout::staged_slot(&key, task.id);
         self.store.stage(&staged, &encode_task(task)?)?;
         // Told before it is sure, as each accepted task is: once it is sure, nobody knows whether it was told.
         self.store.tell(std::slice::from_ref(task), Some(told));

@@ -136,8 +136,11 @@ fn template(path: &str, mut members: Map<String, Value>, created_at: &str) -> Re
     let task = decode_task(path, &bytes, None).map_err(wrong)?;
     let is_fresh = task.schedule.is_none() && task.due_at.is_none() && task.hold.is_none() && task.start_by.is_none();
     let has_ties = task.terms.group.is_some() || task.terms.subject.is_some() || task.terms.reuses.is_some();
-    let is_new =
-        !has_ties && task.last_start.is_none() && task.outcome.is_none() && task.after.is_empty() && task.key.is_none();
+    let is_new = !has_ties
+        && task.last_start.is_none()
+        && task.outcome().is_none()
+        && task.after.is_empty()
+        && task.key.is_none();
     if is_fresh && is_new {
         Ok(task)
     } else {
@@ -153,8 +156,7 @@ pub(crate) mod tests {
     pub(crate) fn schedule(name: &str) -> Schedule {
         let mut task = Task { id: TaskId(1), key: None, due_at: None, start_by: None, hold: None, ..task(1) };
         (task.after, task.comes_after) = Default::default();
-        (task.last_start, task.outcome, task.schedule) = Default::default();
-        task.status = crate::model::Status::Pending;
+        (task.last_start, task.schedule) = Default::default();
         task.created_at = Timestamp(1000);
         Schedule {
             name: Name::new(name).expect("a name"),

@@ -2,6 +2,7 @@
 //! none, and its record moves from `waiting` to `running`. Commit point: that rename. Before it, the task waits still, and
 //! recovery gives back what a dead claim has taken.
 
+use crate::model::Timer;
 use crate::model::evidence::Judge;
 use crate::model::lock::Grant;
 use crate::model::{Task, TaskId};
@@ -65,8 +66,8 @@ impl FileStore {
             moved?;
             return Ok(Claim::Lost);
         }
-        if let Some(wait) = &task.wait {
-            self.clear_timer(id, wait.until)?;
+        if let Some(wait) = task.wait() {
+            self.clear_timer(&Timer::of(id, wait.until))?;
         }
         let mut all: Vec<Grant> = kept.into_iter().chain(taken).collect();
         let lanes = task.all_lanes();
@@ -99,7 +100,7 @@ impl FileStore {
     fn take_back(&self, task: &Task, taken: &[Grant]) -> Result<()> {
         let lanes: Vec<_> = taken.iter().map(|grant| grant.lane.clone()).collect();
         self.release_task(task.id, &lanes, taken)?;
-        if let Some(wait) = &task.wait {
+        if let Some(wait) = task.wait() {
             self.keep_for_wait(task, wait)?;
         }
         Ok(())

@@ -95,7 +95,7 @@ impl FileStore {
 
     /// The locks that a task has kept while it waited. The caller holds its `supervisor.lock`.
     pub(crate) fn kept_by(&self, task: &Task) -> Result<Vec<Grant>> {
-        let Some(wait) = &task.wait else { return Ok(Vec::new()) };
+        let Some(wait) = task.wait() else { return Ok(Vec::new()) };
         let mut grants = self.locks_of(task.id, &task.all_lanes())?;
         grants.retain(|grant| wait.keeps(&grant.lane.stem(), &grant.lock_id.0));
         Ok(grants)
@@ -143,7 +143,7 @@ impl FileStore {
         let path = layout::waiting(id);
         let Some(bytes) = self.read(&path)? else { return Ok(false) };
         let task = crate::store::decode_task(&path, &bytes, None);
-        Ok(task.is_ok_and(|task| task.wait.is_some_and(|wait| wait.keeps(lane_stem, &lock_id))))
+        Ok(task.is_ok_and(|task| task.wait().is_some_and(|wait| wait.keeps(lane_stem, &lock_id))))
     }
 }
 

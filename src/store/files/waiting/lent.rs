@@ -30,7 +30,7 @@ impl FileStore {
         let bytes = file.read_part(0, 100).map_err(StoreError::io("read", &path))?;
         let parent = String::from_utf8(bytes).ok().and_then(|text| TaskId::parse(text.trim_end()));
         let Some(parent) = parent else { return Ok(None) };
-        let lends = |task: &Task| task.wait.as_ref().is_some_and(|wait| wait.lends);
+        let lends = |task: &Task| task.wait().is_some_and(|wait| wait.lends);
         let is_there = self.find(parent)?.is_some_and(|(place, task)| place == Place::Waiting && lends(&task));
         let is_lender = is_there || self.read_result(parent)?.is_some_and(|ending| lends(ending.task()));
         Ok(is_lender.then_some(parent))

@@ -1,5 +1,6 @@
 //! How a task comes to `waiting`, and leaves it without a start.
 
+use crate::model::Timer;
 use crate::model::{Task, TaskId, Timestamp};
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
@@ -13,9 +14,9 @@ impl FileStore {
     pub(crate) fn settle_waiting(&self, task: &Task, lock: Hold) -> Result<()> {
         let (id, result) = (task.id, layout::result(task.id));
         if self.meta(&result)?.is_some() {
-            self.set_timer(id, self.host.now())?;
-            if let Some(wait) = &task.wait {
-                self.set_timer(id, wait.until)?;
+            self.set_timer(&Timer::of(id, self.host.now()))?;
+            if let Some(wait) = task.wait() {
+                self.set_timer(&Timer::of(id, wait.until))?;
                 self.mark_lent(task, wait)?;
             }
             if let Some(done) = self.find_done(id)? {
@@ -74,7 +75,7 @@ impl FileStore {
             return Ok(false);
         }
         for at in rang {
-            self.clear_timer(id, *at)?;
+            self.clear_timer(&Timer::of(id, *at))?;
         }
         Ok(true)
     }
@@ -83,7 +84,7 @@ impl FileStore {
     /// the mailbox.
     pub(crate) fn wake_waiting(&self, id: TaskId) -> Result<()> {
         if self.meta(&layout::waiting(id))?.is_some() {
-            self.set_timer(id, self.host.now())?;
+            self.set_timer(&Timer::of(id, self.host.now()))?;
             self.ring();
         }
         Ok(())

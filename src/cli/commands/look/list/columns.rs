@@ -63,7 +63,7 @@ pub(super) fn cell(
     let text = match COLUMNS[at].title {
         "ID" => task.id.to_string(),
         "USER" => task.user.to_string(),
-        "STATUS" => return (task.status.to_string(), tone(task.status)),
+        "STATUS" => return (task.status().to_string(), tone(task.status())),
         "PRIO" => task.priority.number().to_string(),
         "AGE" => age(now, task.created_at),
         "RAN" => brief::ran_ms(task, now).map(brief::length).unwrap_or_default(),
@@ -74,7 +74,7 @@ pub(super) fn cell(
         "ATTEMPT" => task.attempt().to_string(),
         "LABEL" => task.label.clone().unwrap_or_default(),
         "AGENT" => task.agent.as_ref().map(|agent| agent.name.clone()).unwrap_or_default(),
-        "REASON" => match (reason, stuck, &task.outcome) {
+        "REASON" => match (reason, stuck, task.outcome()) {
             (Some(obstacle), ..) => brief::reason(obstacle, task, now),
             (None, Some(stuck), _) => brief::stuck(stuck),
             (None, None, Some(outcome)) => brief::outcome(outcome),

@@ -65,15 +65,15 @@ fn key<'a>(text: &str, app: &'a App) -> Result<(Key<'a>, bool), AppError> {
     let key: Key<'a> = match word {
         "id" => Box::new(|task, _| number(i64::try_from(task.id.0).unwrap_or(i64::MAX))),
         "user" => Box::new(|task, _| Some((task.user.to_string(), 0))),
-        "status" => Box::new(|task, _| number(task.status as i64)),
+        "status" => Box::new(|task, _| number(task.status() as i64)),
         "priority" | "prio" => Box::new(|task, _| number(i64::from(task.priority.number()))),
         "age" | "created_at" => Box::new(|task, _| number(task.created_at.0)),
         "due_at" => Box::new(|task, _| maybe(task.due_at.map(|at| at.0))),
         "started_at" | "start" => Box::new(|task, _| maybe(task.last_start.as_ref().map(|start| start.at.0))),
-        "completed_at" | "end" => Box::new(|task, _| maybe(task.outcome.as_ref().map(|end| end.completed_at.0))),
+        "completed_at" | "end" => Box::new(|task, _| maybe(task.outcome().map(|end| end.completed_at.0))),
         // A wait that does not read sorts as none; `doctor` names it.
         "waiting_until" | "waitingUntil" => Box::new(|task, _| {
-            let open = app.open_wait(task.id).ok().flatten().filter(|_| task.status == Status::Waiting);
+            let open = app.open_wait(task.id).ok().flatten().filter(|_| task.status() == Status::Waiting);
             maybe(open.and_then(|open| Timestamp::parse(&open.until)).map(|at| at.0))
         }),
         "ran" | "ran_ms" => Box::new(|task, now| maybe(brief::ran_ms(task, now))),

@@ -25,7 +25,7 @@ pub(super) fn page(app: &App, shown: &Shown, details: &Details, console: &Consol
     page.status(shown);
     page.request(task);
     page.times(app, task);
-    if let Some(outcome) = &task.outcome {
+    if let Some(outcome) = task.outcome() {
         page.field("Result", &outcome.summary);
         page.maybe("Error", outcome.error.as_deref().filter(|error| *error != outcome.summary));
         page.maybe("Cancelled by", outcome.cancelled_by.as_deref());
@@ -86,7 +86,7 @@ impl Page<'_, '_> {
         let (task, now) = (&shown.task, self.console.now);
         self.field("Task", &task.id.to_string());
         let ran = brief::ran_ms(task, now).map(brief::length);
-        let more = match (&task.outcome, ran) {
+        let more = match (task.outcome(), ran) {
             (Some(outcome), Some(ran)) => {
                 let how = brief::outcome(outcome);
                 let how = if how.is_empty() { String::new() } else { format!(", {how}") };
@@ -95,7 +95,7 @@ impl Page<'_, '_> {
             (None, Some(ran)) => format!(" for {ran}"),
             (_, None) => String::new(),
         };
-        self.line("Status", &format!("{}{more}", task.status), tone(task.status));
+        self.line("Status", &format!("{}{more}", task.status()), tone(task.status()));
         if let Some(obstacle) = &shown.obstacle {
             let (text, _) = messages::obstacle_text(obstacle, task, now);
             self.field("Reason", &format!("{text} ({})", obstacle.word()));
@@ -154,9 +154,9 @@ impl Page<'_, '_> {
         let now = self.console.now;
         self.moment("Queued", Some(task.created_at));
         self.moment("Due", task.due_at);
-        self.moment("Start by", task.start_by.filter(|_| task.status == Status::Pending));
+        self.moment("Start by", task.start_by.filter(|_| task.status() == Status::Pending));
         self.moment("Started", task.last_start.as_ref().map(|start| start.at));
-        self.moment("Ended", task.outcome.as_ref().map(|outcome| outcome.completed_at));
+        self.moment("Ended", task.outcome().map(|outcome| outcome.completed_at));
         self.maybe("Waited", brief::waited_ms(task, now).map(brief::length).as_deref());
         self.maybe("Ran", brief::ran_ms(task, now).map(brief::length).as_deref());
         let grace = format_duration(task.grace_ms);
@@ -167,7 +167,7 @@ impl Page<'_, '_> {
         let starts =
             if task.starts == 1 { "started once".to_owned() } else { format!("started {} times", task.starts) };
         self.field("Attempt", &format!("{} of {attempts}, {starts}", task.attempt()));
-        if task.status == Status::Waiting
+        if task.status() == Status::Waiting
             && let Ok(Some(open)) = app.open_wait(task.id)
         {
             self.field("Waits for", &format!("{} {}", open.kind, open.event));

@@ -1,0 +1,174 @@
+//! The state of a task, and how it ended.
+
+use super::wait::TaskWait;
+use crate::model::time::Timestamp;
+use std::fmt;
+
+/// Where a task stands, with what only that state has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TaskState {
+    /// Accepted, not started.
+    Pending,
+    /// Claimed by a dispatcher, or its command runs.
+    Running {
+        /// The wait from which it was claimed, until its start is recorded: a claim that comes to nothing goes back there.
+        from: Option<TaskWait>,
+    },
+    /// Waits for an event: with a wait it has no process, without one a process of it waits.
+    Waiting(Option<TaskWait>),
+    /// It is over.
+    Over(Outcome),
+}
+
+impl TaskState {
+    /// Its command runs, or is about to.
+    pub const RUNNING: Self = Self::Running { from: None };
+
+    /// The state as a word.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Pending => Status::Pending,
+            Self::Running { .. } => Status::Running,
+            Self::Waiting(_) => Status::Waiting,
+            Self::Over(outcome) => outcome.end.status(),
+        }
+    }
+
+    /// Its wait without a process, if it has one.
+    pub fn into_wait(self) -> Option<TaskWait> {
+        match self {
+            Self::Running { from: wait } | Self::Waiting(wait) => wait,
+            Self::Pending | Self::Over(_) => None,
+        }
+    }
+}
+
+/// The four ways to end. Nothing but an explicit `retry` leaves them (S1.11).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum EndState {
+    /// The command ended with 0.
+    Completed,
+    /// The command ended otherwise, or could not run.
+    Failed,
+    /// A time limit ended the task.
+    Timeout,
+    /// Somebody ended the task.
+    Cancelled,
+}
+
+impl EndState {
+    /// The state of a task that ended so.
+    pub fn status(self) -> Status {
+        match self {
+            Self::Completed => Status::Completed,
+            Self::Failed => Status::Failed,
+            Self::Timeout => Status::Timeout,
+            Self::Cancelled => Status::Cancelled,
+        }
+    }
+
+    /// The end that a state is; `None` for the three states of a task that is not over.
+    pub fn of(status: Status) -> Option<Self> {
+        match status {
+            Status::Completed => Some(Self::Completed),
+            Status::Failed => Some(Self::Failed),
+            Status::Timeout => Some(Self::Timeout),
+            Status::Cancelled => Some(Self::Cancelled),
+            Status::Pending | Status::Running | Status::Waiting => None,
+        }
+    }
+}
+
+/// The seven states (S1.1). "Stale", "orphan", "overdue" and "stuck" are derived when asked, never stored.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Status {
+    /// Accepted, not started.
+    Pending,
+    /// Claimed by a dispatcher, or its command runs.
+    Running,
+    /// Waits for an event.
+    Waiting,
+    /// Its command ended with 0.
+    Completed,
+    /// Its command ended otherwise, or could not run.
+    Failed,
+    /// A time limit ended it.
+    Timeout,
+    /// Somebody ended it.
+    Cancelled,
+}
+
+impl Status {
+    /// Every state, in the order of a task's life.
+    pub const ALL: [Self; 7] =
+        [Self::Pending, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Timeout, Self::Cancelled];
+
+    /// The word used in files, JSON and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The state a word names.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.word() == word)
+    }
+
+    /// Whether nothing but an explicit `retry` leaves this state (S1.11).
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Completed | Self::Failed | Self::Timeout | Self::Cancelled => true,
+            Self::Pending | Self::Running | Self::Waiting => false,
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// How a task ended (S1.35–S1.38).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// In which of the four ways.
+    pub end: EndState,
+    /// When it ended.
+    pub completed_at: Timestamp,
+    /// The command's own code, when it exited.
+    pub exit_code: Option<i32>,
+    /// The signal that ended the command.
+    pub signal: Option<i32>,
+    /// One sentence for people.
+    pub summary: String,
+    /// What the task hands on (`finish --data`), as JSON text.
+    pub data: Option<String>,
+    /// What went wrong, for `failed`.
+    pub error: Option<String>,
+    /// Who cancelled it.
+    pub cancelled_by: Option<String>,
+    /// Why it was cancelled.
+    pub cancel_reason: Option<String>,
+    /// How long the command ran, in milliseconds; `None` when it never started.
+    pub ran_ms: Option<u64>,
+}
+
+impl Outcome {
+    /// `success`, `failure`, `timeout` or `cancelled` (S1.35–S1.38).
+    pub fn result_type(&self) -> &'static str {
+        match self.end {
+            EndState::Completed => "success",
+            EndState::Failed => "failure",
+            EndState::Timeout => "timeout",
+            EndState::Cancelled => "cancelled",
+        }
+    }
+}

@@ -163,7 +163,7 @@ fn a_start_and_an_end_ask_once_each_for_what_a_task_remembers() {
     let place = Place::new();
     place.ok(&["run", "-u", "alice", "--", "true"]);
     place.ok(&ENQUEUE);
-    let trace = traced(&place, &["-f", "-y"], "%file", &["dispatch", "--drain"]);
+    let trace = traced(&place, &["-f", "-y"], "%file", &["dispatch", "--once"]);
     let asked = trace.lines().filter(|line| line.contains("spool/steps")).count();
     assert_eq!(asked, 2, "{trace}");
 }

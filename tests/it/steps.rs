@@ -8,6 +8,7 @@ mod mail;
 mod once;
 mod output;
 mod parked;
+mod rows;
 mod stepwise;
 mod vars;
 mod waits;

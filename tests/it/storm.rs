@@ -12,7 +12,7 @@ use super::harness::oracle;
 use super::harness::rng::Rng;
 use super::harness::{Answer, PATIENCE, World, run, until};
 use actors::{ACTORS, Actor};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -53,6 +53,8 @@ pub struct Storm {
     steady: Mutex<Child>,
     sent: Mutex<BTreeMap<u64, Sent>>,
     post: Mutex<BTreeMap<u64, waits::Post>>,
+    /// Events for all tasks of a user: for whom, and which tasks were said to have them.
+    news: Mutex<BTreeMap<u64, (&'static str, BTreeSet<u64>)>>,
     pending: AtomicU64,
     serials: AtomicU64,
     counts: Mutex<BTreeMap<String, usize>>,
@@ -78,6 +80,7 @@ impl Storm {
             steady: Mutex::new(steady),
             sent: Mutex::default(),
             post: Mutex::default(),
+            news: Mutex::default(),
             pending: AtomicU64::new(0),
             serials: AtomicU64::new(0),
             counts: Mutex::default(),

@@ -1,6 +1,7 @@
 //! A storm of tasks that wait: steps, waits with and without a process, delays, and events that come before the wait,
-//! during it, and again. Nothing that was accepted is lost, a step that is done is not done again, each event ends one
-//! wait of its task at most, and a lane that is kept has one holder.
+//! during it, and again; tasks that take one step a start; events that tasks send, and such as go to all tasks of a user or of a
+//! thread. Nothing that was accepted is lost, a step that is done is not done again, each event ends one wait of its task at
+//! most, each task that an event was for has it once, and a lane that is kept has one holder.
 
 use super::actors::{self, Actor, USERS, words};
 use super::{SECONDS, SLOTS, Sent, Storm, aftermath, weather};
@@ -15,6 +16,8 @@ use std::time::{Duration, Instant};
 
 const ACTORS: &[Actor] = &[
     Actor { name: "waiter", hands: 2, pause_ms: 250, act: enqueue },
+    Actor { name: "stepper", hands: 1, pause_ms: 500, act: enqueue_stepwise },
+    Actor { name: "herald", hands: 1, pause_ms: 150, act: send_to_many },
     Actor { name: "sender", hands: 2, pause_ms: 60, act: send },
     Actor { name: "keeper", hands: 1, pause_ms: 20, act: look_at_kept },
     Actor { name: "once", hands: 1, pause_ms: 60, act: actors::once },
@@ -29,6 +32,8 @@ const ACTORS: &[Actor] = &[
 const MOST_PENDING: u64 = 8;
 /// Enough for every attempt that a kill may end.
 const RETRIES: u64 = 500;
+/// The number of the last step of a task that takes one a start.
+const LAST_STEP: u64 = 2;
 /// How long the tasks may take to their end once all events were sent.
 const PATIENCE: Duration = Duration::from_secs(240);
 
@@ -43,6 +48,10 @@ pub struct Post {
     unsure: BTreeSet<u64>,
     /// Whether the task was over when an event was to be sent.
     is_over: bool,
+    /// The places of the steps in which it sends an event to itself, where the test has queued it.
+    pings: Option<Vec<u64>>,
+    /// Whether it takes one step a start.
+    is_stepwise: bool,
 }
 
 /// Queues a task of a few steps and waits in any order.
@@ -51,34 +60,78 @@ fn enqueue(storm: &Storm, rng: &mut Rng) {
         return;
     }
     let user = *rng.pick(&USERS);
-    let mut needs = 0;
+    let (mut needs, mut pings) = (0, Vec::new());
     let parts: Vec<String> = (0..2 + rng.below(3))
         .map(|at| {
             let park = *rng.pick(&["", "--park"]);
-            match rng.below(5) {
+            match rng.below(6) {
+                5 => {
+                    pings.push(at);
+                    format!(
+                        "'{LUZIA}' step e{at} -- bash -c \"until '{LUZIA}' emit PING --task self --data {at} >&2; do sleep 0.02; done\""
+                    )
+                }
                 0 => format!("'{LUZIA}' await delay --for {}ms {park}", 1 + rng.below(300)),
                 1 | 2 => {
                     needs += 1;
                     format!("a=$('{LUZIA}' await event:GO {park}); echo \"G {at} $LUZIA_TASK_ID $a\" >&6")
                 }
-                _ => format!(
-                    "'{LUZIA}' step s{at} -- bash -c 'flock -n 5 || echo \"V {at} $LUZIA_TASK_ID\" >&6; \
-                     echo \"S {at} $LUZIA_TASK_ID\" >&6; sleep 0.02' 5>>\"course.$LUZIA_TASK_ID.{at}\"; \
-                     echo \"D {at} $LUZIA_TASK_ID\" >&6"
-                ),
+                _ => one_step(&at.to_string()),
             }
         })
         .collect();
     let script = format!("( set -e; exec 6>>course; {} )", parts.join("; "));
     let mut args = words(&format!(
-        "enqueue --grace 100ms -u {user} --retries {RETRIES} --backoff 20ms --max-backoff 100ms --label needs:{needs}"
+        "enqueue --grace 100ms -u {user} --thread t{user} --retries {RETRIES} --backoff 20ms --max-backoff 100ms \
+         --label needs:{needs}"
     ));
     args.push("--".into());
     args.extend(oracle::script(&storm.world, user, &script));
     if let Some(id) = storm.call(&args, &[0]).id() {
         storm.acknowledge(id, Sent { user, retries: RETRIES, ..Sent::default() });
-        storm.post.lock().unwrap().insert(id, Post { needs, ..Post::default() });
+        storm.post.lock().unwrap().insert(id, Post { needs, pings: Some(pings), ..Post::default() });
     }
+}
+
+/// A step with a side effect, which is seen to run by itself.
+fn one_step(at: &str) -> String {
+    format!(
+        "'{LUZIA}' step s{at} -- bash -c 'flock -n 5 || echo \"V {at} $LUZIA_TASK_ID\" >&6; \
+         echo \"S {at} $LUZIA_TASK_ID\" >&6; sleep 0.02' 5>>\"course.$LUZIA_TASK_ID.{at}\"; \
+         echo \"D {at} $LUZIA_TASK_ID\" >&6"
+    )
+}
+
+/// Queues a task that takes one step a start.
+fn enqueue_stepwise(storm: &Storm, rng: &mut Rng) {
+    if storm.pending() > MOST_PENDING {
+        return;
+    }
+    let user = *rng.pick(&USERS);
+    let step = one_step("$LUZIA_STEP");
+    let script = format!(
+        "( set -e; exec 6>>course; {step}; if [ \"$LUZIA_STEP\" -ge {LAST_STEP} ]; then '{LUZIA}' finish >&2; fi )"
+    );
+    let mut args = words(&format!(
+        "enqueue --stepwise --grace 100ms -u {user} --retries {RETRIES} --backoff 20ms --max-backoff 100ms --label needs:0"
+    ));
+    args.push("--".into());
+    args.extend(oracle::script(&storm.world, user, &script));
+    if let Some(id) = storm.call(&args, &[0]).id() {
+        storm.acknowledge(id, Sent { user, retries: RETRIES, ..Sent::default() });
+        storm.post.lock().unwrap().insert(id, Post { is_stepwise: true, ..Post::default() });
+    }
+}
+
+/// Sends an event to all tasks of a user, or of a thread of that user.
+fn send_to_many(storm: &Storm, rng: &mut Rng) {
+    let user = *rng.pick(&USERS);
+    let serial = storm.serial();
+    let to = if rng.below(2) == 0 { format!("--user {user}") } else { format!("--thread t{user}") };
+    let answer = storm.call(&words(&format!("emit NEWS {to} --data {serial}")), &[0, 1]);
+    let told = answer.out.lines().filter_map(|line| line.strip_prefix("task_")?.parse().ok());
+    let told = if answer.code() == Some(0) { told.collect() } else { BTreeSet::new() };
+    storm.news.lock().unwrap().insert(serial, (user, told));
 }
 
 /// Sends an event to a task that waits for more than were acknowledged, or will.
@@ -203,7 +256,56 @@ fn judge_steps(storm: &Storm) {
     if done != begun {
         storm.complain(format!("these steps began, and were never done: {:?}", begun.difference(&done)));
     }
+    let posts = storm.post.lock().unwrap().clone();
+    for id in posts.iter().filter(|(_, post)| post.is_stepwise).map(|(id, _)| id) {
+        let own: Vec<u64> = done.iter().filter(|(task, _)| task == id).map(|(_, at)| *at).collect();
+        if own != (0..=LAST_STEP).collect::<Vec<_>>() {
+            storm.complain(format!("of task_{id}, which takes one step a start, the steps {own:?} were done"));
+        }
+        storm.count("stepwise tasks".into());
+    }
     storm.count_many("steps done", done.len());
+}
+
+/// The events of a name in the mailbox of a task, by what they say.
+fn mail_of(world: &World, id: u64, event: &str) -> Vec<u64> {
+    let mut files = files_below(&world.state.join(format!("spool/steps/{id}/mail")));
+    files.sort();
+    let own = files.iter().filter_map(|path| json(path)).filter(|mail| mail["event"] == event);
+    own.filter_map(|mail| mail["data"].as_u64()).collect()
+}
+
+/// An event for many is kept once by each task that it was for, and by no other. A task that sends itself an event has it.
+fn judge_news(storm: &Storm) {
+    let news = storm.news.lock().unwrap().clone();
+    let mut kept: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    for (id, record) in aftermath::records(storm) {
+        let all = mail_of(&storm.world, id, "NEWS");
+        for serial in &all {
+            let is_own = news.get(serial).is_some_and(|(user, _)| record["user"] == *user);
+            if !is_own || !kept.entry(*serial).or_default().insert(id) {
+                storm.complain(format!(
+                    "task_{id} of {} has event {serial} twice, or it was for others: {all:?}",
+                    record["user"]
+                ));
+            }
+        }
+        storm.count_many("events for many", all.len());
+    }
+    for (serial, (user, told)) in &news {
+        let lacking: Vec<&u64> =
+            told.iter().filter(|id| !kept.get(serial).is_some_and(|kept| kept.contains(id))).collect();
+        if !lacking.is_empty() {
+            storm.complain(format!("event {serial} for {user} was acknowledged, and these tasks lack it: {lacking:?}"));
+        }
+    }
+    for (id, post) in storm.post.lock().unwrap().iter() {
+        let (Some(pings), own) = (&post.pings, mail_of(&storm.world, *id, "PING")) else { continue };
+        if !pings.iter().all(|at| own.contains(at)) || own.iter().any(|at| !pings.contains(at)) {
+            storm.complain(format!("task_{id} sent itself {pings:?}, and has {own:?}"));
+        }
+        storm.count_many("events to itself", own.len());
+    }
 }
 
 /// Each acknowledged event is kept once, and ends one wait at most; waits take them in the order of their arrival.
@@ -217,10 +319,7 @@ fn judge_events(storm: &Storm) {
     }
     let posts = storm.post.lock().unwrap().clone();
     for (id, post) in &posts {
-        let mut files = files_below(&storm.world.state.join(format!("spool/steps/{id}/mail")));
-        files.sort();
-        let mail: Vec<u64> =
-            files.iter().filter_map(|path| json(path)).filter_map(|mail| mail["data"].as_u64()).collect();
+        let mail = mail_of(&storm.world, *id, "GO");
         for serial in &post.kept {
             if mail.iter().filter(|one| *one == serial).count() != 1 {
                 storm.complain(format!("event {serial} of task_{id} was acknowledged, and its mailbox has {mail:?}"));
@@ -257,6 +356,7 @@ fn judge(storm: &Storm) -> Vec<String> {
     }
     judge_steps(storm);
     judge_events(storm);
+    judge_news(storm);
     let mut problems = checker.check_quiet(world);
     problems.append(&mut storm.problems.lock().unwrap());
     problems

@@ -156,6 +156,27 @@ fn a_supervisor_that_is_killed_leaves_a_paused_task_to_recovery_which_ends_it() 
 }
 
 #[test]
+fn a_stopped_command_stays_stopped_when_its_supervisor_is_killed() {
+    let place = Place::new();
+    // A group that becomes an orphan would be sent SIGHUP and SIGCONT: the command leads a session of its own.
+    let id = start(&place, &[], &format!("trap '' HUP; echo $$ >$PLACE/shell; {COUNTS}"));
+    let shell: u32 = place.until_file("shell").trim().parse().unwrap();
+    until("it counts", || (count(&place) > 1).then_some(()));
+    let session = std::fs::read_to_string(format!("/proc/{shell}/stat")).unwrap();
+    let session = session.rsplit_once(") ").unwrap().1.split(' ').nth(3).unwrap().parse::<u32>().unwrap();
+    assert_eq!(session, shell, "the command leads its session");
+    place.ok(&["pause", &id, "-y"]);
+    let supervisor = place.supervisor(&id);
+    signal(supervisor, Signal::KILL);
+    until("the supervisor is gone", || (!lives(supervisor)).then_some(()));
+    // In state D it waits in a fork for a child that is stopped.
+    assert!(matches!((state_of(shell), state_of(child(&place))), ('T' | 'D', 'T')));
+    assert_still(&place);
+    place.drain();
+    assert!(!lives(shell) && !lives(child(&place)));
+}
+
+#[test]
 fn the_locks_of_a_paused_task_are_refreshed() {
     let place = Place::configured(&json!({ "per_user_serialization": { "lock_timeout_seconds": 1 } }));
     let id = counting(&place, &[]);

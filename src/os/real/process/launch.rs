@@ -12,6 +12,7 @@ use crate::os::real::process::signals::Caught;
 use crate::os::real::process::upgrade::{SELF, is_running, program_in_place};
 use crate::os::{Child, Command, Exit, Handle, InPlace, Output, StartError, Streams, is_shortage};
 use nix::sys::signal::{SigSet, SigmaskHow};
+use process_wrap::std::{ProcessSession, StdCommandWrap};
 use rustix::fs::{MemfdFlags, Mode, memfd_create, stat};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{getegid, umask};
@@ -58,7 +59,9 @@ fn supervisor(program: &Path, args: &[String], lock: File) -> io::Result<u32> {
     Ok(command.spawn()?.id())
 }
 
-/// Starts the command of a task in a group of its own.
+/// Starts the command of a task as the leader of a session of its own, and so of a group of its own. The kernel sends SIGHUP and
+/// SIGCONT to a stopped group that becomes an orphan. This one is an orphan from its start, because no process of its session is
+/// outside of its tree: what is stopped stays stopped when the supervisor is killed.
 pub(crate) fn start(command: &Command, streams: &Streams, tree: Option<File>) -> Result<Box<dyn Child>, StartError> {
     signals::catch_child_deaths().map_err(StartError::Other)?;
     let tree = tree.map(out_of_the_way);
@@ -75,7 +78,6 @@ pub(crate) fn start(command: &Command, streams: &Streams, tree: Option<File>) ->
     let copy = |file: &File| file.try_clone().map(Stdio::from).map_err(StartError::Other);
     std_command
         .current_dir(cwd)
-        .process_group(0)
         .stdin(streams.stdin.as_ref().map_or_else(|| Ok(Stdio::null()), copy)?)
         .stdout(copy(&streams.stdout)?)
         .stderr(copy(&streams.stderr)?);
@@ -84,14 +86,15 @@ pub(crate) fn start(command: &Command, streams: &Streams, tree: Option<File>) ->
     // The standard library hands on mask and umask as they are.
     let old_umask = umask(Mode::from_raw_mode(command.umask & 0o777));
     let old_mask = SigSet::empty().thread_swap_mask(SigmaskHow::SIG_SETMASK);
-    let spawned = std_command.spawn();
+    let program = std_command.get_program().to_owned();
+    let spawned = StdCommandWrap::from(std_command).wrap(ProcessSession).spawn().map(|child| child.id());
     if let Ok(mask) = old_mask {
         // Setting a mask that the kernel just gave cannot fail.
         let _ = mask.thread_set_mask();
     }
     umask(old_umask);
     drop(inherited);
-    adopt(spawned, std_command.get_program(), cwd, Reach::Group)
+    adopt(spawned, &program, cwd, Reach::Group)
 }
 
 /// Starts a command in place, as `flock(1)` does.
@@ -121,7 +124,7 @@ pub(crate) fn start_here(wanted: InPlace) -> Result<Box<dyn Child>, StartError> 
         command.stdout(output);
     }
     let inherited = inheritable(wanted.held.into_iter().map(out_of_the_way).collect())?;
-    let spawned = command.spawn();
+    let spawned = command.spawn().map(|child| child.id());
     drop(inherited);
     adopt(spawned, command.get_program(), cwd, Reach::Alone)
 }
@@ -227,14 +230,9 @@ fn split(argv: &[String]) -> Result<(&String, &[String]), StartError> {
     argv.split_first().ok_or_else(|| StartError::Other(empty()))
 }
 
-fn adopt(
-    spawned: io::Result<std::process::Child>,
-    program: &OsStr,
-    cwd: &Path,
-    reach: Reach,
-) -> Result<Box<dyn Child>, StartError> {
-    let child = spawned.map_err(|error| start_error(error, Path::new(program), cwd))?;
-    let child = RealChild::adopt(child.id(), reach).map_err(StartError::Other)?;
+fn adopt(spawned: io::Result<u32>, program: &OsStr, cwd: &Path, reach: Reach) -> Result<Box<dyn Child>, StartError> {
+    let pid = spawned.map_err(|error| start_error(error, Path::new(program), cwd))?;
+    let child = RealChild::adopt(pid, reach).map_err(StartError::Other)?;
     Ok(Box::new(child))
 }
 

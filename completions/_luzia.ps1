@@ -416,6 +416,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Answer yes to every question')
             [CompletionResult]::new('--no-input', '--no-input', [CompletionResultType]::ParameterName, 'Never ask; a question counts as refused')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Every task that the command can be used on')
+            [CompletionResult]::new('--yield', '--yield', [CompletionResultType]::ParameterName, 'Let others have the capacity slots of a task that runs, until it is resumed and has them back')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break

@@ -406,6 +406,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --yes 'Answer yes to every question'
             cand --no-input 'Never ask; a question counts as refused'
             cand --all 'Every task that the command can be used on'
+            cand --yield 'Let others have the capacity slots of a task that runs, until it is resumed and has them back'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }

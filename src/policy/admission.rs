@@ -262,7 +262,15 @@ mod tests {
         let kept = LaneNow { kept: 1, limit: 2, ..lane("global") };
         let mut delayed = task(1);
         delayed.due_at = Some(Timestamp(2000));
-        let pause = Pause { what: "*".to_owned(), since: Timestamp(0), until: None, reason: None, by: None };
+        let pause = Pause {
+            what: "*".to_owned(),
+            since: Timestamp(0),
+            until: None,
+            reason: None,
+            by: None,
+            yielded: Vec::new(),
+            is_waiting: false,
+        };
         let now = Situation {
             paused: Some(pause),
             unfinished: vec![TaskId(9)],

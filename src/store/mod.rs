@@ -53,6 +53,7 @@ pub use hold::Hold;
 pub use journal::{Add, Event, EventReader, EventSink, KINDS, SEGMENT_BYTES, Segment, is_kind};
 pub use outside::Changes;
 pub use run_dir::RunDir;
+pub use run_dir::given::GivenUp;
 pub use run_dir::log_notes::{LogNote, LogNotes};
 pub use run_dir::shortage::Short;
 pub use site::Site;

@@ -2,8 +2,8 @@
 //! becomes overdue (X1), and notices a sidecar that was lost (X22). Whatever fails is tried again; the locks stay held.
 
 use super::HEARTBEAT;
-use crate::model::LockKind;
 use crate::model::lock::Grant;
+use crate::model::{LaneName, LockKind};
 use crate::store::{Event, Kept, Site};
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ pub struct Keeper<'a> {
     site: &'a Site,
     kind: LockKind,
     holder: String,
-    grants: &'a [Grant],
-    timeout_ms: &'a dyn Fn(&crate::model::LaneName) -> u64,
+    grants: Vec<Grant>,
+    timeout_ms: &'a dyn Fn(&LaneName) -> u64,
     /// The time between two refreshes, in milliseconds: a third of the shortest timeout.
     every_ms: u64,
     /// When the next refresh is due, by the boot clock.
@@ -33,19 +33,34 @@ impl<'a> Keeper<'a> {
         site: &'a Site,
         kind: LockKind,
         holder: String,
-        grants: &'a [Grant],
-        timeout_ms: &'a dyn Fn(&crate::model::LaneName) -> u64,
+        grants: &[Grant],
+        timeout_ms: &'a dyn Fn(&LaneName) -> u64,
     ) -> Self {
         let shortest = grants.iter().map(|grant| timeout_ms(&grant.lane)).min().unwrap_or(u64::MAX);
         let (every_ms, now) = ((shortest / 3).max(SHORTEST_MS), site.host.boot_ms());
         let (due_ms, look_ms) = (now.saturating_add(every_ms), now.saturating_add(beat_ms()));
-        Self { site, kind, holder, grants, timeout_ms, every_ms, due_ms, look_ms }
+        Self { site, kind, holder, grants: grants.to_vec(), timeout_ms, every_ms, due_ms, look_ms }
     }
 
     /// For how long the holder may wait for something else.
     pub fn time_left(&self) -> Duration {
         let next = self.due_ms.min(self.look_ms);
         Duration::from_millis(next.saturating_sub(self.site.host.boot_ms()))
+    }
+
+    /// The locks.
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+
+    /// Refreshes the locks of some lanes no more: they are given up.
+    pub fn let_go(&mut self, lanes: &[LaneName]) {
+        self.grants.retain(|grant| !lanes.contains(&grant.lane));
+    }
+
+    /// Refreshes further locks, which were taken just now.
+    pub fn take_on(&mut self, grants: Vec<Grant>) {
+        self.grants.extend(grants);
     }
 
     /// Does what is due. Asks for nothing but the time when nothing is.
@@ -65,7 +80,7 @@ impl<'a> Keeper<'a> {
     /// False when one of them is to be tried again soon.
     fn refresh(&self) -> bool {
         let mut is_done = true;
-        for grant in self.grants {
+        for grant in &self.grants {
             match self.site.store.keep_lock(self.kind, &self.holder, grant, (self.timeout_ms)(&grant.lane)) {
                 Ok(Kept::Refreshed | Kept::NotOurs) => {}
                 Ok(Kept::Rebuilt) => {

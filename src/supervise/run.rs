@@ -51,11 +51,13 @@ struct Attempted {
     result: Option<Hold>,
     /// What the hooks for its end need.
     hooks: Option<hooks::Place>,
+    /// Whether the task ended without slots that it had given up, so that nothing more may run for it.
+    has_yielded: bool,
 }
 
 impl Attempted {
     fn not_launched(happened: Happened) -> Self {
-        Self { happened, ran_ms: None, result: None, hooks: None }
+        Self { happened, ran_ms: None, result: None, hooks: None, has_yielded: false }
     }
 }
 
@@ -96,7 +98,7 @@ fn run_found(
     let has_all = lanes.iter().all(|lane| u32::try_from(held(lane)).is_ok_and(|held| held >= task.slots_of(lane)));
     let mut keeper = Keeper::new(site, LockKind::Task, id.to_string(), &grants, around.timeout_ms);
     let attempted = if has_all {
-        attempts(around, &mut task, &grants, &mut keeper)?
+        attempts(around, &mut task, &mut keeper)?
     } else {
         Attempted::not_launched(Happened::NeverLaunched)
     };
@@ -104,17 +106,15 @@ fn run_found(
 }
 
 /// Runs the command of a task, and of a stepwise one as many steps as one claim may take (`--steps-per-run`).
-fn attempts(
-    around: &mut Surroundings,
-    task: &mut Task,
-    grants: &[Grant],
-    keeper: &mut Keeper,
-) -> Result<Attempted, StoreError> {
+fn attempts(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> Result<Attempted, StoreError> {
     let per_run = task.stepwise.as_ref().map_or(1, |stepwise| stepwise.per_run);
     let mut taken = 1;
     loop {
-        let attempted = attempt(around, task, grants, keeper)?;
-        let has_ended = attempted.happened != Happened::StepDone || taken >= per_run || around.is_told_to_end;
+        let attempted = attempt(around, task, keeper)?;
+        let has_ended = attempted.happened != Happened::StepDone
+            || taken >= per_run
+            || around.is_told_to_end
+            || attempted.has_yielded;
         if has_ended || around.site.store.cancel_request(task.id)?.is_some() {
             return Ok(attempted);
         }
@@ -128,15 +128,12 @@ fn attempts(
 }
 
 /// Runs the command of a task whose lanes are held, unless it is cancelled.
-fn attempt(
-    around: &mut Surroundings,
-    task: &mut Task,
-    grants: &[Grant],
-    keeper: &mut Keeper,
-) -> Result<Attempted, StoreError> {
+fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> Result<Attempted, StoreError> {
     let site = around.site;
+    // A pause may have given some up, and taken others since the last step.
+    let grants = keeper.grants().to_vec();
     let from = output_before(site, task);
-    let Launched { mut child, mut share, result, hooks, group } = match launch(around, task, grants, keeper)? {
+    let Launched { mut child, mut share, result, hooks, group } = match launch(around, task, &grants, keeper)? {
         Ok(launched) => launched,
         Err(happened) => return Ok(Attempted::not_launched(happened)),
     };
@@ -154,7 +151,11 @@ fn attempt(
         // A pause ends with the command that it stopped.
         let _ = site.store.end_pause(task.id);
     }
+    let has_yielded = pausing.has_yielded();
     let happened = stop_tree((site, keeper, &mut pausing), task, (child, group.as_ref()), stop, &mut logs, &spared)?;
+    if has_yielded {
+        site.run_dir.forget_given_up(task.id)?;
+    }
     if let Some(group) = &group {
         site.host.remove_group(group);
     }
@@ -163,7 +164,9 @@ fn attempt(
     let happened = or_wait(site, task, happened)?;
     log_response(site, task, from);
     compare(around, task, keeper);
-    Ok(Attempted { happened, ran_ms, result: Some(result), hooks })
+    // A hook would run without the lanes that were given up.
+    let hooks = hooks.filter(|_| !has_yielded);
+    Ok(Attempted { happened, ran_ms, result: Some(result), hooks, has_yielded })
 }
 
 /// What comes of a request to end: a task that makes room for another one is queued again.
@@ -183,7 +186,7 @@ fn end(
     lock: Hold,
     (site, keeper): (&Site, &mut Keeper),
 ) -> Result<Finished, StoreError> {
-    let Attempted { happened, ran_ms, mut result, hooks } = attempted;
+    let Attempted { happened, ran_ms, mut result, hooks, .. } = attempted;
     let ending = Ending::of(conclude(task, &happened, site.host.now(), ran_ms));
     let mut pause = Duration::from_millis(50);
     while let Err(error) = site.store.record_ending(&ending, result.take()) {
@@ -254,6 +257,9 @@ fn watch(
         if let Some(request) = site.store.cancel_request(task.id)? {
             return Ok(Stop::Cancelled(request));
         }
+        if care.pausing.take_back(site, around.wants, task, care.keeper) {
+            spared.extend((around.pass)());
+        }
         let Some(time) = care.time_left(site, task, begin) else { return Ok(Stop::TimedOut) };
         let woken = logs.wait(child, time).map_err(|source| StoreError::Io {
             action: "wait for the command of",
@@ -271,16 +277,17 @@ fn watch(
                 if asks_to_end(site, task.id, task.starts) {
                     return Ok(Stop::Waits);
                 }
-                care.pausing.heed(site, task, spared);
+                care.pausing.heed(site, task, spared, care.keeper);
                 spared.extend((around.pass)());
             }
             // A share of processors is looked after more often.
             Woken::TimeUp if care.share.is_some() && !care.pausing.is_paused() && !is_beat_due(site, beat_ms) => {}
+            Woken::TimeUp if care.pausing.is_waiting() && !is_beat_due(site, beat_ms) => {}
             Woken::TimeUp if asks_to_end(site, task.id, task.starts) => return Ok(Stop::Waits),
             Woken::TimeUp => {
                 beat_ms = site.host.boot_ms();
                 site.run_dir.beat(task.id);
-                care.pausing.heed(site, task, spared);
+                care.pausing.heed(site, task, spared, care.keeper);
             }
             Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child)),
             Woken::Pass | Woken::Terminate | Woken::Interrupt | Woken::Wrote => {}
@@ -308,7 +315,8 @@ fn stop_tree(
         Stop::Exited(exit) => {
             pausing.wake(site);
             drop(child);
-            let left = end_tree(site, task.id, &root, STRAGGLER_GRACE_MS, spared, &mut || keeper.keep())?;
+            let grace_ms = if pausing.has_yielded() { 0 } else { STRAGGLER_GRACE_MS };
+            let left = end_tree(site, task.id, &root, grace_ms, spared, &mut || keeper.keep())?;
             if left > 0 {
                 let told = format!("{left} of its processes still ran when its command ended, and were ended");
                 site.store.note(&Event::of("background_ended", task).saying(told).with(json!({ "processes": left })));
@@ -329,9 +337,14 @@ fn stop_tree(
         Stop::Waits => (Happened::Interrupted(WAITS.to_owned()), task.grace_ms),
     };
     let (happened, mut grace_ms) = happened;
-    let _ = child.signal(Signal::Term);
-    // What stands still takes the signal when it goes on.
-    pausing.wake(site);
+    if pausing.has_yielded() {
+        // Others may run in its place: it is killed as it stands.
+        grace_ms = 0;
+    } else {
+        let _ = child.signal(Signal::Term);
+        // What stands still takes the signal when it goes on.
+        pausing.wake(site);
+    }
     let begin = site.host.boot_ms();
     loop {
         let left = grace_ms.saturating_sub(site.host.boot_ms().saturating_sub(begin));
@@ -344,13 +357,7 @@ fn stop_tree(
             Ok(Woken::Exited(_)) => break,
             // A second request may be more impatient than the first.
             Ok(_) => grace_ms = shorter_grace(site, task.id, grace_ms)?,
-            Err(source) => {
-                return Err(StoreError::Io {
-                    action: "wait for the command of",
-                    thing: task.id.to_string().into(),
-                    source,
-                });
-            }
+            Err(source) => return Err(StoreError::io("wait for the command of", &task.id.to_string())(source)),
         }
     }
     let left = grace_ms.saturating_sub(site.host.boot_ms().saturating_sub(begin));

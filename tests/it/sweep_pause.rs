@@ -28,6 +28,28 @@ pub const RESUME: Scene = Scene {
     ..PLAIN
 };
 
+/// Somebody pauses a task that runs, and others may have its slots.
+pub const YIELD: Scene = Scene {
+    name: "pause-yield",
+    args: &["pause", "1", "--yes", "--yield", "--for", "300ms"],
+    begin: Some(start_waiting),
+    prepare: queue_none,
+    queued: 1,
+    judge: goes_on,
+    ..PLAIN
+};
+
+/// Somebody lets one go on that has given its slots up.
+pub const RESUME_YIELDED: Scene = Scene {
+    name: "resume-yielded",
+    args: &["resume", "1"],
+    begin: Some(start_yielded),
+    prepare: queue_none,
+    queued: 1,
+    judge: goes_on,
+    ..PLAIN
+};
+
 /// A task pauses itself: its supervisor stops it, and is disturbed while it does so.
 pub const SELF: Scene = Scene {
     name: "pause-self",
@@ -35,6 +57,18 @@ pub const SELF: Scene = Scene {
     prepare: queue_one_that_pauses,
     follow: true,
     queued: 1,
+    judge: goes_on,
+    ..PLAIN
+};
+
+/// A task that asks for a pause of itself and for its slots to go to another one: its supervisor is disturbed while it gives them up
+/// and while it takes them back.
+pub const YIELD_SELF: Scene = Scene {
+    name: "yield-self",
+    args: &["dispatch", "--once"],
+    prepare: queue_one_that_yields,
+    follow: true,
+    queued: 2,
     judge: goes_on,
     ..PLAIN
 };
@@ -74,17 +108,32 @@ fn start_paused(world: &World) {
     world.luzia(&["pause", "1", "--yes", "--for", "1s"]).ok();
 }
 
+fn start_yielded(world: &World) {
+    start_waiting(world);
+    world.luzia(&["pause", "1", "--yes", "--yield", "--for", "1s"]).ok();
+}
+
 fn queue_one_that_pauses(world: &World) {
     let luzia = env!("CARGO_BIN_EXE_luzia");
     let text = format!("{luzia} pause self --yes --for 30ms; :");
     world.enqueue(&["-u", "alice"], &oracle::script(world, "alice", &text));
 }
 
+/// No luzia may run in a tree that gives slots up, so the request is written by hand.
+fn queue_one_that_yields(world: &World) {
+    world.configure(r#"{ "slots": { "max": 1 } }"#);
+    let text = "cd $LUZIA_STATE_DIR/run/1; now=$(date -u +%FT%T.%3NZ); end=$(date -u -d '+0.1 seconds' +%FT%T.%3NZ); \
+                printf '{\"since\":\"%s\",\"until\":\"%s\",\"yield\":true}' $now $end >asked; mv asked pause.json; \
+                kill -USR1 $PPID; sleep 0.05; :";
+    world.enqueue(&["-u", "alice"], &oracle::script(world, "alice", text));
+    world.enqueue(&["-u", "bob"], &oracle::command(world, "bob", Deed::Quick));
+}
+
 /// After all, the task is over: no pause outlives its end, or the supervisor that made it.
 fn goes_on(world: &World, _: &Answer) -> Vec<String> {
     let status = world.status_of(1);
     let is_over = ["completed", "failed", "cancelled"].contains(&status.as_str());
-    let is_left = world.state.join("run/1/pause.json").exists();
+    let is_left = ["pause.json", "yield.json"].iter().any(|name| world.state.join("run/1").join(name).exists());
     if is_over && !is_left { Vec::new() } else { vec![format!("task_1 is {status}, and its pause is left: {is_left}")] }
 }
 

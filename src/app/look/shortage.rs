@@ -5,7 +5,7 @@ use crate::model::control::TaskHold;
 use crate::model::{Status, Task};
 use crate::os::FileSystem;
 use crate::policy::admission::{Obstacle, Room};
-use crate::store::{LockView, Short};
+use crate::store::{LockView, RunPause, Short};
 use std::path::Path;
 
 impl App {
@@ -33,10 +33,13 @@ impl App {
     /// The pause of a task whose processes are stopped for it.
     fn paused_run(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
         let now = self.host.now();
-        let asked = self.store.run_pause(task.id)?.filter(|pause| pause.is_in_effect && pause.stands(now));
-        let Some(pause) = asked else { return Ok(None) };
+        let given = self.run_dir.given_up(task.id)?.filter(|given| given.refused.is_none()).unwrap_or_default();
+        let stands = |pause: &RunPause| given.is_waiting || pause.is_in_effect && pause.stands(now);
+        let Some(pause) = self.store.run_pause(task.id)?.filter(stands) else { return Ok(None) };
         let TaskHold { since, until, reason, by, .. } = pause.hold;
-        let pause = Pause { what: task.id.to_string(), since, until, reason, by };
+        let yielded = given.lanes.iter().map(ToString::to_string).collect();
+        let pause =
+            Pause { what: task.id.to_string(), since, until, reason, by, yielded, is_waiting: given.is_waiting };
         Ok(self.run_dir.is_supervised(task.id)?.then_some(Obstacle::Paused { pause }))
     }
 

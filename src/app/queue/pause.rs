@@ -8,7 +8,7 @@ use crate::app::queue::accepted::although;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::control::{Held, Hold, TaskHold};
 use crate::model::{LaneName, Status, Target, Task, TaskId, Timestamp};
-use crate::store::{Event, Removed};
+use crate::store::{Event, GivenUp, Removed};
 use serde_json::json;
 
 /// For how long a hold that ended is remembered: its time does not count against `--start-within`.
@@ -42,6 +42,8 @@ pub struct Wish {
     pub reason: Option<String>,
     /// Who asks.
     pub by: Option<String>,
+    /// Whether a task that runs gives its capacity slots up meanwhile.
+    pub yields: bool,
 }
 
 /// What came of `pause` or `resume` for one name.
@@ -53,6 +55,8 @@ pub struct Changed {
     pub hold: Option<Hold>,
     /// Whether anything was changed.
     pub is_changed: bool,
+    /// What a task that runs has given up.
+    pub given: Option<GivenUp>,
 }
 
 impl App {
@@ -77,9 +81,14 @@ impl App {
     }
 
     /// Refuses a pause that would be over before it begins.
-    pub fn check_wish(&self, wish: &Wish) -> Result<(), AppError> {
+    pub fn check_wish(&self, wish: &Wish, all: &[What]) -> Result<(), AppError> {
         if wish.until.is_some_and(|until| until <= self.host.now()) {
             return Err(AppError::usage("--until names a moment that has passed").hint("nothing was paused"));
+        }
+        if wish.yields && all.iter().any(|what| what.task().is_none()) {
+            return Err(AppError::usage("--yield is about tasks that run").hint(
+                "nothing was paused; a pause of a user or a lane holds what has not started, which has no slots",
+            ));
         }
         Ok(())
     }
@@ -104,13 +113,13 @@ impl App {
                     control.holds.retain(|hold| hold.until.is_none_or(|until| now.ms_since(until) < KEPT_MS));
                     let standing = control.holds.iter().position(|hold| hold.held == *held && hold.stands(now));
                     let since = standing.map_or(now, |at| control.holds.remove(at).since);
-                    let Wish { until, reason, by } = wish.clone();
+                    let Wish { until, reason, by, .. } = wish.clone();
                     let hold = Hold { held: held.clone(), since, until, reason, by };
                     control.holds.push(hold.clone());
                     Ok(hold)
                 })?;
                 self.note_hold("paused", &hold);
-                Ok(Changed { what: held.text(), hold: Some(hold), is_changed: true })
+                Ok(Changed { what: held.text(), hold: Some(hold), is_changed: true, given: None })
             }
         }
     }
@@ -122,7 +131,7 @@ impl App {
             What::Task(id) => return self.resume_task(*id, now).map(|changed| vec![changed]),
             What::Lanes(held) => held,
         };
-        let nothing = || Changed { what: held.text(), hold: None, is_changed: false };
+        let nothing = || Changed { what: held.text(), hold: None, is_changed: false, given: None };
         let is_meant = |hold: &Hold| {
             hold.stands(now)
                 && match held {
@@ -150,7 +159,7 @@ impl App {
             Ok(ended)
         })?;
         ended.iter().for_each(|hold| self.note_hold("resumed", hold));
-        let changed = |hold: Hold| Changed { what: hold.held.text(), hold: Some(hold), is_changed: true };
+        let changed = |hold: Hold| Changed { what: hold.held.text(), hold: Some(hold), is_changed: true, given: None };
         Ok(ended.into_iter().map(changed).collect())
     }
 
@@ -173,7 +182,7 @@ impl App {
         let task = self.change_waiting(id, "paused", |task| {
             let since = task.hold.as_ref().filter(|_| task.is_held(now)).map_or(now, |hold| hold.since);
             let left = left_to_start(task, now);
-            let Wish { until, reason, by } = wish.clone();
+            let Wish { until, reason, by, .. } = wish.clone();
             let hold = TaskHold { since, until, reason, by, start_left_ms: left.filter(|_| until.is_none()) };
             // The time of `--start-within` goes on when the hold ends.
             let start_by = until.zip(left).map(|(until, left)| until.plus_ms(i64::try_from(left).unwrap_or(i64::MAX)));
@@ -183,6 +192,7 @@ impl App {
             what: id.to_string(),
             hold: task.hold.as_ref().map(|hold| as_hold(&task, hold)),
             is_changed: true,
+            given: None,
         })
     }
 
@@ -192,14 +202,14 @@ impl App {
             return self.resume_running(&task, now);
         }
         let Some(hold) = task.hold.clone().filter(|_| task.status() == Status::Pending && task.is_held(now)) else {
-            return Ok(Changed { what: id.to_string(), hold: None, is_changed: false });
+            return Ok(Changed { what: id.to_string(), hold: None, is_changed: false, given: None });
         };
         self.change_waiting(id, "resumed", |task| {
             let left = left_to_start(task, now);
             let start_by = left.map(|left| now.plus_ms(i64::try_from(left).unwrap_or(i64::MAX)));
             Ok(Task { hold: None, start_by, ..task.clone() })
         })?;
-        Ok(Changed { what: id.to_string(), hold: Some(as_hold(&task, &hold)), is_changed: true })
+        Ok(Changed { what: id.to_string(), hold: Some(as_hold(&task, &hold)), is_changed: true, given: None })
     }
 
     /// Changes a task that has not started, durably, and gives it as it is then.

@@ -190,6 +190,9 @@ pub fn pause_text(pause: &Pause, task: &Task, now: Timestamp) -> String {
         own if own == task.id.to_string() => "it is paused".to_owned(),
         other => format!("\"{other}\" is paused"),
     };
+    if pause.is_waiting {
+        return format!("{what}, and waits for a place in {}", pause.yielded.join(", "));
+    }
     let ago = format_duration(u64::try_from(now.ms_since(pause.since)).unwrap_or(0));
     let by = pause.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let why = pause.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -200,7 +203,12 @@ pub fn pause_text(pause: &Pause, task: &Task, now: Timestamp) -> String {
         }
         None => format!(", until somebody calls luzia resume {}", resume_word(&pause.what)),
     };
-    format!("{what} since {ago}{by}{why}{end}")
+    let yielded = if pause.yielded.is_empty() {
+        String::new()
+    } else {
+        format!("; others have its place in {}", pause.yielded.join(", "))
+    };
+    format!("{what} since {ago}{by}{why}{end}{yielded}")
 }
 
 /// The argument of `resume` that lifts a hold.
@@ -400,7 +408,8 @@ mod tests {
         all.push(Obstacle::Cycle { members: vec![one, two] });
         for (what, until) in [("*", None), ("task_1", Some(Timestamp(9))), ("user:alice", None)] {
             let (reason, by) = (Some("release".to_owned()), Some("root".to_owned()));
-            let pause = Pause { what: what.to_owned(), since: Timestamp(0), until, reason, by };
+            let what = what.to_owned();
+            let pause = Pause { what, since: Timestamp(0), until, reason, by, yielded: Vec::new(), is_waiting: false };
             all.push(Obstacle::Paused { pause });
         }
         all.push(Obstacle::Delayed { until: Timestamp(9) });

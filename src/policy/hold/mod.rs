@@ -16,6 +16,10 @@ pub struct Pause {
     pub reason: Option<String>,
     /// Who asked for it.
     pub by: Option<String>,
+    /// The lanes in which a task that runs has given its slots up.
+    pub yielded: Vec<String>,
+    /// Whether it is to go on, and waits for those slots.
+    pub is_waiting: bool,
 }
 
 /// Whether a hold means a task: one of its user, or of one of its lanes, or the host's.
@@ -42,6 +46,8 @@ pub fn pause_of(task: &Task, holds: &[Hold], now: Timestamp) -> Option<Pause> {
             until: hold.until,
             reason: hold.reason.clone(),
             by: hold.by.clone(),
+            yielded: Vec::new(),
+            is_waiting: false,
         });
     }
     let hold = holds.iter().find(|hold| hold.stands(now) && means(&hold.held, task))?;
@@ -51,6 +57,8 @@ pub fn pause_of(task: &Task, holds: &[Hold], now: Timestamp) -> Option<Pause> {
         until: hold.until,
         reason: hold.reason.clone(),
         by: hold.by.clone(),
+        yielded: Vec::new(),
+        is_waiting: false,
     })
 }
 

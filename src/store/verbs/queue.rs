@@ -170,7 +170,7 @@ verbs! {
         /// Replaces the record of a running task whose tree is dead, and forgets its last start.
         fn keep_running(task: &Task) -> Result<()>;
         /// Asks the supervisor of a task to stop its processes, or, with an end that has come, to let them go on.
-        fn request_pause(id: TaskId, hold: &TaskHold) -> Result<bool>;
+        fn request_pause(id: TaskId, hold: &TaskHold, yields: bool) -> Result<bool>;
         /// What is asked of the supervisor of a task, if anything is.
         fn run_pause(id: TaskId) -> Result<Option<RunPause>>;
         /// Says that the task stands still as it was asked to.

@@ -76,13 +76,20 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         Obstacle::Cycle { members } => {
             json!({ "members": members.iter().map(ToString::to_string).collect::<Vec<_>>() })
         }
-        Obstacle::Paused { pause } => json!({
-            "what": pause.what,
-            "since": pause.since.to_string(),
-            "until": pause.until.map(|until| until.to_string()),
-            "why": pause.reason,
-            "by": pause.by,
-        }),
+        Obstacle::Paused { pause } => {
+            let mut evidence = json!({
+                "what": pause.what,
+                "since": pause.since.to_string(),
+                "until": pause.until.map(|until| until.to_string()),
+                "why": pause.reason,
+                "by": pause.by,
+            });
+            if !pause.yielded.is_empty() {
+                evidence["yielded"] = json!(pause.yielded);
+                evidence["waits"] = json!(pause.is_waiting);
+            }
+            evidence
+        }
         Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
         Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
         Obstacle::OtherContext { differences } => {

@@ -8,6 +8,7 @@ use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::hold_record::{HoldFile, decode_task_hold, encode_task_hold};
 use crate::store::files::disk::{json_object, layout};
+use serde::{Deserialize, Serialize};
 
 const PAUSE: &str = "pause.json";
 /// The bits of the file while the task stands still for exactly what it says.
@@ -18,6 +19,8 @@ const IN_EFFECT: u32 = 0o700;
 pub struct RunPause {
     /// Since when, until when, why, and who asked.
     pub hold: TaskHold,
+    /// Whether its capacity slots are to be given up meanwhile.
+    pub yields: bool,
     /// Whether the task's processes stand still for it.
     pub is_in_effect: bool,
 }
@@ -29,24 +32,34 @@ impl RunPause {
     }
 }
 
+/// `pause.json` as it is written.
+#[derive(Serialize, Deserialize)]
+struct PauseFile {
+    #[serde(flatten)]
+    hold: HoldFile,
+    #[serde(default, rename = "yield", skip_serializing_if = "std::ops::Not::not")]
+    yields: bool,
+}
+
 /// Writes `pause.json`.
-pub(crate) fn encode_pause(hold: &TaskHold) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&encode_task_hold(hold))
+pub(crate) fn encode_pause(hold: &TaskHold, yields: bool) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&PauseFile { hold: encode_task_hold(hold), yields })
 }
 
 /// Reads `pause.json`. One that does not read is a pause without words: what somebody wanted to stand still does not go on by
 /// itself, and `resume` ends it.
-pub(crate) fn decode_pause(bytes: &[u8]) -> TaskHold {
-    let read: Option<HoldFile> = json_object::read(bytes).ok();
+pub(crate) fn decode_pause(bytes: &[u8]) -> (TaskHold, bool) {
+    let read: Option<PauseFile> = json_object::read(bytes).ok();
     let unread = TaskHold { since: Timestamp(0), until: None, reason: None, by: None, start_left_ms: None };
-    read.and_then(|file| decode_task_hold(file).ok()).unwrap_or(unread)
+    let read = read.and_then(|file| Some((decode_task_hold(file.hold).ok()?, file.yields)));
+    read.unwrap_or((unread, false))
 }
 
 impl FileStore {
     /// Asks the supervisor of a task to stop its processes, or, with an end that has come, to let them go on. Commit point is
     /// the sync of `run/<id>/`. False when the task has no such folder any more.
-    pub fn request_pause(&self, id: TaskId, hold: &TaskHold) -> Result<bool> {
-        let bytes = encode_pause(hold).map_err(|error| StoreError::corrupt(PAUSE, error.to_string()))?;
+    pub fn request_pause(&self, id: TaskId, hold: &TaskHold, yields: bool) -> Result<bool> {
+        let bytes = encode_pause(hold, yields).map_err(|error| StoreError::corrupt(PAUSE, error.to_string()))?;
         self.put_request(id, PAUSE, &bytes)
     }
 
@@ -60,7 +73,8 @@ impl FileStore {
         let Some(bytes) = bytes else { return Ok(None) };
         // The words are read before the bits: bits that are set were set for these words or for later ones.
         let Some(meta) = self.meta(&path)? else { return Ok(None) };
-        Ok(Some(RunPause { hold: decode_pause(&bytes), is_in_effect: meta.mode == IN_EFFECT }))
+        let (hold, yields) = decode_pause(&bytes);
+        Ok(Some(RunPause { hold, yields, is_in_effect: meta.mode == IN_EFFECT }))
     }
 
     /// Says that the task stands still as it was asked to. The caller holds the task's `supervisor.lock`.
@@ -88,11 +102,13 @@ mod tests {
             by: Some("root".into()),
             start_left_ms: None,
         };
-        assert_eq!(decode_pause(&encode_pause(&hold).expect("text")), hold);
-        let pause = RunPause { hold, is_in_effect: false };
+        for yields in [false, true] {
+            assert_eq!(decode_pause(&encode_pause(&hold, yields).expect("text")), (hold.clone(), yields));
+        }
+        let pause = RunPause { hold, yields: false, is_in_effect: false };
         assert!(pause.stands(Timestamp(1999)) && !pause.stands(Timestamp(2000)));
         for wrong in ["", "{}", "[1]", "{\"since\":\"never\"}", "{\"since\":"] {
-            assert_eq!(decode_pause(wrong.as_bytes()).until, None, "{wrong}");
+            assert_eq!(decode_pause(wrong.as_bytes()).0.until, None, "{wrong}");
         }
     }
 }

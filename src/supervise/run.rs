@@ -140,7 +140,9 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
     log_prompt(site, task);
     let mut spared = Vec::new();
     let mut logs = LogKeeper::new(site, task, around.logs_max_bytes);
-    let mut pausing = Pausing::of(group.clone());
+    let queued_in = task.sandbox.clone();
+    let sandbox = || queued_in.as_ref().map(|sandbox| sandbox.id().clone());
+    let mut pausing = Pausing::of(group.clone(), &sandbox);
     let mut care = Care { keeper, share: share.as_mut(), pausing: &mut pausing };
     let stop = watch(around, task, child.as_mut(), &mut logs, &mut spared, &mut care)?;
     let now = site.host.now();
@@ -215,13 +217,13 @@ fn end(
 }
 
 /// What is kept while a command runs: its locks, and its share of processors.
-struct Care<'a, 'k> {
+struct Care<'a, 'k, 'p> {
     keeper: &'a mut Keeper<'k>,
     share: Option<&'a mut CpuShare>,
-    pausing: &'a mut Pausing,
+    pausing: &'a mut Pausing<'p>,
 }
 
-impl Care<'_, '_> {
+impl Care<'_, '_, '_> {
     fn keep(&mut self, child: &mut dyn Child) {
         self.keeper.keep();
         if let Some(share) = &mut self.share {

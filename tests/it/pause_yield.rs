@@ -74,21 +74,44 @@ fn others_have_its_slots_and_it_goes_on_when_it_has_them_back() {
     let why = reason(&place, &id);
     assert_eq!((&why["waits"], &why["reason"]), (&json!(true), &json!("Paused")));
     assert!(why["message"].as_str().unwrap().contains("waits for a place in build, global"), "{why}");
+    assert!(place.ok(&["list"]).out.contains("waits for its slots"));
     assert!(is_stopped(shell(&place)));
     assert_eq!(count(&place), before, "nothing of it ran beside the other one");
-    // It stands before those that come now.
+    // It takes turns with those that come now.
     let later = place.enqueue(&["-u", "carol", "-l", "build", "--", "true"]);
     place.ok(&["dispatch", "--once"]);
     place.open_gate("other");
     place.until_status(&other, "completed");
     until("it goes on", || (count(&place) > before).then_some(()));
-    assert_eq!(place.status(&later), "pending");
     assert!(fence(&place, &id) > first, "its grant is a new one");
     assert_eq!(place.json(&["explain", &id])["reasons"], json!([]));
     assert_eq!((place.events_named("yielded").len(), place.events_named("retaken").len()), (1, 1));
     assert!(!place.state().join("run/1/yield.json").exists());
     place.ok(&["cancel", &id, "--grace", "0", "-y"]);
     place.until_status(&later, "completed");
+}
+
+#[test]
+fn its_own_locks_are_re_entrant_afterwards_and_the_grant_that_it_was_told_of_is_over() {
+    let place = Place::new();
+    let luzia = env!("CARGO_BIN_EXE_luzia");
+    let gate = place.gate("go");
+    let script = format!(
+        "echo >$PLACE/up; read _ <{gate}; {luzia} lock -l build -n -- true; echo $? >$PLACE/lock; \
+         {luzia} guard -l build --fence $(cat $PLACE/fence) -- true; echo $? >$PLACE/guard; {luzia} guard -l user:root -- true; echo $? >$PLACE/user"
+    );
+    let id = start(&place, &script);
+    place.until_file("up");
+    std::fs::write(place.path("fence"), fence(&place, &id).to_string()).unwrap();
+    place.ok(&["pause", &id, "--yield", "-y"]);
+    assert!(place.ok(&["list"]).out.contains("paused"));
+    place.ok(&["resume", &id]);
+    until("it has them back", || (place.events_named("retaken").len() == 1).then_some(()));
+    place.open_gate("go");
+    place.until_status(&id, "completed");
+    let code = |name: &str| place.until_file(name).trim().parse::<i32>().unwrap();
+    assert_eq!((code("lock"), code("user")), (0, 0));
+    assert_ne!(code("guard"), 0);
 }
 
 #[test]

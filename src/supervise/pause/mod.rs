@@ -13,7 +13,7 @@ use crate::model::{Group, Identity, Task, Timestamp};
 use crate::os::Signal;
 use crate::store::{Event, GivenUp, RunPause, Site, StoreError};
 use serde_json::json;
-use slots::{Back, LOOK, Slots, give_up};
+use slots::{Back, LOOK, Sandbox, Slots, give_up};
 use std::time::Duration;
 
 /// How often the tree is looked at until it stands still, and the time between two looks.
@@ -23,7 +23,7 @@ const BETWEEN: Duration = Duration::from_millis(2);
 const TRIES: u32 = 5;
 
 /// What stands still, and since when.
-struct Still {
+struct Still<'a> {
     since_ms: u64,
     hold: TaskHold,
     /// The processes that were stopped here. One that was stopped before is left so.
@@ -32,23 +32,24 @@ struct Still {
     is_frozen: bool,
     frozen: Vec<u32>,
     /// What the task has given up.
-    slots: Option<Slots>,
+    slots: Option<Slots<'a>>,
     /// A pause for which nothing could be given up.
     refused: Option<TaskHold>,
 }
 
 /// The pauses of one run of a command.
-pub(super) struct Pausing {
+pub(super) struct Pausing<'a> {
+    sandbox: Sandbox<'a>,
     /// The control group of the task, where it has one.
     group: Option<Group>,
-    still: Option<Still>,
+    still: Option<Still<'a>>,
     /// For how long earlier pauses lasted, in milliseconds.
     earlier_ms: u64,
 }
 
-impl Pausing {
-    pub(super) fn of(group: Option<Group>) -> Self {
-        Self { group, still: None, earlier_ms: 0 }
+impl<'a> Pausing<'a> {
+    pub(super) fn of(group: Option<Group>, sandbox: Sandbox<'a>) -> Self {
+        Self { sandbox, group, still: None, earlier_ms: 0 }
     }
 
     pub(super) fn is_paused(&self) -> bool {
@@ -91,7 +92,7 @@ impl Pausing {
             (Some(asked), None) if asked.stands(now) => self.stop(site, task, asked, spared, keeper),
             (Some(asked), Some(_)) if asked.stands(now) => self.take_words(site, task, asked, keeper),
             (Some(_), None) => drop(site.store.end_pause(task.id)),
-            (Some(_) | None, Some(Still { slots: Some(slots), .. })) => slots.want_back(site, task),
+            (Some(_) | None, Some(Still { slots: Some(slots), .. })) => slots.want_back(site, task, self.sandbox),
             (Some(_) | None, Some(_)) => self.go_on(site, task),
             (None, None) => {}
         }

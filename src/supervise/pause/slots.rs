@@ -4,7 +4,7 @@
 //! ends without a signal that continues it.
 
 use crate::model::process::Posture;
-use crate::model::{LaneName, Task, Timestamp};
+use crate::model::{LaneName, SandboxId, Task, Timestamp};
 use crate::policy::line::has_turn;
 use crate::policy::staleness::judge;
 use crate::policy::still::{Stirs, may_be_given_up, stays_stopped};
@@ -20,14 +20,17 @@ const ASK_MS: u64 = 1000;
 /// How long it listens for a call: the command is watched meanwhile by nobody.
 const LISTEN: Duration = Duration::from_millis(1);
 
+/// The sandbox in which a task was queued, for its place in a line.
+pub(super) type Sandbox<'a> = &'a dyn Fn() -> Option<SandboxId>;
+
 /// What a request to take lanes of a task looks like.
 pub type Wants<'a> = &'a dyn Fn(&Task, &[LaneName]) -> Request;
 
 /// The slots that a task has given up.
-pub(super) struct Slots {
+pub(super) struct Slots<'a> {
     given: GivenUp,
     /// Its place in a line, while it is to go on.
-    in_line: Option<InLine<'static>>,
+    in_line: Option<InLine<'a>>,
     asked_ms: u64,
 }
 
@@ -42,13 +45,13 @@ pub(super) enum Back {
 }
 
 /// Gives up what may be given up. `Err` is why nothing was. `frozen` are processes that a control group keeps, and those of others.
-pub(super) fn give_up(
+pub(super) fn give_up<'a>(
     site: &Site,
     task: &Task,
     since: Timestamp,
     keeper: &mut Keeper,
     frozen: &[u32],
-) -> Result<Slots, String> {
+) -> Result<Slots<'a>, String> {
     stands_still(site, task, frozen)?;
     let told = |error: StoreError| error.to_string();
     let all = task.all_lanes();
@@ -102,7 +105,7 @@ fn stands_still(site: &Site, task: &Task, frozen: &[u32]) -> Result<(), String> 
     stays_stopped(&postures, &above).map_err(|stirs: Stirs| stirs.text())
 }
 
-impl Slots {
+impl<'a> Slots<'a> {
     pub(super) fn is_waiting(&self) -> bool {
         self.in_line.is_some()
     }
@@ -116,9 +119,9 @@ impl Slots {
     }
 
     /// The task is to go on: it waits for its lanes.
-    pub(super) fn want_back(&mut self, site: &Site, task: &Task) {
+    pub(super) fn want_back(&mut self, site: &Site, task: &Task, sandbox: Sandbox<'a>) {
         if self.in_line.is_none() {
-            self.in_line = Some(InLine::waiting(has_turn, &|| None));
+            self.in_line = Some(InLine::waiting(has_turn, sandbox));
             self.asked_ms = 0;
             self.given.is_waiting = true;
             let _ = site.run_dir.note_given_up(task.id, &self.given);

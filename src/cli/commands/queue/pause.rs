@@ -44,8 +44,8 @@ pub struct Whom {
                   keeps its user, its threads and sessions, a slot that stands for a value, a share of processors, and what it \
                   has lent or borrowed; the answer names both. It is refused, and nothing is given up, where the task might go \
                   on by itself: a process of it has a terminal, is a job of a shell with job control, is luzia, or cannot be \
-                  stopped. When it is to go on it waits in the lines of its lanes. Its fences are new then, and `luzia guard` \
-                  refuses the ones in its environment. One that is cancelled or loses its supervisor meanwhile is killed without \
+                  stopped. When it is to go on it waits in the lines of its lanes. Its fences are new then, and `luzia guard --fence` refuses \
+                  the old ones. One that is cancelled or loses its supervisor meanwhile is killed without \
                   a grace, and no `after` hook runs. Nobody may send SIGCONT to it by hand: it would run beside others.\n\n\
                   A pause is about tasks: `luzia lock` and `luzia acquire` do not look at it.",
     after_help = PAUSE_HELP

@@ -73,6 +73,8 @@ pub struct TermOptions {
     /// Run this shell line once when the task is over, however it ended
     ///
     /// It gets what a hook gets (`luzia hook --help`), in the directory of the task. Its own end changes no task.
+    ///
+    /// It runs at most once. Where luzia is killed before it knows how the command ended, `luzia show` says so.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub on_finish: Option<String>,
 

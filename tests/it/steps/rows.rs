@@ -96,3 +96,18 @@ fn a_long_task_that_lives_is_not_stuck() {
     assert_eq!((place.status(&id), place.show(&id)["starts"].clone()), ("running".into(), json!(1)));
     place.ok(&["cancel", &id, "--yes", "--grace", "0"]);
 }
+
+/// The command ends the process that would tell how it ended.
+#[test]
+fn a_last_command_whose_end_nobody_knows_is_told_by_show() {
+    let place = Place::new();
+    let last = |text: &str| place.enqueue(&["-u", "a", "--on-finish", text, "--", "true"]);
+    let (lost, well) = (last("echo x >> $PLACE/last; kill -9 $PPID"), last("true"));
+    place.ok(&["dispatch"]);
+    until("it ran", || (lines(&place.path("last")).len() == 1).then_some(()));
+    place.drain();
+    let says = |id: &str| place.ok(&["show", id]).out.contains("a kill has cut it short; it is not run again");
+    until("the other one ran", || (!says(&well)).then_some(()));
+    assert!(says(&lost));
+    assert_eq!(lines(&place.path("last")).len(), 1);
+}

@@ -39,6 +39,7 @@ pub(super) fn page(app: &App, shown: &Shown, details: &Details, console: &Consol
     page.places(task, details);
     page.memory(app, task)?;
     page.prompt(task);
+    page.last_command(task, details);
     page.events(task, details);
     Ok(page.text)
 }
@@ -219,6 +220,22 @@ impl Page<'_, '_> {
             lines.push(format!("… {} bytes in all; luzia show {} --json has them", prompt.len(), task.id));
         }
         self.list("Prompt", lines);
+    }
+
+    /// Says of a command of `--on-finish` that nobody knows how it ended. Its end is an event, as that of a hook.
+    fn last_command(&mut self, task: &Task, details: &Details) {
+        let name = format!("on-finish-{}", task.id);
+        let is_over = details.events.iter().any(|event| event.kind == "finished");
+        let has_ended = |event: &crate::app::look::events::Record| {
+            ["hook_ran", "hook_failed"].contains(&event.kind.as_str()) && event.text("hook") == Some(&name)
+        };
+        if task.terms.on_finish.is_some()
+            && task.status().is_final()
+            && is_over
+            && !details.events.iter().any(has_ended)
+        {
+            self.field("On finish", "no end is known: it runs now, or a kill has cut it short; it is not run again");
+        }
     }
 
     fn events(&mut self, task: &Task, details: &Details) {

@@ -281,6 +281,10 @@ fn watch(
                 }
                 care.pausing.heed(site, task, spared, care.keeper);
                 spared.extend((around.pass)());
+                if care.pausing.has_yielded() {
+                    // The pass may have started the task for which this one stands still, and asked it to go on.
+                    care.pausing.heed(site, task, spared, care.keeper);
+                }
             }
             // A share of processors is looked after more often.
             Woken::TimeUp if care.share.is_some() && !care.pausing.is_paused() && !is_beat_due(site, beat_ms) => {}

@@ -2,6 +2,8 @@
 //! who hold their lanes to end or to go back into the queue. Who asks is written down (`spool/control.json`), so a process that
 //! is killed on the way leaves the rest to the next pass.
 
+mod paused;
+
 use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::pass::{Hand, Pass};
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
@@ -50,7 +52,7 @@ impl App {
         if !self.store.has_layout()? {
             return Ok(None);
         }
-        let full = self.full_lanes(&task)?;
+        let full = self.full_lanes(&task, how)?;
         let chosen = match choose(task.priority, false, &full) {
             Err(Refusal::Foreign(..)) => choose(task.priority, true, &full).map_err(|why| refused(&why))?,
             own => {
@@ -123,6 +125,10 @@ impl App {
                 Err(_) => {}
                 Ok(_) => over.push(wish.task),
             }
+        }
+        // Those who were paused for it go on when slots are free: they stand in the lines from now on.
+        for task in &over {
+            self.let_paused_go_on(*task)?;
         }
         if !over.is_empty() {
             self.store.change_control::<_, AppError>(|control| {
@@ -214,8 +220,15 @@ impl App {
                 return Ok(Some(until));
             }
         }
-        let Ok(chosen) = choose(task.priority, wish.others, &self.full_lanes(task)?) else { return Ok(None) };
+        let Ok(chosen) = choose(task.priority, wish.others, &self.full_lanes(task, wish.how)?) else {
+            // Nobody stands still in vain.
+            return self.let_paused_go_on(task.id).map(|()| None);
+        };
         for id in chosen {
+            if wish.how == How::Pause {
+                self.pause_for(id, task, wish)?;
+                continue;
+            }
             let request = CancelRequest {
                 by: wish.by.clone(),
                 reason: Some(format!("preempted by {}", task.id)),
@@ -225,35 +238,44 @@ impl App {
             if self.store.cancel_request(id)?.is_some() || !self.store.request_cancel(id, &request)? {
                 continue;
             }
-            let holder = self.existing(id)?;
-            let data = json!({ "by": task.id.to_string(), "how": wish.how.word() });
-            self.store.note(&Event::of("preempted", &holder).in_lane_of(&holder).with(data));
-            self.wake_supervisor(id)?;
+            self.tell_preempted(id, task.id, wish)?;
         }
         Ok(None)
     }
 
+    fn tell_preempted(&self, holder: TaskId, by: TaskId, wish: &Preempt) -> Result<(), AppError> {
+        let holder = self.existing(holder)?;
+        let data = json!({ "by": by.to_string(), "how": wish.how.word() });
+        self.store.note(&Event::of("preempted", &holder).in_lane_of(&holder).with(data));
+        self.wake_supervisor(holder.id).map(drop)
+    }
+
     /// The lanes of a task that are full, with their living holders.
-    fn full_lanes(&self, task: &Task) -> Result<Vec<Full>, AppError> {
+    fn full_lanes(&self, task: &Task, how: How) -> Result<Vec<Full>, AppError> {
         let mut full = Vec::new();
         for lane in task.all_lanes() {
             let views = self.holders(&lane)?;
             let living: Vec<&LockView> =
                 views.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. })).collect();
             if loan::holders(living.iter().map(|view| view.slot)) >= self.config().limit(&lane) {
-                let holders = living.iter().map(|view| self.rival(task, view)).collect::<Result<_, _>>()?;
+                let holder = |view: &&LockView| self.rival(task, view, (&lane, how));
+                let holders = living.iter().map(holder).collect::<Result<_, _>>()?;
                 full.push(Full { lane, holders });
             }
         }
         Ok(full)
     }
 
-    fn rival(&self, task: &Task, view: &LockView) -> Result<Holds, AppError> {
+    fn rival(&self, task: &Task, view: &LockView, (lane, how): (&LaneName, How)) -> Result<Holds, AppError> {
         let other = || Holds::Other(view.shown().unwrap_or_else(|| "an unknown holder".to_owned()));
         let Some(id) = view.task() else { return Ok(other()) };
         let Some((_, holder)) = self.find(id)?.filter(|(_, holder)| matches!(holder.status(), Status::Running)) else {
             return Ok(other());
         };
+        if how == How::Pause && self.keeps_paused(id, lane, view)? {
+            return Ok(Holds::Keeper(id));
+        }
+        let is_paused = how == How::Pause && self.store.run_pause(id)?.is_some();
         let same_agent = is_same_work(task, &holder);
         let sides = Sides { same_agent, caller: task.user.as_str(), holder: Some(holder.user.as_str()) };
         Ok(Holds::Task(Rival {
@@ -262,7 +284,7 @@ impl App {
             since: holder.last_start.as_ref().map_or(holder.created_at, |start| start.at),
             is_foreign: is_foreign(sides),
             is_around: self.has_above(task, id)?,
-            is_asked: self.store.cancel_request(id)?.is_some(),
+            is_asked: is_paused || self.store.cancel_request(id)?.is_some(),
         }))
     }
 
@@ -297,6 +319,7 @@ fn verb_of(how: How) -> &'static str {
     match how {
         How::End => "end",
         How::Requeue => "interrupt",
+        How::Pause => "pause",
     }
 }
 
@@ -313,6 +336,9 @@ fn refused(why: &Refusal) -> AppError {
         }
         Refusal::Foreign(lane, id) => {
             (lane, format!("{id} holds it, which is somebody else's"), format!("luzia explain {id}"))
+        }
+        Refusal::Keeps(lane, id) => {
+            (lane, format!("{id} holds it, and keeps it while it is paused"), format!("luzia explain {id}"))
         }
         Refusal::Around(lane, id) => {
             (lane, format!("{id} holds it, and the task would be inside it"), format!("luzia explain {id}"))

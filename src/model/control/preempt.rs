@@ -9,6 +9,8 @@ pub enum How {
     End,
     /// It is queued again in its old place; no attempt is spent.
     Requeue,
+    /// It stands still and gives its capacity slots up, until the task that needs them has ended.
+    Pause,
 }
 
 impl How {
@@ -17,12 +19,13 @@ impl How {
         match self {
             Self::End => "end",
             Self::Requeue => "requeue",
+            Self::Pause => "pause",
         }
     }
 
     /// Reads a word.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::End, Self::Requeue].into_iter().find(|how| how.word() == word)
+        [Self::End, Self::Requeue, Self::Pause].into_iter().find(|how| how.word() == word)
     }
 }
 

@@ -19,6 +19,7 @@ pub fn accept(
     let how = match how {
         Preempted::End => How::End,
         Preempted::Requeue => How::Requeue,
+        Preempted::Pause => How::Pause,
     };
     let grace_ms = task_request::duration("preempt-grace", options.preempt_grace.as_deref())?;
     let asked = app.room_question(new, caller, how)?;

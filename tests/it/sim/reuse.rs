@@ -1,7 +1,7 @@
 //! A pid that is given out again is not the process that had it: who a holder was is its pid with its start time.
 
 use super::locks::{prepared, request, store};
-use super::{Limits, Reuse, sampled};
+use super::{Limits, Reuse, seeds};
 use luzia::model::LockKind;
 use luzia::policy::staleness::judge;
 use luzia::store::Acquired;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 fn a_lease_ends_with_its_process_though_another_has_its_pid() {
     let again = Arc::new(Mutex::new(0));
     let of_runs = again.clone();
-    let all = sampled(0..200, move |sim| {
+    let all = seeds(0..200, move |sim| {
         let (holder, again) = (Arc::new(Mutex::new(None)), of_runs.clone());
         prepared(sim);
         sim.limits(Limits { kills: 1, ..Limits::default() }).reuse_pids(Reuse::AtOnce);

@@ -140,6 +140,7 @@ fn nobody_goes_who_may_not_and_nothing_is_queued_then() {
         &["enqueue", "--preempt", "stop", "--", "true"][..],
         &["enqueue", "--preempt-grace", "1s", "--", "true"],
         &["enqueue", "--preempt", "end", "--preempt-grace", "x", "--", "true"],
+        &["enqueue", "--preempt", "pause", "--preempt-grace", "1s", "--", "true"],
         &["enqueue", "--preempt", "end", "--from", "x"],
         &["run", "--preempt", "end", "--no-wait", "--", "true"],
         &["enqueue", "--preempt", "end", "--dry-run", "--", "true"],

@@ -190,8 +190,10 @@ fn is_late_once(world: &World, answer: &Answer) -> Vec<String> {
     let mut wrong = goes_on(world, answer);
     let waits = std::fs::read(world.state.join("spool/steps/1/waits.json")).unwrap_or_default();
     let waits: serde_json::Value = serde_json::from_slice(&waits).unwrap_or_default();
-    // Once, or at most once and told.
-    let is_told = waits["commands"][0]["is_lost"] == true;
+    // Once, or at most once and told: a kill may have cut it short, or it could not be started.
+    let command = &waits["commands"][0];
+    let is_told =
+        command["is_lost"] == true || command["ended"].as_str().is_some_and(|how| how.starts_with("it was not run: "));
     wrong.extend((count > 1 || (count == 0 && !is_told)).then(|| format!("the command ran {count} times: {waits}")));
     wrong
 }

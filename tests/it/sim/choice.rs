@@ -111,6 +111,32 @@ pub fn next_list(made: &[Choice]) -> Option<Vec<u16>> {
     Some(list)
 }
 
+/// The list `steps` places after that of the choices made, as far as their branches are known: what lies below a list that is passed
+/// over is passed over with it.
+pub fn later_list(made: &[Choice], steps: usize) -> Option<Vec<u16>> {
+    let mut known = made.to_vec();
+    for _ in 1..steps {
+        let list = next_list(&known)?;
+        known.truncate(list.len());
+        known.iter_mut().zip(list).for_each(|(choice, taken)| choice.taken = taken);
+    }
+    next_list(&known)
+}
+
+#[test]
+fn a_stride_meets_each_part_of_the_tree() {
+    let mut seen = Vec::new();
+    let mut list = Some(Vec::new());
+    while let Some(next) = list {
+        let mut chooser = Chooser::from_list(next);
+        let first = chooser.number(2);
+        let second = chooser.number(first + 2);
+        seen.push((first, second));
+        list = later_list(&chooser.made, 2);
+    }
+    assert_eq!(seen, [(0, 0), (1, 0), (1, 2)]);
+}
+
 #[test]
 fn depth_first_order_visits_every_list_once() {
     let mut seen = Vec::new();

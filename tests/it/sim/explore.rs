@@ -5,7 +5,7 @@
 //! trace. `SIM_SEED=n` repeats one seed of every `seeds`; `SIM_ROUNDS=n` multiplies their number, `SIM_FROM=n` begins with
 //! another one, and either makes them say how many there were.
 
-use super::choice::next_list;
+use super::choice::later_list;
 use super::{Choice, Sim};
 use std::fmt;
 use std::ops::Range;
@@ -93,8 +93,25 @@ impl Explored {
     }
 }
 
+/// How many lists or seeds there are for each that `cargo test` tries where it samples.
+const SAMPLE: u8 = 4;
+
+/// Whether everything is to be tried, as `.ci/run` asks for, and not a sample.
+fn is_whole() -> bool {
+    ["SIM_ROUNDS", "SIM_FROM", "SIM_SEED"].iter().any(|name| std::env::var_os(name).is_some())
+}
+
 /// Tries every list of choices within the limits that the scenario sets, at most `most` of them.
 pub fn explore(most: u64, scenario: impl Fn(&mut Sim)) -> Explored {
+    explore_by(1, most, scenario)
+}
+
+/// Tries each fourth list of choices, or with SIM_ROUNDS all of them.
+pub fn explore_sampled(most: u64, scenario: impl Fn(&mut Sim)) -> Explored {
+    explore_by(if is_whole() { 1 } else { SAMPLE.into() }, most, scenario)
+}
+
+fn explore_by(stride: usize, most: u64, scenario: impl Fn(&mut Sim)) -> Explored {
     let mut all = Explored::default();
     let mut next = Some(Vec::new());
     while let Some(list) = next {
@@ -110,16 +127,15 @@ pub fn explore(most: u64, scenario: impl Fn(&mut Sim)) -> Explored {
             all.failure = Some(repeat(again, &scenario));
             return all;
         }
-        next = next_list(&report.schedule);
+        next = later_list(&report.schedule, stride);
     }
     all.is_complete = true;
     all
 }
 
-/// Tries a quarter of the seeds of a range, or with SIM_ROUNDS all of them, as `.ci/run` does.
+/// Tries a quarter of the seeds of a range, or with SIM_ROUNDS all of them.
 pub fn sampled(range: Range<u64>, scenario: impl Fn(&mut Sim)) -> Explored {
-    let is_whole = ["SIM_ROUNDS", "SIM_FROM", "SIM_SEED"].iter().any(|name| std::env::var_os(name).is_some());
-    let end = if is_whole { range.end } else { range.start + (range.end - range.start).div_ceil(4) };
+    let end = if is_whole() { range.end } else { range.start + (range.end - range.start).div_ceil(SAMPLE.into()) };
     seeds(range.start..end, scenario)
 }
 

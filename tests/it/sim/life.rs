@@ -4,7 +4,7 @@
 
 use super::life_book::{Book, Shared, USERS, know};
 use super::locks::{prepared, store};
-use super::{Env, Explored, Journal, Limits, Sim, explore, sampled};
+use super::{Env, Explored, Journal, Limits, Sim, explore, explore_sampled, sampled};
 use luzia::app::queue::retry::{Order, Remembered};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, LaneName, Name, Task, TaskId};
@@ -285,7 +285,7 @@ pub(super) fn storm(cast: &Cast, limits: &Limits, count: u64) -> Vec<Explored> {
 }
 
 pub(super) fn complete(cast: &Cast, limits: &Limits) {
-    let all = explore(20_000, |sim| {
+    let all = explore_sampled(20_000, |sim| {
         sim.limits(limits.clone());
         scenario(sim, cast, &Shared::default());
     });
@@ -313,21 +313,14 @@ fn tasks_live_through_operations_that_fail_and_clocks_that_jump() {
     storm(&everybody(), &limits, 80);
 }
 
-fn short_life(deed: Deed, retries: u32, limits: &Limits) {
-    let wishes = vec![vec![Wish { has_thread: true, deed, retries, ..PLAIN }]];
-    complete(&Cast { wishes, dispatchers: 1, cancels: Vec::new(), ..few(deed) }, limits);
-}
-
 #[test]
-fn a_kill_at_any_operation_of_a_short_life_is_survived() {
-    short_life(Deed::Slip, 0, &Limits::bounded(0, 1));
-}
-
-#[test]
-#[ignore = "goes through every schedule for a minute; .ci/run and tests/soak run it"]
-fn a_cut_at_any_operation_of_a_short_life_is_survived() {
-    for retries in [0, 1] {
-        short_life(Deed::Work, retries, &Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) });
+fn a_kill_or_a_cut_at_any_operation_of_a_short_life_is_survived() {
+    let by_kill = Limits::bounded(0, 1);
+    let by_cut = Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) };
+    for (deed, retries, limits) in [(Deed::Slip, 0, by_kill), (Deed::Work, 0, by_cut.clone()), (Deed::Work, 1, by_cut)]
+    {
+        let wishes = vec![vec![Wish { has_thread: true, deed, retries, ..PLAIN }]];
+        complete(&Cast { wishes, dispatchers: 1, cancels: Vec::new(), ..few(deed) }, &limits);
     }
 }
 
@@ -343,21 +336,14 @@ fn a_cancelled_task_never_runs_wherever_the_canceller_or_the_host_dies() {
 /// A record that a power cut brought back at the other of its two places in the lane is no second task, and no second start
 /// when its claimant dies or the power goes once more.
 #[test]
-fn a_task_whose_record_stands_at_both_its_places_is_started_once_wherever_its_claimant_dies() {
-    stands_at_both_places(&[(Limits::bounded(0, 1), Journal::Ordered)]);
-}
-
-#[test]
-#[ignore = "goes through every schedule for a minute; .ci/run and tests/soak run it"]
-fn a_task_whose_record_stands_at_both_its_places_is_started_once_through_a_cut() {
-    let cut = Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) };
-    stands_at_both_places(&[(cut.clone(), Journal::Ordered), (cut, Journal::AnySubset)]);
-}
-
-fn stands_at_both_places(cases: &[(Limits, Journal)]) {
-    for (limits, journal) in cases {
-        let all = explore(20_000, |sim| {
-            sim.journal(*journal).limits(limits.clone());
+fn a_task_whose_record_stands_at_both_its_places_is_started_once() {
+    for (limits, journal) in [
+        (Limits::bounded(0, 1), Journal::Ordered),
+        (Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }, Journal::Ordered),
+        (Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }, Journal::AnySubset),
+    ] {
+        let all = explore_sampled(20_000, |sim| {
+            sim.journal(journal).limits(limits.clone());
             let task = task_of(&PLAIN, 1);
             let record = luzia::store::encode_task(&task).expect("a record");
             let book = Shared::default();

@@ -42,7 +42,7 @@ mod waits;
 mod world;
 
 pub use choice::Choice;
-pub use explore::{Explored, Report, explore, sampled, seeds};
+pub use explore::{Explored, Report, explore, explore_sampled, sampled, seeds};
 pub use journal::Journal;
 pub use world::World;
 

@@ -151,7 +151,6 @@ fn a_lock_that_is_complete_at_birth_is_clean_without_kills() {
 }
 
 #[test]
-#[ignore = "finds its schedule after a minute; .ci/run and tests/soak run it, and seeds find it in every run"]
 fn a_lock_that_is_complete_at_birth_has_two_holders_after_a_kill_and_two_cleaners() {
     let report = all(Protocol::Publish, (3, 2), Limits::bounded(2, 1)).expect_failure("at once");
     assert_eq!(report.kills, 1);

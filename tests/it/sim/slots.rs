@@ -18,14 +18,8 @@ fn wide_tasks_exclude_each_other_and_give_all_slots_back_through_kills_and_cuts(
 }
 
 #[test]
-fn a_kill_at_any_operation_of_a_wide_task_leaves_no_slot() {
+fn a_kill_or_a_cut_at_any_operation_of_a_wide_task_leaves_no_slot() {
     let one = [Wish { slots: Some(3), ..PLAIN }];
     complete(&cast(&one, 1), &Limits::bounded(0, 1));
-}
-
-#[test]
-#[ignore = "goes through every schedule for half a minute; .ci/run and tests/soak run it"]
-fn a_cut_at_any_operation_of_a_wide_task_leaves_no_slot() {
-    let one = [Wish { slots: Some(3), ..PLAIN }];
     complete(&cast(&one, 1), &Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) });
 }

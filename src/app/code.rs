@@ -47,7 +47,7 @@ codes! {
     DependencyFailed "DEPENDENCY_FAILED" "A task comes after one that failed or was removed.";
     DiskFull "DISK_FULL" "A file system has no space left.";
     Docs "DOCS" "A page or a completion cannot be written.";
-    FenceLost "FENCE_LOST" "A lane was granted to somebody else meanwhile.";
+    FenceLost "FENCE_LOST" "A lock is not in force any more.";
     FileBusy "FILE_BUSY" "Another process keeps a file of luzia locked.";
     FinishSaid "FINISH_SAID" "A task has said already how it ends.";
     GuardBusy "GUARD_BUSY" "Another process stays in the guard of a lane.";
@@ -65,6 +65,7 @@ codes! {
     LockLost "LOCK_LOST" "A lock is not held any more.";
     NameTaken "NAME_TAKEN" "A schedule has this name already.";
     NothingBefore "NOTHING_BEFORE" "No task stands before this one.";
+    NotAllowed "NOT_ALLOWED" "The configuration does not admit a command or a variable.";
     NotALease "NOT_A_LEASE" "A lock is no lease.";
     NotAStateDir "NOT_A_STATE_DIR" "A directory holds files of somebody else.";
     NotExecutable "NOT_EXECUTABLE" "A command cannot be executed.";
@@ -75,7 +76,7 @@ codes! {
     NotStarted "NOT_STARTED" "A command was not started.";
     NotTheHolder "NOT_THE_HOLDER" "A lane is held by another holder than the one that was named.";
     NotYielded "NOT_YIELDED" "A task that runs cannot give its slots up.";
-    NotYours "NOT_YOURS" "The work of somebody else would end, and nobody agreed to that.";
+    NotYours "NOT_YOURS" "It would end, stop or pause the work of somebody else, and nobody agreed to that.";
     NoAddressee "NO_ADDRESSEE" "No unfinished task is meant by an event.";
     NoAgent "NO_AGENT" "No process of an agent is above this one.";
     NoBranch "NO_BRANCH" "No branch is checked out.";
@@ -83,7 +84,7 @@ codes! {
     NoDigest "NO_DIGEST" "A work tree has no digest.";
     NoDirectory "NO_DIRECTORY" "A path is no directory.";
     NoHome "NO_HOME" "The account has no home.";
-    NoKeeper "NO_KEEPER" "The keeper of a session did not come up.";
+    NoKeeper "NO_KEEPER" "The keeper of a session does not answer.";
     NoLoan "NO_LOAN" "A task cannot borrow the lanes of a parent.";
     NoPermission "NO_PERMISSION" "The operating system does not permit it.";
     NoRepository "NO_REPOSITORY" "A path is not in a git repository.";
@@ -95,7 +96,7 @@ codes! {
     NoWorkTree "NO_WORK_TREE" "A repository has no work tree.";
     Output "OUTPUT" "The answer cannot be written.";
     OutputFile "OUTPUT_FILE" "A file for output cannot be made.";
-    PausePending "PAUSE_PENDING" "A task was asked to pause and has not paused yet.";
+    PausePending "PAUSE_PENDING" "A task was asked to stand still or to go on, and has not done so yet.";
     Place "PLACE" "A path cannot be looked at.";
     ProjectNotFound "PROJECT_NOT_FOUND" "There is no such project.";
     RateLimited "RATE_LIMITED" "A lane was granted as often as its rate allows.";

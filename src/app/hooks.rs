@@ -5,6 +5,7 @@
 use super::{App, AppError, Code, Kind};
 use crate::app::wait_warnings::WAIT_WARNING;
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, HOOK_VARIABLE, Hook};
+use crate::model::{Task, TaskId};
 use crate::os::{Called, Exit};
 use crate::policy::analytics::record::Record;
 use crate::policy::hooks::{AFTER, BEFORE, event_name, fires, payload};
@@ -42,6 +43,20 @@ pub struct NewHook {
     pub cwd: String,
     /// Who adds it.
     pub by: Option<String>,
+}
+
+fn last_command_name(id: TaskId) -> String {
+    format!("on-finish-{id}")
+}
+
+/// Whether the events of a task that is over tell no end of its last command (`--on-finish`). That end is an event, as of a hook.
+pub fn lacks_last_end(task: &Task, events: &[Record]) -> bool {
+    let name = last_command_name(task.id);
+    let is_end = |event: &Record| {
+        ["hook_ran", "hook_failed"].contains(&event.kind.as_str()) && event.text("hook") == Some(name.as_str())
+    };
+    let is_over = task.status().is_final() && events.iter().any(|event| event.kind == "finished");
+    task.terms.on_finish.is_some() && is_over && !events.iter().any(is_end)
 }
 
 impl App {
@@ -150,7 +165,7 @@ impl App {
         }
         let (_, task) = self.store.find(record.task?).ok().flatten()?;
         Some(Hook {
-            name: format!("on-finish-{}", task.id),
+            name: last_command_name(task.id),
             event: "task.finished".to_owned(),
             action: Action::Command(vec!["/bin/sh".to_owned(), "-c".to_owned(), task.terms.on_finish?]),
             user: None,

@@ -169,8 +169,8 @@ pub fn cancel(bytes: &[u8]) {
 pub fn pause(bytes: &[u8]) {
     use crate::store::files::running::pause::{decode_pause, encode_pause};
     let read = decode_pause(bytes);
-    assert!(is_object_by_form(bytes) || read.0.until.is_none(), "{}", text(bytes));
-    let written = encode_pause(&read.0, read.1).expect("JSON");
+    assert!(is_object_by_form(bytes) || read.hold.until.is_none(), "{}", text(bytes));
+    let written = encode_pause(&read).expect("JSON");
     assert_eq!(decode_pause(&written), read);
 }
 

@@ -119,7 +119,7 @@ pub struct LockRecord {
     pub is_supervised: bool,
     /// What its slot stands for, in a lane whose slots have names.
     pub value: Option<String>,
-    /// The leases of several lanes among which it was taken.
+    /// The id of the set of leases that one `acquire` took together; `None` for a lock outside a set.
     pub set: Option<String>,
     /// How many processors the holder has now, in a lane with a CPU budget.
     pub cpus: Option<u32>,

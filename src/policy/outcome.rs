@@ -1,8 +1,7 @@
 //! What a run's end means for its task: over, or queued again (P3). Pure.
 
 use crate::model::task::terms::{FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS};
-use crate::model::task::{EndState, TaskState};
-use crate::model::task::{Finish, OnInterrupt, Outcome, TaskWait, Wanted};
+use crate::model::task::{EndState, Finish, OnInterrupt, Outcome, TaskState, TaskWait, Wanted};
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::policy::lifecycle;
 use crate::policy::lifecycle::Trigger;

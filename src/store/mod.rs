@@ -40,7 +40,7 @@ pub use files::queue::lifecycle::{Ending, Found, Removed};
 pub use files::queue::markers::{KeySlot, Timers};
 pub use files::queue::pending::Head;
 pub use files::queue::query::{Counts, Problem, Survey};
-pub use files::running::pause::RunPause;
+pub use files::running::pause::{PauseRequest, RunPause};
 pub use files::running::requests::CancelRequest;
 pub use files::running::started::Started;
 pub use files::schedules::ScheduleBook;

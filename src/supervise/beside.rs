@@ -15,14 +15,17 @@ const LONGEST_MS: u64 = 3_600_000;
 /// How long its processes may take to end, in milliseconds.
 const GRACE_MS: u64 = 2000;
 
-/// Runs a shell command of a task that waits, and ends what it leaves running. How it ends is told and given, and changes
-/// nothing. `begin` makes durable that it begins, just before it starts. The caller holds the task's `supervisor.lock`.
+/// Makes durable that the command begins, just before it starts.
+type Begin<'a> = &'a mut dyn FnMut() -> Result<(), StoreError>;
+
+/// Runs a shell command of a task that waits, and ends what it leaves running. Records an event with how the command ended, and
+/// gives the same words. The end changes nothing for the task. The caller holds the task's `supervisor.lock`.
 pub fn run_beside(
     site: &Site,
     config: Option<&str>,
     task: &Task,
     text: &str,
-    begin: &mut dyn FnMut() -> Result<(), StoreError>,
+    begin: Begin<'_>,
 ) -> Result<String, StoreError> {
     let told = match run(site, config, task, text, begin) {
         Ok(told) => told,
@@ -30,19 +33,21 @@ pub fn run_beside(
         Err(error) => format!("it was not run: {error}"),
     };
     let me = site.host.identity();
-    let root = Root { began_by: Some(&me), state_dir: site.host.state_dir(), group: None };
+    let root = Root::here(site, &me);
     end_tree(site, task.id, &root, GRACE_MS, &[], &mut || {})?;
     site.store.note(&Event::of("timeout_command", task).saying(told.clone()).with(json!({ "command": text })));
     Ok(told)
 }
 
-fn run(
-    site: &Site,
-    config: Option<&str>,
-    task: &Task,
-    text: &str,
-    begin: &mut dyn FnMut() -> Result<(), StoreError>,
-) -> Result<String, StoreError> {
+/// How a command ended, in words.
+pub fn told_end(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("it ended with {code}"),
+        Exit::Signal(signal) => format!("signal {signal} ended it"),
+    }
+}
+
+fn run(site: &Site, config: Option<&str>, task: &Task, text: &str, begin: Begin<'_>) -> Result<String, StoreError> {
     let absent = || StoreError::Absent { thing: task.conductor_dir.as_str().into() };
     let conductor = site.run_dir.conductor(&task.conductor_dir, true)?.ok_or_else(absent)?;
     conductor.open_task(task)?;
@@ -66,17 +71,16 @@ fn run(
     let begun = site.host.start(&command, &streams, tree.share());
     drop(tree);
     let Ok(mut child) = begun else { return Ok("it could not be started".to_owned()) };
-    let begin = site.host.boot_ms();
+    let begun_ms = site.host.boot_ms();
     loop {
-        let left = LONGEST_MS.saturating_sub(site.host.boot_ms().saturating_sub(begin));
+        let left = LONGEST_MS.saturating_sub(site.host.boot_ms().saturating_sub(begun_ms));
         if left == 0 {
             let _ = child.signal(Signal::Kill);
             return Ok("it did not end within an hour".to_owned());
         }
         let time = HEARTBEAT.min(Duration::from_millis(left));
         match child.wait(Some(time)).map_err(StoreError::io("wait for a command of", &task.id.to_string()))? {
-            Woken::Exited(Exit::Code(code)) => return Ok(format!("it ended with {code}")),
-            Woken::Exited(Exit::Signal(signal)) => return Ok(format!("signal {signal} ended it")),
+            Woken::Exited(exit) => return Ok(told_end(exit)),
             Woken::Terminate => {
                 let _ = child.signal(Signal::Term);
             }

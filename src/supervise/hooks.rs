@@ -129,7 +129,7 @@ pub(super) fn after(site: &Site, task: &Task, place: &Place, keeper: &mut Keeper
 /// Ends what hooks have left running. This process has let go of `tree.lock`, which tells of it.
 pub(super) fn end_rest(site: &Site, task: &Task, keeper: &mut Keeper) -> Result<(), StoreError> {
     let me = site.host.identity();
-    let root = Root { began_by: Some(&me), state_dir: site.host.state_dir(), group: None };
+    let root = Root::here(site, &me);
     end_tree(site, task.id, &root, GRACE_MS, &[], &mut || keeper.keep()).map(drop)
 }
 

@@ -19,6 +19,13 @@ pub struct Root<'a> {
     pub group: Option<&'a Group>,
 }
 
+impl<'a> Root<'a> {
+    /// The tree that this process began, without a control group.
+    pub(super) fn here(site: &'a Site, me: &'a Identity) -> Self {
+        Self { began_by: Some(me), state_dir: site.host.state_dir(), group: None }
+    }
+}
+
 /// What marks the processes of a task. A process that has `tree.lock` open holds its kernel lock, so the descriptors of all
 /// processes are looked through only while it is held.
 pub(super) fn mark_of(site: &Site, id: TaskId, root: &Root) -> Result<TreeMark, StoreError> {

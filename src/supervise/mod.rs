@@ -19,7 +19,7 @@ mod run;
 mod subject;
 mod wait;
 
-pub use beside::run_beside;
+pub use beside::{run_beside, told_end};
 pub use cpus::{CpuPlan, CpuShare};
 pub use finish::{Finished, finish};
 pub use keep::Keeper;

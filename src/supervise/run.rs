@@ -130,7 +130,7 @@ fn attempts(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> 
 /// Runs the command of a task whose lanes are held, unless it is cancelled.
 fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> Result<Attempted, StoreError> {
     let site = around.site;
-    // A pause may have given some up, and taken others since the last step.
+    // A pause in an earlier step may have replaced some locks, so the grants come from the keeper.
     let grants = keeper.grants().to_vec();
     let from = output_before(site, task);
     let Launched { mut child, mut share, result, hooks, group } = match launch(around, task, &grants, keeper)? {
@@ -263,11 +263,7 @@ fn watch(
             spared.extend((around.pass)());
         }
         let Some(time) = care.time_left(site, task, begin) else { return Ok(Stop::TimedOut) };
-        let woken = logs.wait(child, time).map_err(|source| StoreError::Io {
-            action: "wait for the command of",
-            thing: task.id.to_string().into(),
-            source,
-        })?;
+        let woken = logs.wait(child, time).map_err(StoreError::io("wait for the command of", &task.id.to_string()))?;
         match woken {
             Woken::Exited(exit) => return Ok(Stop::Exited(exit)),
             Woken::Terminate if site.store.cancel_request(task.id)?.is_none() => {
@@ -316,7 +312,7 @@ fn stop_tree(
     spared: &[u32],
 ) -> Result<Happened, StoreError> {
     let me = site.host.identity();
-    let root = Root { began_by: Some(&me), state_dir: site.host.state_dir(), group };
+    let root = Root { group, ..Root::here(site, &me) };
     let happened = match stop {
         Stop::Exited(exit) => {
             pausing.wake(site);

@@ -8,8 +8,7 @@ use crate::app::queue::moments::{duration, positive};
 use crate::app::{App, AppError, Code, shell_word};
 use crate::model::calendar::{Overlap, Pattern, PatternError, Schedule, Zone};
 use crate::model::time::format_duration;
-use crate::model::{Name, Task, TaskId, Timestamp};
-use crate::model::{ScheduleKey, Timer};
+use crate::model::{Name, ScheduleKey, Task, TaskId, Timer, Timestamp};
 use crate::policy::cron::{LONGEST_FILL_MS, MOST_FILLED, contradicts, fills_too_many};
 use crate::policy::naming::mistakes::nearest;
 use crate::store::{Event, StoreError};
@@ -262,7 +261,7 @@ impl App {
 
     fn existing_schedule(&self, text: &str) -> Result<Schedule, AppError> {
         let name = schedule_name(text)?;
-        match self.store.schedule(&name)? {
+        match self.store.schedule_at(&ScheduleKey::of(&name))? {
             Some(schedule) => Ok(schedule),
             None => Err(self.unknown_schedule(text)?),
         }
@@ -321,8 +320,8 @@ fn new_name(text: &str) -> Result<Name, AppError> {
         let shown: String = text.chars().take(80).collect();
         let message = format!("\"{}\" cannot be a name of a schedule", shown.escape_debug());
         return Err(AppError::usage(message).hint(format!(
-            "a name has letters, digits, dots, dashes and underscores, begins with none of the marks but _, and has {MOST_NAME} \
-             bytes at most; nothing was added"
+            "a name has letters, digits, dots, dashes and underscores, begins with a letter, a digit or an underscore, and has \
+             {MOST_NAME} bytes at most; nothing was added"
         )));
     }
     Ok(found)

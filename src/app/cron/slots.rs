@@ -3,9 +3,8 @@
 use crate::app::cron::enqueued;
 use crate::app::pass::Pass;
 use crate::app::{App, AppError};
-use crate::model::Timestamp;
 use crate::model::calendar::{Made, Schedule};
-use crate::model::{ScheduleKey, Timer};
+use crate::model::{ScheduleKey, Timer, Timestamp};
 use crate::policy::cron::{SlotPlan, due, plan};
 use crate::store::{Event, ScheduleBook, StoreError};
 use serde_json::json;

@@ -2,9 +2,8 @@
 
 use crate::app::doctor::{Finding, add};
 use crate::app::{App, AppError};
-use crate::model::Timestamp;
 use crate::model::calendar::Schedule;
-use crate::model::{ScheduleKey, Timer};
+use crate::model::{ScheduleKey, Timer, Timestamp};
 use crate::store::StoreError;
 
 const CHECK: &str = "schedules";

@@ -2,8 +2,7 @@
 
 use crate::app::doctor::{Finding, add};
 use crate::app::{App, AppError};
-use crate::model::Timer;
-use crate::model::{Task, Timestamp};
+use crate::model::{Task, Timer, Timestamp};
 use crate::store::{Place, StoreError};
 use std::collections::BTreeSet;
 

@@ -196,14 +196,19 @@ impl App {
         }
     }
 
+    /// The lanes that have a lock of some kind, each once.
+    pub(super) fn lanes_where(&self, wanted: impl Fn(&LockView) -> bool) -> Result<Vec<LaneName>, AppError> {
+        let locks = self.locks()?.into_iter().filter(wanted);
+        let lanes: BTreeSet<LaneName> = locks.filter_map(|view| view.lane).collect();
+        Ok(lanes.into_iter().collect())
+    }
+
     /// Extends leases by their lock id: in some lanes, or, where none is named, in all that have it. Gives those that were
     /// extended, and the first error among the others.
     pub fn renew_all(&self, lanes: &[LaneName], lock_id: &str) -> Result<(Vec<Grant>, Option<AppError>), AppError> {
         let mut named = lanes.to_vec();
         if named.is_empty() {
-            let locks = self.locks()?.into_iter().filter(|view| view.lock_id() == Some(lock_id));
-            let found: BTreeSet<LaneName> = locks.filter_map(|view| view.lane).collect();
-            named = self.lane_set(found.into_iter().collect())?;
+            named = self.lane_set(self.lanes_where(|view| view.lock_id() == Some(lock_id))?)?;
         }
         if named.is_empty() {
             let error = AppError::new(Kind::No, Code::LockLost, format!("no lane is held by \"{lock_id}\""));

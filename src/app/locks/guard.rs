@@ -2,15 +2,14 @@
 //! lane before the command starts, and once a second while it runs. A lease is refreshed meanwhile.
 
 use crate::app::locks::lock::{End, not_started};
-use crate::app::{App, AppError, Code, Kind, lane_word, lock_state};
-use crate::model::evidence::Verdict;
+use crate::app::locks::own::is_live;
+use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::lock::{Grant, loan};
 use crate::model::{LaneName, LockId, LockKind};
 use crate::os::{InPlace, Signal, Woken};
 use crate::store::{Event, LockView};
 use crate::supervise::Keeper;
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How often the lock is looked at while the command runs.
@@ -172,10 +171,9 @@ impl App {
                 .hint("inside a task or `luzia lock` the environment says it; `luzia acquire --json` prints it"));
         }
         // Several slots of a lane are one lock of it, and a lock that is over guards nothing.
-        let locks = self.locks()?.into_iter().filter(|view| wanted(view) && is_live(view));
-        let lanes: BTreeSet<LaneName> = locks.filter_map(|view| view.lane).collect();
+        let lanes = self.lanes_where(|view| wanted(view) && is_live(view))?;
         if !lanes.is_empty() {
-            return Ok(lanes.into_iter().collect());
+            return Ok(lanes);
         }
         let what = match (asked.fence, &asked.lock_id) {
             (None, Some(id)) => format!("lock {id}"),
@@ -214,10 +212,6 @@ impl App {
         let now = now.unwrap_or_else(|| "nobody holds it now".to_owned());
         Ok(Some(format!("lock {} of lane \"{}\" was lost: {now}", grant.lock_id, grant.lane)))
     }
-}
-
-fn is_live(view: &LockView) -> bool {
-    matches!(view.verdict, Verdict::Live { .. }) && lock_state(&view.verdict) != "stale"
 }
 
 fn lost_error(message: String) -> AppError {

@@ -148,7 +148,7 @@ impl App {
             Waited::Granted(granted) => granted,
             Waited::Held(full) => {
                 if let Some((lane, view)) = full.holders().next()
-                    && self.waits_for_own_session(view, 1)?
+                    && self.waits_for_own_session(view)?
                 {
                     return Err(own_session(lane));
                 }

@@ -70,15 +70,16 @@ impl App {
     }
 
     /// Whether a lock is a lease of the session in which this process runs, and the lane has no room without it.
-    pub(crate) fn waits_for_own_session(&self, view: &LockView, slots: u32) -> Result<bool, AppError> {
+    pub(crate) fn waits_for_own_session(&self, view: &LockView) -> Result<bool, AppError> {
         let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Session);
         let (true, Some(lane)) = (is_lease, &view.lane) else { return Ok(false) };
         let own = Own { has_holder: false, session: self.own_session() };
-        Ok(self.stuck_on(&own, lane, slots)?.is_some())
+        Ok(self.stuck_on(&own, lane, 1)?.is_some())
     }
 }
 
-fn is_live(view: &LockView) -> bool {
+/// Whether the holder of a lock lives.
+pub(crate) fn is_live(view: &LockView) -> bool {
     matches!(view.verdict, Verdict::Live { .. })
 }
 

@@ -2,7 +2,7 @@
 //! such a lane back does nothing, and what would wait for itself is refused (S4.16, X27).
 
 use crate::app::locks::lock::{Care, End};
-use crate::app::locks::own::{Own, Stuck, deadlock};
+use crate::app::locks::own::{Own, Stuck, deadlock, own_session};
 use crate::app::look::cycles::ring_text;
 use crate::app::pass::borrowers::is_lent_by;
 use crate::app::queue::enqueue::{Caller, NewTask};
@@ -148,10 +148,14 @@ impl App {
             }
             Some(_) | None => "queue it without waiting for it, or run the command directly".to_owned(),
         };
-        let is_around = matches!(stuck, Stuck::Around(_));
-        let error = stuck.error(", and would wait for a task that needs it", &hint);
-        let lane = LaneName::user(&task.user);
-        Err(if is_around { error.next(format!("luzia explain {}", lane_word(&lane))) } else { error })
+        let error = match stuck {
+            Stuck::Around(why) => {
+                let error = deadlock(format!("{why}, and would wait for a task that needs it")).hint(hint);
+                error.next(format!("luzia explain {}", lane_word(&LaneName::user(&task.user))))
+            }
+            Stuck::Session(lane) => own_session(&lane),
+        };
+        Err(error)
     }
 
     /// Refuses a task to be that would be waited for, when that closes a ring of tasks that wait for each other.

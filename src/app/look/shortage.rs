@@ -33,7 +33,7 @@ impl App {
     /// The pause of a task whose processes are stopped for it.
     fn paused_run(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
         let now = self.host.now();
-        let given = self.run_dir.given_up(task.id)?.filter(|given| given.refused.is_none()).unwrap_or_default();
+        let given = self.run_dir.yielded(task.id)?.unwrap_or_default();
         let stands = |pause: &RunPause| given.is_waiting || pause.is_in_effect && pause.stands(now);
         let Some(pause) = self.store.run_pause(task.id)?.filter(stands) else { return Ok(None) };
         let TaskHold { since, until, reason, by, .. } = pause.hold;

@@ -4,7 +4,7 @@ use crate::app::{App, AppError};
 use crate::model::{Config, LaneName, Priority, QueueName, Task, Tier};
 use crate::policy::fair::{Ledger, Payer, Weights};
 use crate::policy::hold::holds_user;
-use crate::policy::schedule::{Candidate, FEW_QUEUES, LaneHead};
+use crate::policy::schedule::{FEW_QUEUES, LaneHead};
 use crate::store::LockIndex;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -99,17 +99,4 @@ fn has_siblings(queues: &BTreeMap<String, Priority>, queue: &str) -> bool {
     let stem = queue.split('~').next().unwrap_or(queue);
     let marked = queues.range(format!("{stem}~")..format!("{stem}~~")).take(2).count();
     marked + usize::from(queues.contains_key(stem)) > 1
-}
-
-/// The queue of a candidate again, after one of its tasks was started.
-pub(crate) fn head_of(candidate: &Candidate) -> LaneHead {
-    LaneHead {
-        user: candidate.user.clone(),
-        queue: candidate.queue.clone(),
-        takes_user_lane: candidate.takes_user_lane,
-        tier: candidate.tier,
-        priority: candidate.priority,
-        sequence: None,
-        turn: u64::MAX,
-    }
 }

@@ -23,7 +23,6 @@ pub mod unseen;
 pub(crate) mod wake;
 
 use crate::app::capacity::gates::AGAIN_MS;
-use crate::app::pass::candidates::head_of;
 use crate::app::pass::heads::Firsts;
 use crate::app::pass::trying::{Seen, Tried};
 use crate::app::pass::unseen::Unseen;
@@ -340,7 +339,7 @@ impl App {
                     if is_new
                         && (!candidate.takes_user_lane || self.config().limit(&LaneName::user(&candidate.user)) > 1)
                     {
-                        round.offer(head_of(&candidate));
+                        round.offer(LaneHead::again(&candidate));
                     }
                     if tally.slots == 0 {
                         return Ok(false);

@@ -1,5 +1,5 @@
 //! Tasks that make room for themselves (`--preempt`): a pass starts them before all others of their priority, and asks those
-//! who hold their lanes to end or to go back into the queue. Who asks is written down (`spool/control.json`), so a process that
+//! who hold their lanes to end, to go back into the queue, or to stand still. Who asks is written down (`spool/control.json`), so a process that
 //! is killed on the way leaves the rest to the next pass.
 
 mod paused;
@@ -37,12 +37,12 @@ pub struct Room {
     pub how: How,
     /// The time between SIGTERM and SIGKILL, in milliseconds; the holder's own when absent.
     pub grace_ms: Option<u64>,
-    /// Whether work of somebody else may be ended.
+    /// Whether work of somebody else may be ended, queued again or paused.
     pub others: bool,
 }
 
 impl App {
-    /// The question to ask before room is made for a task: it would end or interrupt work of somebody else. An error where no
+    /// The question to ask before room is made for a task: it would end, interrupt or pause work of somebody else. An error where no
     /// room can be made.
     pub fn room_question(&self, new: &NewTask, caller: &Caller, how: How) -> Result<Option<String>, AppError> {
         let task = self.task_of(new, caller)?;
@@ -116,23 +116,23 @@ impl App {
             match self.store.find(wish.task) {
                 Ok(Some((Place::Pending, task))) if task.starts == 0 => {
                     if self.may_start(&task) && self.is_next(&task)? && self.try_preempting(&task, wish, pass, hand)? {
-                        over.push(wish.task);
+                        over.push(wish);
                     }
                 }
                 // It is paused, not due, or comes after others.
                 Ok(Some((Place::Parked, task))) if task.starts == 0 => {}
                 // A record that does not read is set aside by the pass over its queue.
                 Err(_) => {}
-                Ok(_) => over.push(wish.task),
+                Ok(_) => over.push(wish),
             }
         }
         // Those who were paused for it go on when slots are free: they stand in the lines from now on.
-        for task in &over {
-            self.let_paused_go_on(*task)?;
+        for wish in &over {
+            self.let_paused_go_on(wish)?;
         }
         if !over.is_empty() {
             self.store.change_control::<_, AppError>(|control| {
-                control.preempts.retain(|one| !over.contains(&one.task));
+                control.preempts.retain(|one| !over.iter().any(|wish| wish.task == one.task));
                 Ok(())
             })?;
         }
@@ -222,30 +222,30 @@ impl App {
         }
         let Ok(chosen) = choose(task.priority, wish.others, &self.full_lanes(task, wish.how)?) else {
             // Nobody stands still in vain.
-            return self.let_paused_go_on(task.id).map(|()| None);
+            return self.let_paused_go_on(wish).map(|()| None);
         };
         for id in chosen {
             if wish.how == How::Pause {
-                self.pause_for(id, task, wish)?;
+                self.pause_for(id, wish)?;
                 continue;
             }
             let request = CancelRequest {
                 by: wish.by.clone(),
-                reason: Some(format!("preempted by {}", task.id)),
+                reason: Some(paused::reason(wish.task)),
                 grace_ms: wish.grace_ms,
                 requeue: wish.how == How::Requeue,
             };
             if self.store.cancel_request(id)?.is_some() || !self.store.request_cancel(id, &request)? {
                 continue;
             }
-            self.tell_preempted(id, task.id, wish)?;
+            self.tell_preempted(id, wish)?;
         }
         Ok(None)
     }
 
-    fn tell_preempted(&self, holder: TaskId, by: TaskId, wish: &Preempt) -> Result<(), AppError> {
+    fn tell_preempted(&self, holder: TaskId, wish: &Preempt) -> Result<(), AppError> {
         let holder = self.existing(holder)?;
-        let data = json!({ "by": by.to_string(), "how": wish.how.word() });
+        let data = json!({ "by": wish.task.to_string(), "how": wish.how.word() });
         self.store.note(&Event::of("preempted", &holder).in_lane_of(&holder).with(data));
         self.wake_supervisor(holder.id).map(drop)
     }

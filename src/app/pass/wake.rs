@@ -4,8 +4,7 @@
 use crate::app::pass::Pass;
 use crate::app::queue::accepted::although;
 use crate::app::{App, AppError};
-use crate::model::Timer;
-use crate::model::{Task, TaskId, Timestamp};
+use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::policy::hold::{pause_of, start_limit};
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::requests::dependency::{Met, met};

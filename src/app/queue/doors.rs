@@ -4,9 +4,8 @@
 use crate::app::queue::enqueue::{Accepted, NewTask};
 use crate::app::queue::terms::check_inherit;
 use crate::app::{App, AppError, Code, Kind, shell_word};
-use crate::model::TaskId;
 use crate::model::config::EVERY_PROJECT;
-use crate::model::{Identity, LaneName, Name, Task};
+use crate::model::{Identity, LaneName, Name, Task, TaskId};
 use crate::os::StartError;
 use crate::policy::naming::mistakes::{has_separator, is_shell_line, misplaced_option, nearest};
 use std::collections::BTreeSet;

@@ -4,8 +4,7 @@
 use crate::app::queue::accepted::although;
 use crate::app::queue::idempotency::take_again;
 use crate::app::{App, AppError, Code, Kind};
-use crate::model::task::TaskState;
-use crate::model::task::Terms;
+use crate::model::task::{TaskState, Terms};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::lifecycle;
 use crate::policy::lifecycle::Trigger;

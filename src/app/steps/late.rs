@@ -1,6 +1,5 @@
 //! The command for the end of the time of a wait (`--timeout-do`). It runs at most once: that it begins is durable before it does,
-//! and how it ended is durable after. A process that holds the wait and
-//! finds a beginning without an end says so (decision 301).
+//! and how it ended is durable after. A process that holds the wait and finds a beginning without an end says so (decision 301).
 
 use crate::app::App;
 use crate::model::{Task, TaskId};
@@ -12,6 +11,13 @@ impl App {
     pub(super) fn late_begins(&self, waits: &mut Waits, position: usize) {
         let begun_at = self.host.now().to_string();
         waits.commands.push(LateCommand { position, begun_at, ..LateCommand::default() });
+    }
+
+    /// Notes how the command that began last has ended. The caller makes that durable.
+    pub(super) fn late_ended(waits: &mut Waits, how: String) {
+        if let Some(command) = waits.commands.last_mut() {
+            command.ended = Some(how);
+        }
     }
 
     /// Says of each command that was begun and of whose end nothing is known that it may not have run to its end. The caller holds
@@ -32,7 +38,7 @@ impl App {
     pub(super) fn late_commands(&self, id: TaskId) -> Result<Vec<LateCommand>, StoreError> {
         match self.store.waits(id) {
             Ok(waits) => Ok(waits.commands),
-            // What does not read ends the task, and keeps it from being shown no more than a damaged variable.
+            // A damaged `waits.json` ends the task at its next look. Until then the task is shown without its commands.
             Err(StoreError::Corrupt { .. }) => Ok(Vec::new()),
             Err(error) => Err(error),
         }

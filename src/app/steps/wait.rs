@@ -1,15 +1,15 @@
 //! `await`: a process of a task blocks until an event comes, or its time runs out. The task keeps its lanes meanwhile.
 
-use crate::app::locks::lock::End;
 use crate::app::steps::came::{answer_of, as_wait, is_meant, vars_of};
 use crate::app::steps::output::{Looked, OutputOrder, OutputReader};
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::task::TaskState;
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
-use crate::os::InPlace;
+use crate::os::{Exit, InPlace};
 use crate::policy::steps::waits::{Effect, OnTimeout, Phase, Wait, WaitEvent, WaitKind, next};
 use crate::store::{DoneWait, Event, Mail, OpenWait, OutputEnd, StoreError, Waiter, Waits, var_text};
+use crate::supervise::told_end;
 use std::time::Duration;
 
 /// How long is waited without a look at the clock and the mailbox.
@@ -136,14 +136,18 @@ impl App {
         Ok(self.store.waits(id).is_ok_and(|waits| waits.open.is_none() && !waits.is_failed()))
     }
 
+    /// The mail of a task that no finished wait has taken.
+    pub(crate) fn unused_mail(&self, id: TaskId, waits: &Waits) -> Result<Vec<Mail>, AppError> {
+        let is_used = |number: &u64| waits.done.iter().any(|done| done.mail.contains(number));
+        let numbers: Vec<u64> = self.store.mail_numbers(id)?.into_iter().filter(|number| !is_used(number)).collect();
+        self.mail_of(id, &numbers)
+    }
+
     /// Why a task still waits: its wait, and the last events that came and did not match (S1.49).
     pub fn wait_why(&self, id: TaskId) -> Result<Option<(OpenWait, Vec<Mail>)>, AppError> {
         let Some(open) = self.open_wait(id)? else { return Ok(None) };
-        let waits = self.store.waits(id)?;
-        let is_used = |number: &u64| waits.done.iter().any(|done| done.mail.contains(number));
-        let numbers: Vec<u64> = self.store.mail_numbers(id)?.into_iter().filter(|number| !is_used(number)).collect();
-        let mut others: Vec<Mail> =
-            self.mail_of(id, &numbers)?.into_iter().filter(|mail| !is_meant(mail, &open)).collect();
+        let unused = self.unused_mail(id, &self.store.waits(id)?)?;
+        let mut others: Vec<Mail> = unused.into_iter().filter(|mail| !is_meant(mail, &open)).collect();
         others.drain(..others.len().saturating_sub(MOST_SHOWN));
         Ok(Some((open, others)))
     }
@@ -406,20 +410,20 @@ impl App {
         let Some(text) = &going.order.timeout_command else { return Ok(()) };
         let argv = ["/bin/sh".to_owned(), "-c".to_owned(), text.clone()];
         let place = InPlace { argv: &argv, env: &[], cwd: None, has_input: false, held: Vec::new(), output: None };
-        let ended = match self.run_here(place, crate::app::locks::lock::Care::default(), &|_| {}).map(End::from) {
-            Ok(End::Code(0)) => "it ended with 0".to_owned(),
-            Ok(end) => {
-                say(&format!("luzia: the command of --timeout-do ended with {end:?}"));
-                format!("it ended with {end:?}")
+        let ended = match self.run_here(place, crate::app::locks::lock::Care::default(), &|_| {}) {
+            Ok(exit) => {
+                let told = told_end(exit);
+                if exit != Exit::Code(0) {
+                    say(&format!("luzia: the command of --timeout-do: {told}"));
+                }
+                told
             }
             Err(error) => {
                 say(&format!("luzia: the command of --timeout-do was not run: {}", error.0.message));
                 format!("it was not run: {}", error.0.message)
             }
         };
-        if let Some(command) = going.waits.commands.last_mut() {
-            command.ended = Some(ended);
-        }
+        Self::late_ended(&mut going.waits, ended);
         Ok(self.store.write_waits(&going.waiter, &going.waits)?)
     }
 

@@ -4,9 +4,8 @@
 use super::came::{answer_of, as_wait, is_meant, vars_of};
 use super::output::{Looked as Output, OutputReader};
 use crate::app::{App, AppError};
-use crate::model::Timer;
 use crate::model::config::Keeps;
-use crate::model::{LaneName, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Task, TaskId, Timer, Timestamp};
 use crate::policy::lifecycle::{self, Trigger};
 use crate::policy::outcome::Happened;
 use crate::policy::steps::waits::{Effect, Phase, Wait, WaitEvent, WaitKind, next};
@@ -185,9 +184,7 @@ impl App {
             // Just before it starts: a kill between the two runs it no second time, and one before runs it.
             let mut begin = || self.write_open(task.id, waits, &open);
             let ended = run_beside(&self.site(), self.config_path.as_deref(), task, command, &mut begin)?;
-            if let Some(command) = waits.commands.last_mut() {
-                command.ended = Some(ended);
-            }
+            Self::late_ended(waits, ended);
             self.write_open(task.id, waits, &open)?;
         } else if after.timeouts > wait.timeouts {
             self.write_open(task.id, waits, &open)?;

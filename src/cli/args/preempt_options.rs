@@ -23,8 +23,8 @@ pub struct PreemptOptions {
     /// lowest priority makes room first, and then the youngest. This task then starts before others of its priority. A lease or
     /// a `luzia lock` is never taken: the command is refused, and nothing is queued. Work of somebody else (another agent or
     /// session, else another user) makes room only after a question on a terminal, or with --yes. `pause` frees slots of lanes
-    /// that are no user, thread or session. Whether a command can stand still is known when it is stopped: one that cannot
-    /// goes on, and this task waits for its turn.
+    /// that are no user, thread or session. luzia learns whether a command can stand still when it stops the command. A
+    /// command that cannot stand still goes on, and this task waits for its turn.
     #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "end", conflicts_with = "from")]
     pub preempt: Option<Preempted>,
 

@@ -146,7 +146,7 @@ impl<'a> Call<'a> {
             "a person may add it to the configuration: {}; `luzia config path` names the file. Or run it with your own shell: luzia run",
             json!({ "mcp": { name: [pattern] } })
         );
-        Some(json!({ "error": { "code": "NOT_ALLOWED", "message": message, "hint": hint } }))
+        Some(json!({ "error": { "code": Code::NotAllowed.word(), "message": message, "hint": hint } }))
     }
 
     fn wait(&mut self, arguments: &Map<String, Value>) -> Outcome {
@@ -165,7 +165,7 @@ impl<'a> Call<'a> {
         match found {
             Err(error) => Outcome::Document(error_document(&error), true),
             Ok(()) if ids.is_empty() => {
-                Outcome::Document(json!({ "error": { "code": "USAGE", "message": "tasks is empty" } }), true)
+                Outcome::Document(json!({ "error": { "code": Code::Usage.word(), "message": "tasks is empty" } }), true)
             }
             Ok(()) => self.await_tasks(&ids, wait_ms),
         }

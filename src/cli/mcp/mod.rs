@@ -13,6 +13,7 @@ pub use calls::{Answered, Host, Work};
 pub use relay::{Helper, Relay};
 pub use wire::{Message, read};
 
+use crate::app::Code;
 use calls::{Call, Outcome, error_document};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -157,7 +158,7 @@ impl<'a> Server<'a> {
         };
         if let Err(message) = tool.check(arguments) {
             // An error of the tool and not of the protocol: a model sees it and calls again.
-            let value = json!({ "error": { "code": "USAGE", "message": message } });
+            let value = json!({ "error": { "code": Code::Usage.word(), "message": message } });
             return result(request, tool_result(value, true));
         }
         match Call::new(self.host, request, is_cancelled).carry_out(tool, arguments) {

@@ -20,22 +20,21 @@ pub fn texts(arguments: &Arguments, name: &str) -> Vec<String> {
 
 /// The lane of a call. A bare word would be a user, where a command takes users and lanes.
 pub fn lane(arguments: &Arguments) -> Option<String> {
-    Some(lane_word(text(arguments, "lane")?))
+    Some(target_word(text(arguments, "lane")?))
 }
 
-fn lane_word(lane: &str) -> String {
+fn target_word(lane: &str) -> String {
     let kind = if lane.contains(':') || lane.starts_with('@') { "" } else { "lane:" };
     format!("{kind}{lane}")
 }
 
 /// The lanes of a call that takes one or several: one as an argument, several as options.
-fn lanes(words: Words, arguments: &Arguments) -> Words {
+fn lanes(mut words: Words, arguments: &Arguments) -> Words {
     match texts(arguments, "lane").as_slice() {
         [] => words,
-        [one] => words.argument(Some(&lane_word(one))),
+        [one] => words.argument(Some(&target_word(one))),
         several => {
-            let mut words = words;
-            several.iter().for_each(|lane| words.option("--lane", Some(lane)));
+            words.options("--lane", several);
             words
         }
     }
@@ -68,8 +67,8 @@ pub fn enqueue(arguments: &Arguments) -> Vec<String> {
         words.option(option, text(arguments, name));
     }
     words.option("--timeout", seconds(arguments, "timeout_s").as_deref());
-    texts(arguments, "lane").iter().for_each(|lane| words.option("--lane", Some(lane)));
-    texts(arguments, "after").iter().for_each(|task| words.option("--after", Some(task)));
+    words.options("--lane", &texts(arguments, "lane"));
+    words.options("--after", &texts(arguments, "after"));
     for (name, value) in arguments.get("env").and_then(Value::as_object).into_iter().flatten() {
         words.option("--env", Some(&format!("{name}={}", value.as_str().unwrap_or_default())));
     }
@@ -165,6 +164,10 @@ impl Words {
 
     fn option(&mut self, name: &str, value: Option<&str>) {
         self.0.extend(value.map(|value| format!("{name}={value}")));
+    }
+
+    fn options(&mut self, name: &str, values: &[String]) {
+        values.iter().for_each(|value| self.option(name, Some(value)));
     }
 
     fn session(&mut self, arguments: &Arguments) {

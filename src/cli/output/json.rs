@@ -7,8 +7,7 @@ mod items;
 pub use items::{Items, of_kind};
 
 use super::escape::is_hostile;
-use crate::model::task::EndState;
-use crate::model::task::{Outcome, Stepwise};
+use crate::model::task::{EndState, Outcome, Stepwise};
 use crate::model::{LaneName, Task, Timestamp};
 use serde_json::{Map, Value, json};
 

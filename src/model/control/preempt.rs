@@ -9,7 +9,7 @@ pub enum How {
     End,
     /// It is queued again in its old place; no attempt is spent.
     Requeue,
-    /// It stands still and gives its capacity slots up, until the task that needs them has ended.
+    /// It stands still and gives its capacity slots up. When the task that needs them has started, it waits for its slots again.
     Pause,
 }
 
@@ -38,7 +38,7 @@ pub struct Preempt {
     pub how: How,
     /// The time between SIGTERM and SIGKILL, in milliseconds; the holder's own when absent.
     pub grace_ms: Option<u64>,
-    /// Whether work of somebody else may be ended.
+    /// Whether work of somebody else may be ended, queued again or paused.
     pub others: bool,
     /// Who asked for it.
     pub by: String,

@@ -97,6 +97,21 @@ pub struct LaneHead {
     pub turn: u64,
 }
 
+impl LaneHead {
+    /// The queue of a candidate again, after one of its tasks was started: its next task is not looked up before its turn.
+    pub fn again(candidate: &Candidate) -> Self {
+        Self {
+            user: candidate.user.clone(),
+            queue: Arc::clone(&candidate.queue),
+            takes_user_lane: candidate.takes_user_lane,
+            tier: candidate.tier,
+            priority: candidate.priority,
+            sequence: None,
+            turn: u64::MAX,
+        }
+    }
+}
+
 /// The user to try next.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {

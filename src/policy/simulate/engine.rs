@@ -8,7 +8,7 @@ use crate::model::{LaneName, Name, Priority, QueueName, TaskId, Tier, Timestamp}
 use crate::policy::backfill::{Booking, Slots, Wanted, bookings as bookings_of, may_pass};
 use crate::policy::beyond::{MOST_TRIED, may_pass as may_go_beyond};
 use crate::policy::fair::{Ledger, Payer};
-use crate::policy::schedule::{Candidate, FEW_QUEUES, LaneHead, Round};
+use crate::policy::schedule::{FEW_QUEUES, LaneHead, Round};
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
@@ -233,7 +233,7 @@ impl<'a> World<'a> {
                 blocked.insert(self.lines[line].user);
                 continue;
             };
-            let again = head_of(&candidate);
+            let again = LaneHead::again(&candidate);
             self.leave(line, at);
             round.started(candidate, self.load.jobs[at].weights);
             if let Some(book) = &mut self.book {
@@ -448,19 +448,6 @@ impl<'a> World<'a> {
                 self.enter(next);
             }
         }
-    }
-}
-
-/// The queue of a candidate again, as a pass offers it after a start: its next task is not looked up before its turn.
-fn head_of(candidate: &Candidate) -> LaneHead {
-    LaneHead {
-        user: candidate.user.clone(),
-        queue: Arc::clone(&candidate.queue),
-        takes_user_lane: candidate.takes_user_lane,
-        tier: candidate.tier,
-        priority: candidate.priority,
-        sequence: None,
-        turn: u64::MAX,
     }
 }
 

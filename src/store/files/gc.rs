@@ -1,9 +1,8 @@
 //! What a killed enqueuer leaves in the spool: temporary files, and hints and keys of a task that was never accepted.
 //! Nothing of it is wrong or in anybody's way; it is removed so that it does not add up.
 
-use crate::model::TaskId;
 use crate::model::calendar::Schedule;
-use crate::model::{Alarm, Timer};
+use crate::model::{Alarm, TaskId, Timer};
 use crate::os::FileKind;
 use crate::store::error::Result;
 use crate::store::files::disk::{file_name, layout};

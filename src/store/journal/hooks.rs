@@ -6,6 +6,7 @@ use crate::model::Timestamp;
 use crate::model::control::hooks::{Action, Hook};
 use crate::store::edit::{edited, refused_unless};
 use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::hold_record::time;
 use crate::store::files::disk::task_record::newer_or_corrupt;
 use crate::store::files::disk::{json_object, layout};
 use crate::store::{FORMAT_VERSION, FileStore};
@@ -79,8 +80,7 @@ pub(crate) fn decode_hooks(path: &str, bytes: &[u8]) -> Result<(Vec<Hook>, Map<S
             (None, Some(url)) => Action::Url(url),
             _ => return Err(format!("the hook \"{}\" has neither a command nor a URL, or both", file.name)),
         };
-        let added_at =
-            Timestamp::parse(&file.added_at).ok_or_else(|| format!("\"{}\" is not a time", file.added_at))?;
+        let added_at = time(&file.added_at)?;
         let HookFile { name, event, user, lane, timeout_ms, cwd, by, .. } = file;
         Ok(Hook { name, event, action, user, lane, timeout_ms, cwd, added_at, by })
     };

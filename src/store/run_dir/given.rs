@@ -65,15 +65,20 @@ pub(crate) fn decode_given(bytes: &[u8]) -> GivenUp {
 }
 
 impl RunDir {
+    /// What a paused task has given up; `None` where its supervisor refused to give anything up.
+    pub fn yielded(&self, id: TaskId) -> Result<Option<GivenUp>> {
+        Ok(self.given_up(id)?.filter(|given| given.refused.is_none()))
+    }
+
     /// Says what a paused task gives up. The caller holds the task's `supervisor.lock`.
     pub fn note_given_up(&self, id: TaskId, given: &GivenUp) -> Result<()> {
         let bytes = encode_given(given).map_err(|error| StoreError::corrupt(YIELD, error.to_string()))?;
         let (tmp, path) = (layout::run_file(id, "yield.new"), layout::run_file(id, YIELD));
         self.write_whole(&tmp, Open::Truncate(0o600), &bytes)?;
-        self.rename(&tmp, &path)?.then_some(()).ok_or_else(|| StoreError::Absent { thing: path.into() })
+        self.replace_by(&tmp, &path)
     }
 
-    /// What a paused task has given up, if anything.
+    /// What the supervisor of a paused task says of its slots: what the task gave up, or why it gave up nothing.
     pub fn given_up(&self, id: TaskId) -> Result<Option<GivenUp>> {
         match self.read(&layout::run_file(id, YIELD)) {
             Ok(bytes) => Ok(bytes.map(|bytes| decode_given(&bytes))),

@@ -35,7 +35,8 @@ verbs! {
         fn keeper_changes(key: &str) -> Changes;
         /// Takes every lock that a mark asks for, and answers.
         fn take_wanted(key: &str, held: &mut Vec<SessionLock>) -> Result<()>;
-        /// Whether the lock file is still the one that is kept.
+        /// False when the lock file is proven not to be the one that the keeper keeps; true also after an error, so that the keeper
+        /// goes on.
         fn is_in_force(lock: &SessionLock) -> bool;
         /// Refreshes the times of a lease that has no time to live, and writes its sidecar anew where that was lost.
         fn refresh_session_lock(lock: &mut SessionLock, timeout_ms: u64) -> Result<()>;
@@ -119,7 +120,7 @@ verbs! {
         fn has_format() -> Result<bool>;
         /// Whether the state directory exists at all.
         fn is_there() -> bool;
-        /// Refuses a directory that holds files of somebody else and no `format`, e.g.
+        /// Refuses a directory that holds files of somebody else and no `format`, e.g. a home that was named by mistake.
         fn refuse_foreign() -> Result<()>;
         /// Refuses a state directory in which others could change locks, or on which locks do not hold (`locks.md`).
         fn check_safety(force_file_system: bool, creates: bool) -> Result<()>;

@@ -1,4 +1,4 @@
-//! The verbs of locks, lines, sessions and capacity.
+//! The verbs of locks, lines and capacity.
 
 use crate::model::config::Rate;
 use crate::model::evidence::Judge;
@@ -53,7 +53,8 @@ verbs! {
         fn release_process(grant: &Grant, file: Hold) -> Result<GivenBack>;
         /// Releases every lock that a task holds in `lanes`, in the reverse of the order given.
         fn release_task(task: TaskId, lanes: &[LaneName], known: &[Grant]) -> Result<Vec<Break>>;
-        /// Gives up the slots of a lane that a paused task holds, all or none; none where somebody has borrowed one.
+        /// Gives up all slots that a paused task holds in a lane. False, and no slot is given up, where one of them is lent or
+        /// borrowed: its other holder would lose it.
         fn give_up_lane(task: TaskId, lane: &LaneName, known: &[Grant]) -> Result<bool>;
         /// Releases every lock that a task holds, in whichever lane, for a task whose record does not read.
         fn release_all_of(task: TaskId) -> Result<()>;

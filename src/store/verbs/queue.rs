@@ -1,14 +1,14 @@
 //! The verbs of the queue and of runs.
 
-use crate::model::control::{Control, TaskHold};
+use crate::model::control::Control;
 use crate::model::evidence::Judge;
 use crate::model::{LaneName, Name, Priority, Task, TaskId, Tier, Timer, Timestamp, Turn};
 use crate::store::error::Result;
 use crate::store::files::queue::accept::Told;
 use crate::store::verbs::verbs;
 use crate::store::{
-    CancelRequest, Claim, Claimed, Counts, Ending, FileStore, Found, Head, Hold, Judges, KeySlot, Place, Removed,
-    Request, RunPause, Started, StoreError, Survey, Timers,
+    CancelRequest, Claim, Claimed, Counts, Ending, FileStore, Found, Head, Hold, Judges, KeySlot, PauseRequest, Place,
+    Removed, Request, RunPause, Started, StoreError, Survey, Timers,
 };
 use std::collections::BTreeMap;
 
@@ -170,7 +170,7 @@ verbs! {
         /// Replaces the record of a running task whose tree is dead, and forgets its last start.
         fn keep_running(task: &Task) -> Result<()>;
         /// Asks the supervisor of a task to stop its processes, or, with an end that has come, to let them go on.
-        fn request_pause(id: TaskId, hold: &TaskHold, yields: bool) -> Result<bool>;
+        fn request_pause(id: TaskId, asked: &PauseRequest) -> Result<bool>;
         /// What is asked of the supervisor of a task, if anything is.
         fn run_pause(id: TaskId) -> Result<Option<RunPause>>;
         /// Says that the task stands still as it was asked to.

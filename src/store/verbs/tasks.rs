@@ -1,9 +1,8 @@
-//! The verbs of what a task remembers, of schedules, and of dispatchers.
+//! The verbs of what a task remembers, and of schedules.
 
-use crate::model::ScheduleKey;
 use crate::model::calendar::Schedule;
 use crate::model::task::Finish;
-use crate::model::{Name, TaskId};
+use crate::model::{ScheduleKey, TaskId};
 use crate::os::Handle;
 use crate::store::error::Result;
 use crate::store::verbs::verbs;
@@ -77,8 +76,6 @@ verbs! {
     Schedules {
         /// Every schedule, by name; an error in the place of one that does not read.
         fn schedules() -> Result<Vec<Result<Schedule>>>;
-        /// A schedule by its name.
-        fn schedule(name: &Name) -> Result<Option<Schedule>>;
         /// A schedule by its key.
         fn schedule_at(key: &ScheduleKey) -> Result<Option<Schedule>>;
         /// Takes the right to change schedules, and waits for it a little.

@@ -28,9 +28,10 @@ struct Still<'a> {
     hold: TaskHold,
     /// The processes that were stopped here. One that was stopped before is left so.
     stopped: Vec<Identity>,
-    /// Whether their control group was stopped, and who was in it.
+    /// Whether the control group of the task was stopped.
     is_frozen: bool,
-    frozen: Vec<u32>,
+    /// The processes that SIGSTOP passes over: those in the stopped control group, and supervisors of other tasks.
+    passed_over: Vec<u32>,
     /// What the task has given up.
     slots: Option<Slots<'a>>,
     /// A pause for which nothing could be given up.
@@ -101,7 +102,7 @@ impl<'a> Pausing<'a> {
     /// Takes back what was given up, when the task is to go on; then it does. True when a pass is wanted for that.
     pub(super) fn take_back(&mut self, site: &Site, wants: Wants<'_>, task: &Task, keeper: &mut Keeper) -> bool {
         let Some(Still { slots: Some(slots), .. }) = &mut self.still else { return false };
-        let back = if slots.is_waiting() { slots.take_back(site, wants, task, keeper) } else { Back::Waits };
+        let back = slots.take_back(site, wants, task, keeper);
         if back == Back::Has {
             self.still.iter_mut().for_each(|still| still.slots = None);
             self.go_on(site, task);
@@ -117,7 +118,7 @@ impl<'a> Pausing<'a> {
         if !asked.yields || still.slots.is_some() || is_refused {
             return !is_refused;
         }
-        match give_up(site, task, asked.hold.since, keeper, &still.frozen) {
+        match give_up(site, task, asked.hold.since, keeper, &still.passed_over) {
             Ok(slots) => {
                 still.slots = Some(slots);
                 true
@@ -151,28 +152,27 @@ impl<'a> Pausing<'a> {
             hold: asked.hold.clone(),
             stopped: Vec::new(),
             is_frozen: frozen.is_some(),
-            frozen: [spared, &frozen.unwrap_or_default()].concat(),
+            passed_over: [spared, &frozen.unwrap_or_default()].concat(),
             slots: None,
             refused: None,
         };
-        let mut running = stop_tree(site, task, &still.frozen, &mut still.stopped).unwrap_or(1);
-        for _ in 0..TRIES {
-            // A process that waits in vfork(2) for a child that is stopped does not stop: another moment is met.
-            if running == 0 || !asked.yields {
-                break;
+        let mut tries = 0;
+        let running = loop {
+            let running = stop_tree(site, task, &still.passed_over, &mut still.stopped).unwrap_or(1);
+            if running == 0 || !asked.yields || tries == TRIES {
+                break running;
             }
-            for process in still.stopped.drain(..).rev() {
-                site.host.signal(&process, Signal::Continue);
-            }
+            tries += 1;
+            // A process that waits in vfork(2) for a stopped child does not stop: another moment is met.
+            continue_all(site, &mut still.stopped);
             site.host.sleep(BETWEEN);
-            running = stop_tree(site, task, &still.frozen, &mut still.stopped).unwrap_or(1);
-        }
+        };
         note(site, task, &still, running);
         self.still = Some(still);
         if self.give_up(site, task, &asked, keeper) {
             let _ = site.store.show_pause(task.id);
         } else {
-            // Nothing was given up, so nothing was asked for that is possible.
+            // The pause asked for slots, and no slot can be given up: the task goes on.
             self.go_on(site, task);
         }
     }
@@ -189,15 +189,19 @@ impl<'a> Pausing<'a> {
         if self.has_yielded() {
             return;
         }
-        let Some(still) = self.still.take() else { return };
+        let Some(mut still) = self.still.take() else { return };
         self.earlier_ms = self.earlier_ms.saturating_add(site.host.boot_ms().saturating_sub(still.since_ms));
         if let Some(group) = self.group.as_ref().filter(|_| still.is_frozen) {
             site.host.freeze_group(group, false);
         }
-        // Children first, so that no shell finds a child stopped when it goes on.
-        for process in still.stopped.iter().rev() {
-            site.host.signal(process, Signal::Continue);
-        }
+        continue_all(site, &mut still.stopped);
+    }
+}
+
+/// Continues what SIGSTOP stopped: children first, so that no shell finds a child stopped when it goes on.
+fn continue_all(site: &Site, stopped: &mut Vec<Identity>) {
+    for process in stopped.drain(..).rev() {
+        site.host.signal(&process, Signal::Continue);
     }
 }
 
@@ -236,7 +240,7 @@ fn freeze(site: &Site, group: &Group) -> Option<Vec<u32>> {
 /// for the task but wait.
 fn stop_tree(site: &Site, task: &Task, spared: &[u32], stopped: &mut Vec<Identity>) -> Result<usize, StoreError> {
     let me = site.host.identity();
-    let root = Root { began_by: Some(&me), state_dir: site.host.state_dir(), group: None };
+    let root = Root::here(site, &me);
     let mut running = 0;
     for _ in 0..LOOKS {
         running = 0;

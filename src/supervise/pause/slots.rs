@@ -17,7 +17,7 @@ use std::time::Duration;
 /// How often a task that is to go on looks whether it is its turn, and how often it asks for its lanes without a call.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
 const ASK_MS: u64 = 1000;
-/// How long it listens for a call: the command is watched meanwhile by nobody.
+/// How long it listens for a call: nobody watches the command meanwhile.
 const LISTEN: Duration = Duration::from_millis(1);
 
 /// The sandbox in which a task was queued, for its place in a line.
@@ -31,7 +31,8 @@ pub(super) struct Slots<'a> {
     given: GivenUp,
     /// Its place in a line, while it is to go on.
     in_line: Option<InLine<'a>>,
-    asked_ms: u64,
+    /// When it asked for them last; `None` until it has asked.
+    asked_ms: Option<u64>,
 }
 
 /// What came of a try to take them back.
@@ -44,15 +45,16 @@ pub(super) enum Back {
     NeedsPass,
 }
 
-/// Gives up what may be given up. `Err` is why nothing was. `frozen` are processes that a control group keeps, and those of others.
+/// Gives up what may be given up. `Err` is why nothing was. `passed_over` are the processes that a control group keeps stopped, and supervisors
+/// of other tasks.
 pub(super) fn give_up<'a>(
     site: &Site,
     task: &Task,
     since: Timestamp,
     keeper: &mut Keeper,
-    frozen: &[u32],
+    passed_over: &[u32],
 ) -> Result<Slots<'a>, String> {
-    stands_still(site, task, frozen)?;
+    stands_still(site, task, passed_over)?;
     let told = |error: StoreError| error.to_string();
     let all = task.all_lanes();
     let grants = keeper.grants().to_vec();
@@ -72,33 +74,32 @@ pub(super) fn give_up<'a>(
             .with(json!({ "lanes": names(&given.lanes), "kept": names(&given.kept) })),
     );
     // From here on the tree may not run before all of them are back.
-    keeper.let_go(&given.lanes);
     for lane in given.lanes.clone().into_iter().rev() {
         // After an error some slots of the lane may be gone: it counts as given up, and all of them are taken again.
         if matches!(site.store.give_up_lane(task.id, &lane, &grants), Ok(false)) {
             given.lanes.retain(|other| *other != lane);
-            given.kept.push(lane.clone());
-            keeper.take_on(grants.iter().filter(|grant| grant.lane == lane).cloned().collect());
+            given.kept.push(lane);
         }
     }
+    keeper.let_go(&given.lanes);
     if given.lanes.is_empty() {
         site.run_dir.forget_given_up(task.id).map_err(told)?;
         return Err("its slots are lent or borrowed".to_owned());
     }
     let _ = site.run_dir.note_given_up(task.id, &given);
-    Ok(Slots { given, in_line: None, asked_ms: 0 })
+    Ok(Slots { given, in_line: None, asked_ms: None })
 }
 
 /// Whether the tree of a task stands still, and nothing but a person lets it go on.
-fn stands_still(site: &Site, task: &Task, frozen: &[u32]) -> Result<(), String> {
+fn stands_still(site: &Site, task: &Task, passed_over: &[u32]) -> Result<(), String> {
     let hidden = || "not every process can be seen here".to_owned();
     if !site.host.is_proc_own() || site.host.posture(1).is_none() {
         return Err(hidden());
     }
     let me = site.host.identity();
     let above = site.host.posture(me.pid).ok_or_else(hidden)?;
-    let root = Root { began_by: Some(&me), state_dir: site.host.state_dir(), group: None };
-    let tree = mark_of(site, task.id, &root).and_then(|mark| tree_of(site, &mark, frozen));
+    let root = Root::here(site, &me);
+    let tree = mark_of(site, task.id, &root).and_then(|mark| tree_of(site, &mark, passed_over));
     let tree = tree.map_err(|error| error.to_string())?;
     // One that died meanwhile is gone for good: nothing that runs has started another one.
     let postures: Vec<Posture> = tree.iter().filter_map(|process| site.host.posture(process.pid)).collect();
@@ -114,29 +115,35 @@ impl<'a> Slots<'a> {
     pub(super) fn stay(&mut self, site: &Site, task: &Task) {
         let Some(mut in_line) = self.in_line.take() else { return };
         site.store.leave_line(&mut in_line);
-        self.given.is_waiting = false;
-        let _ = site.run_dir.note_given_up(task.id, &self.given);
+        self.show(site, task);
     }
 
     /// The task is to go on: it waits for its lanes.
     pub(super) fn want_back(&mut self, site: &Site, task: &Task, sandbox: Sandbox<'a>) {
         if self.in_line.is_none() {
             self.in_line = Some(InLine::waiting(has_turn, sandbox));
-            self.asked_ms = 0;
-            self.given.is_waiting = true;
-            let _ = site.run_dir.note_given_up(task.id, &self.given);
+            self.asked_ms = None;
+            self.show(site, task);
         }
+    }
+
+    /// Shows whether the task waits for its lanes.
+    fn show(&self, site: &Site, task: &Task) {
+        let given = GivenUp { is_waiting: self.is_waiting(), ..self.given.clone() };
+        let _ = site.run_dir.note_given_up(task.id, &given);
     }
 
     /// Tries to take all of them, or none, when it is called or when it has not asked for long.
     pub(super) fn take_back(&mut self, site: &Site, wants: Wants<'_>, task: &Task, keeper: &mut Keeper) -> Back {
         let Some(in_line) = &mut self.in_line else { return Back::Waits };
         let now = site.host.boot_ms();
-        let is_called = self.asked_ms != 0 && site.store.wait_in_line(in_line, LISTEN, LISTEN) == Some(true);
-        if !is_called && self.asked_ms != 0 && now.saturating_sub(self.asked_ms) < ASK_MS {
-            return Back::Waits;
+        if let Some(asked_ms) = self.asked_ms {
+            let is_called = site.store.wait_in_line(in_line, LISTEN, LISTEN) == Some(true);
+            if !is_called && now.saturating_sub(asked_ms) < ASK_MS {
+                return Back::Waits;
+            }
         }
-        self.asked_ms = now.max(1);
+        self.asked_ms = Some(now);
         match site.store.acquire_in_line(&wants(task, &self.given.lanes), judge, in_line) {
             Ok(Acquired::Granted { .. } | Acquired::Refreshed(_)) => {}
             Ok(Acquired::NeedsRecovery(_)) => return Back::NeedsPass,

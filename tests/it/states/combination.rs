@@ -2,9 +2,8 @@
 
 use super::{Walked, store};
 use crate::sim::{Env, World, spool};
-use luzia::model::Timer;
 use luzia::model::task::{EndState, Outcome as TaskOutcome, TaskState, TaskWait};
-use luzia::model::{LaneName, LockId, LockKind, Name, Task, TaskId, Timestamp};
+use luzia::model::{LaneName, LockId, LockKind, Name, Task, TaskId, Timer, Timestamp};
 use luzia::os::{Handle, Open, Vfs};
 use luzia::policy::staleness::judge;
 use luzia::policy::staleness::standing::standing;

@@ -41,3 +41,16 @@ fn a_drain_ends_although_a_schedule_goes_on() {
     assert!(place.ok(&["list", "-a", "-o", "name"]).out.lines().count() > 1, "the schedule has made tasks");
     place.ok(&["cron", "rm", "tick"]);
 }
+
+#[test]
+fn a_wait_that_does_not_read_keeps_no_drain_from_its_end() {
+    let place = Place::new();
+    let parked = place.enqueue(&["-u", "bob", "--", "sh", "-ec", "\"$LUZIA\" await response --park"]);
+    place.ok(&["dispatch", "--drain"]);
+    let waits = place.state().join(format!("spool/steps/{}/waits.json", &parked[5..]));
+    assert!(waits.exists());
+    std::fs::write(waits, "{").unwrap();
+    let next = place.enqueue(&["-u", "alice", "--", "true"]);
+    place.ok(&["dispatch", "--drain"]);
+    assert_eq!(place.status(&next), "completed");
+}

@@ -1,8 +1,7 @@
 //! Ids, records, order, keys, timers, rules.
 
 use super::{accepted, alice, of_each, task};
-use luzia::model::Timer;
-use luzia::model::{Priority, TaskId, Tier};
+use luzia::model::{Priority, TaskId, Tier, Timer};
 use luzia::store::{Place, Removed, StoreError};
 use std::collections::BTreeSet;
 

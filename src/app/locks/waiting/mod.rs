@@ -142,7 +142,7 @@ impl App {
             }
             // The session of the caller would wait for itself.
             let is_own = match &seen {
-                Seen::Held(view) => self.waits_for_own_session(view, 1)?,
+                Seen::Held(view) => self.waits_for_own_session(view)?,
                 Seen::Behind(_) | Seen::Barred(_) => false,
             };
             if self.left(wait).is_zero() || is_own {

@@ -18,7 +18,7 @@ const DRAIN_PAUSE: Duration = Duration::from_millis(250);
 const TELL_MS: u64 = 60_000;
 
 impl App {
-    /// Dispatches until nothing runs and nothing is pending.
+    /// Dispatches until nothing is left that a drain waits for (`policy::drain`).
     pub fn drain(&self, log: &mut dyn Log) -> Result<(), AppError> {
         if !self.engine.is_there() {
             // Nothing was ever queued here.
@@ -50,7 +50,7 @@ impl App {
 
     fn is_drained(&self, pass: &Pass, begun: Timestamp) -> Result<bool, AppError> {
         let inside = self.inside.as_ref().map(|inside| inside.task);
-        // Nor is a task that only somebody elsewhere can recover: this dispatcher would wait for ever.
+        // A task that only somebody elsewhere can recover is not waited for: this dispatcher would wait for ever.
         let is_left =
             |id| pass.left.iter().any(|left| left.task == id) || pass.unseen.iter().any(|unseen| unseen.task == id);
         for id in self.store.in_flight()? {
@@ -71,7 +71,7 @@ impl App {
     /// Whether a task in flight is waited for. One that does not read may run.
     fn is_run_awaited(&self, id: TaskId, begun: Timestamp) -> Result<bool, AppError> {
         match self.find(id) {
-            Ok(Some((_, task))) => Ok(is_awaited(self.stand_of(&task)?, made_by_schedule(&task), begun)),
+            Ok(Some((_, task))) => self.awaits(&task, begun),
             Ok(None) | Err(_) => Ok(true),
         }
     }
@@ -92,31 +92,36 @@ impl App {
             {
                 continue;
             }
-            if is_awaited(self.stand_of(&task)?, made_by_schedule(&task), begun) {
+            if self.awaits(&task, begun)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
+    fn awaits(&self, task: &Task, begun: Timestamp) -> Result<bool, AppError> {
+        let made = task.schedule.as_ref().map(|_| task.created_at);
+        Ok(is_awaited(self.stand_of(task)?, made, begun))
+    }
+
     /// How a task stands towards the event that it waits for.
     fn stand_of(&self, task: &Task) -> Result<Stand, AppError> {
-        let Some(open) = self.open_wait(task.id)? else { return Ok(Stand::Goes) };
+        let open = match self.open_wait(task.id) {
+            // A wait that does not read keeps no drain from its end: the next look at it ends the task.
+            Err(error) if error.is_damage() => return Ok(Stand::WaitsForEvent),
+            open => open?,
+        };
+        let Some(open) = open else { return Ok(Stand::Goes) };
         if WaitKind::parse(&open.kind) == Some(WaitKind::Delay) {
             return Ok(Stand::Goes);
         }
-        let used = self.store.waits(task.id).map(|waits| waits.done).unwrap_or_default();
-        let is_used = |number: &u64| used.iter().any(|done| done.mail.contains(number));
-        let mut came = 0;
-        for number in self.store.mail_numbers(task.id)?.iter().filter(|number| !is_used(number)) {
-            came += u32::from(self.store.mail(task.id, *number)?.is_some_and(|mail| is_meant(&mail, &open)));
-        }
+        let waits = self.store.waits(task.id).unwrap_or_default();
+        let came = self.unused_mail(task.id, &waits)?.iter().filter(|mail| is_meant(mail, &open)).count();
         // With all that it waits for it is about to go on.
-        Ok(if came >= open.expect.max(1) { Stand::Goes } else { Stand::WaitsForEvent })
+        Ok(if u32::try_from(came).unwrap_or(u32::MAX) >= open.expect.max(1) {
+            Stand::Goes
+        } else {
+            Stand::WaitsForEvent
+        })
     }
-}
-
-/// When a schedule made a task.
-fn made_by_schedule(task: &Task) -> Option<Timestamp> {
-    task.schedule.as_ref().map(|_| task.created_at)
 }

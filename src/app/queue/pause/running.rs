@@ -7,7 +7,7 @@ use crate::app::{App, AppError, Code, Kind};
 use crate::model::control::TaskHold;
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::os::Signal;
-use crate::store::{Changes, GivenUp, Place};
+use crate::store::{Changes, PauseRequest, Place};
 use std::time::Duration;
 
 /// How long the supervisor may take, in milliseconds.
@@ -18,11 +18,9 @@ const LOOK: Duration = Duration::from_millis(5);
 /// What is asked of a supervisor.
 struct Asked<'a> {
     id: TaskId,
-    hold: &'a TaskHold,
+    request: &'a PauseRequest,
     /// Whether the task is to stand still, and not to go on.
     stops: bool,
-    /// Whether it is to give its slots up meanwhile.
-    yields: bool,
 }
 
 /// What came of a look.
@@ -43,11 +41,11 @@ impl App {
         let before = self.store.run_pause(id)?.filter(|pause| pause.stands(now));
         let since = before.map_or(now, |pause| pause.hold.since);
         let Wish { until, reason, by, yields } = wish.clone();
-        let hold = TaskHold { since, until, reason, by, start_left_ms: None };
-        match self.ask(&Asked { id, hold: &hold, stops: true, yields })? {
+        let request = PauseRequest { hold: TaskHold { since, until, reason, by, start_left_ms: None }, yields };
+        match self.ask(&Asked { id, request: &request, stops: true })? {
             None => {
-                let given = self.given_up(id)?;
-                Ok(Changed { what: id.to_string(), hold: Some(as_hold(&task, &hold)), is_changed: true, given })
+                let given = self.run_dir.yielded(id)?;
+                Ok(Changed { what: id.to_string(), hold: Some(as_hold(&task, &request.hold)), is_changed: true, given })
             }
             // It is queued again: then it is kept from starting.
             Some(Status::Pending) => self.pause_waiting(id, wish, now),
@@ -61,14 +59,9 @@ impl App {
         let unchanged = || Changed { what: id.to_string(), hold: None, is_changed: false, given: None };
         let Some(pause) = self.store.run_pause(id)? else { return Ok(unchanged()) };
         let hold = as_hold(task, &pause.hold);
-        let ended = TaskHold { until: Some(now), ..pause.hold };
-        self.ask(&Asked { id, hold: &ended, stops: false, yields: false })?;
-        Ok(Changed { what: id.to_string(), hold: Some(hold), is_changed: true, given: self.given_up(id)? })
-    }
-
-    /// What a task has given up.
-    fn given_up(&self, id: TaskId) -> Result<Option<GivenUp>, AppError> {
-        Ok(self.run_dir.given_up(id)?.filter(|given| given.refused.is_none()))
+        let request = PauseRequest { hold: TaskHold { until: Some(now), ..pause.hold }, yields: false };
+        self.ask(&Asked { id, request: &request, stops: false })?;
+        Ok(Changed { what: id.to_string(), hold: Some(hold), is_changed: true, given: self.run_dir.yielded(id)? })
     }
 
     /// Asks the supervisor of a task, and waits until it has done it. Gives the state of a task that does not run any more.
@@ -130,26 +123,30 @@ impl App {
                 return if pause.is_in_effect { self.answer_to(asked) } else { Ok(Come::Waits) };
             }
             // Its end has come, or somebody has resumed it meanwhile.
-            Some(_) | None if asked.stops && *is_recorded && asked.hold.until.is_some_and(|until| until <= now) => {
+            Some(_) | None
+                if asked.stops && *is_recorded && asked.request.hold.until.is_some_and(|until| until <= now) =>
+            {
                 return Ok(Come::Done);
             }
             None if !asked.stops => return Ok(Come::Done),
             // It has gone on, because it gives no slot up.
-            None if asked.yields && *is_recorded && self.refusal(asked)?.is_some() => return self.answer_to(asked),
+            None if asked.request.yields && *is_recorded && self.refusal(asked)?.is_some() => {
+                return self.answer_to(asked);
+            }
             Some(_) if !asked.stops && *is_recorded => {
                 // It goes on when it has its slots back.
-                let is_waiting = self.given_up(asked.id)?.is_some_and(|given| given.is_waiting);
+                let is_waiting = self.run_dir.yielded(asked.id)?.is_some_and(|given| given.is_waiting);
                 return Ok(if is_waiting { Come::Done } else { Come::Waits });
             }
             Some(_) | None => {}
         }
-        *is_recorded = self.store.request_pause(asked.id, asked.hold, asked.yields)?;
+        *is_recorded = self.store.request_pause(asked.id, asked.request)?;
         Ok(Come::Waits)
     }
 
     /// What the supervisor says to a pause that it has carried out.
     fn answer_to(&self, asked: &Asked) -> Result<Come, AppError> {
-        if !asked.yields {
+        if !asked.request.yields {
             return Ok(Come::Done);
         }
         if self.run_dir.given_up(asked.id)?.is_none() {
@@ -160,7 +157,7 @@ impl App {
 
     /// Why a task gives up no slot for a pause.
     fn refusal(&self, asked: &Asked) -> Result<Option<String>, AppError> {
-        let given = self.run_dir.given_up(asked.id)?.filter(|given| given.since == Some(asked.hold.since));
+        let given = self.run_dir.given_up(asked.id)?.filter(|given| given.since == Some(asked.request.hold.since));
         Ok(given.and_then(|given| given.refused))
     }
 }

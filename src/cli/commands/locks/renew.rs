@@ -50,8 +50,10 @@ Exit codes:
 pub fn run(args: &RenewArgs, app: &App, console: &mut Console) -> Answer {
     let lanes = super::lanes_of(args.target.as_deref(), args.user.as_deref(), &args.lane, app)?;
     let (grants, failed) = app.renew_all(&lanes, &args.lock_id)?;
-    if let Some(error) = failed {
+    if failed.is_some() || !console.is_json() {
         grants.iter().for_each(|grant| console.say(&format!("lane \"{}\" renewed", grant.lane)));
+    }
+    if let Some(error) = failed {
         return Err(error.into());
     }
     if console.is_json() {
@@ -59,8 +61,6 @@ pub fn run(args: &RenewArgs, app: &App, console: &mut Console) -> Answer {
         let mut value = grants.first().map(document).unwrap_or_default();
         value["lanes"] = grants.iter().map(document).collect();
         console.document(&json::single("renew", value))?;
-    } else {
-        grants.iter().for_each(|grant| console.say(&format!("lane \"{}\" renewed", grant.lane)));
     }
     Ok(Exit::Done.code())
 }

@@ -42,11 +42,11 @@ pub struct Whom {
                   --state, --label or --key, choose tasks, and each of those is paused by itself.\n\n\
                   With --yield such a task gives up its slots in lanes that are only a number of slots, global among them. It \
                   keeps its user, its threads and sessions, a slot that stands for a value, a share of processors, and what it \
-                  has lent or borrowed; the answer names both. It is refused, and nothing is given up, where the task might go \
-                  on by itself: a process of it has a terminal, is a job of a shell with job control, is luzia, or cannot be \
-                  stopped. When it is to go on it waits in the lines of its lanes. Its fences are new then, and `luzia guard --fence` refuses \
-                  the old ones. One that is cancelled or loses its supervisor meanwhile is killed without \
-                  a grace, and no `after` hook runs. Nobody may send SIGCONT to it by hand: it would run beside others.\n\n\
+                  has lent or borrowed. The answer names the lanes that the task gave up and those that it keeps. luzia refuses \
+                  --yield, and the task gives nothing up, where the task might go on by itself: a process of it has a terminal, is a job of a shell with job control, is luzia, or cannot be \
+                  stopped. A resumed task waits in the lines of the lanes that it gave up. Its fences are new then, and `luzia guard \
+                  --fence` refuses the old ones. A task that is cancelled or loses its supervisor meanwhile is killed \
+                  without a grace, and no `after` hook runs. Nobody may send SIGCONT to it by hand: it would run beside others.\n\n\
                   A pause is about tasks: `luzia lock` and `luzia acquire` do not look at it.",
     after_help = PAUSE_HELP
 )]

@@ -1,8 +1,7 @@
 //! Names of files that say something by themselves, each read in the one spelling in which luzia makes it: whatever is
 //! spelled otherwise is not luzia's, and means nothing. Does no I/O.
 
-use crate::model::{Alarm, ScheduleKey, Timer};
-use crate::model::{Priority, TaskId, Timestamp};
+use crate::model::{Alarm, Priority, ScheduleKey, TaskId, Timer, Timestamp};
 
 /// A whole number: digits only, and no zero before them.
 pub(crate) fn number(name: &str) -> Option<u64> {

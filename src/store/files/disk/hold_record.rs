@@ -63,7 +63,8 @@ fn decode_preempt(file: PreemptFile) -> std::result::Result<Preempt, String> {
     Ok(Preempt { task, how, grace_ms, others: file.others, by: file.by })
 }
 
-fn time(text: &str) -> std::result::Result<Timestamp, String> {
+/// A moment of a record.
+pub(crate) fn time(text: &str) -> std::result::Result<Timestamp, String> {
     Timestamp::parse(text).ok_or_else(|| format!("\"{text}\" is not a time"))
 }
 

@@ -1,8 +1,7 @@
 //! Where things stand below the state directory: every path is made here. Does no I/O but the making of folders.
 
 use crate::model::lane::slot_stem;
-use crate::model::{LaneName, Priority, TaskId, Timestamp};
-use crate::model::{ScheduleKey, Timer};
+use crate::model::{LaneName, Priority, ScheduleKey, TaskId, Timer, Timestamp};
 use crate::os::{FileKind, Meta, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::file_name;

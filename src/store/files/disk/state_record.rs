@@ -1,7 +1,8 @@
 //! The members `status`, `wait` and `outcome` of a task record, which tell its state together.
 
+use crate::model::Status;
 use crate::model::task::{EndState, Outcome, TaskState};
-use crate::model::{Status, Timestamp};
+use crate::store::files::disk::hold_record::time;
 use crate::store::files::disk::wait_record::{WaitFile, decode_wait};
 use serde::{Deserialize, Serialize};
 
@@ -60,8 +61,7 @@ fn decode_outcome(file: OutcomeFile) -> Result<Outcome, String> {
     let end = Status::parse(&file.status).and_then(EndState::of);
     Ok(Outcome {
         end: end.ok_or_else(|| format!("\"{}\" is not a final state", file.status))?,
-        completed_at: Timestamp::parse(&file.completed_at)
-            .ok_or_else(|| format!("\"{}\" is not a time", file.completed_at))?,
+        completed_at: time(&file.completed_at)?,
         exit_code: file.exit_code,
         signal: file.signal,
         summary: file.summary,

@@ -10,7 +10,7 @@ use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::context_record::{
     LimitsFile, SandboxFile, decode_limits, decode_sandbox, encode_limits, encode_sandbox, is_true, yes,
 };
-use crate::store::files::disk::hold_record::{HoldFile, decode_task_hold, encode_task_hold};
+use crate::store::files::disk::hold_record::{HoldFile, decode_task_hold, encode_task_hold, time};
 use crate::store::files::disk::json_object;
 use crate::store::files::disk::state_record::{OutcomeFile, encode_outcome, state_of};
 use crate::store::files::disk::stepwise_record::{StepwiseFile, decode_stepwise, encode_stepwise};
@@ -375,10 +375,6 @@ fn check(task: &Task) -> std::result::Result<(), String> {
         Some((_, why)) => Err(why.to_owned()),
         None => Ok(()),
     }
-}
-
-fn time(text: &str) -> std::result::Result<Timestamp, String> {
-    Timestamp::parse(text).ok_or_else(|| format!("\"{text}\" is not a time"))
 }
 
 fn encode_start(start: &Start) -> StartFile {

@@ -1,7 +1,8 @@
 //! The member `wait` of a task record.
 
 use crate::model::task::TaskWait;
-use crate::model::{LaneName, LockId, Timestamp};
+use crate::model::{LaneName, LockId};
+use crate::store::files::disk::hold_record::time;
 use serde::{Deserialize, Serialize};
 
 /// `wait`.
@@ -31,7 +32,7 @@ pub(crate) fn decode_wait(file: WaitFile) -> Result<TaskWait, String> {
         Ok::<_, String>((lane, LockId(kept.lock_id)))
     };
     Ok(TaskWait {
-        until: Timestamp::parse(&file.until).ok_or_else(|| format!("\"{}\" is not a time", file.until))?,
+        until: time(&file.until)?,
         kept: file.kept.into_iter().map(kept).collect::<Result<_, _>>()?,
         lends: file.lends,
     })

@@ -155,8 +155,8 @@ impl FileStore {
         Ok(released)
     }
 
-    /// Gives up the slots of a lane that a paused task holds, all or none. None where one of them is lent or borrowed: its other
-    /// holder would be left without it. The caller holds the task's `supervisor.lock`, its tree stands still, and `yield.json` says so.
+    /// Gives up all slots that a paused task holds in a lane. False, and no slot is given up, where one of them is lent or borrowed: its
+    /// other holder would lose it. The caller holds the task's `supervisor.lock`, its tree stands still, and `yield.json` says so.
     pub fn give_up_lane(&self, task: TaskId, lane: &LaneName, known: &[Grant]) -> Result<bool> {
         let mut guards = self.enter_patiently(lane)?;
         let held = self.slots_of(task, lane, known, &mut None)?;

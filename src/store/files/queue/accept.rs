@@ -1,10 +1,8 @@
 //! Pending and parked tasks: accepting them durably, and finding a task by its number.
 //! The place of a record is its state; a task appears by a rename, complete and synced.
 
-use crate::model::Timer;
-use crate::model::task::Start;
-use crate::model::task::TaskState;
-use crate::model::{Name, QueueName, Task, TaskId};
+use crate::model::task::{Start, TaskState};
+use crate::model::{Name, QueueName, Task, TaskId, Timer};
 use crate::os::{Open, Published};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::counter;

@@ -2,8 +2,7 @@
 //! failed attempt, sets its marks and timers before its record stands among the parked ones. So these are removed only by
 //! who holds the task's `supervisor.lock` and sees that it is not about to be parked.
 
-use crate::model::Timer;
-use crate::model::{Task, TaskId, Timestamp};
+use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;

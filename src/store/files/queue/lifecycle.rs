@@ -1,9 +1,8 @@
 //! How a task moves: claimed, ended, queued again. Each verb names its commit point; every step after it is idempotent
 //! and is finished by the next pass. All of them require the task's `supervisor.lock`.
 
-use crate::model::Timer;
 use crate::model::task::TaskState;
-use crate::model::{Task, TaskId};
+use crate::model::{Task, TaskId, Timer};
 use crate::store::Claimed;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::publish::write_durably;

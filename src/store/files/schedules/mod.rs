@@ -9,7 +9,7 @@
 pub(crate) mod record;
 
 use crate::model::calendar::Schedule;
-use crate::model::{Name, ScheduleKey, Task, TaskId, Timer};
+use crate::model::{ScheduleKey, Task, TaskId, Timer};
 use crate::os::Handle;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
@@ -48,11 +48,6 @@ impl FileStore {
         stems.sort_unstable();
         let keys = stems.iter().filter_map(|stem| ScheduleKey::read(stem));
         Ok(keys.filter_map(|key| self.schedule_at(&key).transpose()).collect())
-    }
-
-    /// A schedule by its name.
-    pub fn schedule(&self, name: &Name) -> Result<Option<Schedule>> {
-        self.schedule_at(&ScheduleKey::of(name))
     }
 
     /// A schedule by its key.

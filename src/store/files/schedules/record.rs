@@ -4,6 +4,7 @@
 use crate::model::calendar::{Made, Overlap, Pattern, Schedule, Zone};
 use crate::model::{Name, Task, TaskId, Timestamp};
 use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::hold_record::time;
 use crate::store::files::disk::json_object;
 use crate::store::files::disk::task_record::newer_or_corrupt;
 use crate::store::{FORMAT_VERSION, MAX_RECORD_BYTES, decode_task, encode_task};
@@ -42,10 +43,6 @@ struct ScheduleFile {
 
 fn text(at: Option<Timestamp>) -> Option<String> {
     at.map(|at| at.to_string())
-}
-
-fn time(text: &str) -> std::result::Result<Timestamp, String> {
-    Timestamp::parse(text).ok_or_else(|| format!("\"{text}\" is not a time"))
 }
 
 /// A schedule as it is written.

@@ -2,10 +2,9 @@
 //! none, and its record moves from `waiting` to `running`. Commit point: that rename. Before it, the task waits still, and
 //! recovery gives back what a dead claim has taken.
 
-use crate::model::Timer;
 use crate::model::evidence::Judge;
 use crate::model::lock::Grant;
-use crate::model::{Task, TaskId};
+use crate::model::{Task, TaskId, Timer};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::request::{Acquired, Break, Request};

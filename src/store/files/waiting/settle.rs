@@ -1,7 +1,6 @@
 //! How a task comes to `waiting`, and leaves it without a start.
 
-use crate::model::Timer;
-use crate::model::{Task, TaskId, Timestamp};
+use crate::model::{Task, TaskId, Timer, Timestamp};
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::hold::Hold;

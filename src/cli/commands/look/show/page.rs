@@ -1,5 +1,6 @@
 //! The page of `luzia show`: words and lengths of time, and what a person does next with the task.
 
+use crate::app::hooks::lacks_last_end;
 use crate::app::look::details::Details;
 use crate::app::look::list::Shown;
 use crate::app::{App, AppError};
@@ -222,18 +223,9 @@ impl Page<'_, '_> {
         self.list("Prompt", lines);
     }
 
-    /// Says of a command of `--on-finish` that nobody knows how it ended. Its end is an event, as that of a hook.
+    /// Says of a command of `--on-finish` that nobody knows how it ended.
     fn last_command(&mut self, task: &Task, details: &Details) {
-        let name = format!("on-finish-{}", task.id);
-        let is_over = details.events.iter().any(|event| event.kind == "finished");
-        let has_ended = |event: &crate::app::look::events::Record| {
-            ["hook_ran", "hook_failed"].contains(&event.kind.as_str()) && event.text("hook") == Some(&name)
-        };
-        if task.terms.on_finish.is_some()
-            && task.status().is_final()
-            && is_over
-            && !details.events.iter().any(has_ended)
-        {
+        if lacks_last_end(task, &details.events) {
             self.field("On finish", "no end is known: it runs now, or a kill has cut it short; it is not run again");
         }
     }

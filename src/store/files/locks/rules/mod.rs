@@ -56,14 +56,9 @@ impl FileStore {
         self.kept_slots(kept, &|stem| locks.slots(stem).collect())
     }
 
-    /// When a lane with a rate was granted lately, oldest first.
-    pub fn granted_lately(&self, lane: &LaneName, rate: crate::model::config::Rate) -> Result<Vec<Timestamp>> {
-        self.grants_of(lane, rate)
-    }
-
     /// The moment from which a lane may be granted again by its rate; `None` when it may now.
     pub fn granted_again(&self, lane: &LaneName, rate: crate::model::config::Rate) -> Result<Option<Timestamp>> {
-        let grants = self.grants_of(lane, rate)?;
+        let grants = self.granted_lately(lane, rate)?;
         Ok(rate.next(&grants, self.host.clock.now()))
     }
 }

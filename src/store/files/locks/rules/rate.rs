@@ -26,7 +26,7 @@ pub(crate) fn parse(text: &str, written: Timestamp) -> Option<Vec<Timestamp>> {
 impl FileStore {
     /// The moments at which a lane was granted lately, oldest first. A file that is damaged throughout counts as so many grants
     /// at the time of its last change as the rate allows, so that the lane goes on after one window.
-    pub(crate) fn grants_of(&self, lane: &LaneName, rate: Rate) -> Result<Vec<Timestamp>> {
+    pub fn granted_lately(&self, lane: &LaneName, rate: Rate) -> Result<Vec<Timestamp>> {
         let path = layout::rate(&lane.stem());
         let Some(bytes) = self.read(&path)? else { return Ok(Vec::new()) };
         let written = self.meta(&path)?.map_or_else(|| self.host.clock.now(), |meta| meta.modified);
@@ -52,7 +52,7 @@ impl FileStore {
     fn count_grant(&self, lane: &LaneName, rate: Rate) -> Result<()> {
         let (now, stem) = (self.host.clock.now(), lane.stem());
         let window = i64::try_from(rate.window_ms).unwrap_or(i64::MAX);
-        let mut grants = self.grants_of(lane, rate)?;
+        let mut grants = self.granted_lately(lane, rate)?;
         grants.retain(|at| now.ms_since(*at) < window && at.ms_since(now) <= window);
         grants.push(now);
         let most = usize::try_from(rate.grants).unwrap_or(usize::MAX);

@@ -1,6 +1,6 @@
 //! Leases of several lanes that one `acquire` takes: all, or none, also when it is killed. A mark in `locks/.sets` stands from
 //! before the first of their locks until all are there, and each sidecar names it. The acquirer is in the guards of all lanes
-//! meanwhile. So who sees the mark of a lock in the guard of its lane knows that the acquirer is dead. Commit point: the unlink
+//! meanwhile. A process in the guard of one of these lanes that finds the mark knows that the acquirer is dead. Commit point: the unlink
 //! of the mark.
 
 use crate::model::LockKind;
@@ -8,6 +8,7 @@ use crate::model::name::encode;
 use crate::os::Open;
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::layout;
 use crate::store::files::locks::request::Request;
 
 const SETS: &str = "locks/.sets";
@@ -19,24 +20,26 @@ fn mark(set: &str) -> String {
 }
 
 impl FileStore {
-    /// Begins to take several leases, and names them; `None` where each lock by itself proves its holder's life, or is the only
-    /// one.
+    /// Begins to take several leases, and names them; `None` for a single lane, and for locks that a process proves.
     pub(crate) fn begin_set(&self, request: &Request, lock_id: &str, lanes: usize) -> Result<Option<String>> {
         if request.kind != LockKind::Lease || lanes < 2 {
             return Ok(None);
         }
         self.vfs.make_dir(SETS, 0o700).map_err(StoreError::io("make the folder", SETS))?;
         let first = format!("{lock_id}.{}.{}", request.process.pid, self.host.clock.boot_ms());
-        // One that is there already is of a dead acquirer, whose locks may still stand.
-        for further in 0_u32.. {
-            let set = if further == 0 { first.clone() } else { format!("{first}.{further}") };
-            let path = mark(&set);
-            if self.vfs.open(&path, Open::CreateNew(0o600)).map_err(StoreError::io("create", &path))?.is_some() {
-                self.sync_sets(request)?;
-                return Ok(Some(set));
-            }
+        let (mut set, mut further) = (first.clone(), 0_u32);
+        // A mark that is there already is of a dead acquirer, whose locks may still stand.
+        while self
+            .vfs
+            .open(&mark(&set), Open::CreateNew(0o600))
+            .map_err(StoreError::io("create", &mark(&set)))?
+            .is_none()
+        {
+            further = further.saturating_add(1);
+            set = format!("{first}.{further}");
         }
-        Ok(None)
+        self.sync_sets(request)?;
+        Ok(Some(set))
     }
 
     /// All leases of a set are there, or none is.
@@ -62,7 +65,7 @@ impl FileStore {
         }
         let mut named = Vec::new();
         for (stem, slot) in self.lock_stems()? {
-            let sidecar = self.read_sidecar(&crate::store::files::disk::layout::sidecar(&stem, slot))?;
+            let sidecar = self.read_sidecar(&layout::sidecar(&stem, slot))?;
             named.extend(sidecar.record().and_then(|record| record.set.as_deref().map(encode)));
         }
         let now = self.host.clock.now();

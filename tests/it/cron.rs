@@ -140,7 +140,7 @@ fn a_slot_in_a_gap_makes_one_task_after_it_and_one_in_a_fold_makes_one() {
     assert_eq!(timed.slots()[before..], ["2026-10-25T00:30:00.000Z"]);
 }
 
-/// Of the two half past two the first is over when the schedule is added. A line that means every hour goes by the time.
+/// The clock shows 02:30 twice that night. The schedule is added after the first. An hourly line counts real hours.
 #[test]
 fn a_line_that_is_added_within_a_fold_has_had_its_slot_and_hours_go_on() {
     let timed = Timed::new("2026-10-25T00:45:00Z");

@@ -206,6 +206,7 @@ fn nobody_runs_beside_the_holder_of_a_lane_while_supervisors_are_killed() {
         (lines.windows(2).filter(|pair| pair[0] != pair[1]).count(), lines.len())
     };
     let was_of_use = || matches!(switches_of(&trace()), (switches, lines) if switches > 3 && lines > 100);
+    let mut kills = 0;
     for round in 0..600 {
         // On a busy machine a round may give nobody the time to write a line.
         if round >= 60 && was_of_use() {
@@ -220,6 +221,7 @@ fn nobody_runs_beside_the_holder_of_a_lane_while_supervisors_are_killed() {
                 let started = place.state().join(format!("run/{}/supervisor.lock", &id[5..]));
                 if started.exists() && place.status(id) == "running" {
                     signal(place.supervisor(id), Signal::KILL);
+                    kills += 1;
                 }
             }
             _ => drop(place.luzia(&["dispatch", "--once"])),
@@ -230,10 +232,8 @@ fn nobody_runs_beside_the_holder_of_a_lane_while_supervisors_are_killed() {
         place.until_status(id, "cancelled");
     }
     let (switches, lines) = switches_of(&trace());
-    let grants: u64 = place.ok(&["lock", "-l", "build", "--", "sh", "-c", "echo $LUZIA_FENCE"]).line().parse().unwrap();
+    // A process that was killed after a grant has not told of it.
+    let grants = ["locked", "retaken"].map(|kind| place.events_named(kind).len()).iter().sum::<usize>() + kills;
     assert!(switches > 3 && lines > 100, "it was of some use: {switches} of {lines}");
-    assert!(
-        u64::try_from(switches).unwrap() < grants,
-        "each change of hands is a grant: {switches} changes, {grants} grants"
-    );
+    assert!(switches <= grants, "each change of hands is a grant: {switches} changes, {grants} grants");
 }

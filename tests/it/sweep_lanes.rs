@@ -69,7 +69,7 @@ pub const LOCK_TWO: Scene = Scene {
     ..PLAIN
 };
 
-/// It has taken both lanes or none, also where it was killed, and what it had before it still has. All can be released.
+/// `acquire` holds both new lanes or neither, even if it was killed, and still holds the earlier lane. All can be released.
 fn both_or_none(world: &World, answer: &Answer) -> Vec<String> {
     let is_held = |lane: &str| world.luzia(&["check", lane]).code() == Some(75);
     let [new, had, also_new] = ["lane:new", "lane:had", "lane:also-new"].map(is_held);

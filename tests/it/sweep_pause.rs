@@ -29,26 +29,11 @@ pub const RESUME: Scene = Scene {
 };
 
 /// Somebody pauses a task that runs, and others may have its slots.
-pub const YIELD: Scene = Scene {
-    name: "pause-yield",
-    args: &["pause", "1", "--yes", "--yield", "--for", "300ms"],
-    begin: Some(start_waiting),
-    prepare: queue_none,
-    queued: 1,
-    judge: goes_on,
-    ..PLAIN
-};
+pub const YIELD: Scene =
+    Scene { name: "pause-yield", args: &["pause", "1", "--yes", "--yield", "--for", "300ms"], ..PAUSE };
 
-/// Somebody lets one go on that has given its slots up.
-pub const RESUME_YIELDED: Scene = Scene {
-    name: "resume-yielded",
-    args: &["resume", "1"],
-    begin: Some(start_yielded),
-    prepare: queue_none,
-    queued: 1,
-    judge: goes_on,
-    ..PLAIN
-};
+/// `resume` of a task that has given up its slots.
+pub const RESUME_YIELDED: Scene = Scene { name: "resume-yielded", begin: Some(start_yielded), ..RESUME };
 
 /// A task pauses itself: its supervisor stops it, and is disturbed while it does so.
 pub const SELF: Scene = Scene {
@@ -61,17 +46,8 @@ pub const SELF: Scene = Scene {
     ..PLAIN
 };
 
-/// A task that asks for a pause of itself and for its slots to go to another one: its supervisor is disturbed while it gives them up
-/// and while it takes them back.
-pub const YIELD_SELF: Scene = Scene {
-    name: "yield-self",
-    args: &["dispatch", "--once"],
-    prepare: queue_one_that_yields,
-    follow: true,
-    queued: 2,
-    judge: goes_on,
-    ..PLAIN
-};
+/// A task pauses itself and gives up its slots. The sweep disturbs its supervisor during the release and the retake.
+pub const YIELD_SELF: Scene = Scene { name: "yield-self", prepare: queue_one_that_yields, queued: 2, ..SELF };
 
 /// A task in a control group of its own, where one can be made.
 pub const GROUP: Scene = Scene {
@@ -110,7 +86,7 @@ fn start_paused(world: &World) {
 
 fn start_yielded(world: &World) {
     start_waiting(world);
-    world.luzia(&["pause", "1", "--yes", "--yield", "--for", "1s"]).ok();
+    world.luzia(&["pause", "1", "--yes", "--for", "1s", "--yield"]).ok();
 }
 
 fn queue_one_that_pauses(world: &World) {

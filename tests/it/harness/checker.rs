@@ -211,7 +211,8 @@ pub fn places(state: &Path) -> BTreeMap<u64, Vec<String>> {
     places
 }
 
-/// For each user, when its commands ran, or stood still and kept all slots: begin and end in milliseconds since the boot, and the task.
+/// The intervals in which the commands of each user held all their slots, running or paused: begin and end in milliseconds since the boot,
+/// and the task.
 pub fn intervals(events: &[serde_json::Value]) -> BTreeMap<String, Vec<(u64, u64, String)>> {
     const ENDS: [&str; 6] = ["ended", "recovered", "released", "finished", "requeued", "yielded"];
     let mut spans: BTreeMap<String, Vec<(u64, u64, String)>> = BTreeMap::new();

@@ -111,8 +111,7 @@ pub fn next_list(made: &[Choice]) -> Option<Vec<u16>> {
     Some(list)
 }
 
-/// The list `steps` places after that of the choices made, as far as their branches are known: what lies below a list that is passed
-/// over is passed over with it.
+/// Takes `steps` steps to the next list. The branches below a skipped list are not known, so they are skipped with it.
 pub fn later_list(made: &[Choice], steps: usize) -> Option<Vec<u16>> {
     let mut known = made.to_vec();
     for _ in 1..steps {

@@ -2,7 +2,7 @@
 //! stays, one that was removed is gone.
 
 use super::locks::{prepared, store};
-use super::{Env, Journal, Limits, sampled};
+use super::{Env, Journal, Limits, know, sampled};
 use luzia::app::accounts::Accounts;
 use luzia::app::cron::NewSchedule;
 use luzia::app::queue::enqueue::{Caller, NewTask};
@@ -10,7 +10,7 @@ use luzia::app::{App, Settings};
 use luzia::model::calendar::Overlap;
 use luzia::model::{Config, Name, ScheduleKey, TaskId, Timer, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const SECOND: i64 = 1000;
@@ -28,10 +28,6 @@ struct Known {
 }
 
 type Shared = Arc<Mutex<Known>>;
-
-fn know(known: &Shared) -> MutexGuard<'_, Known> {
-    known.lock().unwrap_or_else(|poison| poison.into_inner())
-}
 
 fn app(env: &Env) -> App {
     App::new(store(env), Settings::fixed(Config::default()))

@@ -180,18 +180,22 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 4]) {
     counts[3].fetch_add(booked as u64, Ordering::Relaxed);
 }
 
-#[test]
-fn explain_calls_ready_what_a_pass_grants_and_nothing_else() {
-    let counts: &'static [AtomicU64; 4] = Box::leak(Box::default());
-    for seed in 0..2000 {
+/// Looks at random worlds, each by its seed. A supervisor does nothing there: the claims stand.
+pub(super) fn each_world(count: u64, look: impl Fn(&Env, u64) + Copy + Send + Sync + 'static) {
+    for seed in 0..count {
         let all = seeds(seed..seed + 1, |sim: &mut Sim| {
             prepared(sim);
-            // A supervisor that does nothing: the claims stand.
             sim.on_launch(|_| {});
-            sim.spawn("look", move |env| checked(&env, seed, counts));
+            sim.spawn("look", move |env| look(&env, seed));
         });
         all.expect_clean();
     }
+}
+
+#[test]
+fn explain_calls_ready_what_a_pass_grants_and_nothing_else() {
+    let counts: &'static [AtomicU64; 4] = Box::leak(Box::default());
+    each_world(2000, move |env, seed| checked(env, seed, counts));
     let [worlds, with_grants, blocked, booked] = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
     // Worlds in which nothing ever starts, or nothing ever waits, would prove nothing.
     assert!(worlds >= 2000 && with_grants > worlds / 2 && blocked > worlds, "{worlds} {with_grants} {blocked}");

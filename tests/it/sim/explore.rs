@@ -2,7 +2,7 @@
 //! depth first).
 //!
 //! A scenario is a function that sets up a fresh machine. The first failure stops the search and is repeated with its
-//! trace. `SIM_SEED=n` repeats one seed of every `seeds`; `SIM_ROUNDS=n` multiplies their number, `SIM_FROM=n` begins with
+//! trace. `SIM_SEED=n` repeats one seed of every `seeds`; `SIM_ROUNDS=n` multiplies their number and turns sampling off, `SIM_FROM=n` begins with
 //! another one, and either makes them say how many there were.
 
 use super::choice::later_list;

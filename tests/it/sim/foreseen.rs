@@ -1,10 +1,9 @@
 //! The virtual run of the queue against dispatch, in random worlds on the file system of the simulator: what an estimate lets
 //! start now is what a pass grants. The worlds have rates, reserves and groups beside all that `explained` has.
 
+use super::Env;
 use super::choice::Rng;
-use super::explained::{Scene, begun, scene, told};
-use super::locks::prepared;
-use super::{Env, Sim, seeds};
+use super::explained::{Scene, begun, each_world, scene, told};
 use luzia::app::foresee::THOROUGH;
 use luzia::model::config::Rate;
 use luzia::model::task::Group;
@@ -53,7 +52,7 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 5]) {
     let granted: BTreeSet<TaskId> = app.pass().expect("a pass").started.into_iter().collect();
     let differ: BTreeSet<TaskId> = foreseen.symmetric_difference(&granted).copied().collect();
     let either: BTreeSet<TaskId> = foreseen.union(&granted).copied().collect();
-    // Of a user whose lane has several places, what the pass has met before decides whether it goes on to another queue.
+    // If the lane of a user has several slots, the earlier tasks of the pass decide whether it tries another queue of that user.
     let is_second = |task: &Task| {
         let is_other = |other: &&Task| other.id != task.id && other.user == task.user && other.takes_user_lane;
         let has_other = scene.tasks.iter().filter(is_other).any(|other| either.contains(&other.id));
@@ -82,15 +81,7 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 5]) {
 #[test]
 fn the_virtual_run_grants_what_a_pass_grants_in_worlds_with_rates_reserves_and_groups() {
     let counts: &'static [AtomicU64; 5] = Box::leak(Box::default());
-    for seed in 0..400 {
-        let all = seeds(seed..seed + 1, |sim: &mut Sim| {
-            prepared(sim);
-            // A supervisor that does nothing: the claims stand.
-            sim.on_launch(|_| {});
-            sim.spawn("look", move |env| checked(&env, seed, counts));
-        });
-        all.expect_clean();
-    }
+    each_world(400, move |env, seed| checked(env, seed, counts));
     let [granted, limited, reserved, grouped, seconds] = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
     assert!(seconds < 8, "{seconds}");
     // Worlds without them would prove nothing.

@@ -2,13 +2,13 @@
 //! keeps is granted to nobody else before its end is recorded, also not to those who come before the first pass.
 
 use super::locks::{lane, prepared, store};
-use super::{Env, Journal, Limits, Sim, World, seeds};
+use super::{Env, Journal, Limits, Sim, World, know, seeds};
 use luzia::app::locks::acquire::Lease;
 use luzia::app::steps::wait::{WaitOrder, wait_kind};
 use luzia::app::{App, Inside, Settings};
 use luzia::model::{Config, Name, Task, TaskId};
 use luzia::policy::steps::waits::OnTimeout;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const WAITER: TaskId = TaskId(1);
@@ -23,10 +23,6 @@ struct Known {
 }
 
 type Shared = Arc<Mutex<Known>>;
-
-fn know(known: &Shared) -> MutexGuard<'_, Known> {
-    known.lock().unwrap_or_else(|poison| poison.into_inner())
-}
 
 fn app(env: &Env) -> App {
     // The supervisor refreshes the lock every second, and syncs nothing then.
@@ -122,11 +118,13 @@ fn scenario(sim: &mut Sim, known: &Shared) {
 }
 
 fn storm(journal: Journal) {
-    seeds(0..150, |sim| {
+    let all = seeds(0..150, |sim| {
         sim.journal(journal).limits(Limits { kills: 0, cuts: 0, ..Limits::default() });
         scenario(sim, &Shared::default());
-    })
-    .expect_clean();
+    });
+    let all = all.expect_clean();
+    // Strikes come only once it is said that the task waits.
+    assert!(all.cuts > 50, "{all:?}");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 //! cancels, retries and cleaners, under kills, power cuts, failing operations and clock jumps. Only the commands are
 //! pretended: some fail, some ignore SIGTERM, some leave processes behind that hide from `tree.lock`.
 
-use super::life_book::{Book, Shared, USERS, know};
+use super::life_book::{Book, Shared, USERS};
 use super::locks::{prepared, store};
-use super::{Env, Explored, Journal, Limits, Sim, explore, explore_sampled, sampled};
+use super::{Env, Explored, Journal, Limits, Sim, explore, explore_sampled, know, sampled};
 use luzia::app::queue::retry::{Order, Remembered};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, LaneName, Name, Task, TaskId};

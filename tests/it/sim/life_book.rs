@@ -2,11 +2,11 @@
 //! whenever a command starts, and at the end.
 
 use super::children::variable;
-use super::{Env, Sim, World};
+use super::{Env, Sim, World, know};
 use luzia::model::Task;
 use luzia::os::Command;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// The users whose tasks take turns.
 pub const USERS: [&str; 3] = ["alice", "bob", "carol"];
@@ -32,10 +32,6 @@ pub struct Book {
 pub type Shared = Arc<Mutex<Book>>;
 
 /// Looks into it.
-pub fn know(book: &Shared) -> MutexGuard<'_, Book> {
-    book.lock().unwrap_or_else(|poison| poison.into_inner())
-}
-
 const FOLDERS_EMPTY_AT_THE_END: [&str; 11] = [
     "/s/run",
     "/s/spool/tmp",

@@ -1,7 +1,7 @@
 //! The real lock code under every interleaving that a seed or a bound allows: exclusion, fences, and that a lane is
 //! usable again in the end, with kills, power cuts, clock jumps, failing operations and cleaners at work.
 
-use super::{Env, Journal, Limits, Sim, World, explore, sampled};
+use super::{Env, Journal, Limits, Sim, World, explore, know, sampled};
 use luzia::model::evidence::Sidecar;
 use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
@@ -9,7 +9,7 @@ use luzia::policy::staleness::judge;
 use luzia::policy::staleness::standing::standing;
 use luzia::store::{Acquired, By, FileStore, Hold, LaneNeed, Release, Request};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub(super) const TIMEOUT_MS: u64 = 60_000;
@@ -60,10 +60,6 @@ struct Oracle {
 }
 
 type Shared = Arc<Mutex<Oracle>>;
-
-fn know(oracle: &Shared) -> MutexGuard<'_, Oracle> {
-    oracle.lock().unwrap_or_else(|poison| poison.into_inner())
-}
 
 pub(super) fn lane() -> LaneName {
     LaneName::parse(LANE).expect("a lane")

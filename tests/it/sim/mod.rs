@@ -42,6 +42,11 @@ mod waits;
 mod world;
 
 pub use choice::Choice;
+/// What a test knows beside the simulated world, also after a failed run has left it locked.
+pub fn know<T>(shared: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
 pub use explore::{Explored, Report, explore, explore_sampled, sampled, seeds};
 pub use journal::Journal;
 pub use world::World;

@@ -2,12 +2,12 @@
 //! task number is given twice; and the queue goes on.
 
 use super::locks::{prepared, store};
-use super::{Env, Journal, Limits, Sim, sampled};
+use super::{Env, Journal, Limits, Sim, know, sampled};
 use luzia::model::task::{Group, Terms};
 use luzia::model::{LaneName, Name, Task, TaskId, Timestamp};
 use luzia::store::Place;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// What an onlooker knows, across kills and power cuts.
 #[derive(Default)]
@@ -17,10 +17,6 @@ struct Known {
 }
 
 type Shared = Arc<Mutex<Known>>;
-
-fn know(known: &Shared) -> MutexGuard<'_, Known> {
-    known.lock().unwrap_or_else(|poison| poison.into_inner())
-}
 
 /// A task as `luzia enqueue` makes it.
 pub fn task(id: TaskId) -> Task {

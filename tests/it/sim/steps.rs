@@ -2,11 +2,11 @@
 //! becomes empty; no update is lost; no step is recorded twice.
 
 use super::locks::{prepared, store};
-use super::{Env, Journal, Limits, sampled};
+use super::{Env, Journal, Limits, know, sampled};
 use luzia::model::TaskId;
 use luzia::store::{Mail, StepRecord, StoreError};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 const ID: TaskId = TaskId(1);
 
@@ -19,10 +19,6 @@ struct Known {
 }
 
 type Shared = Arc<Mutex<Known>>;
-
-fn know(known: &Shared) -> MutexGuard<'_, Known> {
-    known.lock().unwrap_or_else(|poison| poison.into_inner())
-}
 
 fn work(env: &Env, known: &Shared, name: &str) {
     let store = store(env);

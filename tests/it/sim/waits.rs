@@ -2,14 +2,14 @@
 //! else before it is over, an event that was acknowledged brings it on, and a wait spends no attempt.
 
 use super::locks::{prepared, store};
-use super::{Env, Journal, Limits, Sim, World, sampled};
+use super::{Env, Journal, Limits, Sim, World, know, sampled};
 use luzia::app::steps::mail::Address;
 use luzia::app::{App, Settings};
 use luzia::model::{Config, Name, Task, TaskId};
 use luzia::os::Signal;
 use luzia::store::{OpenWait, Site, StoreError};
 use serde_json::Value;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const WAITER: TaskId = TaskId(1);
@@ -28,10 +28,6 @@ struct Known {
 }
 
 type Shared = Arc<Mutex<Known>>;
-
-fn know(known: &Shared) -> MutexGuard<'_, Known> {
-    known.lock().unwrap_or_else(|poison| poison.into_inner())
-}
 
 fn app(env: &Env) -> App {
     App::new(store(env), Settings::fixed(Config::default()))

@@ -24,7 +24,7 @@ fn dispatched(place: &Place, options: &[&str], text: &str) -> String {
 fn until_parked(place: &Place, id: &str) {
     let number = id.trim_start_matches("task_");
     let (record, run) =
-        (place.state().join(format!("spool/waiting/{number}.json")), place.state().join("run").join(id));
+        (place.state().join(format!("spool/waiting/{number}.json")), place.state().join("run").join(number));
     until("it waits without a process", || (record.exists() && !run.exists()).then_some(()));
 }
 
@@ -277,7 +277,7 @@ fn a_task_that_goes_on_lets_new_work_of_a_better_priority_go_first() {
     assert_eq!(order[..3], ["busy", "better", "resumed"], "{order:?}");
 }
 
-/// As a power cut leaves it that comes before the result has become the record of a waiting task.
+/// The state after a power cut between the result and the move of the record into `waiting`.
 #[test]
 fn a_lane_that_a_result_keeps_is_granted_to_nobody() {
     let place = Place::new();
@@ -291,7 +291,8 @@ fn a_lane_that_a_result_keeps_is_granted_to_nobody() {
     place.until_status(&id, "completed");
 }
 
-/// As after a reboot: nobody who acts for the task is of the sandbox in which it was queued, and no pending task is.
+/// The state after a reboot: every dispatcher runs in another sandbox than the one in which the task was queued, and that sandbox has no
+/// pending task.
 #[test]
 fn a_task_of_another_sandbox_that_is_within_reach_goes_on() {
     let place = Place::new();

@@ -1,5 +1,5 @@
 //! A storm of tasks that wait: steps, waits with and without a process, delays, and events that come before the wait,
-//! during it, and again; tasks that take one step a start; events that tasks send, and such as go to all tasks of a user or of a
+//! during it, and again; tasks that take one step a start; events that tasks send, and events for all tasks of a user or a
 //! thread. Nothing that was accepted is lost, a step that is done is not done again, each event ends one wait of its task at
 //! most, each task that an event was for has it once, and a lane that is kept has one holder.
 
@@ -357,6 +357,11 @@ fn judge(storm: &Storm) -> Vec<String> {
     judge_steps(storm);
     judge_events(storm);
     judge_news(storm);
+    for what in ["stepwise tasks", "events for many", "events to itself"] {
+        if !storm.counts.lock().unwrap().contains_key(what) {
+            storm.complain(format!("nothing was shown: there were no {what}"));
+        }
+    }
     let mut problems = checker.check_quiet(world);
     problems.append(&mut storm.problems.lock().unwrap());
     problems

@@ -41,8 +41,8 @@ pub struct AwaitArgs {
 
     /// A shell command that is run once when the time has run out
     ///
-    /// It runs at most once. Where luzia is killed before it knows how the command ended, an event `alert` and `luzia show` say that the
-    /// command may not have run to its end; it is not run again.
+    /// luzia runs it at most once. If luzia is killed before it has recorded the end of the command, it does not run the command again. An
+    /// event `alert` and `luzia show` then say that the command may not have run to its end.
     #[arg(long, value_name = "CMD")]
     pub timeout_do: Option<String>,
 

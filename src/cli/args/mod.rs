@@ -29,7 +29,7 @@ pub use target::{Target, named};
 pub use task_options::{ParentDeath, TaskOptions};
 pub use term_options::TermOptions;
 pub use usage::{ParseStop, Usage};
-pub use values::{ColorWhen, LockState, OnConflict, OutputFormat, TaskState};
+pub use values::{ColorWhen, LockState, OnConflict, OutputFormat};
 pub(crate) use values::{number, pid, priority};
 
 use super::commands::locks::{

@@ -1,6 +1,6 @@
 //! Tasks that are chosen by what they have in common.
 
-use crate::cli::args::TaskState;
+use crate::model::Status;
 use clap::Args;
 
 /// Which tasks a command means, beside those it names. All that is given must hold.
@@ -17,7 +17,7 @@ pub struct Selection {
 
     /// Only tasks in these states; several separated by commas
     #[arg(long = "state", value_name = "STATE", value_delimiter = ',')]
-    pub states: Vec<TaskState>,
+    pub states: Vec<Status>,
 
     /// Every task with this note
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cli::commands::queue::enqueue::EnqueueArgs;
+use crate::model::Status;
 
 fn args(line: &[&str]) -> Vec<OsString> {
     std::iter::once("luzia").chain(line.iter().copied()).map(OsString::from).collect()
@@ -165,7 +166,7 @@ fn verbs_have_their_aliases() {
     let Command::List(list) = verb(&["ls", "--status", "pending,running", "--state", "failed"]) else {
         panic!("not list");
     };
-    assert_eq!(list.states, [TaskState::Pending, TaskState::Running, TaskState::Failed]);
+    assert_eq!(list.states, [Status::Pending, Status::Running, Status::Failed]);
 }
 
 #[test]

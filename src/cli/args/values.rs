@@ -1,6 +1,8 @@
 //! The words and numbers that options accept. What needs a rule of the domain is read at the door, not here.
 
+use crate::model::Status;
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
 /// What `--key` does when an unfinished task has the key.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,37 +20,23 @@ pub enum OnConflict {
     Join,
 }
 
-/// The seven states of a task.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TaskState {
-    /// Accepted, not started
-    Pending,
-    /// Its command runs
-    Running,
-    /// Waits for an event; no task of this version does
-    Waiting,
-    /// Its command ended with 0
-    Completed,
-    /// Its command ended otherwise, or could not run
-    Failed,
-    /// A time limit ended it
-    Timeout,
-    /// Somebody ended it
-    Cancelled,
-}
+/// The words of `--state`.
+impl ValueEnum for Status {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
 
-impl TaskState {
-    /// The state's word, as in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Timeout => "timeout",
-            Self::Cancelled => "cancelled",
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Pending => "Accepted, not started",
+            Self::Running => "Its command runs",
+            Self::Waiting => "Waits for an event",
+            Self::Completed => "Its command ended with 0",
+            Self::Failed => "Its command ended otherwise, or could not run",
+            Self::Timeout => "A time limit ended it",
+            Self::Cancelled => "Somebody ended it",
+        };
+        Some(PossibleValue::new(self.word()).help(help))
     }
 }
 

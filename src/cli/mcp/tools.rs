@@ -139,7 +139,7 @@ pub const TOOLS: [Tool; 9] = [
         name: "list",
         about: "List tasks: the unfinished ones, or those in certain states.",
         takes: &[
-            argument("states", Kind::Texts, "pending, running, completed, failed, timeout or cancelled."),
+            argument("states", Kind::Texts, "pending, running, waiting, completed, failed, timeout or cancelled."),
             argument("user", Kind::Text, "Only tasks of this user."),
             argument("lane", Kind::Text, "Only tasks of this lane."),
             argument("limit", Kind::Count, "At most so many; 50 by default."),

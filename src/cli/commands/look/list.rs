@@ -6,7 +6,7 @@ mod order;
 use crate::app::look::explain::Reasons;
 use crate::app::look::list::{Filter, Unshown};
 use crate::app::{App, AppError};
-use crate::cli::args::{OutputFormat, TaskState, number};
+use crate::cli::args::{OutputFormat, number};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::json;
@@ -30,7 +30,7 @@ pub struct ListArgs {
 
     /// Only tasks in these states; several separated by commas
     #[arg(long = "state", alias = "status", value_name = "STATE", value_delimiter = ',')]
-    pub states: Vec<TaskState>,
+    pub states: Vec<Status>,
 
     /// Only tasks of this user
     #[arg(short, long)]
@@ -192,7 +192,7 @@ fn filter_of(args: &ListArgs, app: &App) -> Result<Filter, AppError> {
     };
     Ok(Filter {
         all: args.all || args.since.is_some() || args.until.is_some() || args.last.is_some(),
-        states: args.states.iter().map(|state| state_of(*state)).collect(),
+        states: args.states.clone(),
         user: named("user", &args.user)?,
         lane: args.lane.as_deref().map(|lane| app.lane(lane)).transpose()?,
         project: named("project", &args.project)?,
@@ -302,18 +302,5 @@ impl<'a, 'c, 'w> Listing<'a, 'c, 'w> {
             self.console.say(&text);
         }
         Ok(Exit::Done.code())
-    }
-}
-
-/// The state of a word on the command line.
-pub fn state_of(state: TaskState) -> Status {
-    match state {
-        TaskState::Pending => Status::Pending,
-        TaskState::Running => Status::Running,
-        TaskState::Waiting => Status::Waiting,
-        TaskState::Completed => Status::Completed,
-        TaskState::Failed => Status::Failed,
-        TaskState::Timeout => Status::Timeout,
-        TaskState::Cancelled => Status::Cancelled,
     }
 }

@@ -3,7 +3,6 @@
 use crate::app::look::list::Filter;
 use crate::app::{App, AppError, Code};
 use crate::cli::args::{OutputFormat, Selection};
-use crate::cli::commands::look::list::state_of;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::{json, messages};
@@ -46,12 +45,15 @@ pub fn chosen_of(
         ids.iter().try_for_each(|id| app.existing(*id).map(drop))?;
         return Ok((ids, None));
     }
-    let wanted: Vec<Status> = selection.states.iter().map(|state| state_of(*state)).collect();
+    let wanted = &selection.states;
     if let Some(wrong) = wanted.iter().find(|status| !can(**status)) {
         return Err(AppError::usage(format!("luzia {verb} can do nothing with a {wrong} task; nothing was changed")));
     }
-    let states =
-        if wanted.is_empty() { Status::ALL.into_iter().filter(|status| can(*status)).collect() } else { wanted };
+    let states = if wanted.is_empty() {
+        Status::ALL.into_iter().filter(|status| can(*status)).collect()
+    } else {
+        wanted.clone()
+    };
     let user = selection.user.as_deref().map(|user| crate::app::queue::enqueue::name("user", user)).transpose()?;
     let lane = selection.lane.as_deref().map(|lane| app.lane_option(lane, None)).transpose()?;
     let filter = Filter { all: true, states, user, lane, ..Filter::default() };

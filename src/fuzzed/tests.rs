@@ -319,28 +319,28 @@ fn worked() -> i64 {
 /// Deep and long inputs end soon, with an answer, and without a deep stack.
 #[test]
 fn deep_and_long_inputs_end_soon() {
-    let deep = |open: &str| open.repeat(200_000).into_bytes();
+    let deep = |open: &str| open.repeat(50_000).into_bytes();
     let in_member = |text: &str| format!("{{\"v\":1,\"later\":{text}").into_bytes();
-    let keys: String = (0..100_000).map(|at| format!("\"k{at}\":{at},")).collect();
+    let keys: String = (0..25_000).map(|at| format!("\"k{at}\":{at},")).collect();
     let long = [
         deep("["),
         deep("{\"a\":"),
-        in_member(&"[".repeat(200_000)),
-        in_member(&format!("\"{}\"}}", "x".repeat(2_000_000))),
+        in_member(&"[".repeat(50_000)),
+        in_member(&format!("\"{}\"}}", "x".repeat(125_000))),
         format!("{{{keys}\"v\":1}}").into_bytes(),
-        format!("{{\"{}\":1}}", "lane".repeat(500_000)).into_bytes(),
-        "1".repeat(1_000_000).into_bytes(),
-        "1m".repeat(500_000).into_bytes(),
-        "=".repeat(1_000_000).into_bytes(),
-        "-".repeat(1_000_000).into_bytes(),
-        b"enqueue\n".repeat(2_000),
+        format!("{{\"{}\":1}}", "lane".repeat(125_000)).into_bytes(),
+        "1".repeat(250_000).into_bytes(),
+        "1m".repeat(125_000).into_bytes(),
+        "=".repeat(250_000).into_bytes(),
+        "-".repeat(250_000).into_bytes(),
+        b"enqueue\n".repeat(500),
     ];
     for input in &long {
         for (name, body) in BODIES {
             let begin = worked();
             body(input);
             let took = worked() - begin;
-            assert!(took < 10, "{name} worked {took} s for {:?} …", text(&input[..20]));
+            assert!(took < 3, "{name} worked {took} s for {:?} …", text(&input[..20]));
         }
     }
 }

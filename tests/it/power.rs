@@ -8,6 +8,7 @@ use super::harness::rng::Rng;
 use super::harness::strace::{self, Fault, Point};
 use super::harness::{Answer, PATIENCE, run, until};
 use super::power_cut::{Host, Kind, is_inside};
+use super::support::length;
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -192,8 +193,7 @@ fn judge(host: &Host, told: &Told) -> Vec<String> {
 fn sweep(kind: Kind) {
     let mut host = Host::new(kind);
     let is_all = std::env::var("LUZIA_POWER").is_ok_and(|value| value == "all");
-    let seconds = std::env::var("LUZIA_POWER_SECONDS").ok().and_then(|text| text.parse().ok());
-    let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(SAMPLE_SECONDS));
+    let end = Instant::now() + length("LUZIA_POWER_SECONDS", SAMPLE_SECONDS);
     let mut cuts = cuts(&mut host);
     Rng::new(Rng::seed_from("LUZIA_POWER_SEED")).shuffle(&mut cuts);
     let (mut done, mut problems) = (0, Vec::new());

@@ -1,6 +1,6 @@
 //! A storm: every verb that changes something, by several hands at once, while every process of luzia is killed, stopped
 //! and told to end at random. Then it becomes quiet, and what is left is judged. `cargo test` has one of
-//! LUZIA_STORM_SECONDS (20), from LUZIA_STORM_SEED or a seed of its own, which is printed.
+//! LUZIA_STORM_SECONDS (5, or 20 with LUZIA_TESTS=whole), from LUZIA_STORM_SEED or a seed of its own, which is printed.
 
 mod actors;
 mod aftermath;
@@ -11,6 +11,7 @@ use super::harness::checker::Promise;
 use super::harness::oracle;
 use super::harness::rng::Rng;
 use super::harness::{Answer, PATIENCE, World, run, until};
+use super::support::length;
 use actors::{ACTORS, Actor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
@@ -236,8 +237,7 @@ fn strs(args: &[String]) -> Vec<&str> {
 
 #[test]
 fn nothing_that_is_promised_breaks_in_a_storm_of_kills() {
-    let seconds = std::env::var("LUZIA_STORM_SECONDS").map_or(SECONDS, |text| text.parse().expect("a number"));
-    let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), Duration::from_secs(seconds));
+    let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), length("LUZIA_STORM_SECONDS", SECONDS));
     let seed = storm.seed;
     let descriptors = aftermath::descriptors(&storm);
     storm.rage(&ACTORS.iter().collect::<Vec<_>>());

@@ -8,12 +8,13 @@ use super::harness::procs::{KILL, of_world};
 use super::harness::rng::Rng;
 use super::harness::strace::{self, Fault, Point};
 use super::harness::{Answer, PATIENCE, World, run, until};
+use super::support::length;
 use super::sweep_scenes::{SCENES, Scene};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How long the sample may take, in seconds, unless LUZIA_SWEEP_SECONDS says otherwise.
+/// How long the sample may take, in seconds, unless LUZIA_SWEEP_SECONDS says otherwise; a quarter of it without LUZIA_TESTS=whole.
 const SAMPLE_SECONDS: u64 = 25;
 /// How long a disturbed run may go on before the disturbance is taken away. A supervisor that cannot write its result
 /// goes on for ever, as it should.
@@ -273,8 +274,7 @@ fn every_verb_survives_a_kill_and_an_error_at_every_system_call() {
         return;
     }
     let is_all = std::env::var("LUZIA_SWEEP").is_ok_and(|value| value == "all");
-    let seconds = std::env::var("LUZIA_SWEEP_SECONDS").ok().and_then(|text| text.parse().ok());
-    let time = Duration::from_secs(seconds.unwrap_or(SAMPLE_SECONDS));
+    let time = length("LUZIA_SWEEP_SECONDS", SAMPLE_SECONDS);
     let only = std::env::var("LUZIA_SWEEP_SCENE").ok();
     let chosen: Vec<&'static Scene> =
         SCENES.iter().filter(|scene| only.as_deref().is_none_or(|only| scene.name.contains(only))).collect();

@@ -4,7 +4,7 @@
 
 use super::life_book::{Book, Shared, USERS};
 use super::locks::{prepared, store};
-use super::{Env, Explored, Journal, Limits, Sim, explore, explore_sampled, know, sampled};
+use super::{Env, Explored, Journal, Limits, Sim, explore, explore_sampled, know, sample, sampled};
 use luzia::app::queue::retry::{Order, Remembered};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, LaneName, Name, Task, TaskId};
@@ -387,7 +387,7 @@ fn retried_meanwhile(sim: &mut Sim) {
 
 #[test]
 fn a_task_that_is_retried_while_the_one_before_it_ends_comes_to_its_turn() {
-    explore(1_500, |sim| {
+    explore_sampled(sample(1_500), |sim| {
         sim.limits(Limits::bounded(1, 0));
         retried_meanwhile(sim);
     })

@@ -8,6 +8,7 @@ use super::{SECONDS, SLOTS, Sent, Storm, aftermath, weather};
 use crate::harness::checker::{Checker, clean_aged, settle};
 use crate::harness::rng::Rng;
 use crate::harness::{LUZIA, World, files_below, oracle, procs};
+use crate::support::length;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -369,8 +370,7 @@ fn judge(storm: &Storm) -> Vec<String> {
 
 #[test]
 fn what_tasks_wait_for_comes_once_in_a_storm_of_kills() {
-    let seconds = std::env::var("LUZIA_STORM_SECONDS").map_or(SECONDS / 2, |text| text.parse().expect("a number"));
-    let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), Duration::from_secs(seconds));
+    let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), length("LUZIA_STORM_SECONDS", SECONDS));
     storm.rage(&ACTORS.iter().collect::<Vec<_>>());
     let problems = judge(&storm);
     eprintln!("storm: {}", storm.tally());

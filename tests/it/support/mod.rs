@@ -20,6 +20,18 @@ use std::time::{Duration, Instant};
 /// How long anything may take before a test gives up; far beyond what it takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Whether searches and storms are to be as long as they are meant: `LUZIA_TESTS=whole`, which `.ci/run` sets. Without it they are
+/// a sample, so that `cargo test` takes minutes.
+pub fn is_whole() -> bool {
+    std::env::var("LUZIA_TESTS").is_ok_and(|value| value == "whole")
+}
+
+/// For how long something random is tried: as a variable says in seconds, or `whole` seconds, or a quarter of that as a sample.
+pub fn length(variable: &str, whole: u64) -> Duration {
+    let given = std::env::var(variable).ok().map(|text| text.parse().expect("seconds"));
+    Duration::from_secs(given.unwrap_or(if is_whole() { whole } else { whole.div_ceil(4) }))
+}
+
 /// Looks again and again until something is there; panics with `what` when it never comes.
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;
@@ -46,6 +58,12 @@ pub fn with<'a>(items: &'a Value, key: &str, value: &str) -> Vec<&'a Value> {
 pub fn lives(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+/// The process that started another one, or that inherited it.
+pub fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Sends a signal to one process; one that is gone is not an error. After a SIGKILL it waits for the death: until then the

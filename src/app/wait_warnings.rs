@@ -5,7 +5,6 @@
 use crate::app::pass::Pass;
 use crate::app::{App, AppError};
 use crate::model::control::hooks::{Action, HOOK_TIMEOUT_MS, Hook};
-use crate::model::evidence::Verdict;
 use crate::model::{LaneName, Priority, Task, Tier, Timestamp};
 use crate::policy::analytics::record::Record;
 use crate::policy::hold::pause_of;
@@ -69,7 +68,7 @@ impl App {
         }
         if self.store.mark_warned(task.id)? {
             let views = self.holders(&rule.lane).unwrap_or_default();
-            let is_living = |view: &&LockView| !matches!(view.verdict, Verdict::Stale { .. });
+            let is_living = |view: &&LockView| !view.verdict.is_stale();
             let held_by = views.iter().find(is_living).and_then(LockView::holder);
             let wait = LongWait { rule: &rule, waited_ms: waited(task, now), position: 1, held_by };
             self.store.note(&wait.event(Event::of(WAIT_WARNING, task)));

@@ -117,6 +117,24 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// Whether the lock is in force, because its holder lives or cannot be proven dead.
+    pub fn is_live(&self) -> bool {
+        matches!(self, Self::Live { .. })
+    }
+
+    /// Whether the lock may be taken.
+    pub fn is_stale(&self) -> bool {
+        matches!(self, Self::Stale { .. })
+    }
+
+    /// The row of the judge table that decided.
+    pub fn why(&self) -> Reason {
+        let (Self::Live { why, .. } | Self::Stale { why, .. } | Self::Refused { why }) = self;
+        *why
+    }
+}
+
 /// The row of the judge table (locks.md) that decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {

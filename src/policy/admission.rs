@@ -196,7 +196,7 @@ fn full(lane: &LaneNow) -> Option<Obstacle> {
             return Some(Obstacle::Loan { lane: lane.lane.clone(), holder });
         }
     }
-    let mut living = lane.holders.iter().filter(|holder| !matches!(holder.verdict, Verdict::Stale { .. }));
+    let mut living = lane.holders.iter().filter(|holder| !holder.verdict.is_stale());
     let used = loan::holders(living.clone().map(|holder| holder.slot));
     let is_short = used.saturating_add(lane.wanted) > lane.limit;
     let Some(holder) = living.next().filter(|_| is_short).cloned() else {
@@ -262,15 +262,7 @@ mod tests {
         let kept = LaneNow { kept: 1, limit: 2, ..lane("global") };
         let mut delayed = task(1);
         delayed.due_at = Some(Timestamp(2000));
-        let pause = Pause {
-            what: "*".to_owned(),
-            since: Timestamp(0),
-            until: None,
-            reason: None,
-            by: None,
-            yielded: Vec::new(),
-            is_waiting: false,
-        };
+        let pause = Pause::of("*".to_owned(), Timestamp(0));
         let now = Situation {
             paused: Some(pause),
             unfinished: vec![TaskId(9)],

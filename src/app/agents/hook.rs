@@ -2,7 +2,6 @@
 
 use crate::app::names::shims::{DEFAULT_LANE, Folder};
 use crate::app::{App, AppError, Kind, shell_word};
-use crate::model::evidence::{Reason, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{AgentKind, HookAnswer, HookCall, HookEvent, LaneName, LockRecord, ThingKind};
 use crate::policy::hook::{Asked, Decision, decide, heavy_tools, is_living};
@@ -203,9 +202,7 @@ impl App {
         let Some(view) = holders.iter().find(|view| is_living(&view.verdict)) else {
             return format!("Lane {} is free.", whole(lane));
         };
-        let why = match &view.verdict {
-            Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why } => Reason::text(*why),
-        };
+        let why = view.verdict.why().text();
         format!("Lane {} is held {}: {why}.", whole(lane), self.holder_text(view))
     }
 

@@ -3,7 +3,6 @@
 use crate::app::foresee::{QUICK, longest};
 use crate::app::pass::heads::Firsts;
 use crate::app::{App, AppError};
-use crate::model::evidence::Verdict;
 use crate::model::lock::loan::is_loan;
 use crate::model::{LaneName, LockKind, Status, Task, TaskId, Timestamp};
 use crate::policy::admission::{Booked, Situation, first_obstacle};
@@ -70,7 +69,7 @@ impl Bookings {
             if app.limited_until(&lane)?.is_some() || app.occupied(&lane, &views).is_some() {
                 return Ok(None);
             }
-            let counts = |view: &&LockView| !is_loan(view.slot) && !matches!(view.verdict, Verdict::Stale { .. });
+            let counts = |view: &&LockView| !is_loan(view.slot) && !view.verdict.is_stale();
             let of = |view: &LockView| Slots { count: 1, until: self.expected_end(app, &lane, view) };
             let holders = views.iter().filter(counts).map(of).collect();
             wanted.push((lane.clone(), Wanted { count: task.slots_of(&lane), limit, holders }));

@@ -3,7 +3,6 @@
 use crate::app::{App, AppError};
 use crate::model::LaneName;
 use crate::model::capacity::{Choice, Occupied};
-use crate::model::evidence::Verdict;
 use crate::model::lock::loan;
 use crate::store::LockView;
 
@@ -36,7 +35,7 @@ impl App {
     pub fn named_slots(&self, lane: &LaneName) -> Result<Vec<NamedSlot>, AppError> {
         let Some(values) = self.config().values(lane) else { return Ok(Vec::new()) };
         let views = if self.store.has_layout()? { self.holders(lane)? } else { Vec::new() };
-        let held = views.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. }));
+        let held = views.iter().filter(|view| !view.verdict.is_stale());
         let value_of = |view: &LockView| {
             let recorded = view.record().and_then(|record| record.value.clone());
             recorded.or_else(|| values.get(loan::root(view.slot)))
@@ -65,6 +64,6 @@ impl App {
 
 /// The slots of living holders with their values, as the store counts them.
 fn taken(views: &[LockView]) -> Vec<(u32, Option<String>)> {
-    let living = views.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. }));
+    let living = views.iter().filter(|view| !view.verdict.is_stale());
     living.map(|view| (loan::root(view.slot), view.record().and_then(|record| record.value.clone()))).collect()
 }

@@ -63,9 +63,7 @@ fn locks_of(views: &[LockView]) -> Vec<Finding> {
 }
 
 fn lock(view: &LockView) -> Option<Finding> {
-    let why = match &view.verdict {
-        Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why } => *why,
-    };
+    let why = view.verdict.why();
     let (state, name) = (lock_state(&view.verdict), view.lane_name());
     let holder = view.holder().unwrap_or("an unknown holder");
     let age = format_duration(view.age_ms);

@@ -4,7 +4,6 @@ mod queue;
 pub mod simulate;
 
 use crate::app::{App, AppError, Obstacle};
-use crate::model::evidence::Verdict;
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
 use crate::policy::analytics::record::Record;
@@ -86,7 +85,7 @@ impl App {
             .holders(lane)
             .ok()?
             .iter()
-            .filter(|view| !matches!(view.verdict, Verdict::Stale { .. }))
+            .filter(|view| !view.verdict.is_stale())
             .map(|view| self.holding(view, lane, &history, now))
             .collect();
         let lengths = history.lengths(None, std::slice::from_ref(lane));

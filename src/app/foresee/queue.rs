@@ -2,7 +2,6 @@
 
 use crate::app::pass::candidates::weights_of;
 use crate::app::{App, AppError};
-use crate::model::evidence::Verdict;
 use crate::model::{Config, LaneName, LockKind, Priority, Status, Task, TaskId, Timestamp};
 use crate::policy::fair::Ledger;
 use crate::policy::hold::pause_of;
@@ -170,7 +169,7 @@ impl Builder<'_> {
         let record = view.record();
         let is_task = record.is_some_and(|record| record.kind == LockKind::Task);
         let known = view.holder().and_then(TaskId::parse).is_some_and(|id| self.queue.places.contains_key(&id));
-        if is_task || known || matches!(view.verdict, Verdict::Stale { .. }) {
+        if is_task || known || view.verdict.is_stale() {
             return None;
         }
         let since = record.and_then(|record| record.acquired_at).unwrap_or(self.now).min(self.now);

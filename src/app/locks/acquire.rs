@@ -3,7 +3,6 @@
 use crate::app::locks::release::{execution, held_error};
 use crate::app::locks::waiting::{Bar, Full, barred_error, behind_error};
 use crate::app::{App, AppError, Code, Kind};
-use crate::model::evidence::Verdict;
 use crate::model::lock::{Grant, loan};
 use crate::model::process::Probe;
 use crate::model::{Identity, LaneName, LockKind, Name, Timestamp, Who};
@@ -57,7 +56,7 @@ pub struct Checked {
 impl Checked {
     /// Those holders that are not proven dead.
     pub fn living(&self) -> impl Iterator<Item = &LockView> {
-        self.holders.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. }))
+        self.holders.iter().filter(|view| !view.verdict.is_stale())
     }
 
     /// Whether the next acquirer would get it.
@@ -240,7 +239,7 @@ impl App {
                 format!("\"{lock_id}\" is no lease, and needs no renewal"),
             ));
         };
-        if matches!(view.verdict, Verdict::Stale { .. }) {
+        if view.verdict.is_stale() {
             return Err(lost(Some(view)));
         }
         let request = Request {
@@ -279,10 +278,7 @@ impl App {
 /// A lease that is no longer there to be renewed: who has the lane now, or why the lease is over.
 fn lost_error(lane: &LaneName, lock_id: &str, view: Option<&LockView>, now: Timestamp) -> AppError {
     let (now_text, next) = match view {
-        Some(view) if view.lock_id() == Some(lock_id) => {
-            let (Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why }) = &view.verdict;
-            (format!(": {}", why.text()), Vec::new())
-        }
+        Some(view) if view.lock_id() == Some(lock_id) => (format!(": {}", view.verdict.why().text()), Vec::new()),
         Some(view) => {
             let held = held_error(lane, view, now);
             (format!("; {}", held.0.message), held.0.next)

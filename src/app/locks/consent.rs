@@ -1,7 +1,6 @@
 //! Which work of somebody else a command would end or take away: then a person is asked first (P10).
 
 use crate::app::{App, AppError, shell_word};
-use crate::model::evidence::Verdict;
 use crate::model::{LaneName, LockKind, Status, Task, TaskId, Who};
 use crate::policy::agent;
 use crate::policy::agent::ownership::{Sides, is_foreign};
@@ -36,7 +35,7 @@ impl App {
         if asked.is_named && !asked.force {
             return Ok(None);
         }
-        let living = |view: &LockView| matches!(view.verdict, Verdict::Live { .. });
+        let living = |view: &LockView| view.verdict.is_live();
         let Some(view) = self.holders(lane)?.into_iter().find(living) else { return Ok(None) };
         let is_lease = view.record().is_some_and(|record| record.kind == LockKind::Lease);
         // Without force, the lock of a living process is refused anyway.

@@ -2,7 +2,6 @@
 //! lane before the command starts, and once a second while it runs. A lease is refreshed meanwhile.
 
 use crate::app::locks::lock::{End, not_started};
-use crate::app::locks::own::is_live;
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::lock::{Grant, loan};
 use crate::model::{LaneName, LockId, LockKind};
@@ -137,9 +136,9 @@ impl App {
             return Err(self.not_current(&lane, asked, &views));
         };
         let above = |other: &&LockView| {
-            other.slot > view.slot && loan::root(other.slot) == loan::root(view.slot) && is_live(other)
+            other.slot > view.slot && loan::root(other.slot) == loan::root(view.slot) && other.verdict.is_live()
         };
-        if !is_live(&view) || views.iter().any(|other| above(&other)) {
+        if !view.verdict.is_live() || views.iter().any(|other| above(&other)) {
             return Err(self.not_current(&lane, asked, &views));
         }
         let value = view.record().and_then(|record| record.value.clone());
@@ -171,7 +170,7 @@ impl App {
                 .hint("inside a task or `luzia lock` the environment says it; `luzia acquire --json` prints it"));
         }
         // Several slots of a lane are one lock of it, and a lock that is over guards nothing.
-        let lanes = self.lanes_where(|view| wanted(view) && is_live(view))?;
+        let lanes = self.lanes_where(|view| wanted(view) && view.verdict.is_live())?;
         if !lanes.is_empty() {
             return Ok(lanes);
         }
@@ -188,7 +187,7 @@ impl App {
             (None, Some(id)) => format!("lock {id}"),
             (None, None) => "the lock".to_owned(),
         };
-        let why = match views.iter().filter(|view| is_live(view)).max_by_key(|view| view.slot) {
+        let why = match views.iter().filter(|view| view.verdict.is_live()).max_by_key(|view| view.slot) {
             Some(view) => format!("{} holds the lane now", self.told(view)),
             None => "nobody holds the lane now".to_owned(),
         };
@@ -208,7 +207,8 @@ impl App {
             return Ok(None);
         }
         let views = self.holders(&grant.lane)?;
-        let now = views.iter().find(|view| is_live(view)).map(|view| format!("{} holds it now", self.told(view)));
+        let now =
+            views.iter().find(|view| view.verdict.is_live()).map(|view| format!("{} holds it now", self.told(view)));
         let now = now.unwrap_or_else(|| "nobody holds it now".to_owned());
         Ok(Some(format!("lock {} of lane \"{}\" was lost: {now}", grant.lock_id, grant.lane)))
     }

@@ -3,7 +3,6 @@
 
 use crate::app::locks::session::is_of;
 use crate::app::{App, AppError, Code, Kind, lane_word};
-use crate::model::evidence::Verdict;
 use crate::model::lock::loan;
 use crate::model::{LaneName, LockKind};
 use crate::store::LockView;
@@ -52,7 +51,7 @@ impl App {
     pub(crate) fn stuck_on(&self, own: &Own, lane: &LaneName, slots: u32) -> Result<Option<Stuck>, AppError> {
         let (mut kept, mut by_session, mut holder) = (Vec::new(), false, None);
         for view in self.holders(lane)? {
-            let is_of_session = own.session.as_ref().is_some_and(|key| is_of(&view, key) && is_live(&view));
+            let is_of_session = own.session.as_ref().is_some_and(|key| is_of(&view, key) && view.verdict.is_live());
             if is_of_session || own.has_holder && self.is_around(&view)? {
                 by_session |= is_of_session;
                 kept.push(view.slot);
@@ -76,11 +75,6 @@ impl App {
         let own = Own { has_holder: false, session: self.own_session() };
         Ok(self.stuck_on(&own, lane, 1)?.is_some())
     }
-}
-
-/// Whether the holder of a lock lives.
-pub(crate) fn is_live(view: &LockView) -> bool {
-    matches!(view.verdict, Verdict::Live { .. })
 }
 
 pub(crate) fn deadlock(message: String) -> AppError {

@@ -7,7 +7,6 @@ use crate::app::look::cycles::ring_text;
 use crate::app::pass::borrowers::is_lent_by;
 use crate::app::queue::enqueue::{Caller, NewTask};
 use crate::app::{App, AppError, lane_word};
-use crate::model::evidence::Verdict;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, LockId, LockKind, LockRecord, Status, Task, TaskId};
 use crate::os::InPlace;
@@ -84,7 +83,7 @@ impl App {
     /// Whether a lock is that of the task, or of a `luzia lock`, inside which this process runs: one that is not given back
     /// before this process is over (P1). The environment alone is no proof of that.
     pub(crate) fn is_around(&self, view: &LockView) -> Result<bool, AppError> {
-        let Some(record) = view.record().filter(|_| !matches!(view.verdict, Verdict::Stale { .. })) else {
+        let Some(record) = view.record().filter(|_| !view.verdict.is_stale()) else {
             return Ok(false);
         };
         match record.kind {

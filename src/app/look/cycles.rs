@@ -1,7 +1,7 @@
 //! Tasks that wait for each other for ever: nested runs whose lanes are held by those who wait for them. The rule is
 //! `policy::cycles`; this file says who waits for whom.
 
-use crate::app::{App, AppError, lock_state};
+use crate::app::{App, AppError};
 use crate::model::lock::loan::{Lent, holders, lendable, lent, root};
 use crate::model::process::Probe;
 use crate::model::{LaneName, Status, Task, TaskId};
@@ -133,7 +133,7 @@ impl World<'_> {
             return Ok(known.clone());
         }
         let views = self.app.holders_in(&self.locks, lane)?;
-        let living = views.iter().filter(|view| lock_state(&view.verdict) != "stale");
+        let living = views.iter().filter(|view| !view.verdict.is_stale());
         let living: Slots = living.map(|view| (view.slot, view.holder().and_then(TaskId::parse))).collect();
         self.living.insert(lane.clone(), living.clone());
         Ok(living)

@@ -4,7 +4,6 @@ use crate::app::look::order::Order;
 use crate::app::pass::borrowers::is_lent_by;
 use crate::app::pass::heads::Firsts;
 use crate::app::{App, AppError};
-use crate::model::evidence::Verdict;
 use crate::model::lock::loan::{Lent, lendable, lent};
 use crate::model::{Identity, LaneName, LockKind, QueueName, Status, Target, Task, TaskId, Tier, Turn};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
@@ -161,7 +160,7 @@ impl Reasons<'_> {
         for (lane, need) in lanes.iter_mut().zip(self.app.needs_of(task)) {
             lane.kept = if need.kept.is_empty() { 0 } else { self.app.store.kept_in(&self.locks, &need.kept)? };
             lane.holders.retain(|holder| holder.name.as_deref() != Some(own.as_str()));
-            let living = lane.holders.iter().filter(|holder| !matches!(holder.verdict, Verdict::Stale { .. }));
+            let living = lane.holders.iter().filter(|holder| !holder.verdict.is_stale());
             let living = living.map(|holder| (holder.slot, holder.name.as_deref().and_then(TaskId::parse)));
             (lane.lent, lane.wanted) = (lent(living.clone(), &ids), need.count);
             if let Lent::By(_) = lane.lent {

@@ -1,7 +1,7 @@
 //! `lanes`: which lanes there are, how full they are, and the rules they go by; and `lanes set` and `rm`, which change a rule
 //! while luzia runs.
 
-use crate::app::{App, AppError, lock_state};
+use crate::app::{App, AppError};
 use crate::model::capacity::SlotValues;
 use crate::model::config::LaneRule;
 use crate::model::control::{Control, Held, Hold};
@@ -117,7 +117,7 @@ impl App {
         if self.store.has_layout()? {
             // A lender and its borrowers are one holder.
             let mut families = BTreeSet::new();
-            for view in self.locks()?.iter().filter(|view| lock_state(&view.verdict) != "stale") {
+            for view in self.locks()?.iter().filter(|view| !view.verdict.is_stale()) {
                 if families.insert((view.lane_name(), loan::root(view.slot))) {
                     *active.entry(view.lane_name()).or_insert(0) += 1;
                 }

@@ -2,7 +2,6 @@
 
 use crate::app::look::explain::Front;
 use crate::app::{App, AppError};
-use crate::model::evidence::Verdict;
 use crate::model::lock::loan;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::staleness::judge;
@@ -85,7 +84,7 @@ impl App {
             active.push(self.as_seen(task));
         }
         let holders = self.holders(&LaneName::global())?;
-        let living = holders.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. }));
+        let living = holders.iter().filter(|view| !view.verdict.is_stale());
         capacity.used = loan::holders(living.map(|view| view.slot));
         Ok((capacity, active))
     }

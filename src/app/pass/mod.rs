@@ -32,7 +32,7 @@ use crate::policy::fair::{Ledger, Payer};
 use crate::policy::recovery::{Action, action, needs_supervisor};
 use crate::policy::schedule::{LaneHead, Resumed, Round};
 use crate::policy::staleness::standing::standing;
-use crate::store::{Claimed, Found, Hold, LockIndex, Request, lock_state};
+use crate::store::{Claimed, Found, Hold, LockIndex, Request};
 use crate::supervise::{recover, seen};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -289,7 +289,7 @@ impl App {
     fn has_stale_holder(&self, locks: &LockIndex, lane: &LaneName) -> Result<bool, AppError> {
         let holders = self.holders_in(locks, lane)?;
         holders.iter().try_for_each(|view| self.end_overdue(view))?;
-        Ok(holders.iter().any(|view| lock_state(&view.verdict) == "stale"))
+        Ok(holders.iter().any(|view| view.verdict.is_stale()))
     }
 
     /// Writes what this pass granted into the ledger. Where another pass wrote meanwhile, its changes stay and ours are

@@ -9,7 +9,6 @@ use crate::app::pass::{Hand, Pass};
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::control::{How, Preempt};
-use crate::model::evidence::Verdict;
 use crate::model::lock::loan;
 use crate::model::{LaneName, Priority, Status, Task, TaskId, Timestamp, Who};
 use crate::policy::admission::{Situation, first_obstacle};
@@ -255,8 +254,7 @@ impl App {
         let mut full = Vec::new();
         for lane in task.all_lanes() {
             let views = self.holders(&lane)?;
-            let living: Vec<&LockView> =
-                views.iter().filter(|view| !matches!(view.verdict, Verdict::Stale { .. })).collect();
+            let living: Vec<&LockView> = views.iter().filter(|view| !view.verdict.is_stale()).collect();
             if loan::holders(living.iter().map(|view| view.slot)) >= self.config().limit(&lane) {
                 let holder = |view: &&LockView| self.rival(task, view, (&lane, how));
                 let holders = living.iter().map(holder).collect::<Result<_, _>>()?;

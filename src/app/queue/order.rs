@@ -31,12 +31,18 @@ impl App {
         if task.status() != Status::Pending {
             return Err(not_waiting(id, task.status()));
         }
-        let takes_turns_by_share = match goal {
-            Goal::First => false,
-            Goal::Before(other) => self.existing(other).is_ok_and(|other| takes_turns_by_share(&task, &other)),
+        let (place, takes_turns_by_share) = match goal {
+            Goal::First => (self.first_place(&task)?, false),
+            Goal::Before(other) if other == id => {
+                return Err(AppError::usage(format!("{other} cannot come before itself")).hint("nothing was changed"));
+            }
+            Goal::Before(other) => {
+                let other = self.existing(other)?;
+                (Some(place_before(&task, &other)?), takes_turns_by_share(&task, &other))
+            }
         };
         let stays = |task| Moved { task, priority_before: None, takes_turns_by_share };
-        let Some(place) = self.place_before(&task, goal)? else { return Ok(stays(task)) };
+        let Some(place) = place else { return Ok(stays(task)) };
         let wanted = if (place.0, task.turn().1.0) < place {
             place.0
         } else {
@@ -49,44 +55,31 @@ impl App {
         Ok(Moved { priority_before: Some(task.priority), ..stays(moved) })
     }
 
-    /// The place before which a task is to come; `None` when nobody is before it.
-    fn place_before(&self, task: &Task, goal: Goal) -> Result<Option<(Priority, TaskId)>, AppError> {
-        match goal {
-            Goal::First => {
-                let others = self.turns_of(task)?.into_iter().filter(|(_, (_, id))| *id != task.id);
-                let mut first = others.map(|(priority, (place, _))| (priority, place)).next();
-                for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
-                    let others = crate::model::Tier::ALL.into_iter().map(|tier| self.store.first_in(lane, tier));
-                    for (priority, (place, id)) in others.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-                        first = first.into_iter().chain((id != task.id).then_some((priority, place))).min();
-                    }
-                }
-                Ok(first)
-            }
-            Goal::Before(other) if other == task.id => {
-                Err(AppError::usage(format!("{other} cannot come before itself")).hint("nothing was changed"))
-            }
-            Goal::Before(other) => {
-                let other = self.existing(other)?;
-                let has_common =
-                    task.all_lanes().iter().any(|lane| !lane.is_global() && other.all_lanes().contains(lane));
-                if other.status() != Status::Pending || !has_common {
-                    let why = match other.status() {
-                        Status::Pending => "they have no lane in common".to_owned(),
-                        status => format!("{} is {status}", other.id),
-                    };
-                    return Err(AppError::new(
-                        Kind::No,
-                        Code::NotInLine,
-                        format!("{why}, so {} comes neither before nor after it", task.id),
-                    )
-                    .hint("nothing was changed")
-                    .next(format!("luzia list -u {}", crate::app::shell_word(&task.user))));
-                }
-                Ok(Some((other.priority, other.turn().1.0)))
+    /// The place of the first of those with which a task takes turns; `None` when there is no other.
+    fn first_place(&self, task: &Task) -> Result<Option<(Priority, TaskId)>, AppError> {
+        let others = self.turns_of(task)?.into_iter().filter(|(_, (_, id))| *id != task.id);
+        let mut first = others.map(|(priority, (place, _))| (priority, place)).next();
+        for lane in task.lanes.iter().filter(|lane| lane.is_key_lane()) {
+            let others = crate::model::Tier::ALL.into_iter().map(|tier| self.store.first_in(lane, tier));
+            for (priority, (place, id)) in others.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+                first = first.into_iter().chain((id != task.id).then_some((priority, place))).min();
             }
         }
+        Ok(first)
     }
+}
+
+/// The place of another task, if that waits in a lane of the first one.
+fn place_before(task: &Task, other: &Task) -> Result<(Priority, TaskId), AppError> {
+    let has_common = task.all_lanes().iter().any(|lane| !lane.is_global() && other.all_lanes().contains(lane));
+    let why = match other.status() {
+        Status::Pending if has_common => return Ok((other.priority, other.turn().1.0)),
+        Status::Pending => "they have no lane in common".to_owned(),
+        status => format!("{} is {status}", other.id),
+    };
+    Err(AppError::new(Kind::No, Code::NotInLine, format!("{why}, so {} comes neither before nor after it", task.id))
+        .hint("nothing was changed")
+        .next(format!("luzia list -u {}", crate::app::shell_word(&task.user))))
 }
 
 /// Whether two tasks are ordered by the shares of their users: only in a key lane priority and number order those of all users.

@@ -59,6 +59,18 @@ pub struct Changed {
     pub given: Option<GivenUp>,
 }
 
+impl Changed {
+    /// Nothing was changed.
+    fn unchanged(what: String) -> Self {
+        Self { what, hold: None, is_changed: false, given: None }
+    }
+
+    /// A hold was set or ended.
+    fn by(what: String, hold: Hold) -> Self {
+        Self { what, hold: Some(hold), is_changed: true, given: None }
+    }
+}
+
 impl App {
     /// Reads a `USER|LANE|TASK` argument, or a pattern of lanes that ends in `*`.
     pub fn pausable(&self, text: &str) -> Result<What, AppError> {
@@ -119,7 +131,7 @@ impl App {
                     Ok(hold)
                 })?;
                 self.note_hold("paused", &hold);
-                Ok(Changed { what: held.text(), hold: Some(hold), is_changed: true, given: None })
+                Ok(Changed::by(held.text(), hold))
             }
         }
     }
@@ -131,7 +143,6 @@ impl App {
             What::Task(id) => return self.resume_task(*id, now).map(|changed| vec![changed]),
             What::Lanes(held) => held,
         };
-        let nothing = || Changed { what: held.text(), hold: None, is_changed: false, given: None };
         let is_meant = |hold: &Hold| {
             hold.stands(now)
                 && match held {
@@ -147,7 +158,7 @@ impl App {
                         .hint("`luzia status` shows what is paused")
                         .next("luzia status"))
                 }
-                _ => Ok(vec![nothing()]),
+                _ => Ok(vec![Changed::unchanged(held.text())]),
             };
         }
         let ended = self.store.change_control::<_, AppError>(|control| {
@@ -159,8 +170,7 @@ impl App {
             Ok(ended)
         })?;
         ended.iter().for_each(|hold| self.note_hold("resumed", hold));
-        let changed = |hold: Hold| Changed { what: hold.held.text(), hold: Some(hold), is_changed: true, given: None };
-        Ok(ended.into_iter().map(changed).collect())
+        Ok(ended.into_iter().map(|hold| Changed::by(hold.held.text(), hold)).collect())
     }
 
     fn pause_task(&self, id: TaskId, wish: &Wish, now: Timestamp) -> Result<Changed, AppError> {
@@ -188,12 +198,8 @@ impl App {
             let start_by = until.zip(left).map(|(until, left)| until.plus_ms(i64::try_from(left).unwrap_or(i64::MAX)));
             Ok(Task { hold: Some(hold), start_by, ..task.clone() })
         })?;
-        Ok(Changed {
-            what: id.to_string(),
-            hold: task.hold.as_ref().map(|hold| as_hold(&task, hold)),
-            is_changed: true,
-            given: None,
-        })
+        let hold = task.hold.as_ref().map(|hold| as_hold(&task, hold));
+        Ok(Changed { hold, is_changed: true, ..Changed::unchanged(id.to_string()) })
     }
 
     fn resume_task(&self, id: TaskId, now: Timestamp) -> Result<Changed, AppError> {
@@ -202,14 +208,14 @@ impl App {
             return self.resume_running(&task, now);
         }
         let Some(hold) = task.hold.clone().filter(|_| task.status() == Status::Pending && task.is_held(now)) else {
-            return Ok(Changed { what: id.to_string(), hold: None, is_changed: false, given: None });
+            return Ok(Changed::unchanged(id.to_string()));
         };
         self.change_waiting(id, "resumed", |task| {
             let left = left_to_start(task, now);
             let start_by = left.map(|left| now.plus_ms(i64::try_from(left).unwrap_or(i64::MAX)));
             Ok(Task { hold: None, start_by, ..task.clone() })
         })?;
-        Ok(Changed { what: id.to_string(), hold: Some(as_hold(&task, &hold)), is_changed: true, given: None })
+        Ok(Changed::by(id.to_string(), as_hold(&task, &hold)))
     }
 
     /// Changes a task that has not started, durably, and gives it as it is then.

@@ -360,7 +360,7 @@ pub fn holder_json(holder: &Holder) -> Value {
         "expires_at": holder.expires_at.map(|at| at.to_string()),
         "age_ms": holder.age_ms,
         "state": crate::app::lock_state(&holder.verdict),
-        "alive": !matches!(holder.verdict, Verdict::Stale { .. }),
+        "alive": !holder.verdict.is_stale(),
         "stopped": holder.stopped.is_some(),
         "evidence": reason_of(&holder.verdict).text(),
     })
@@ -407,8 +407,7 @@ mod tests {
         all.push(Obstacle::Cycle { members: vec![one, two] });
         for (what, until) in [("*", None), ("task_1", Some(Timestamp(9))), ("user:alice", None)] {
             let (reason, by) = (Some("release".to_owned()), Some("root".to_owned()));
-            let what = what.to_owned();
-            let pause = Pause { what, since: Timestamp(0), until, reason, by, yielded: Vec::new(), is_waiting: false };
+            let pause = Pause { until, reason, by, ..Pause::of(what.to_owned(), Timestamp(0)) };
             all.push(Obstacle::Paused { pause });
         }
         all.push(Obstacle::Delayed { until: Timestamp(9) });

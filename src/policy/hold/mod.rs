@@ -22,6 +22,13 @@ pub struct Pause {
     pub is_waiting: bool,
 }
 
+impl Pause {
+    /// A pause until somebody ends it, without a reason.
+    pub fn of(what: String, since: Timestamp) -> Self {
+        Self { what, since, until: None, reason: None, by: None, yielded: Vec::new(), is_waiting: false }
+    }
+}
+
 /// Whether a hold means a task: one of its user, or of one of its lanes, or the host's.
 pub fn means(held: &Held, task: &Task) -> bool {
     held.is_of(&LaneName::user(&task.user)) || task.lanes.iter().any(|lane| held.is_of(lane)) || is_global(held)
@@ -40,26 +47,12 @@ fn is_global(held: &Held) -> bool {
 pub fn pause_of(task: &Task, holds: &[Hold], now: Timestamp) -> Option<Pause> {
     let own = task.hold.as_ref().filter(|hold| hold.until.is_none_or(|until| until > now));
     if let Some(hold) = own {
-        return Some(Pause {
-            what: task.id.to_string(),
-            since: hold.since,
-            until: hold.until,
-            reason: hold.reason.clone(),
-            by: hold.by.clone(),
-            yielded: Vec::new(),
-            is_waiting: false,
-        });
+        let (reason, by) = (hold.reason.clone(), hold.by.clone());
+        return Some(Pause { until: hold.until, reason, by, ..Pause::of(task.id.to_string(), hold.since) });
     }
     let hold = holds.iter().find(|hold| hold.stands(now) && means(&hold.held, task))?;
-    Some(Pause {
-        what: hold.held.text(),
-        since: hold.since,
-        until: hold.until,
-        reason: hold.reason.clone(),
-        by: hold.by.clone(),
-        yielded: Vec::new(),
-        is_waiting: false,
-    })
+    let (reason, by) = (hold.reason.clone(), hold.by.clone());
+    Some(Pause { until: hold.until, reason, by, ..Pause::of(hold.held.text(), hold.since) })
 }
 
 /// Whether every task of a user is held, so that the queues of the user need no look.

@@ -39,7 +39,7 @@ pub enum Decision {
 
 /// Whether a holder counts: it lives, or nothing proves that it is dead.
 pub fn is_living(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Live { .. })
+    verdict.is_live()
 }
 
 /// Decides about one lane: its limit, and its holders with their verdicts. A refusal needs living holders of other sessions

@@ -5,7 +5,6 @@ use crate::app::foresee::about;
 use crate::app::locks::release::{held_error, held_text};
 use crate::app::wait_warnings::{LongWait, WAIT_WARNING};
 use crate::app::{App, AppError, Code, Kind, lane_word, shell_word};
-use crate::model::evidence::Verdict;
 use crate::model::lock::loan;
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Timestamp};
@@ -84,7 +83,7 @@ impl App {
 
     fn living(&self, need: &LaneNeed) -> Vec<LockView> {
         let mut views = self.holders(&need.lane).unwrap_or_default();
-        views.retain(|view| !matches!(view.verdict, Verdict::Stale { .. }));
+        views.retain(|view| !view.verdict.is_stale());
         views
     }
 

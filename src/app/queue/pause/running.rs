@@ -45,7 +45,7 @@ impl App {
         match self.ask(&Asked { id, request: &request, stops: true })? {
             None => {
                 let given = self.run_dir.yielded(id)?;
-                Ok(Changed { what: id.to_string(), hold: Some(as_hold(&task, &request.hold)), is_changed: true, given })
+                Ok(Changed { given, ..Changed::by(id.to_string(), as_hold(&task, &request.hold)) })
             }
             // It is queued again: then it is kept from starting.
             Some(Status::Pending) => self.pause_waiting(id, wish, now),
@@ -56,12 +56,11 @@ impl App {
     /// Lets a task that stands still go on.
     pub(super) fn resume_running(&self, task: &Task, now: Timestamp) -> Result<Changed, AppError> {
         let id = task.id;
-        let unchanged = || Changed { what: id.to_string(), hold: None, is_changed: false, given: None };
-        let Some(pause) = self.store.run_pause(id)? else { return Ok(unchanged()) };
+        let Some(pause) = self.store.run_pause(id)? else { return Ok(Changed::unchanged(id.to_string())) };
         let hold = as_hold(task, &pause.hold);
         let request = PauseRequest { hold: TaskHold { until: Some(now), ..pause.hold }, yields: false };
         self.ask(&Asked { id, request: &request, stops: false })?;
-        Ok(Changed { what: id.to_string(), hold: Some(hold), is_changed: true, given: self.run_dir.yielded(id)? })
+        Ok(Changed { given: self.run_dir.yielded(id)?, ..Changed::by(id.to_string(), hold) })
     }
 
     /// Asks the supervisor of a task, and waits until it has done it. Gives the state of a task that does not run any more.

@@ -385,7 +385,7 @@ impl FileStore {
         for slot in self.occupied_slots(&stem)? {
             let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
             let Some(record) = view.record() else { continue };
-            if record.lock_id.as_deref() == Some(lock_id) && matches!(view.verdict, Verdict::Live { .. }) {
+            if record.lock_id.as_deref() == Some(lock_id) && view.verdict.is_live() {
                 return self.refresh_lease(need, slot, record.clone(), request).map(Some);
             }
         }

@@ -1,7 +1,7 @@
 //! What to do in each lane of a request, decided under the guards before anything is taken: take free slots, break stale ones,
 //! borrow, refresh one's own, or give up. Of a lane that is wanted several times all slots are chosen at one look, or none.
 
-use crate::model::evidence::{Judge, Sidecar, Verdict};
+use crate::model::evidence::{Judge, Sidecar};
 use crate::model::lock::loan::{self, Lent};
 use crate::model::lock::standing::{Claimant, Met, Standing};
 use crate::model::{LockKind, LockRecord, TaskId};
@@ -177,7 +177,7 @@ impl FileStore {
             None
         };
         let record = view.record();
-        let is_stale = matches!(view.verdict, Verdict::Stale { .. });
+        let is_stale = view.verdict.is_stale();
         let to_recover = if is_stale { self.task_to_recover(stem, view)? } else { None };
         let session = request.who.session.as_deref();
         let claimant = Claimant { holder: &request.holder, kind: request.kind, session };

@@ -48,7 +48,7 @@ pub struct LaneStats {
     pub active: u64,
     /// The most tasks that ever waited for it.
     pub depth_max: u64,
-    /// The most holders it ever had.
+    /// The most holders it ever had. A release is told after it, so a lane that changes hands may count both.
     pub active_max: u64,
     /// When it was full last; not since then.
     full_until: Option<Timestamp>,

@@ -269,6 +269,8 @@ pub fn settle(world: &World) {
     if resume_all(world) {
         world.luzia(&["dispatch", "--drain"]).drained();
     }
+    // A drain waits for no task that waits for an event, so the run of one may be about to end for its wait.
+    until("no run ends for a wait", || (!ends_for_a_wait(world)).then_some(()));
     if send_all(world) {
         world.luzia(&["dispatch", "--drain"]).drained();
     }
@@ -291,6 +293,16 @@ fn resume_all(world: &World) -> bool {
         world.luzia(&["resume", &id]);
     }
     true
+}
+
+/// Whether a run has begun a wait that ends it.
+fn ends_for_a_wait(world: &World) -> bool {
+    let running = files_below(&world.state.join("spool/running"));
+    let ids = running.iter().filter_map(|path| path.file_name()?.to_str()?.split('.').next());
+    let waits = |id: &str| world.state.join("spool/steps").join(id).join("waits.json");
+    ids.filter_map(|id| std::fs::read(waits(id)).ok()).any(|text| {
+        serde_json::from_slice::<serde_json::Value>(&text).is_ok_and(|waits| waits["open"]["ends_run"] == true)
+    })
 }
 
 /// Sends the event `GO` to every task that waits without a process; false when none does.

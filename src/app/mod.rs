@@ -159,10 +159,26 @@ impl App {
         if let Some(lane) = self.at_lane(text, None)? {
             return Ok(lane);
         }
-        Target::lane(text, |word| self.config().names_lane(word)).map_err(|error| {
+        let lane = Target::lane(text, |word| self.config().names_lane(word)).map_err(|error| {
             AppError::usage(format!("\"{text}\" is not a user or a lane: {error}"))
                 .hint("write a user's name, or a lane as kind:key, such as thread:7")
-        })
+        })?;
+        self.refuse_another_meaning(text, &lane)?;
+        Ok(lane)
+    }
+
+    /// Refuses a bare word that is read as a user whose lane is free, while the lane of that name is in use.
+    fn refuse_another_meaning(&self, word: &str, read: &LaneName) -> Result<(), AppError> {
+        if !read.is_user() || word.contains(':') {
+            return Ok(());
+        }
+        match LaneName::parse(word) {
+            Ok(lane) if self.store.is_taken(&lane) && !self.store.is_taken(read) => {
+                Err(AppError::usage(format!("\"{word}\" names a user, and the lane of that name is in use"))
+                    .hint(format!("write lane:{word} for the lane, or user:{word} for the user")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads a `TASK|USER|LANE` argument; `self` is the task inside which this process runs.
@@ -173,8 +189,12 @@ impl App {
         if let Some(lane) = self.at_lane(text, None)? {
             return Ok(Target::Lane(lane));
         }
-        Target::any(text, |word| self.config().names_lane(word))
-            .map_err(|error| AppError::usage(format!("\"{text}\" is not a task, a user or a lane: {error}")))
+        let target = Target::any(text, |word| self.config().names_lane(word))
+            .map_err(|error| AppError::usage(format!("\"{text}\" is not a task, a user or a lane: {error}")))?;
+        if let Target::Lane(lane) = &target {
+            self.refuse_another_meaning(text, lane)?;
+        }
+        Ok(target)
     }
 
     /// Reads a TASK argument; `self` is the task inside which this process runs,

@@ -2,7 +2,7 @@
 
 use super::args::Globals;
 use super::context::{HOME, of_state_dir, variable};
-use crate::app::{AppError, Code, Kind, Round, Settings};
+use crate::app::{AppError, Code, Kind, Round, Settings, shell_word};
 use crate::model::{Config, Timestamp};
 use crate::os::real::{RealFiles, term};
 use crate::os::{Meta, Open, Vfs};
@@ -59,12 +59,20 @@ pub(super) fn config_of(globals: &Globals) -> Result<Loaded, AppError> {
         seen.push((place.path.clone(), Some(stamp)));
         let parsed = parse(&bytes).map_err(|error| {
             let message = format!("\"{}\" line {} column {}: {}", place.path, error.line, error.column, error.message);
-            AppError::new(Kind::Config, Code::Config, message).hint("nothing was done").next("luzia config check")
+            AppError::new(Kind::Config, Code::Config, message).hint("nothing was done").next(check_of(&place))
         })?;
         let warnings = parsed.warnings.iter().map(|warning| format!("\"{}\": {warning}", place.path)).collect();
         return Ok(Loaded { config: parsed.config, path: Some(place.path), rule: place.rule, warnings, seen });
     }
     Ok(Loaded { config: Config::default(), path: None, rule: "built-in defaults", warnings: Vec::new(), seen })
+}
+
+/// The command that checks a configuration file: one that an option names is named again.
+fn check_of(place: &ConfigPlace) -> String {
+    match place.rule {
+        "--config" => format!("luzia config check --config {}", shell_word(&place.path)),
+        _ => "luzia config check".to_owned(),
+    }
 }
 
 /// The configuration as a process that lives for long needs it. `loaded` is what it read at its start; where that failed,

@@ -1,8 +1,10 @@
-//! The exit codes luzia promises, what they mean, and the manual page that says so (contract, section 6).
-//!
-//! Must not decide which code a situation gets.
+//! The exit codes luzia promises, what they mean, which one an error or an end of a task gets, and the manual page that says so
+//! (contract, section 6).
 
-use crate::app::Code;
+use crate::app::locks::lock::End;
+use crate::app::{Code, Kind};
+use crate::model::task::{EndState, Outcome};
+use crate::model::{Status, Task};
 use std::fmt::Write as _;
 
 /// An exit code of luzia's own. Verbs that run a command pass that command's code through instead.
@@ -129,6 +131,54 @@ impl Exit {
 impl From<Exit> for u8 {
     fn from(exit: Exit) -> Self {
         exit.code()
+    }
+}
+
+/// The exit code of a class of errors.
+pub fn exit_of(kind: Kind) -> Exit {
+    match kind {
+        Kind::No => Exit::No,
+        Kind::Usage => Exit::Usage,
+        Kind::Corrupt => Exit::Corrupt,
+        Kind::NotFound => Exit::NotFound,
+        Kind::Unavailable => Exit::Unavailable,
+        Kind::Bug => Exit::Bug,
+        Kind::CannotCreate => Exit::CannotCreate,
+        Kind::Io => Exit::InputOutput,
+        Kind::Busy => Exit::Busy,
+        Kind::NoPermission => Exit::NoPermission,
+        Kind::Config => Exit::Config,
+        Kind::NotStarted => Exit::NotStarted,
+        Kind::NotExecutable => Exit::NotExecutable,
+        Kind::NoCommand => Exit::NoSuchCommand,
+    }
+}
+
+/// The exit code of `wait` for a finished task.
+pub fn wait_code(task: &Task) -> u8 {
+    match task.status() {
+        Status::Completed => Exit::Done.code(),
+        Status::Timeout => Exit::TimedOut.code(),
+        Status::Failed | Status::Cancelled | Status::Pending | Status::Running | Status::Waiting => Exit::No.code(),
+    }
+}
+
+/// The exit code of `run` for a finished task: the command's own where it has one.
+pub fn run_code(task: &Task) -> u8 {
+    let outcome = task.outcome();
+    match outcome {
+        Some(Outcome { end: EndState::Timeout, .. }) => Exit::TimedOut.code(),
+        Some(Outcome { exit_code: Some(code), .. }) => u8::try_from(*code).unwrap_or(Exit::No.code()),
+        Some(Outcome { signal: Some(signal), .. }) => Exit::of_signal(*signal),
+        Some(_) | None => Exit::No.code(),
+    }
+}
+
+/// The exit code of a verb that ran a command in place.
+pub fn end_code(end: End) -> u8 {
+    match end {
+        End::Code(code) => u8::try_from(code).unwrap_or(Exit::No.code()),
+        End::Signal(signal) => Exit::of_signal(signal),
     }
 }
 

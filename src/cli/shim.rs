@@ -4,7 +4,7 @@ use super::args::{Command, Deferred, Globals};
 use super::commands::locks::lock::LockArgs;
 use super::configuration::{config_of, followed};
 use super::context::{HOME, app_of, of_state_dir, state_dir, variable};
-use super::exit::Exit;
+use super::exit::{Exit, end_code};
 use super::output::messages;
 use crate::app::names::shims::{self, Folder};
 use crate::app::{AppError, Code, Kind, Line};
@@ -116,7 +116,7 @@ fn under_lock(
         }
     };
     let ran = app.lock_telling(&[lane], None, &argv, &mut tell, &|| has_started.set(true))?;
-    Ok(Some(messages::end_code(ran.end)))
+    Ok(Some(end_code(ran.end)))
 }
 
 fn become_it(program: &str, own: &OsString, rest: &[OsString]) -> u8 {

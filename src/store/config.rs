@@ -55,10 +55,22 @@ pub fn parse(text: &[u8]) -> Result<Parsed, ConfigError> {
     let file = text::read(text)?;
     let mut reader = Reader::default();
     let config = reader.file(&file).map_err(|message| {
+        let key = reader.path.join(".");
+        // A message that names the key itself says no more with it.
+        let message = if key.is_empty() || message.contains(&format!("{key:?}")) {
+            message
+        } else {
+            format!("{key:?}: {message}")
+        };
         let error = text::error_at(text, &reader.path, &message);
         error.map_or_else(|| at_start(&message), ConfigError::from)
     })?;
-    let Reader { mut warnings, not_named, .. } = reader;
+    let Reader { warnings, not_named, .. } = reader;
+    let at_its_place = |(path, message): (Vec<String>, String)| match text::error_at(text, &path, &message) {
+        Some(error) => format!("line {} column {}: {message}", error.line(), error.column()),
+        None => message,
+    };
+    let mut warnings: Vec<String> = warnings.into_iter().map(at_its_place).collect();
     if not_named > 0 {
         warnings.push(format!("{not_named} more keys have no effect"));
     }
@@ -109,7 +121,8 @@ pub(crate) fn rule_from_options(options: &[(&str, &str)]) -> Result<LaneRule, St
 struct Reader {
     /// The keys that lead to the value that is read.
     path: Vec<String>,
-    warnings: Vec<String>,
+    /// Each with the keys that lead to what it is about.
+    warnings: Vec<(Vec<String>, String)>,
     /// How many further keys have no effect.
     not_named: usize,
 }
@@ -158,7 +171,10 @@ impl Reader {
                 Some((_, key)) if key.name.len() == group.len() + name.len() => key.read(into, value)?,
                 Some(_) => self.object(value, keys, &format!("{group}{name}."), into)?,
                 None if self.warnings.len() == MOST_WARNINGS => self.not_named += 1,
-                None => self.warnings.push(unknown_key(&self.path, name, known().map(|(known, _)| known))),
+                None => {
+                    let warning = unknown_key(&self.path, name, known().map(|(known, _)| known));
+                    self.warnings.push((self.path.clone(), warning));
+                }
             }
             self.path.pop();
         }

@@ -92,7 +92,7 @@ pub enum Command {
     Wait(Deferred<WaitArgs>),
     /// Cancel tasks, running ones too
     Cancel(Deferred<CancelArgs>),
-    /// Keep tasks of the host, a user or a lane from starting
+    /// Start no further tasks: of a user, of a lane, one task, or any (--all)
     Pause(Deferred<PauseArgs>),
     /// Let paused tasks start again
     Resume(Deferred<ResumeArgs>),
@@ -112,7 +112,7 @@ pub enum Command {
     Get(Deferred<GetArgs>),
     /// Note that a task makes progress
     Beat(Deferred<BeatArgs>),
-    /// Say how the task ends, inside which this is called
+    /// Set the result of the task that calls this
     Finish(Deferred<FinishArgs>),
     /// Wait inside a task until an event comes
     Await(Deferred<AwaitArgs>),
@@ -404,7 +404,7 @@ const ROOT_HELP: &str = "\
 Examples:
   luzia demo
   luzia enqueue -u alice -- make test
-  luzia run -u alice -- make test
+  luzia run -l build -- make test
   luzia dispatch --drain
   luzia explain task_12
 

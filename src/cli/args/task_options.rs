@@ -15,8 +15,10 @@ pub enum ParentDeath {
 /// What `enqueue` and `run` say about a task.
 #[derive(Args, Clone, Debug)]
 pub struct TaskOptions {
-    /// The user the task is serialised by; by default the project's, else your account
+    /// The user of the task: tasks of one user run one at a time; any name. By default the project's, else your account
     ///
+    /// The name need not be an account of this host. It is the default only where neither -l, --thread, --repo nor --tree
+    /// names a lane.
     /// Inside a task, user and project are by default that task's. A project that has a conductor directory and no user
     /// takes the owner of that directory.
     #[arg(short, long)]
@@ -26,7 +28,9 @@ pub struct TaskOptions {
     #[arg(short, long)]
     pub project: Option<String>,
 
-    /// A further lane the task takes, e.g. `session:telegram:bob` or `cron`; may be repeated
+    /// A lane the task takes, e.g. `build` or `session:telegram:bob`; may be repeated
+    ///
+    /// Without -u and -p the task then takes only the lanes that are named, and not the lane of your account.
     #[arg(short, long = "lane", value_name = "LANE")]
     pub lanes: Vec<String>,
 
@@ -55,7 +59,7 @@ pub struct TaskOptions {
     /// Do not start before this moment, e.g. `8:00`, `tomorrow 8:00` or `2026-12-24 18:00`
     ///
     /// Without a zone it is that of this host, and the answer names it. `8:00` is the next time the clock shows that. A day is
-    /// today, tomorrow, a weekday (the next one) or a date; a date alone means its begin. RFC 3339 names its zone.
+    /// today, tomorrow, a weekday (the next one) or a date; a date alone means 00:00 of that day. RFC 3339 names its zone.
     #[arg(long, value_name = "TIME")]
     pub at: Option<String>,
 

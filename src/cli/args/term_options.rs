@@ -25,18 +25,18 @@ impl Interruption {
 /// What `enqueue` and `run` take.
 #[derive(Args, Clone, Debug, Default)]
 pub struct TermOptions {
-    /// Borrow the lanes of the parent, as a child does that is waited for; refused where the task could not
+    /// Use the lanes of the parent, as a child does that is waited for; refused where that is impossible
     #[arg(long, conflicts_with = "no_inherit")]
     pub inherit: bool,
 
-    /// Do not start before this task is over, however it ends; may be repeated
+    /// Do not start before this task has ended, whatever its result; may be repeated
     #[arg(long, value_name = "TASK")]
     pub after_any: Vec<String>,
 
     /// Do not start before this task has failed or run into a time limit; may be repeated
     ///
-    /// Of --after, --after-any and --after-failed: when a task ends in another way than was asked for, the task that comes
-    /// after it can never start. It is cancelled with the reason DependencyFailed.
+    /// Where a condition of --after or --after-failed can no longer come true, the later task is cancelled with the reason
+    /// DependencyFailed.
     #[arg(long, value_name = "TASK")]
     pub after_failed: Vec<String>,
 

@@ -73,7 +73,7 @@ const ENVIRONMENT: [Variable; 10] = [
     ("LUZIA_CONFIG", "The configuration file, unless --config is given.", &[]),
     ("LUZIA_AGENT", "The name of the agent that calls, as others see it.", TAKERS),
     ("LUZIA_SESSION", "The session of the agent that calls.", TAKERS),
-    ("LUZIA_TASK_ID", "The task inside which this is called; luzia sets it, and proves it before it counts.", INSIDE),
+    ("LUZIA_TASK_ID", "The task inside which this is called; luzia sets it, and checks it before using it.", INSIDE),
     (
         "LUZIA_LOCK_ID",
         "The lock that the caller holds, which luzia-lock(1) and a task set.",

@@ -1,18 +1,16 @@
-//! From refusals, reasons and outcomes to exit codes and sentences. Decides nothing.
+//! From refusals, reasons and outcomes to sentences. Decides nothing.
 
 mod reasons;
 
 use super::report::Report;
-use crate::app::locks::lock::End;
 use crate::app::look::cycles::ring_text;
 use crate::app::look::explain::MOST_AHEAD;
 use crate::app::look::list::Stuck;
-use crate::app::{AppError, Difference, Holder, Kind, Obstacle, Pause, Room, lane_word, shell_word};
-use crate::cli::exit::Exit;
+use crate::app::{AppError, Difference, Holder, Obstacle, Pause, Room, lane_word, shell_word};
+use crate::cli::exit::exit_of;
 use crate::model::evidence::{Reason, Verdict};
-use crate::model::task::{EndState, Outcome};
 use crate::model::time::format_duration;
-use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
+use crate::model::{LaneName, Task, TaskId, Timestamp};
 use reasons::rule_text;
 use serde_json::{Value, json};
 
@@ -37,54 +35,6 @@ pub fn grant_of_agent(agent: &str) -> Option<&'static str> {
         "gemini" | "copilot" => "the sandbox of this agent has a list of writable directories",
         _ => return None,
     })
-}
-
-/// The exit code of a class of refusal.
-pub fn exit_of(kind: Kind) -> Exit {
-    match kind {
-        Kind::No => Exit::No,
-        Kind::Usage => Exit::Usage,
-        Kind::Corrupt => Exit::Corrupt,
-        Kind::NotFound => Exit::NotFound,
-        Kind::Unavailable => Exit::Unavailable,
-        Kind::Bug => Exit::Bug,
-        Kind::CannotCreate => Exit::CannotCreate,
-        Kind::Io => Exit::InputOutput,
-        Kind::Busy => Exit::Busy,
-        Kind::NoPermission => Exit::NoPermission,
-        Kind::Config => Exit::Config,
-        Kind::NotStarted => Exit::NotStarted,
-        Kind::NotExecutable => Exit::NotExecutable,
-        Kind::NoCommand => Exit::NoSuchCommand,
-    }
-}
-
-/// The exit code of `wait` for a finished task.
-pub fn wait_code(task: &Task) -> u8 {
-    match task.status() {
-        Status::Completed => Exit::Done.code(),
-        Status::Timeout => Exit::TimedOut.code(),
-        Status::Failed | Status::Cancelled | Status::Pending | Status::Running | Status::Waiting => Exit::No.code(),
-    }
-}
-
-/// The exit code of `run` for a finished task: the command's own where it has one.
-pub fn run_code(task: &Task) -> u8 {
-    let outcome = task.outcome();
-    match outcome {
-        Some(Outcome { end: EndState::Timeout, .. }) => Exit::TimedOut.code(),
-        Some(Outcome { exit_code: Some(code), .. }) => u8::try_from(*code).unwrap_or(Exit::No.code()),
-        Some(Outcome { signal: Some(signal), .. }) => Exit::of_signal(*signal),
-        Some(_) | None => Exit::No.code(),
-    }
-}
-
-/// The exit code of a verb that ran a command in place.
-pub fn end_code(end: End) -> u8 {
-    match end {
-        End::Code(code) => u8::try_from(code).unwrap_or(Exit::No.code()),
-        End::Signal(signal) => Exit::of_signal(signal),
-    }
 }
 
 /// What a verdict says of a holder.

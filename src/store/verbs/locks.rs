@@ -27,6 +27,8 @@ verbs! {
         fn origin_of(id: TaskId, task: Option<&Task>) -> Result<Origin>;
         /// Every holder of a lane, judged under its guard.
         fn holders(lane: &LaneName, timeout_ms: u64, judge: Judge) -> Result<Vec<LockView>>;
+        /// Whether the first place of a lane has a lock, dead or alive: one look, without the guard, so that it is no proof.
+        fn is_taken(lane: &LaneName) -> bool;
         /// The holders of a lane among those that an index knows.
         fn holders_in(index: &LockIndex, lane: &LaneName, timeout_ms: u64, judge: Judge) -> Result<Vec<LockView>>;
         /// Which slots are occupied right now, in all lanes, by one listing.

@@ -1,6 +1,7 @@
 //! Hostile names, wrong numbers, wrong durations, unknown words, and what does not exist.
 
 use super::{check_json, check_text, lived_in, refused};
+use crate::support::Place;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
@@ -36,6 +37,24 @@ fn lanes_that_cannot_be_lanes_are_refused() {
         refused(&place, &["lock", "-l", lane, "--", "true"], 2);
         refused(&place, &["check", lane], 2);
     }
+}
+
+/// Nobody is told that a lane is free because a user of that name is.
+#[test]
+fn a_word_that_may_mean_a_lane_in_use_is_refused() {
+    let place = Place::new();
+    place.ok(&["acquire", "lane:emu", "--task", "me", "--ttl", "1h"]);
+    for args in [&["check", "emu"][..], &["explain", "emu"], &["release", "emu"], &["acquire", "emu", "--task", "x"]] {
+        let answer = place.luzia(args).coded(2);
+        assert!(answer.err.contains("lane:emu") && answer.err.contains("user:emu"), "{answer:?}");
+    }
+    place.luzia(&["check", "lane:emu"]).coded(75);
+    place.ok(&["check", "user:emu"]);
+    place.ok(&["acquire", "user:emu", "--task", "x"]);
+    place.luzia(&["check", "emu"]).coded(75);
+    place.ok(&["release", "emu"]);
+    place.ok(&["release", "lane:emu"]);
+    place.ok(&["check", "emu"]);
 }
 
 #[test]

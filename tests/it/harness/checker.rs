@@ -269,8 +269,6 @@ pub fn settle(world: &World) {
     if resume_all(world) {
         world.luzia(&["dispatch", "--drain"]).drained();
     }
-    // A drain waits for no task that waits for an event, so the run of one may be about to end for its wait.
-    until("no run ends for a wait", || (!ends_for_a_wait(world)).then_some(()));
     if send_all(world) {
         world.luzia(&["dispatch", "--drain"]).drained();
     }
@@ -295,22 +293,19 @@ fn resume_all(world: &World) -> bool {
     true
 }
 
-/// Whether a run has begun a wait that ends it.
-fn ends_for_a_wait(world: &World) -> bool {
-    let running = files_below(&world.state.join("spool/running"));
-    let ids = running.iter().filter_map(|path| path.file_name()?.to_str()?.split('.').next());
-    let waits = |id: &str| world.state.join("spool/steps").join(id).join("waits.json");
-    ids.filter_map(|id| std::fs::read(waits(id)).ok()).any(|text| {
-        serde_json::from_slice::<serde_json::Value>(&text).is_ok_and(|waits| waits["open"]["ends_run"] == true)
-    })
-}
-
-/// Sends the event `GO` to every task that waits without a process; false when none does.
+/// Sends the event `GO` to every task that waits; false when none does. A drain waits for none of them, so the run of one may
+/// still be about to end for its wait.
 fn send_all(world: &World) -> bool {
-    let waiting = files_below(&world.state.join("spool/waiting"));
-    for path in &waiting {
-        let id = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        world.luzia(&["emit", "GO", "--task", &id]);
+    let names = |folder: &str| files_below(&world.state.join("spool").join(folder));
+    let id_of = |path: &PathBuf| path.file_name()?.to_str()?.split('.').next().map(str::to_owned);
+    let has_open_wait = |id: &String| {
+        let waits = std::fs::read(world.state.join("spool/steps").join(id).join("waits.json")).unwrap_or_default();
+        serde_json::from_slice::<serde_json::Value>(&waits).is_ok_and(|waits| waits["open"].is_object())
+    };
+    let running: Vec<String> = names("running").iter().filter_map(id_of).filter(has_open_wait).collect();
+    let waiting: BTreeSet<String> = names("waiting").iter().filter_map(id_of).chain(running).collect();
+    for id in &waiting {
+        world.luzia(&["emit", "GO", "--task", id]);
     }
     !waiting.is_empty()
 }

@@ -1,6 +1,6 @@
 //! `dispatch --drain` beside tasks that wait and schedules: it ends, and leaves nothing that could go on.
 
-use crate::support::Place;
+use crate::support::{Place, until};
 
 #[test]
 fn a_drain_waits_for_no_event_with_or_without_a_process_and_for_the_end_of_a_delay() {
@@ -16,6 +16,19 @@ fn a_drain_waits_for_no_event_with_or_without_a_process_and_for_the_end_of_a_del
     assert_eq!((place.status(&blocked), place.status(&parked)), ("waiting".into(), "waiting".into()), "{ran:?}");
     place.ok(&["emit", "MESSAGE_RECEIVED", "--task", &blocked]);
     place.until_status(&blocked, "completed");
+}
+
+/// The end of its time is no event that somebody must send: what the wait is followed by belongs to the drain.
+#[test]
+fn a_drain_goes_on_with_a_task_whose_wait_has_run_out() {
+    let place = Place::new();
+    let text = "\"$LUZIA\" await response --park --timeout 1s --on-timeout continue; sleep 0.3";
+    let late = place.enqueue(&["-u", "bob", "--", "sh", "-c", text]);
+    place.ok(&["dispatch", "--drain"]);
+    let begin = std::time::Instant::now();
+    until("its time is over", || (begin.elapsed().as_millis() > 1100).then_some(()));
+    place.ok(&["dispatch", "--drain"]);
+    assert_eq!(place.status(&late), "completed");
 }
 
 #[test]

@@ -7,7 +7,9 @@ use luzia::store::{Acquired, By, Release, Released};
 #[test]
 fn a_lane_has_one_holder_until_that_releases_it() {
     of_each(|here, there| {
+        assert!(!there.store.is_taken(&lane("thread:1")));
         let Acquired::Granted { grants, .. } = lease(here, "a", &["thread:1"]) else { panic!("it is free") };
+        assert!(there.store.is_taken(&lane("thread:1")) && !there.store.is_taken(&lane("thread:2")));
         assert!(matches!(lease(there, "b", &["thread:1"]), Acquired::Held(view) if view.holder() == Some("a")));
         assert!(matches!(lease(there, "b", &["thread:2"]), Acquired::Granted { .. }), "another lane is free");
         let release =

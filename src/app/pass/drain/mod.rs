@@ -112,7 +112,8 @@ impl App {
             open => open?,
         };
         let Some(open) = open else { return Ok(Stand::Goes) };
-        if WaitKind::parse(&open.kind) == Some(WaitKind::Delay) {
+        let is_late = Timestamp::parse(&open.until).is_some_and(|until| until <= self.host.now());
+        if is_late || WaitKind::parse(&open.kind) == Some(WaitKind::Delay) {
             return Ok(Stand::Goes);
         }
         let waits = self.store.waits(task.id).unwrap_or_default();

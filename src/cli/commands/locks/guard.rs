@@ -3,9 +3,8 @@
 use crate::app::App;
 use crate::app::locks::guard::Guarded;
 use crate::cli::args::number;
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, end_code};
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::messages;
 use clap::{Args, ValueHint};
 
 /// `luzia guard`.
@@ -65,5 +64,5 @@ pub fn run(args: &GuardArgs, app: &App, environment: [Option<String>; 2], consol
         console.say(&format!("luzia: {why}; the command was ended"));
         return Ok(Exit::No.code());
     }
-    Ok(messages::end_code(ended.end))
+    Ok(end_code(ended.end))
 }

@@ -3,7 +3,7 @@
 use crate::app::{App, AppError, Line};
 use crate::cli::args::{Identity, number};
 use crate::cli::context::Account;
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, end_code};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::messages;
 use crate::cli::task_request;
@@ -17,7 +17,7 @@ use clap::{Args, ValueHint};
                   this terminal, and LUZIA_LOCK_ID and LUZIA_FENCE of the first lane; its exit code is passed on. Without -u \
                   and -l the lane is your account's.\n\n\
                   Of several lanes all are taken, or none: the lane of the user first, the others by name, `global` last, \
-                  whatever their order here. So those who wait for each other's lanes never wait for ever.\n\n\
+                  whatever their order here. This order rules out deadlock.\n\n\
                   Inside a task, a lane that the task already holds is available at once: the command runs under the task's lock, and \
                   only the other lanes are taken.",
     override_usage = "luzia lock [OPTIONS] [--] <CMD>...",
@@ -88,10 +88,10 @@ impl LockArgs {
 const LOCK_HELP: &str = "\
 Notes:
   The command has this terminal, environment and working directory, and no record: only its lock is seen.
-  As with flock(1), a process that it leaves in the background keeps the lane until that ends, too.
+  As with flock(1), the lane stays held until the background processes of the command end.
   Inside a task or a `luzia lock` that holds the lane already, the command runs at once.
-  Who waits stands in a line, in the order of arrival. One that is stopped is passed 3 s after its turn came.
-  Between the line and queued tasks of the lane the turn alternates.
+  Waiters are served in the order of arrival. A stopped process (SIGSTOP) loses its turn after 3 s.
+  Waiting locks and queued tasks of the lane take turns alternately.
 
 Examples:
   luzia lock -u alice -- git commit -am wip
@@ -142,7 +142,7 @@ pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) 
             for lane in &ran.kept {
                 console.hint(&format!("a process that the command left behind keeps lane \"{lane}\" until it ends"));
             }
-            Ok(messages::end_code(ran.end))
+            Ok(end_code(ran.end))
         }
         Err(error) if error.is_of_busy_lane() && args.conflict_exit_code.is_some() => {
             for line in &error.0.log {

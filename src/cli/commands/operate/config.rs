@@ -135,10 +135,10 @@ fn check(loaded: &Loaded, is_strict: bool, console: &mut Console) -> Answer {
         console.document(&json::single("config-check", value))?;
     } else {
         let name = loaded.path.as_deref().unwrap_or("built-in defaults");
-        let found = match (is_right, loaded.warnings.len()) {
-            (true, _) => "no mistake".to_owned(),
-            (false, 1) => "1 warning".to_owned(),
-            (false, count) => format!("{count} warnings"),
+        let found = match loaded.warnings.len() {
+            0 => "no mistake".to_owned(),
+            1 => "1 warning".to_owned(),
+            count => format!("{count} warnings"),
         };
         console.say(&format!("{name}: {found}"));
     }

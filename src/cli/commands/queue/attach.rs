@@ -2,9 +2,8 @@
 
 use super::room::{Patience, Room, Terminal};
 use crate::app::{App, AppError, Code, Kind};
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, run_code};
 use crate::cli::output::console::{Answer, Console, Stop};
-use crate::cli::output::messages;
 use crate::model::task::EndState;
 use crate::model::{Task, TaskId};
 use clap::Args;
@@ -72,7 +71,7 @@ pub(super) fn watch(
         }
         tell_end(&task, room.console);
         if code == Exit::Done.code() {
-            code = messages::run_code(&task);
+            code = run_code(&task);
         }
     }
     Ok(code)

@@ -7,7 +7,7 @@ use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
 use crate::app::{App, AppError, Code, Kind, OnConflict};
 use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
 use crate::cli::estimate::{estimate_json, estimate_text};
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, wait_code};
 use crate::cli::input::Consent;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::task::{has_key, running_json, tell_wait};
@@ -102,12 +102,11 @@ An unfinished task has the key:
   reject         refused, 75     refused, 75               a new task
   replace        cancelled,      cancelled, its end is     a new task
                  a new task      awaited, a new task
-  join           its id          its id                    with --fresh, if it ended
-                                                           so short a time ago, its
-                                                           id; else a new task
+  join           its id          its id                    its id if it ended within
+                                                           --fresh, else a new task
   `luzia run` takes the output and the exit code of the task whose id this is. A
   task that was cancelled is not joined, and one whose work tree changed meanwhile
-  (--stable) neither. Of several tasks with the key the newest counts.
+  (--stable) neither. If several tasks have the key, the newest one is used.
 
 Lines of --from:
   command                 an array of strings: the command and its arguments
@@ -131,21 +130,21 @@ Lines of --from:
   on_interrupt            \"retry\" or \"fail\"
   log_sample              a number from 0 to 1
   env                     an object of strings, or an array of \"K=V\"
-  A member means what the option of that name means, and one that is missing
-  what the option means when it is not given. A line needs command, shell, or
-  prompt and a project with an agent. lane, thread, start-within and on-conflict
-  are other spellings. An unknown member, one given twice and one of another
-  type, null too, are mistakes. Empty lines are passed over.
+  Each member works as the option of that name, with the same default. A line
+  needs command, shell, or prompt and a project with an agent. It may say lane for
+  lanes, thread for threads, start-within for start_within and on-conflict for
+  on_conflict. An unknown member, one given twice and one of another type, null
+  too, are mistakes. Empty lines are skipped.
 
 Exit codes:
   0    queued; with --wait: completed
   1    with --wait: the task failed or was cancelled
        --wait inside a task that holds a lane of the new one; nothing was queued
-       --on-conflict replace, and the task with the key is around this one, or
-       runs for somebody else
+       --on-conflict replace, and the task with the key calls this, or belongs
+       to somebody else
   2    usage, or no such command or directory; nothing was queued
-  66   no such task in --after, no such project, or a user that users.known
-       does not list
+  66   no such task in --after; no such project, where the configuration names
+       projects; or a user that users.known does not list
   74   input-output error, disk full included; nothing was queued, unless the
        error says that a task is
   75   --on-conflict reject, and an unfinished task has the key
@@ -262,7 +261,7 @@ fn wait_for_accepted(id: TaskId, app: &App, console: &mut Console) -> Result<u8,
     if let Some(task) = over.first().filter(|_| console.verbose) {
         app.event_messages(task.id, task.created_at)?.iter().for_each(|line| console.log(line));
     }
-    Ok(over.first().map_or(Exit::No.code(), messages::wait_code))
+    Ok(over.first().map_or(Exit::No.code(), wait_code))
 }
 
 /// Refuses options of one task beside --from: each line has its own.

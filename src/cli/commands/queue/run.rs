@@ -9,7 +9,7 @@ use crate::app::queue::run::Wish;
 use crate::app::queue::terms::NewTerms;
 use crate::app::{App, AppError, Code, Kind, Obstacle, OnConflict};
 use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, end_code, run_code};
 use crate::cli::input::Consent;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::task::has_key;
@@ -25,10 +25,10 @@ use serde_json::Value;
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Queue a command, start it when its turn comes, stream its output, and exit with its own code. The \
-                  first Ctrl-C cancels the task with its grace, the second kills it; so do SIGTERM and SIGHUP. Called by \
-                  an agent, SIGTERM and SIGHUP leave a task that has not started in the queue and say its id. If the reader goes away \
-                  (`luzia run make | head`), the task is cancelled at its next write, as SIGPIPE would kill it \
-                  without luzia.\n\n\
+                  first Ctrl-C cancels the task with its grace, the second kills it; so do SIGTERM and SIGHUP. When \
+                  an agent calls it, SIGTERM or SIGHUP ends the wait: a task that has not started stays queued, and its id is \
+                  printed. If the reader goes away (`luzia run make | head`), the task is cancelled at its next write, as \
+                  SIGPIPE would kill it without luzia, and `run` exits with 0, as every command does whose reader is gone.\n\n\
                   Inside a task that holds every lane of the new one, the command runs as a part of that task, with no \
                   record of its own. Refused there: further lanes, and options that need a record \
                   of their own (--timeout, --retries, --key, --after and others), because they would wait for the \
@@ -90,7 +90,7 @@ pub struct RunArgs {
     ///
     /// All its output is logged as standard output. Where standard input is a terminal, the command gets the keys: from its start
     /// on Ctrl-C goes to the command and no longer to `luzia run`. Otherwise it reads the end of its input, or with --stdin
-    /// what stands there. It is hung up when this task ends.
+    /// what stands there. The terminal is closed when the task ends.
     #[arg(long, conflicts_with_all = ["prompt", "retries", "group_output"])]
     pub pty: bool,
 
@@ -129,6 +129,7 @@ pub struct RunArgs {
 
 const RUN_HELP: &str = "\
 Examples:
+  luzia run -l build -- make test
   luzia run -u alice -- make test
   luzia run --thread 7 --timeout 10m ./reply.sh
   luzia run -u alice --no-wait -- git push
@@ -153,9 +154,10 @@ Exit codes:
        --from: that of the first line whose task did not complete
   130  you interrupted it with Ctrl-C, and the task was cancelled
   1    the task was cancelled otherwise
-       it would wait for a lane of the task around it; nothing was queued
-       --on-conflict replace, and the task with the key is around this one, or
-       runs for somebody else
+       the task that calls this holds the lane, so it would wait for itself;
+       nothing was queued
+       --on-conflict replace, and the task with the key calls this, or belongs
+       to somebody else
   2    usage; nothing was queued
   75   --no-wait, and the task could not start at once; it was cancelled
        --yield-after, and the task has not started; it stays in the queue
@@ -298,7 +300,7 @@ fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
         return Ok(Exit::of_signal(seen.first));
     }
     tell_end(task, is_interrupted, app, room.console)?;
-    Ok(if is_interrupted { Exit::of_signal(SIGINT) } else { messages::run_code(task) })
+    Ok(if is_interrupted { Exit::of_signal(SIGINT) } else { run_code(task) })
 }
 
 /// The answer of a caller that does not wait any longer for the start of a task.
@@ -355,17 +357,14 @@ fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, co
     if is_interrupted {
         return Ok(Exit::of_signal(SIGINT));
     }
-    Ok(tasks.iter().map(messages::run_code).find(|code| *code != 0).unwrap_or(Exit::Done.code()))
+    Ok(tasks.iter().map(run_code).find(|code| *code != 0).unwrap_or(Exit::Done.code()))
 }
 
 /// The document of a command that was no task of its own.
 fn within_json(within: &RanWithin) -> Value {
     let mut value = json::task(&within.task);
     if let Value::Object(members) = &mut value {
-        members.extend([
-            ("within".to_owned(), true.into()),
-            ("exit_code".to_owned(), messages::end_code(within.end).into()),
-        ]);
+        members.extend([("within".to_owned(), true.into()), ("exit_code".to_owned(), end_code(within.end).into())]);
     }
     json::single("run", value)
 }
@@ -376,7 +375,7 @@ fn told_within(within: &RanWithin, console: &mut Console) -> u8 {
     if console.is_json() {
         console.err_bytes(json::line(&within_json(within)).as_bytes());
     }
-    messages::end_code(within.end)
+    end_code(within.end)
 }
 
 const SIGINT: i32 = 2;

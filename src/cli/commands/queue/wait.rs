@@ -5,7 +5,7 @@ use super::each::chosen;
 use super::room::Terminal;
 use crate::app::{App, Obstacle};
 use crate::cli::args::{OutputFormat, Selection};
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, wait_code};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::task::tell_wait;
 use crate::cli::output::{json, messages};
@@ -15,7 +15,10 @@ use clap::Args;
 
 /// `luzia wait`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = WAIT_HELP)]
+#[command(
+    long_about = "Wait until tasks have finished. It starts none: a daemon, `luzia dispatch`, `luzia run` or --stream does.",
+    after_help = WAIT_HELP
+)]
 pub struct WaitArgs {
     /// The tasks, e.g. `task_12` or `12`
     #[arg(value_name = "TASK", required_unless_present = "selection", conflicts_with = "selection")]
@@ -97,8 +100,7 @@ pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     if console.format == OutputFormat::Json {
         console.items("wait", over.iter().map(json::task))?;
     }
-    let worst =
-        if args.any { over.first().map(messages::wait_code) } else { over.iter().map(messages::wait_code).max() };
+    let worst = if args.any { over.first().map(wait_code) } else { over.iter().map(wait_code).max() };
     Ok(worst.unwrap_or(Exit::Done.code()))
 }
 

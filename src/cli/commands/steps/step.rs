@@ -2,8 +2,8 @@
 
 use crate::app::steps::step::{OnError, StepEnd, StepNews, StepOrder};
 use crate::app::{App, AppError, Code, Kind};
+use crate::cli::exit::end_code;
 use crate::cli::output::console::{Answer, Console, Stop};
-use crate::cli::output::messages;
 use clap::{Args, ValueEnum, ValueHint};
 
 /// `luzia step`.
@@ -89,7 +89,7 @@ pub fn run(args: &StepArgs, app: &App, around: Option<&str>, console: &mut Conso
         // A reader that has gone is no failure of the step.
         (Ok(_), Some(Stop::Unwritten(error))) => Err(Stop::Unwritten(error).into()),
         (Ok(StepEnd { is_done: true, .. }), _) if on_error == OnError::Store => Ok(0),
-        (Ok(StepEnd { end, .. }), _) => Ok(messages::end_code(end)),
+        (Ok(StepEnd { end, .. }), _) => Ok(end_code(end)),
         (Err(_), Some(why)) => Err(why.into()),
         (Err(error), None) => Err(error.into()),
     }

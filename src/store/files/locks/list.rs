@@ -120,6 +120,11 @@ pub(crate) fn slots_in(locks: &[Entry], lane_stem: &str) -> Vec<u32> {
 }
 
 impl FileStore {
+    /// Whether the first place of a lane has a lock, dead or alive. Looked at without the guard, so that it is no proof.
+    pub fn is_taken(&self, lane: &LaneName) -> bool {
+        self.vfs.meta(&layout::lock_file(&lane.stem(), 0)).is_ok_and(|meta| meta.is_some())
+    }
+
     /// The slots of a lane that are occupied, in order. The caller is in the lane's guard.
     pub(crate) fn occupied_slots(&self, lane_stem: &str) -> Result<Vec<u32>> {
         Ok(slots_in(&self.list(layout::LOCKS)?, lane_stem))

@@ -9,7 +9,7 @@ use crate::model::{Task, TaskId};
 use crate::os::{Called, Exit};
 use crate::policy::analytics::record::Record;
 use crate::policy::hooks::{AFTER, BEFORE, event_name, fires, payload};
-use crate::store::{Event, EventSink};
+use crate::store::{Event, ReadEvent};
 use serde_json::json;
 use std::time::Duration;
 
@@ -141,7 +141,7 @@ impl App {
             say(&format!("warning: no hooks were run: {error}"));
             Vec::new()
         });
-        let has_own_command = |event: &EventSink| {
+        let has_own_command = |event: &ReadEvent| {
             event.line.pointer("/data/on_finish").is_some()
                 || event.line.get("event").is_some_and(|name| name == WAIT_WARNING)
         };

@@ -28,7 +28,7 @@ pub use crate::policy::backfill::Booking;
 pub use crate::policy::capacity::gate::Busy;
 pub use crate::policy::context::Difference;
 pub use crate::policy::hold::Pause;
-pub use crate::store::{Break, Cleanup, Counts, Event, EventSink, Loans, LockView, Started, lock_state};
+pub use crate::store::{Break, Cleanup, Counts, Event, Loans, LockView, ReadEvent, Started, lock_state};
 pub use code::Code;
 pub use config_reload::{Look, Round, Settings};
 pub use error::{AppError, Kind, Refusal, lane_word, shell_word};

@@ -6,7 +6,7 @@ use crate::policy::analytics::exposition::{Gauges, render};
 use crate::policy::analytics::record::Record;
 use crate::policy::analytics::tally::{self, OTHER, series};
 use crate::policy::hold::pause_of;
-use crate::store::EventSink;
+use crate::store::ReadEvent;
 use std::collections::BTreeMap;
 
 pub use crate::policy::analytics::exposition::FAMILIES;
@@ -25,7 +25,7 @@ struct LaneNow {
 }
 
 /// Counts an event for the tally.
-pub(crate) fn counted(counts: &mut BTreeMap<String, u64>, event: EventSink) {
+pub(crate) fn counted(counts: &mut BTreeMap<String, u64>, event: ReadEvent) {
     if let Some(record) = Record::of(event.at, &event.line) {
         tally::add(counts, &record);
     }

@@ -1,7 +1,7 @@
 //! `spool/hooks.json`: the hooks that people added. It is replaced by a rename under the lock of `spool/hooks.lock`; commit
 //! point is the sync of `spool`. And the events that this process has written, for which hooks are still to be run.
 
-use super::{Event, EventSink, decode, encode};
+use super::{Event, ReadEvent, decode, encode};
 use crate::model::Timestamp;
 use crate::model::control::hooks::{Action, Hook};
 use crate::store::edit::{edited, refused_unless};
@@ -139,7 +139,7 @@ impl FileStore {
     }
 
     /// The events that this process has written since the last call.
-    pub fn take_told(&self) -> Vec<EventSink> {
+    pub fn take_told(&self) -> Vec<ReadEvent> {
         let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
         let read = |(event, at): &(Event, Timestamp)| {
             let line = encode(event, *at, self.host.clock.boot_ms(), self.host.me.pid);

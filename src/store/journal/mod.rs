@@ -8,7 +8,7 @@ mod segments;
 pub(crate) mod tally;
 
 pub use kinds::{KINDS, is_kind};
-pub use reading::{EventReader, EventSink};
+pub use reading::ReadEvent;
 pub use segments::{SEGMENT_BYTES, Segment};
 pub use tally::Add;
 
@@ -168,8 +168,8 @@ pub(crate) fn encode(event: &Event, now: Timestamp, boot_ms: u64, pid: u32) -> S
 }
 
 /// Reads the line of an event, without its end; `None` if the line is not a valid event.
-pub(crate) fn decode(line: &[u8]) -> Option<EventSink> {
+pub(crate) fn decode(line: &[u8]) -> Option<ReadEvent> {
     let line: Value = serde_json::from_slice(line).ok()?;
     let at = line.get("at").and_then(Value::as_str).and_then(Timestamp::parse)?;
-    Some(EventSink { at, line })
+    Some(ReadEvent { at, line })
 }

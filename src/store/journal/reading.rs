@@ -5,7 +5,7 @@ use super::segments::{SEGMENT_BYTES, Segment};
 use crate::model::Timestamp;
 use crate::os::{Handle, Open};
 use crate::store::error::Result;
-use crate::store::{FileStore, StoreError};
+use crate::store::{EventReader, FileStore, StoreError};
 use serde_json::Value;
 
 /// How much is read at once.
@@ -17,7 +17,7 @@ const LOOK_BYTES: usize = 16 * 1024;
 
 /// An event as it was read back.
 #[derive(Clone, PartialEq, Debug)]
-pub struct EventSink {
+pub struct ReadEvent {
     /// When.
     pub at: Timestamp,
     /// The whole line.
@@ -25,11 +25,10 @@ pub struct EventSink {
 }
 
 /// Takes events, and says whether to go on.
-pub type TakeEvents<'a> = dyn FnMut(EventSink) -> bool + 'a;
+pub type TakeEvents<'a> = dyn FnMut(ReadEvent) -> bool + 'a;
 
-/// Reads events as they are written.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EventReader {
+/// Where a reader of events is.
+struct Reading {
     at: Position,
     /// The segment before, for a while: a writer may have opened it before it was full, or before midnight.
     before: Option<(Position, Timestamp)>,
@@ -49,25 +48,34 @@ impl FileStore {
     /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
     /// called no more, and the reader is of no further use.
     pub fn read_on(&self, reader: &mut EventReader, take: &mut TakeEvents<'_>) -> Result<()> {
-        reader.more(self, take)
+        // A reader of another store has nothing here.
+        reader.note::<Reading>().map_or(Ok(()), |reading| reading.more(self, take))
     }
 
     /// A reader of the events that are written from now on.
     pub fn follow_events(&self) -> Result<EventReader> {
+        self.reading_from_now().map(EventReader::new)
+    }
+
+    fn reading_from_now(&self) -> Result<Reading> {
         let mut segment = Segment::first(&self.host.clock.now().day());
         let mut from = self.event_bytes(&segment)?;
         if from >= SEGMENT_BYTES {
             segment = self.newest_segment(&segment.day)?;
             from = self.event_bytes(&segment)?;
         }
-        Ok(EventReader { at: Position { segment, from }, before: None, is_at_end: true })
+        Ok(Reading { at: Position { segment, from }, before: None, is_at_end: true })
     }
 
     /// A reader of the events since a moment; some that are a little older come first.
     pub fn events_from(&self, since: Timestamp) -> Result<EventReader> {
+        self.reading_from(since).map(EventReader::new)
+    }
+
+    fn reading_from(&self, since: Timestamp) -> Result<Reading> {
         let first = since.day();
         let mut segments = self.event_segments()?.into_iter().filter(|segment| segment.day >= first);
-        let Some(mut segment) = segments.next() else { return self.follow_events() };
+        let Some(mut segment) = segments.next() else { return self.reading_from_now() };
         // The last one that begins well before.
         for next in segments {
             if !self.begins_before(&next, since)? {
@@ -76,7 +84,7 @@ impl FileStore {
             segment = next;
         }
         let from = self.start_of(&segment, since)?;
-        Ok(EventReader { at: Position { segment, from }, before: None, is_at_end: false })
+        Ok(Reading { at: Position { segment, from }, before: None, is_at_end: false })
     }
 
     /// Gives the newest events to `take`, of about so many bytes at most, in the order in which they were written.
@@ -100,7 +108,7 @@ impl FileStore {
     }
 
     /// Every event since `since`, in the order in which they were written; lines that do not read are left out.
-    pub fn events_since(&self, since: Timestamp) -> Result<Vec<EventSink>> {
+    pub fn events_since(&self, since: Timestamp) -> Result<Vec<ReadEvent>> {
         let mut events = Vec::new();
         self.visit_events(since, &mut |event| {
             events.push(event);
@@ -111,7 +119,7 @@ impl FileStore {
 
     /// Gives every event since `since` to `take`, without keeping them.
     pub fn visit_events(&self, since: Timestamp, take: &mut TakeEvents<'_>) -> Result<()> {
-        self.events_from(since)?.more(self, &mut |event| event.at < since || take(event))
+        self.reading_from(since)?.more(self, &mut |event| event.at < since || take(event))
     }
 
     fn begins_before(&self, segment: &Segment, since: Timestamp) -> Result<bool> {
@@ -164,7 +172,7 @@ fn first_whole(part: &[u8]) -> Option<Timestamp> {
     lines.find_map(decode).map(|event| event.at)
 }
 
-impl EventReader {
+impl Reading {
     /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
     /// called no more, and the reader is of no further use.
     fn more(&mut self, store: &FileStore, take: &mut TakeEvents<'_>) -> Result<()> {

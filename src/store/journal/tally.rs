@@ -2,7 +2,7 @@
 //! never go backwards, and segments are removed. So a segment is added before it goes, and the tally says how far it has
 //! read each of those that are there. It is replaced by a rename under the lock of `spool/tally.lock`.
 
-use super::EventSink;
+use super::ReadEvent;
 use super::reading::Position;
 use super::segments::Segment;
 use crate::store::error::{Result, StoreError};
@@ -25,7 +25,7 @@ pub struct Tally {
 }
 
 /// Adds an event to counters.
-pub type Add<'a> = dyn Fn(&mut BTreeMap<String, u64>, EventSink) + 'a;
+pub type Add<'a> = dyn Fn(&mut BTreeMap<String, u64>, ReadEvent) + 'a;
 
 #[derive(Serialize, Deserialize)]
 struct TallyFile {

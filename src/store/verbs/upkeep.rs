@@ -5,7 +5,7 @@ use crate::model::{LaneName, Name, TaskId, Timestamp};
 use crate::store::error::Result;
 use crate::store::journal::reading::TakeEvents;
 use crate::store::verbs::verbs;
-use crate::store::{Add, Event, EventReader, EventSink, FileStore, Place, Segment};
+use crate::store::{Add, Event, EventReader, FileStore, Place, ReadEvent, Segment};
 use std::collections::{BTreeMap, BTreeSet};
 
 verbs! {
@@ -16,7 +16,7 @@ verbs! {
         /// Changes the hooks, durably, where `change` says so; the verb behind `change_hooks`.
         fn edit_hooks(change: &mut dyn FnMut(&mut Vec<Hook>) -> bool) -> Result<()>;
         /// The events that this process has written since the last call.
-        fn take_told() -> Vec<EventSink>;
+        fn take_told() -> Vec<ReadEvent>;
         /// Appends an event.
         fn note(event: &Event);
         /// Appends events in one piece.
@@ -30,7 +30,7 @@ verbs! {
         /// Gives the newest events to `take`, of about so many bytes at most, in the order in which they were written.
         fn recent_events(bytes: u64, take: &mut TakeEvents<'_>) -> Result<()>;
         /// Every event since `since`, in the order in which they were written; lines that do not read are left out.
-        fn events_since(since: Timestamp) -> Result<Vec<EventSink>>;
+        fn events_since(since: Timestamp) -> Result<Vec<ReadEvent>>;
         /// Gives every event since `since` to `take`, without keeping them.
         fn visit_events(since: Timestamp, take: &mut TakeEvents<'_>) -> Result<()>;
         /// The segments of the event log, the oldest first.

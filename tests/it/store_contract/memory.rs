@@ -101,7 +101,7 @@ fn events_are_read_by_those_that_follow_and_by_time() {
         here.store.note(&Event::new("lane_set"));
         here.store.note_all(&mut [Event::new("lane_unset"), Event::new("gate_shut")].into_iter());
         let mut followed = Vec::new();
-        let mut take = |event: luzia::store::EventSink| {
+        let mut take = |event: luzia::store::ReadEvent| {
             followed.push(event.line["event"].as_str().unwrap_or_default().to_owned());
             true
         };

@@ -7,18 +7,18 @@ use crate::model::lock::Grant;
 use crate::model::lock::loan;
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Timestamp};
 use crate::os::{Entry, Handle, Open};
-use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
 use crate::store::files::locks::bucket::Guards;
 use crate::store::files::locks::choice::{Choice, Chosen};
-use crate::store::files::locks::line::InLine;
+use crate::store::files::locks::line::patience_ms;
 use crate::store::files::locks::line::turns::FreedBy;
 use crate::store::files::locks::list::{Limits, LockView, slots_in};
 use crate::store::files::locks::request::{Acquired, Break, LaneNeed, Request};
 use crate::store::files::locks::sidecar;
 use crate::store::hold::Hold;
+use crate::store::{FileStore, InLine};
 
 /// What is to be done in the lanes of a request, by their places in it.
 struct Plan {
@@ -50,7 +50,7 @@ impl FileStore {
 
     fn acquire_by(&self, request: &Request, judge: Judge, mut in_line: Option<&mut InLine<'_>>) -> Result<Acquired> {
         let lanes: Vec<&LaneName> = request.needs.iter().map(|need| &need.lane).collect();
-        let patience_ms = in_line.as_ref().map_or(FILE_WAIT_MS, |in_line| in_line.patience_ms());
+        let patience_ms = in_line.as_ref().map_or(FILE_WAIT_MS, |in_line| patience_ms(in_line));
         let mut guards = self.enter_guards_within(&lanes, patience_ms)?;
         let locks = self.list(layout::LOCKS)?;
         // As long as the lane in whose line it stands keeps it, it stays there.

@@ -1,11 +1,11 @@
 //! The waits of a task, `waits.json`: those that are over by their position in a run, and the one that is open.
 
 use crate::model::TaskId;
-use crate::os::{Handle, Open};
+use crate::os::Open;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::steps::Locked;
-use crate::store::{Changes, FileStore};
+use crate::store::{Changes, FileStore, Hold};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "waits.json";
@@ -156,7 +156,14 @@ impl Waits {
 /// The waits of a task in the hands of the one process that waits.
 pub struct Waiter {
     id: TaskId,
-    _lock: Box<dyn Handle>,
+    _lock: Hold,
+}
+
+impl Waiter {
+    /// The right to write the waits of a task, as long as this lasts.
+    pub fn new(id: TaskId, lock: Hold) -> Self {
+        Self { id, _lock: lock }
+    }
 }
 
 impl FileStore {
@@ -167,7 +174,7 @@ impl FileStore {
         let path = layout::step_file(id, LOCK);
         let mut lock = self.open_or_make(&path)?;
         self.lock_soon(lock.as_mut(), &path, false)?;
-        Ok(Waiter { id, _lock: lock })
+        Ok(Waiter::new(id, Hold::of(lock)))
     }
 
     /// The waits of a task.

@@ -10,15 +10,16 @@
 
 pub(crate) mod turns;
 
-use crate::model::lock::line::{Asker, LineFacts, LineJudge};
+use crate::model::lock::line::{Asker, LineFacts};
 use crate::model::{LaneName, LockKind, SandboxId, TaskId};
 use crate::os::{Entry, FileKind, Handle, Open, Pipe};
-use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
 use crate::store::files::locks::line::turns::{FreedBy, TASKS_NEXT, TASKS_TURN, TASKS_WAIT};
 use crate::store::files::locks::list::LockView;
+use crate::store::own::Standing;
+use crate::store::{FileStore, InLine};
 use std::time::Duration;
 
 /// How long a newcomer tries to enter the guard before it takes a place in the line, in milliseconds.
@@ -28,18 +29,6 @@ const JOINS: u32 = 100;
 
 /// The first pause between two looks at the life of a holder; it doubles.
 const FIRST_LOOK: Duration = Duration::from_millis(50);
-
-/// How somebody wants a lane, and the place in its line, once there is one.
-pub struct InLine<'a> {
-    turn: LineJudge,
-    asker: Asker,
-    /// The sandbox of the waiter or of the task.
-    sandbox: &'a dyn Fn() -> Option<SandboxId>,
-    place: Option<Place>,
-    /// The place that was given up in a guard. It ends outside of that, because the next one comes into the guard when it ends.
-    left: Option<Place>,
-    cannot_stand: bool,
-}
 
 /// A place in the line of a lane.
 struct Place {
@@ -110,47 +99,24 @@ impl Line {
     }
 }
 
-impl<'a> InLine<'a> {
-    /// Of somebody who waits, and takes a place in the line when the lane cannot be had at once.
-    pub fn waiting(turn: LineJudge, sandbox: &'a dyn Fn() -> Option<SandboxId>) -> Self {
-        Self { turn, asker: Asker::Newcomer, sandbox, place: None, left: None, cannot_stand: false }
+impl Standing for Place {
+    fn ahead(&self) -> usize {
+        self.ahead
     }
 
-    /// Of somebody who does not wait.
-    pub fn once(turn: LineJudge) -> Self {
-        Self { turn, asker: Asker::Once, sandbox: &|| None, place: None, left: None, cannot_stand: false }
+    fn sees_life(&self) -> bool {
+        self.holder.is_some()
     }
 
-    /// Of a dispatcher, for a task that was queued in a sandbox.
-    pub(crate) fn of_task(turn: LineJudge, sandbox: &'a dyn Fn() -> Option<SandboxId>) -> Self {
-        Self { turn, asker: Asker::Task, sandbox, place: None, left: None, cannot_stand: false }
+    fn is_in(&self, lane: &LaneName) -> bool {
+        self.folder == layout::line(&lane.stem())
     }
+}
 
-    /// How many stand before this one in the line, as of the last try; `None` without a place.
-    pub fn position(&self) -> Option<usize> {
-        self.place.as_ref().map(|place| place.ahead)
-    }
-
-    /// Whether it has a place in the line of a lane.
-    pub fn stands_in(&self, lane: &LaneName) -> bool {
-        self.place.as_ref().is_some_and(|place| place.folder == layout::line(&lane.stem()))
-    }
-
-    /// Ends the place that was given up, so that the next one hears of it. The caller is in no guard.
-    pub(crate) fn let_next(&mut self) {
-        self.left = None;
-    }
-
-    /// How long it tries to enter the guard of the lane. One that may wait in the line instead does not join the crowd there.
-    pub(crate) fn patience_ms(&self) -> u64 {
-        let may_join = self.asker == Asker::Newcomer && self.place.is_none() && !self.cannot_stand;
-        if may_join { IN_PASSING_MS } else { FILE_WAIT_MS }
-    }
-
-    /// Whether a kernel lock tells of the holder's life, for the first of the line.
-    pub fn sees_life(&self) -> bool {
-        self.place.as_ref().is_some_and(|place| place.holder.is_some())
-    }
+/// How long somebody tries to enter the guard of the lane. One that may wait in the line instead does not join the crowd there.
+pub(crate) fn patience_ms(in_line: &InLine<'_>) -> u64 {
+    let may_join = in_line.asker() == Asker::Newcomer && !in_line.stands() && !in_line.cannot_stand();
+    if may_join { IN_PASSING_MS } else { FILE_WAIT_MS }
 }
 
 impl FileStore {
@@ -163,13 +129,13 @@ impl FileStore {
             return Ok(true);
         }
         let line = self.read_line(&folder)?;
-        let own = in_line.place.as_ref().filter(|place| place.folder == folder).map(|place| place.name.as_str());
+        let own = in_line.place::<Place>().filter(|place| place.folder == folder).map(|place| place.name.as_str());
         let first = self.first_living(&line, own)?;
-        let asker = match (in_line.asker, own) {
+        let asker = match (in_line.asker(), own) {
             (asker @ (Asker::Task | Asker::Once), _) => asker,
             (_, Some(own)) if first.is_some_and(|first| first.name == own) => Asker::First,
             (_, Some(_)) => Asker::Behind,
-            (asker, None) if !in_line.cannot_stand => asker,
+            (asker, None) if !in_line.cannot_stand() => asker,
             (_, None) => Asker::Behind,
         };
         let age_ms = |name: &str| -> Result<Option<i64>> {
@@ -179,9 +145,9 @@ impl FileStore {
             asker,
             called_ms: first.map_or(Ok(None), |first| age_ms(&first.name))?,
             tasks_called_ms: if line.is_tasks_turn { age_ms(TASKS_TURN)? } else { None },
-            comes_again: asker == Asker::Task && self.comes_again(first, (in_line.sandbox)())?,
+            comes_again: asker == Asker::Task && self.comes_again(first, in_line.sandbox())?,
         };
-        let has_turn = (in_line.turn)(&facts);
+        let has_turn = (in_line.turn())(&facts);
         if has_turn {
             let is_tasks = asker == Asker::Task;
             self.unmark(&line, TASKS_TURN, line.is_tasks_turn)?;
@@ -242,29 +208,30 @@ impl FileStore {
 
     /// Like `join_line`, for a process that has found the lane held, or another one's turn, in the guard in which it still is.
     pub(crate) fn stand(&self, stem: &str, in_line: &mut InLine<'_>, holder: Option<&LockView>) {
-        if in_line.asker != Asker::Newcomer {
+        if in_line.asker() != Asker::Newcomer {
             return;
         }
         let folder = layout::line(stem);
-        if in_line.place.as_ref().is_some_and(|place| place.folder != folder) {
+        if in_line.place::<Place>().is_some_and(|place| place.folder != folder) {
             self.leave_line(in_line);
         }
-        if in_line.place.is_none() {
-            in_line.place = self.join(&folder, (in_line.sandbox)()).ok();
-            in_line.cannot_stand = in_line.place.is_none();
+        if !in_line.stands() {
+            self.take_place(&folder, in_line);
         }
-        let Some(place) = &mut in_line.place else { return };
+        let Some(place) = in_line.place_mut::<Place>() else { return };
         match self.watch_before(place) {
             Ok(true) => {}
             // Others have passed it.
-            Ok(false) => {
-                in_line.place = self.join(&folder, (in_line.sandbox)()).ok();
-                return;
-            }
+            Ok(false) => return self.take_place(&folder, in_line),
             // What is before it is then found by its own looks.
             Err(_) => place.pipe.watch_none(),
         }
         place.holder = holder.filter(|_| place.ahead == 0).and_then(|view| self.life_of(view).ok().flatten());
+    }
+
+    fn take_place(&self, folder: &str, in_line: &mut InLine<'_>) {
+        let place = self.join(folder, in_line.sandbox()).ok();
+        in_line.stand(place.map(|place| Box::new(place) as Box<dyn Standing>));
     }
 
     fn join(&self, folder: &str, sandbox: Option<SandboxId>) -> Result<Place> {
@@ -337,7 +304,7 @@ impl FileStore {
     /// Waits for the turn in the line, `longest` at most; false when that has passed. The first of the line looks at the life
     /// of the holder, with pauses that grow to `life_look`. `None`, at once, without a place.
     pub fn wait_in_line(&self, in_line: &mut InLine<'_>, longest: Duration, life_look: Duration) -> Option<bool> {
-        let place = in_line.place.as_mut()?;
+        let place = in_line.place_mut::<Place>()?;
         let Some(holder) = &mut place.holder else {
             let woken = place.pipe.wait(longest);
             if woken.is_err() {
@@ -366,18 +333,19 @@ impl FileStore {
 
     /// Gives a place in a line up, if there is one. The next process in the line hears of it.
     pub fn leave_line(&self, in_line: &mut InLine<'_>) {
-        if let Some(place) = in_line.place.take() {
+        if let Some(place) = in_line.place::<Place>() {
             let _ = self.vfs.unlink(&place.path);
             let _ = self.vfs.remove_dir(&place.folder);
-            in_line.left = Some(place);
         }
+        in_line.leave();
     }
 
     /// After a grant: gives the place up, and calls the next one where the lane may have further room.
     pub(crate) fn leave_with_lane(&self, in_line: &mut InLine<'_>, limit: u32) {
+        let folder = in_line.place::<Place>().map(|place| place.folder.clone());
         self.leave_line(in_line);
-        if let Some(left) = in_line.left.as_ref().filter(|_| limit > 1) {
-            self.call_first(&left.folder, FreedBy::Line);
+        if let Some(folder) = folder.filter(|_| limit > 1) {
+            self.call_first(&folder, FreedBy::Line);
         }
     }
 

@@ -229,7 +229,7 @@ impl App {
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
         self.check_account(settings.and_then(|settings| settings.run_as.as_deref()), &caller.accounts)?;
         let ((parent, waited_for), now, cwd) = (self.parent_of(new)?, self.host.now(), cwd_of(new, caller)?);
-        let (lanes, takes_user_lane) = lanes_of(new, &user, self.named_lanes(new, &cwd)?)?;
+        let (lanes, takes_user_lane) = lanes_of(new, &user, self.named_lanes(new, &cwd).map_err(outside_git)?)?;
         let conductor_dir = self.conductor_dir_of(conductor.as_deref(), project.as_ref(), &user);
         let (context, start_within_ms) = (self.own_context(), positive("start-within", new.start_within.as_deref())?);
         let (terms, key) = self.terms_of(new, &command, &cwd)?;
@@ -293,8 +293,11 @@ impl App {
             let (key, value) = pair.split_once('=').ok_or_else(|| bad_env(pair, "it has no `=`").hint(form))?;
             let head = key.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
             if !head || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-                return Err(bad_env(pair, "a variable's name is made of letters, digits and `_`, and begins with no digit")
-                    .hint(form));
+                return Err(bad_env(
+                    pair,
+                    "a variable's name is made of letters, digits and `_`, and begins with no digit",
+                )
+                .hint(form));
             }
             if value.contains('\0') {
                 return Err(bad_env(pair, "a value cannot hold NUL").hint("pass such a value in a file"));
@@ -403,6 +406,14 @@ fn lanes_of(new: &NewTask, user: &Name, given: Vec<LaneName>) -> Result<(Vec<Lan
     lanes.dedup();
     let takes_user_lane = names_user || lanes.is_empty();
     Ok((lanes, takes_user_lane))
+}
+
+/// The error of `--repo` or `--tree` in a directory that is in no repository, with what else names a directory.
+pub fn outside_git(error: AppError) -> AppError {
+    match error.0.code {
+        Code::NoRepository => error.hint("outside a repository, -l @dir takes the lane of the directory"),
+        _ => error,
+    }
 }
 
 /// Reads the value of `--lane`.

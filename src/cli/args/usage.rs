@@ -122,7 +122,7 @@ fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
     match error.kind() {
         ErrorKind::InvalidSubcommand => unknown_verb(error, args),
         ErrorKind::UnknownArgument => unknown_argument(invalid.first().copied().unwrap_or_default(), args),
-        ErrorKind::MissingRequiredArgument => missing(&invalid),
+        ErrorKind::MissingRequiredArgument => missing(&invalid, args),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => no_verb(args),
         ErrorKind::ArgumentConflict => {
             let is_user = invalid.first().is_some_and(|argument| argument.starts_with("--user"));
@@ -135,9 +135,20 @@ fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
         }
         _ => {
             let valid = context(error, ContextKind::ValidValue);
-            let hint = if valid.is_empty() { None } else { Some(format!("one of: {}", valid.join(", "))) };
-            (first_paragraph(error), hint)
+            let given = context(error, ContextKind::InvalidValue).first().copied().unwrap_or_default();
+            let meant = closest(given, valid.iter().copied()).map(|word| format!("did you mean \"{word}\"? "));
+            let hint = format!("{}one of: {}", meant.unwrap_or_default(), valid.join(", "));
+            (as_typed(first_paragraph(error), args), (!valid.is_empty()).then_some(hint))
         }
+    }
+}
+
+/// A message with the spelling of an option that stands on the command line.
+fn as_typed(message: String, args: &[String]) -> String {
+    let is_typed = |name: &str| args.iter().any(|word| word.split('=').next() == Some(name));
+    match is_typed("--status") && !is_typed("--state") {
+        true => message.replacen("'--state <", "'--status <", 1),
+        false => message,
     }
 }
 
@@ -153,9 +164,9 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
         None => format!("there is no verb {}", quoted(word)),
     };
     if parent.is_none()
-        && let Some(line) = synonym(word)
+        && let Some(hint) = synonym(word)
     {
-        return (message, Some(format!("luzia calls it `{line}`")));
+        return (message, Some(hint));
     }
     let names = || parent.as_ref().unwrap_or(&whole).get_subcommands().map(Command::get_name).filter(|n| *n != "help");
     let beginning: Vec<&str> = names().filter(|name| !word.is_empty() && name.starts_with(word)).collect();
@@ -169,21 +180,20 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
 
 fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
     let verb = known_verb(args);
+    let definition = definition_of(args);
     if !name.starts_with('-') {
         let hint = match verb {
             Some("list" | "status") => format!("`luzia list -u {}` lists the tasks of a user", quoted_word(name)),
             Some(verb @ ("show" | "logs")) => format!("`luzia {verb}` takes one task"),
-            _ => "put a text of several words in quotes; `--help` lists what the verb takes".to_owned(),
+            _ if has_text(&definition, args) => "put a text of several words in quotes".to_owned(),
+            _ => taken_by(&definition, args),
         };
         return (format!("unexpected argument {}", quoted(name)), Some(hint));
     }
-    let mut whole = command();
-    whole.build();
-    let definition = verb.and_then(|verb| whole.find_subcommand(verb)).unwrap_or(&whole);
     let options = definition.get_arguments().filter(|argument| !argument.is_hide_set()).filter_map(clap::Arg::get_long);
     let hint = match closest(name.trim_start_matches('-'), options) {
         Some(option) if name.starts_with("--") => Some(format!("did you mean --{option}?")),
-        _ if has_trailing_command(definition) => {
+        _ if has_trailing_command(&definition) => {
             Some("put `--` before a command whose name begins with a hyphen".to_owned())
         }
         _ => None,
@@ -191,16 +201,47 @@ fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
     (format!("there is no option {}", quoted(name)), hint)
 }
 
+/// The definition of the command that was meant, the verb of a verb included.
+fn definition_of(args: &[String]) -> Command {
+    let mut whole = command();
+    whole.build();
+    let path = command_path(args, &whole).unwrap_or_default();
+    path.iter().fold(whole, |found, name| found.find_subcommand(name).cloned().unwrap_or(found))
+}
+
+/// Whether an option that takes a text was given.
+fn has_text(definition: &Command, args: &[String]) -> bool {
+    let takes_text =
+        |arg: &&clap::Arg| arg.get_value_names().is_some_and(|names| names.iter().any(|name| *name == "TEXT"));
+    let mut texts = definition.get_arguments().filter(takes_text).filter_map(clap::Arg::get_long);
+    texts.any(|long| args.iter().any(|word| word.strip_prefix("--") == Some(long)))
+}
+
+/// What a command takes beside its options.
+fn taken_by(definition: &Command, args: &[String]) -> String {
+    let line = line_of(args);
+    let names: Vec<String> = definition.get_positionals().map(ToString::to_string).collect();
+    match names.as_slice() {
+        [] => format!("`{line}` takes options only"),
+        names => format!("`{line}` takes {}", names.join(" ")),
+    }
+}
+
 fn quoted_word(text: &str) -> String {
     crate::app::shell_word(text.chars().take(80).collect::<String>())
 }
 
-fn missing(names: &[&str]) -> (String, Option<String>) {
+fn missing(names: &[&str], args: &[String]) -> (String, Option<String>) {
     if names.iter().any(|name| name.contains("CMD")) {
         let hint = "the command comes last: luzia VERB [OPTIONS] -- CMD ARG…";
         return ("no command given".into(), Some(hint.into()));
     }
-    (format!("missing: {}", names.join(", ")), None)
+    let is_acquire = known_verb(args) == Some("acquire");
+    let named = |name: &&str| match *name {
+        "--task <ID>" if is_acquire => "--task <ID> or --session".to_owned(),
+        name => name.to_owned(),
+    };
+    (format!("missing: {}", names.iter().map(named).collect::<Vec<_>>().join(", ")), None)
 }
 
 fn no_verb(args: &[String]) -> (String, Option<String>) {
@@ -244,10 +285,15 @@ fn quoted(text: &str) -> String {
 }
 
 fn help_of(args: &[String]) -> String {
-    match known_verb(args) {
-        Some(verb) => format!("luzia {verb} --help"),
-        None => "luzia --help".into(),
-    }
+    format!("{} --help", line_of(args))
+}
+
+/// The words of the command that was meant, e.g. `luzia shim rm`.
+fn line_of(args: &[String]) -> String {
+    let mut whole = command();
+    whole.build();
+    let path = command_path(args, &whole).unwrap_or_default();
+    ["luzia"].into_iter().chain(path.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
 }
 
 fn has_trailing_command(verb: &Command) -> bool {

@@ -124,7 +124,10 @@ pub fn run(verb: &ShimVerb, folder: &Folder, console: &mut Console) -> Answer {
         ShimVerb::Add { tools, lane } => {
             folder.add(tools, Some(lane))?;
             for shim in folder.list()?.iter().filter(|shim| shim.program.is_none() && tools.contains(&shim.tool)) {
-                console.say(&format!("warning: there is no program \"{}\" on PATH, so its shim starts nothing", shim.tool));
+                console.say(&format!(
+                    "warning: there is no program \"{}\" on PATH, so its shim starts nothing",
+                    shim.tool
+                ));
             }
             if !folder.is_on_path() {
                 console.hint("put the shims on PATH: eval \"$(luzia shim env)\"");

@@ -250,7 +250,7 @@ fn running_work_of_somebody_else_is_stopped_by_consent_only() {
     place.until_file("up");
     let before = place.snapshot();
     let refused = by("other", &["pause", &id]).coded(2);
-    assert!(refused.err.contains("stop work of somebody else"), "{}", refused.err);
+    assert!(refused.err.contains("belongs to agent one; nothing was changed"), "{}", refused.err);
     assert!(refused.err.contains(&format!("luzia explain {id}")), "the first way on harms nobody: {}", refused.err);
     place.assert_unchanged(&before, "a refused pause");
     by("other", &["pause", &id, "-y"]).coded(0);

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How many waiting tasks are looked at for the depth of lanes.
 pub const MOST_COUNTED: usize = 10_000;
 /// The options of `lanes set`.
-const WHAT_IS_SET: &str = "--max, --weight, --rate, --reserve, --hold, --lock-timeout, --warn-after, --on-wait, --on-overdue, --values, --range, --hold-while, --cpu-budget or --affinity does";
+const WHAT_IS_SET: &str = "give at least one of --max, --weight, --rate, --reserve, --hold, --lock-timeout, --warn-after, --on-wait, --on-overdue, --values, --range, --hold-while, --cpu-budget and --affinity";
 
 /// Where the rule of a lane comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -207,7 +207,7 @@ impl App {
         let taken_back: Vec<&str> = taken_back.into_iter().map(|(key, _)| key).collect();
         let rule = &rule_from_options(&given).map_err(|why| {
             AppError::usage(why).hint(
-                "`luzia lanes set --help` has examples, none takes back what an option has set, and `luzia pause` stops a \
+                "`luzia lanes set --help` has examples, the value none takes back what an option has set, and `luzia pause` stops a \
                  lane; nothing was set",
             )
         })?;

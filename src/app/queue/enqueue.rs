@@ -410,9 +410,9 @@ fn lanes_of(new: &NewTask, user: &Name, given: Vec<LaneName>) -> Result<(Vec<Lan
 
 /// The error of `--repo` or `--tree` in a directory that is in no repository, with what else names a directory.
 pub fn outside_git(error: AppError) -> AppError {
-    match error.0.code {
-        Code::NoRepository => error.hint("outside a repository, -l @dir takes the lane of the directory"),
-        _ => error,
+    match error.0.message.ends_with("is not in a git repository") {
+        true => error.hint("outside a repository, -l @dir takes the lane of the directory"),
+        false => error,
     }
 }
 

@@ -49,8 +49,8 @@ fn an_estimate_without_a_dispatcher_says_its_condition() {
     for _ in 0..3 {
         place.enqueue(&["-u", "alice", "--", "sh", "-c", "sleep 0.2"]);
     }
-    let waits = place.enqueue(&["-u", "bob", "--", "true"]);
-    for args in [&["explain", &waits][..], &["enqueue", "--dry-run", "-u", "carol", "--", "true"]] {
+    let waits = place.enqueue(&["-u", "alice", "--", "true"]);
+    for args in [&["explain", &waits][..], &["enqueue", "--dry-run", "-u", "alice", "--", "true"]] {
         let said = place.ok(args);
         let said = said.out + &said.err;
         assert!(said.contains("nothing is running that starts tasks"), "{said}");

@@ -275,7 +275,7 @@ fn tasks_are_paused_resumed_and_edited_by_what_they_have_in_common() {
     ];
     let before = place.snapshot();
     let asked = place.luzia(&["pause", "--label", "x"]).coded(2);
-    assert!(asked.err.contains("pause 3 tasks, task_1 to task_3?"), "{}", asked.err);
+    assert!(asked.err.contains("pause would act on 3 tasks, task_1 to task_3; nothing was changed"), "{}", asked.err);
     place.luzia(&["pause", "--label", "nobody", "-y"]).coded(66);
     place.luzia(&["pause", "--state", "failed", "-y"]).coded(2);
     place.luzia(&["pause", "task_1", "--label", "x", "-y"]).coded(2);

@@ -25,7 +25,7 @@ impl Question {
 
     /// A question about tasks that were chosen by what they have in common.
     pub fn of_chosen(fact: String, act: String) -> Self {
-        Self { fact, act, hint: "if each of them is meant, add --yes" }
+        Self { fact, act, hint: "`luzia list` shows tasks; if each of these is meant, add --yes" }
     }
 
     /// The question as a person reads it.

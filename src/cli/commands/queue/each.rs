@@ -76,8 +76,8 @@ pub fn chosen_of(
             .next("luzia list -a"));
     }
     let (fact, what) = match ids.as_slice() {
-        [one] => (format!("{one} is chosen"), "it"),
-        [first, .., last] => (format!("{} tasks are chosen, {first} to {last}", ids.len()), "them"),
+        [one] => (format!("{verb} would act on {one}"), "it"),
+        [first, .., last] => (format!("{verb} would act on {} tasks, {first} to {last}", ids.len()), "them"),
         [] => (String::new(), ""),
     };
     Ok((ids, Some(Question::of_chosen(fact, format!("{verb} {what}")))))

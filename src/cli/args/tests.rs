@@ -300,7 +300,7 @@ fn what_is_missing_is_named() {
         (&["lock", "-l", "cron"], "no command given"),
         (&["show"], "missing: <TASK>"),
         (&["wait"], "missing: <TASK>..."),
-        (&["acquire", "a"], "missing: --task <ID>"),
+        (&["acquire", "a"], "missing: --task <ID> or --session"),
         (&["renew"], "missing: --lock-id <ID>"),
         (&["config"], "luzia config needs a verb of its own"),
         (&["show", "1", "2"], "unexpected argument \"2\""),

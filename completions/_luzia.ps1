@@ -1891,7 +1891,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Make links for tools')
             [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the links, their lanes and the programs behind them')
-            [CompletionResult]::new('rm', 'rm', [CompletionResultType]::ParameterValue, 'Remove the link of a tool')
+            [CompletionResult]::new('rm', 'rm', [CompletionResultType]::ParameterValue, 'Remove the links of tools')
             [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the line for the profile of a shell')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Say which links are of no use, and why')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
@@ -1992,7 +1992,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
         'luzia;shim;help' {
             [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Make links for tools')
             [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the links, their lanes and the programs behind them')
-            [CompletionResult]::new('rm', 'rm', [CompletionResultType]::ParameterValue, 'Remove the link of a tool')
+            [CompletionResult]::new('rm', 'rm', [CompletionResultType]::ParameterValue, 'Remove the links of tools')
             [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the line for the profile of a shell')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Say which links are of no use, and why')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')

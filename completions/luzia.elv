@@ -1797,7 +1797,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
             cand add 'Make links for tools'
             cand list 'List the links, their lanes and the programs behind them'
-            cand rm 'Remove the link of a tool'
+            cand rm 'Remove the links of tools'
             cand env 'Print the line for the profile of a shell'
             cand doctor 'Say which links are of no use, and why'
             cand help 'Print this message or the help of the given subcommand(s)'
@@ -1892,7 +1892,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
         &'luzia;shim;help'= {
             cand add 'Make links for tools'
             cand list 'List the links, their lanes and the programs behind them'
-            cand rm 'Remove the link of a tool'
+            cand rm 'Remove the links of tools'
             cand env 'Print the line for the profile of a shell'
             cand doctor 'Say which links are of no use, and why'
             cand help 'Print this message or the help of the given subcommand(s)'

@@ -16,6 +16,7 @@ use crate::store::state_dir;
 use crate::store::state_dir::{Found, Inputs, VarLib};
 use crate::store::{FileStore, StoreError};
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Looks up the name of the calling account.
@@ -42,6 +43,7 @@ pub(super) fn inputs(globals: &Globals) -> Result<Inputs, AppError> {
         luzia_state_dir: variable("LUZIA_STATE_DIR")?,
         state_directory: variable("STATE_DIRECTORY")?,
         var_lib: var_lib(),
+        has_xdg: term::env("XDG_STATE_HOME").is_some_and(|dir| Path::new(&dir).is_absolute()),
         home_state: || state_dir::home_state(HOME),
         cwd: term::working_directory().ok(),
     })

@@ -1,5 +1,6 @@
 //! Estimates of starts, for people and as JSON.
 
+use crate::app::Obstacle;
 use crate::app::foresee::{Estimate, about, rough};
 use crate::app::queue::run::InQueue;
 use serde_json::{Value, json};
@@ -16,8 +17,8 @@ pub fn estimate_json(estimate: Option<&Estimate>) -> Value {
     })
 }
 
-/// An estimate as a sentence; `None` where nothing is in the way of the task.
-pub fn estimate_text(estimate: Option<&Estimate>) -> Option<String> {
+/// An estimate as a sentence, for a task that waits for these reasons; `None` where nothing is in the way of the task.
+pub fn estimate_text(estimate: Option<&Estimate>, reasons: &[Obstacle]) -> Option<String> {
     let Some(Estimate { p50_ms, p90_ms, samples, position }) = estimate else {
         return Some("when it starts is unknown: too little is known of how long the work before it runs".to_owned());
     };
@@ -28,7 +29,11 @@ pub fn estimate_text(estimate: Option<&Estimate>) -> Option<String> {
     let span = if soon == late { about(*p50_ms) } else { format!("{soon} to {late}") };
     let noun = if *position == 1 { "task" } else { "tasks" };
     let told = format!("after {position} {noun} of all users (by the last {samples} runs of the same work)");
-    Some(format!("it starts in {span}, {told}"))
+    // Nobody knows when somebody starts a dispatcher.
+    Some(match reasons.contains(&Obstacle::NoDispatcher) {
+        true => format!("once a dispatcher runs, it starts {span} later, {told}"),
+        false => format!("it starts in {span}, {told}"),
+    })
 }
 
 /// The place of a task that waits, behind a sentence.

@@ -1,6 +1,7 @@
 //! What luzia reads: files of task lines, and the answers to its questions.
 
 use super::args::Globals;
+use crate::app::locks::consent::Question;
 use crate::app::{AppError, Code, Kind};
 use crate::os::real::term;
 
@@ -16,16 +17,14 @@ pub struct Consent<'a> {
 }
 
 /// Goes on only where a person agrees that work of somebody else is ended or taken. `next` is what harms nobody (P10).
-pub(super) fn consent(ask: Ask, question: Option<String>, next: &str) -> Result<(), AppError> {
+pub(super) fn consent(ask: Ask, question: Option<Question>, next: &str) -> Result<(), AppError> {
     let Some(question) = question else { return Ok(()) };
-    match ask(&question) {
+    match ask(&question.text()) {
         Ok(true) => Ok(()),
         Ok(false) => Err(AppError::usage("nothing was changed").next(next)),
         Err(_) => {
-            let message = format!("nobody can be asked here: {question} Nothing was changed");
-            Err(AppError::new(Kind::Usage, Code::NotYours, message)
-                .hint("leave it to its owner; --yes says that its owner agrees")
-                .next(next))
+            let message = format!("{}; nothing was changed", question.fact);
+            Err(AppError::new(Kind::Usage, Code::NotYours, message).hint(question.hint).next(next))
         }
     }
 }

@@ -302,6 +302,16 @@ pub enum StartError {
     Other(io::Error),
 }
 
+/// The error of the system for something that is not there. An `io::ErrorKind` alone has words of its own.
+pub fn absent() -> io::Error {
+    Errno::NOENT.into()
+}
+
+/// The error of the system for something that is there already.
+pub fn taken() -> io::Error {
+    Errno::EXIST.into()
+}
+
 /// Whether an error says that the host is short of something that may come back: space, processes, memory, open files.
 pub fn is_shortage(error: &io::Error) -> bool {
     const SHORT: [Errno; 5] = [Errno::NOSPC, Errno::DQUOT, Errno::AGAIN, Errno::NOMEM, Errno::NFILE];

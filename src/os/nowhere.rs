@@ -19,7 +19,7 @@ impl Nowhere {
 }
 
 fn absent<T>() -> io::Result<T> {
-    Err(io::ErrorKind::NotFound.into())
+    Err(crate::os::absent())
 }
 
 impl Vfs for Nowhere {

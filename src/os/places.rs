@@ -38,7 +38,7 @@ impl Places for NoPlaces {
     }
 
     fn canonical(&self, _: &str) -> io::Result<String> {
-        Err(io::ErrorKind::NotFound.into())
+        Err(super::absent())
     }
 
     fn read(&self, _: &str) -> io::Result<Option<String>> {
@@ -46,7 +46,7 @@ impl Places for NoPlaces {
     }
 
     fn tree_digest(&self, _: &str) -> io::Result<String> {
-        Err(io::ErrorKind::NotFound.into())
+        Err(crate::os::absent())
     }
 
     fn check_program(&self, _: &str, _: &[(Vec<u8>, Vec<u8>)], _: &str) -> Result<(), StartError> {

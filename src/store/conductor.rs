@@ -139,7 +139,7 @@ impl Conductor {
     /// Opens a log for appending.
     pub fn open_log(&self, id: TaskId, name: &str) -> Result<Box<dyn Handle>> {
         let path = format!("{}/{name}", dir("active", id));
-        let missing = || self.io("create", &path)(std::io::ErrorKind::NotFound.into());
+        let missing = || self.io("create", &path)(crate::os::absent());
         self.files.open(&path, Open::Append(0o640)).map_err(self.io("open", &path))?.ok_or_else(missing)
     }
 
@@ -250,7 +250,7 @@ impl Conductor {
         let mut bytes =
             serde_json::to_vec_pretty(members).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
         bytes.push(b'\n');
-        let missing = || self.io("create", &tmp)(std::io::ErrorKind::NotFound.into());
+        let missing = || self.io("create", &tmp)(crate::os::absent());
         let mut handle =
             self.files.open(&tmp, Open::Truncate(0o640)).map_err(self.io("create", &tmp))?.ok_or_else(missing)?;
         handle.write_all(&bytes).map_err(self.io("write", &tmp))?;

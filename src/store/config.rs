@@ -116,6 +116,16 @@ pub(crate) fn rule_from_options(options: &[(&str, &str)]) -> Result<LaneRule, St
     Ok(rule)
 }
 
+/// A rule without the members of some keys.
+pub(crate) fn rule_without(rule: &LaneRule, names: &[&str]) -> LaneRule {
+    let mut left = LaneRule::default();
+    for key in RULE.iter().filter(|key| !names.contains(&key.name)) {
+        // What the rule holds was read by this key before.
+        let _ = key.read(&mut left, &key.value_in(rule));
+    }
+    left
+}
+
 /// Reads objects by their keys. An error leaves `path` at the value that is wrong.
 #[derive(Default)]
 struct Reader {

@@ -36,6 +36,8 @@ pub struct Inputs {
     pub state_directory: Option<String>,
     /// What stands at `/var/lib/luzia`.
     pub var_lib: VarLib,
+    /// Whether `XDG_STATE_HOME` counts: it is an absolute path.
+    pub has_xdg: bool,
     /// What [`home_state`] gives.
     pub home_state: BelowHome,
     /// The working directory, against which a relative flag is read.
@@ -62,9 +64,13 @@ pub enum Rule {
     Systemd,
     /// `/var/lib/luzia`.
     VarLib,
+    /// Below `XDG_STATE_HOME`.
+    Xdg,
+    /// Below `XDG_STATE_HOME`, beside a `/var/lib/luzia` that belongs to another account.
+    XdgBesideVarLib,
     /// Below the home of the caller.
     Home,
-    /// The state directory of the account, beside a `/var/lib/luzia` that belongs to another account.
+    /// Below the home of the caller, beside a `/var/lib/luzia` that belongs to another account.
     HomeBesideVarLib,
 }
 
@@ -76,8 +82,10 @@ impl Rule {
             Self::Variable => "LUZIA_STATE_DIR",
             Self::Systemd => "$STATE_DIRECTORY (first entry)",
             Self::VarLib => "/var/lib/luzia exists",
-            Self::Home => "$XDG_STATE_HOME/luzia",
-            Self::HomeBesideVarLib => "$XDG_STATE_HOME/luzia, because /var/lib/luzia belongs to another account",
+            Self::Xdg => "$XDG_STATE_HOME/luzia",
+            Self::XdgBesideVarLib => "$XDG_STATE_HOME/luzia, because /var/lib/luzia belongs to another account",
+            Self::Home => "~/.local/state/luzia",
+            Self::HomeBesideVarLib => "~/.local/state/luzia, because /var/lib/luzia belongs to another account",
         }
     }
 }
@@ -219,9 +227,11 @@ fn places(inputs: &Inputs) -> impl Iterator<Item = Result<Found, StateDirError>>
     let variable = variable.map(|path| (Rule::Variable, always_absolute("LUZIA_STATE_DIR", &path)));
     let systemd = set(&inputs.state_directory).map(|list| (Rule::Systemd, first_entry(&list)));
     let var_lib = (inputs.var_lib == VarLib::Counts).then(|| (Rule::VarLib, Ok(SYSTEM_STATE.to_owned())));
-    let home_rule = match inputs.var_lib {
-        VarLib::OfAnother(_) => Rule::HomeBesideVarLib,
-        VarLib::Absent | VarLib::Counts => Rule::Home,
+    let home_rule = match (inputs.var_lib, inputs.has_xdg) {
+        (VarLib::OfAnother(_), true) => Rule::XdgBesideVarLib,
+        (VarLib::OfAnother(_), false) => Rule::HomeBesideVarLib,
+        (VarLib::Absent | VarLib::Counts, true) => Rule::Xdg,
+        (VarLib::Absent | VarLib::Counts, false) => Rule::Home,
     };
     let home = inputs.home_state;
     let home = std::iter::once_with(move || {
@@ -289,6 +299,7 @@ mod tests {
             luzia_state_dir: some("/variable"),
             state_directory: some("/systemd:/second"),
             var_lib: VarLib::Counts,
+            has_xdg: false,
             home_state: || Ok(some("/home/a/.local/state/luzia")),
             cwd: some("/here"),
         }
@@ -311,10 +322,14 @@ mod tests {
         check(&inputs, "/var/lib/luzia", Rule::VarLib);
         inputs.var_lib = VarLib::OfAnother(7);
         check(&inputs, "/home/a/.local/state/luzia", Rule::HomeBesideVarLib);
+        inputs.has_xdg = true;
+        check(&inputs, "/home/a/.local/state/luzia", Rule::XdgBesideVarLib);
         inputs.home_state = || Ok(None);
         assert_eq!(resolve(&inputs), Err(StateDirError::OfAnother(7)), "never a place that nobody meant");
         inputs.home_state = || Ok(some("/home/a/.local/state/luzia"));
         inputs.var_lib = VarLib::Absent;
+        check(&inputs, "/home/a/.local/state/luzia", Rule::Xdg);
+        inputs.has_xdg = false;
         check(&inputs, "/home/a/.local/state/luzia", Rule::Home);
         inputs.home_state = || Ok(None);
         assert_eq!(resolve(&inputs), Err(StateDirError::Nowhere));

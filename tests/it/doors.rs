@@ -88,7 +88,10 @@ fn a_directory_or_a_command_that_is_not_there_is_refused_and_changes_nothing() {
     let before = place.snapshot();
     for (args, of_run, part) in [
         (&["--cwd", "/nosuch", "--", "true"][..], 125, "\"/nosuch\""),
+        (&["--cwd", "/nosuch", "--", "true"], 125, "name a directory that is there, with --cwd"),
         (&["--cwd", &plain, "--", "true"], 125, "Not a directory"),
+        (&["/tmp"], 126, "name a file that this account can execute"),
+        (&["nosuch-command"], 127, "name a program that is there; --no-check is for one that comes to be"),
         (&["nosuch-command"], 127, "there is no such command: nosuch-command"),
         (&["./nosuch"], 127, "there is no such command: ./nosuch"),
         (&[&plain], 126, "the command cannot be executed"),
@@ -100,6 +103,8 @@ fn a_directory_or_a_command_that_is_not_there_is_refused_and_changes_nothing() {
             let ran = place.luzia(&[&[verb], args].concat()).coded(code);
             assert!(ran.err.contains(part), "{verb} {args:?}: {}", ran.err);
             assert!(!ran.err.contains("os error"), "{verb} {args:?}: {}", ran.err);
+            let may_come = ran.err.contains("No such file or directory");
+            assert!(may_come || !ran.err.contains("--no-check"), "{verb} {args:?}: {}", ran.err);
         }
         place.assert_unchanged(&before, &format!("{args:?}"));
     }
@@ -107,6 +112,11 @@ fn a_directory_or_a_command_that_is_not_there_is_refused_and_changes_nothing() {
     let id = place.enqueue(&["--no-check", "nosuch-command"]);
     place.drain();
     assert_eq!(place.show(&id)["exit_code"], 127);
+    for (program, code) in [("nosuch-command", 127), (plain.as_str(), 126)] {
+        let ran = place.luzia(&["lock", "-l", "build", "--", program]).coded(code);
+        assert_eq!(ran.err.matches(program).count(), 1, "{}", ran.err);
+        assert!(ran.err.contains("hint: name a"), "{}", ran.err);
+    }
 }
 
 #[test]
@@ -214,6 +224,7 @@ fn the_directory_of_the_host_is_the_queue_of_its_owner_only() {
     }
     let ran = place.spawn(&mut command).end().coded(0);
     assert!(ran.out.contains("because /var/lib/luzia belongs to another account"), "{}", ran.out);
+    assert!(ran.out.contains("(~/.local/state/luzia, because"), "XDG_STATE_HOME is not set: {}", ran.out);
     assert!(ran.out.contains("(/var/lib/luzia exists)"), "the owner has it: {}", ran.out);
     assert!(place.path("home/.local/state/luzia/spool").is_dir());
 }

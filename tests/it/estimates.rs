@@ -44,6 +44,22 @@ fn explain_and_a_dry_run_tell_when_a_task_is_expected_to_start_and_by_how_many_r
 }
 
 #[test]
+fn an_estimate_without_a_dispatcher_says_its_condition() {
+    let place = place_with_history(5);
+    for _ in 0..3 {
+        place.enqueue(&["-u", "alice", "--", "sh", "-c", "sleep 0.2"]);
+    }
+    let waits = place.enqueue(&["-u", "alice", "--", "true"]);
+    for args in [&["explain", &waits][..], &["enqueue", "--dry-run", "-u", "alice", "--", "true"]] {
+        let said = place.ok(args);
+        let said = said.out + &said.err;
+        assert!(said.contains("nothing is running that starts tasks"), "{said}");
+        assert!(said.contains("once a dispatcher runs, it starts ") && !said.contains("it starts in"), "{said}");
+    }
+    place.drain();
+}
+
+#[test]
 fn under_three_runs_nothing_is_said() {
     let place = place_with_history(2);
     busy(&place);

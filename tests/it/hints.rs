@@ -202,12 +202,17 @@ fn the_work_of_somebody_else_is_ended_only_with_yes() {
     let before = place.snapshot();
     for (args, part) in [
         (&["cancel", "task_1"][..], "task_1 \"/bin/sh -c"),
+        (&["cancel", "task_1"], "sleep 1000'\" belongs to agent one; nothing was changed"),
         (&["cancel", "task_2", "task_1"], "task_1 \"/bin/sh -c"),
         (&["release", "gpu:0"], "the lease of train"),
         (&["release", "user:alice", "--force"], "task_1"),
     ] {
         let ran = as_agent("two", args).coded(2);
-        assert!(ran.err.contains("nobody can be asked here") && ran.err.contains(part), "{args:?}: {}", ran.err);
+        assert!(
+            ran.err.contains("; if its owner agrees, add --yes") && ran.err.contains(part),
+            "{args:?}: {}",
+            ran.err
+        );
         assert!(!ran.err.contains("try: luzia release") && !ran.err.contains("try: luzia cancel"), "{}", ran.err);
         place.assert_unchanged(&before, &format!("{args:?}"));
     }

@@ -162,16 +162,23 @@ fn attempts_are_marked_and_can_be_chosen() {
 fn several_tasks_are_told_apart_and_last_is_the_newest() {
     let place = Place::new();
     place.luzia(&["logs", "last"]).coded(66);
+    place.luzia(&["explain", "last"]).coded(66);
     for user in ["a", "b"] {
         place.enqueue(&["-u", user, "--", "sh", "-c", "echo of $LUZIA_USER; sleep 0.3; echo end >&2"]);
     }
+    let unstarted = place.ok(&["logs", "last"]);
+    assert_eq!(unstarted.out, "");
+    assert!(unstarted.err.contains("task_2 has not started; `luzia explain task_2` says why"), "{}", unstarted.err);
+    assert!(place.ok(&["explain", "last"]).out.contains("task_2 of user \"b\""));
+    assert!(place.ok(&["explain", "-u", "last"]).out.contains("lane \"user:last\" is free"));
     let follow = place.start(&["logs", "1", "2", "-f"]);
     place.drain();
     let out = follow.end().coded(0).out;
     let mut got = lines(&out);
     got.sort_unstable();
     assert_eq!(got, ["task_1 | end", "task_1 | of a", "task_2 | end", "task_2 | of b"]);
-    assert_eq!(place.ok(&["logs", "last", "-n", "1", "--stdout"]).out, "of b\n");
+    let ended = place.ok(&["logs", "last", "-n", "1", "--stdout"]);
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("of b\n", ""));
     assert_eq!(place.show("last")["id"], "task_2");
     assert_eq!(place.json(&["logs", "1", "2"])["id"], Value::Null);
     place.luzia(&["logs", "1", "task_9"]).coded(66);

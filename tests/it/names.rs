@@ -68,6 +68,10 @@ fn bare_repositories_and_broken_ones_are_told_apart() {
         let ran = place.luzia(&["name", kind, &place.text(dir)]).coded(66);
         assert!(ran.err.contains(part) && ran.out.is_empty(), "{kind} {dir}: {}", ran.err);
     }
+    for args in [["enqueue", "--repo"], ["run", "--tree"], ["lock", "--repo"]] {
+        let ran = place.luzia(&[&args[..], &[place.text("plain").as_str(), "--", "true"]].concat()).coded(66);
+        assert!(ran.err.contains("-l @dir takes the lane of the directory"), "{args:?}: {}", ran.err);
+    }
     for text in ["hello\n", "gitdir: /nowhere\n"] {
         std::fs::write(place.path("plain/.git"), text).unwrap();
         let ran = place.luzia(&["name", "git-dir", &place.text("plain")]).coded(66);

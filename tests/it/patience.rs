@@ -145,6 +145,7 @@ fn a_result_file_holds_the_document_however_the_task_ends() {
         let code = if bad.is_empty() { 2 } else { 73 };
         let ran = place.luzia(&["run", "--result-file", &bad, "--", "true"]).coded(code);
         assert!(!ran.err.contains(".luzia-"), "{}", ran.err);
+        assert!(!bad.ends_with("nosuch/x") || ran.err.contains("No such file or directory"), "{}", ran.err);
     }
     place.assert_unchanged(&before, "a result file that cannot be made");
     let left = std::fs::read_dir(place.path(""))

@@ -156,7 +156,10 @@ fn shims_are_added_listed_and_removed() {
     let tools = Tools::new(&[]);
     tools.program("mytool", "exit 5");
     tools.place.ok(&["shim", "add", "mytool", "--lane", "gpu"]);
-    tools.place.ok(&["shim", "add", "nowhere-tool"]);
+    let added = tools.place.ok(&["shim", "add", "nowhere-tool"]);
+    assert!(added.err.contains("warning: there is no program \"nowhere-tool\" on PATH"), "{}", added.err);
+    assert!(!tools.place.ok(&["shim", "add", "sh"]).err.contains("warning"));
+    tools.place.ok(&["shim", "rm", "sh"]);
     let listed = tools.run("$LUZIA --json shim list").coded(0).json();
     assert_eq!((&listed["items"][0]["tool"], &listed["items"][0]["lane"]), (&"mytool".into(), &"gpu".into()));
     assert_eq!(listed["items"][0]["program"], tools.place.text("bin/mytool"));
@@ -175,6 +178,8 @@ fn shims_are_added_listed_and_removed() {
         (&["shim", "add", "go", "--lane", "A:b"], 2),
         (&["shim", "add", "go", "mytool"], 73),
         (&["shim", "rm", "go"], 66),
+        (&["shim", "rm", "mytool", "go"], 66),
+        (&["shim", "rm"], 2),
         (&["shim", "add"], 2),
     ] {
         let ran = tools.place.luzia(args).coded(code);
@@ -183,6 +188,9 @@ fn shims_are_added_listed_and_removed() {
     }
     tools.place.ok(&["shim", "rm", "nowhere-tool"]);
     tools.run("$LUZIA shim doctor").coded(0);
+    tools.place.ok(&["shim", "add", "go", "make"]);
+    tools.place.ok(&["shim", "rm", "go", "make", "go"]);
+    assert_eq!(tools.place.ok(&["shim", "list"]).out.lines().count(), 1);
     assert!(!tools.place.state().join("locks/nothing").exists());
 }
 

@@ -6,6 +6,34 @@ use crate::policy::agent;
 use crate::policy::agent::ownership::{Sides, is_foreign};
 use crate::store::LockView;
 
+/// What a person is asked before work of somebody else, or of many, is changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Question {
+    /// What the answer hangs on, e.g. whose the work is.
+    pub fact: String,
+    /// What would be done, e.g. `end it`.
+    pub act: String,
+    /// What to do where nobody can be asked.
+    pub hint: &'static str,
+}
+
+impl Question {
+    /// A question about work of somebody else.
+    fn of_foreign(fact: String, act: String) -> Self {
+        Self { fact, act, hint: "leave it to its owner; if its owner agrees, add --yes" }
+    }
+
+    /// A question about tasks that were chosen by what they have in common.
+    pub fn of_chosen(fact: String, act: String) -> Self {
+        Self { fact, act, hint: "`luzia list` shows tasks; if each of these is meant, add --yes" }
+    }
+
+    /// The question as a person reads it.
+    pub fn text(&self) -> String {
+        format!("{}; {}?", self.fact, self.act)
+    }
+}
+
 /// How a release was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asked {
@@ -18,20 +46,26 @@ pub struct Asked {
 impl App {
     /// The question to ask before a cancel or a pause: it would end or stop, as `verb` says, running work of somebody else.
     /// `account` is the name of the account that calls.
-    pub fn foreign_question(&self, verb: &str, ids: &[TaskId], account: &str) -> Result<Option<String>, AppError> {
+    pub fn foreign_question(&self, verb: &str, ids: &[TaskId], account: &str) -> Result<Option<Question>, AppError> {
         let mut foreign = Vec::new();
         for id in ids {
             let task = self.existing(*id)?;
             let runs = matches!(task.status(), Status::Running | Status::Waiting);
             if runs && !self.is_around_or_child(&task) && self.is_foreign_task(&task, account) {
-                foreign.push(format!("{id} \"{}\" of {}", words(&task), task.user));
+                foreign.push(task);
             }
         }
-        Ok((!foreign.is_empty()).then(|| format!("{verb} work of somebody else: {}?", foreign.join(", "))))
+        Ok((!foreign.is_empty()).then(|| asked_of(verb, &foreign)))
+    }
+
+    /// The question before something is done to running tasks of somebody else.
+    pub(crate) fn question_of(&self, verb: &str, ids: &[TaskId]) -> Result<Question, AppError> {
+        let tasks = ids.iter().map(|id| self.existing(*id)).collect::<Result<Vec<_>, _>>()?;
+        Ok(asked_of(verb, &tasks))
     }
 
     /// The question to ask before a release: it would take a lease of somebody else, or end a living holder by force.
-    pub fn release_question(&self, lane: &LaneName, asked: Asked, account: &str) -> Result<Option<String>, AppError> {
+    pub fn release_question(&self, lane: &LaneName, asked: Asked, account: &str) -> Result<Option<Question>, AppError> {
         if asked.is_named && !asked.force {
             return Ok(None);
         }
@@ -47,8 +81,14 @@ impl App {
         // A session goes on without its lease.
         let is_session = view.record().is_some_and(|record| record.kind == LockKind::Session);
         Ok(Some(match asked.force && !is_session {
-            true => format!("end {holder}, which holds lane \"{lane}\" and is somebody else's?"),
-            false => format!("take the lease of {holder} on lane \"{lane}\", which is somebody else's?"),
+            true => Question::of_foreign(
+                format!("{holder} holds lane \"{lane}\" and is somebody else's"),
+                "end it".to_owned(),
+            ),
+            false => Question::of_foreign(
+                format!("the lease of {holder} on lane \"{lane}\" is somebody else's"),
+                "take it".to_owned(),
+            ),
         }))
     }
 
@@ -104,6 +144,15 @@ impl App {
     fn calling_user<'a>(&'a self, account: &'a str) -> &'a str {
         self.inside.as_ref().and_then(|inside| inside.user.as_deref()).unwrap_or(account)
     }
+}
+
+fn asked_of(verb: &str, tasks: &[Task]) -> Question {
+    let owner = |task: &Task| {
+        task.agent.as_ref().map_or_else(|| format!("user {}", task.user), |agent| format!("agent {}", agent.name))
+    };
+    let fact = |task: &Task| format!("{} \"{}\" belongs to {}", task.id, words(task), owner(task));
+    let what = if tasks.len() == 1 { "it" } else { "them" };
+    Question::of_foreign(tasks.iter().map(fact).collect::<Vec<_>>().join(", "), format!("{verb} {what}"))
 }
 
 /// The command of a task in one short line.

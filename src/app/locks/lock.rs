@@ -248,15 +248,18 @@ fn with_log(mut error: AppError, log: Vec<String>) -> AppError {
 }
 
 pub(crate) fn not_started(name: &str, error: &StartError) -> AppError {
-    match error {
-        StartError::NotFound(error) => {
-            AppError::new(Kind::NoCommand, Code::NoCommand, format!("cannot run \"{name}\": {error}"))
-        }
+    let (kind, code, hint, error) = match error {
+        StartError::NotFound(error) => (Kind::NoCommand, Code::NoCommand, "name a program that is there", error),
         StartError::NotExecutable(error) => {
-            AppError::new(Kind::NotExecutable, Code::NotExecutable, format!("cannot run \"{name}\": {error}"))
+            (Kind::NotExecutable, Code::NotExecutable, "name a file that this account can execute", error)
         }
-        StartError::Short(error) | StartError::Other(error) => {
-            AppError::new(Kind::NotStarted, Code::NotStarted, format!("cannot run \"{name}\": {error}"))
+        StartError::Short(error) => {
+            (Kind::NotStarted, Code::NotStarted, "the host is short of something; try again later", error)
         }
-    }
+        StartError::Other(error) => (Kind::NotStarted, Code::NotStarted, "the command was not started", error),
+    };
+    let text = error.to_string();
+    // The error of a program begins with its name.
+    let why = text.strip_prefix(&format!("{name}: ")).unwrap_or(&text);
+    AppError::new(kind, code, format!("cannot run \"{name}\": {why}")).hint(hint)
 }

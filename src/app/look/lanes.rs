@@ -11,12 +11,14 @@ use crate::model::{Config, LaneName, Name, Task, Timestamp};
 use crate::policy::capacity::gate::Busy;
 use crate::policy::hold::means_lane;
 use crate::store::Event;
-use crate::store::config::{lane_or_pattern, rule_from_options, rule_json};
+use crate::store::config::{lane_or_pattern, rule_from_options, rule_json, rule_without};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many waiting tasks are looked at for the depth of lanes.
 pub const MOST_COUNTED: usize = 10_000;
+/// The options of `lanes set`.
+const WHAT_IS_SET: &str = "give at least one of --max, --weight, --rate, --reserve, --hold, --lock-timeout, --warn-after, --on-wait, --on-overdue, --values, --range, --hold-while, --cpu-budget and --affinity";
 
 /// Where the rule of a lane comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -195,19 +197,20 @@ impl App {
         is_built_in || row.active > 0 || row.queue > 0 || row.source != Source::Default || row.hold.is_some()
     }
 
-    /// Reads the options of `lanes set`, by the rows that read the configuration.
-    pub fn lane_rule(&self, options: &[(&str, &str)]) -> Result<LaneRule, AppError> {
-        rule_from_options(options).map_err(|why| {
-            AppError::usage(why)
-                .hint("`luzia lanes set --help` has examples, and `luzia pause` stops a lane; nothing was set")
-        })
-    }
-
-    /// Changes the rule of a lane or a pattern from the next grant on. Members that are `None` stay.
-    pub fn set_lane(&self, named: &Named, rule: &LaneRule) -> Result<LaneRow, AppError> {
-        if *rule == LaneRule::default() {
-            return Err(AppError::usage("nothing is to be set").hint("e.g. --max, --weight or --rate; see --help"));
+    /// Changes the rule of a lane or a pattern from the next grant on, by the options of `lanes set`, which the rows of the
+    /// configuration read. An option with `none` takes back what an earlier call has set; options that are not given stay.
+    pub fn set_lane(&self, named: &Named, options: &[(&str, &str)]) -> Result<LaneRow, AppError> {
+        if options.is_empty() {
+            return Err(AppError::usage("no option says what to set").hint(WHAT_IS_SET));
         }
+        let (taken_back, given): (Vec<_>, Vec<_>) = options.iter().copied().partition(|(_, text)| *text == "none");
+        let taken_back: Vec<&str> = taken_back.into_iter().map(|(key, _)| key).collect();
+        let rule = &rule_from_options(&given).map_err(|why| {
+            AppError::usage(why).hint(
+                "`luzia lanes set --help` has examples, the value none takes back what an option has set, and `luzia pause` stops a \
+                 lane; nothing was set",
+            )
+        })?;
         let is_user = LaneName::parse(&named.0.replace('*', "x")).is_ok_and(|lane| lane.is_user());
         if rule.weight.is_some() && !is_user {
             return Err(AppError::usage(format!("\"{}\" is not a user's lane, and has no weight", named.0))
@@ -216,11 +219,14 @@ impl App {
         self.store.prepare()?;
         self.store.change_control::<_, AppError>(|control| {
             let before = control.over(&self.settings.written());
-            let known = control.lanes.entry(named.0.clone()).or_default();
-            *known = rule.clone().or(known);
+            let known = control.lanes.remove(&named.0).unwrap_or_default();
+            let changed = rule.clone().or(&rule_without(&known, &taken_back));
+            if changed != LaneRule::default() {
+                control.lanes.insert(named.0.clone(), changed);
+            }
             self.no_new_contradiction(&before, control, "nothing was set")
         })?;
-        let data = json!({ "what": named.0, "max": rule.max, "weight": rule.weight, "lock_timeout_ms": rule.lock_timeout_ms, "rule": rule_json(rule) });
+        let data = json!({ "what": named.0, "max": rule.max, "weight": rule.weight, "lock_timeout_ms": rule.lock_timeout_ms, "rule": rule_json(rule), "taken_back": taken_back });
         self.store.note(&Event::new("lane_set").with(data));
         self.after_a_change(named)
     }

@@ -5,6 +5,7 @@
 mod paused;
 
 use crate::app::capacity::gates::AGAIN_MS;
+use crate::app::locks::consent::Question;
 use crate::app::pass::{Hand, Pass};
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
 use crate::app::{App, AppError, Code, Kind, lane_word};
@@ -43,7 +44,7 @@ pub struct Room {
 impl App {
     /// The question to ask before room is made for a task: it would end, interrupt or pause work of somebody else. An error where no
     /// room can be made.
-    pub fn room_question(&self, new: &NewTask, caller: &Caller, how: How) -> Result<Option<String>, AppError> {
+    pub fn room_question(&self, new: &NewTask, caller: &Caller, how: How) -> Result<Option<Question>, AppError> {
         let task = self.task_of(new, caller)?;
         if task.terms.slot_count.is_some() {
             return Err(room_for_several().hint("leave --preempt out: the task then waits for its slots"));
@@ -59,8 +60,7 @@ impl App {
                 return self.foreign_question(verb_of(how), &own.map_err(|why| refused(&why))?, &account);
             }
         };
-        let names: Vec<String> = chosen.iter().map(ToString::to_string).collect();
-        Ok(Some(format!("{} work of somebody else: {}?", verb_of(how), names.join(", "))))
+        self.question_of(verb_of(how), &chosen).map(Some)
     }
 
     /// Refuses to give several slots to a task that makes room for itself: it would end others for one slot after another.

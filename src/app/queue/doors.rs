@@ -109,7 +109,7 @@ impl App {
         let Err(error) = self.surroundings.check_program(program, &task.env, &task.cwd) else { return Ok(()) };
         // `run` ends as it would have ended after the wait for its turn.
         let kind = |kind| if new.is_waited_for { kind } else { Kind::Usage };
-        let otherwise = "--no-check queues it all the same";
+        let later = "--no-check is for one that comes to be before the task starts";
         Err(match error {
             StartError::NotFound(error) => {
                 let hint = if is_shell_line(&task.command) {
@@ -118,18 +118,22 @@ impl App {
                     "it stands where the command begins: was it the rest of an option's value, as in --timeout 10 minutes?"
                         .to_owned()
                 } else {
-                    otherwise.to_owned()
+                    format!("name a program that is there; {later}")
                 };
                 let message = format!("there is no such command: {}", without_code(&error.to_string()));
                 AppError::new(kind(Kind::NoCommand), Code::NoCommand, message).hint(hint)
             }
             StartError::NotExecutable(error) => {
                 let message = format!("the command cannot be executed: {}", without_code(&error.to_string()));
-                AppError::new(kind(Kind::NotExecutable), Code::NotExecutable, message).hint(otherwise)
+                AppError::new(kind(Kind::NotExecutable), Code::NotExecutable, message)
+                    .hint("name a file that this account can execute")
             }
             StartError::Other(error) => {
-                AppError::new(kind(Kind::NotStarted), Code::NoDirectory, without_code(&error.to_string()))
-                    .hint(otherwise)
+                let hint = match error.kind() {
+                    std::io::ErrorKind::NotFound => format!("name a directory that is there, with --cwd; {later}"),
+                    _ => "name a directory that this account can enter, with --cwd".to_owned(),
+                };
+                AppError::new(kind(Kind::NotStarted), Code::NoDirectory, without_code(&error.to_string())).hint(hint)
             }
             // Such a shortage may be over when the task starts.
             StartError::Short(_) => return Ok(()),

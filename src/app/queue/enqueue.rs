@@ -4,7 +4,7 @@ use crate::app::accounts::Accounts;
 use crate::app::queue::moments::{duration, held_from_now, plus, positive};
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
 use crate::app::queue::terms::{NewTerms, default_retries, stands_alone};
-use crate::app::{App, AppError, Code, Kind, OnConflict};
+use crate::app::{App, AppError, Code, Kind, OnConflict, shell_word};
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
 use crate::model::{LaneName, Name, Priority, Task, TaskId};
 use crate::store::Event;
@@ -229,7 +229,7 @@ impl App {
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
         self.check_account(settings.and_then(|settings| settings.run_as.as_deref()), &caller.accounts)?;
         let ((parent, waited_for), now, cwd) = (self.parent_of(new)?, self.host.now(), cwd_of(new, caller)?);
-        let (lanes, takes_user_lane) = lanes_of(new, &user, self.named_lanes(new, &cwd)?)?;
+        let (lanes, takes_user_lane) = lanes_of(new, &user, self.named_lanes(new, &cwd).map_err(outside_git)?)?;
         let conductor_dir = self.conductor_dir_of(conductor.as_deref(), project.as_ref(), &user);
         let (context, start_within_ms) = (self.own_context(), positive("start-within", new.start_within.as_deref())?);
         let (terms, key) = self.terms_of(new, &command, &cwd)?;
@@ -289,16 +289,22 @@ impl App {
         }
         let mut env = Vec::clone(&caller.env);
         for pair in &new.env {
-            let (key, value) = pair.split_once('=').ok_or_else(|| bad_env(pair, "it has no `=`"))?;
+            let form = "write --env NAME=VALUE";
+            let (key, value) = pair.split_once('=').ok_or_else(|| bad_env(pair, "it has no `=`").hint(form))?;
             let head = key.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
             if !head || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-                return Err(bad_env(pair, "a variable's name is made of letters, digits and `_`"));
+                return Err(bad_env(
+                    pair,
+                    "a variable's name is made of letters, digits and `_`, and begins with no digit",
+                )
+                .hint(form));
             }
             if value.contains('\0') {
-                return Err(bad_env(pair, "a value cannot hold NUL"));
+                return Err(bad_env(pair, "a value cannot hold NUL").hint("pass such a value in a file"));
             }
             if key.starts_with("LUZIA_") {
-                return Err(bad_env(pair, "luzia sets the variables that begin with LUZIA_ itself"));
+                return Err(bad_env(pair, "luzia sets the variables that begin with LUZIA_ itself")
+                    .hint("choose a name that does not begin with LUZIA_"));
             }
             if LOADER_VARIABLES.contains(&key) && !self.config().allow_loader_env {
                 return Err(bad_env(pair, "this variable changes how programs load")
@@ -361,7 +367,7 @@ fn naming_earlier(mut error: AppError, before: &[Accepted]) -> AppError {
 
 fn bad_env(pair: &str, why: &str) -> AppError {
     let shown: String = pair.split('=').next().unwrap_or_default().chars().take(80).collect();
-    AppError::usage(format!("\"--env {shown}\" is refused: {why}")).hint("write --env NAME=VALUE")
+    AppError::usage(format!("\"--env {shown}\" is refused: {why}"))
 }
 
 /// Reads a name at the door.
@@ -385,8 +391,12 @@ fn lanes_of(new: &NewTask, user: &Name, given: Vec<LaneName>) -> Result<(Vec<Lan
     let mut lanes = Vec::new();
     for lane in given {
         if lane.is_user() && lane != own {
-            return Err(AppError::usage(format!("a task takes the lane of one user, and \"{lane}\" is another's"))
-                .hint("queue one task for each user"));
+            let hint = match new.user.is_some() || new.project.is_some() {
+                true => "queue one task for each user".to_owned(),
+                false => format!("to queue it for that user, write -u {} in place of -l", shell_word(lane.key())),
+            };
+            let message = format!("a task takes the lane of one user, and \"{lane}\" is another's");
+            return Err(AppError::usage(message).hint(hint));
         }
         lanes.push(lane);
     }
@@ -396,6 +406,14 @@ fn lanes_of(new: &NewTask, user: &Name, given: Vec<LaneName>) -> Result<(Vec<Lan
     lanes.dedup();
     let takes_user_lane = names_user || lanes.is_empty();
     Ok((lanes, takes_user_lane))
+}
+
+/// The error of `--repo` or `--tree` in a directory that is in no repository, with what else names a directory.
+pub fn outside_git(error: AppError) -> AppError {
+    match error.0.message.ends_with("is not in a git repository") {
+        true => error.hint("outside a repository, -l @dir takes the lane of the directory"),
+        false => error,
+    }
 }
 
 /// Reads the value of `--lane`.

@@ -63,8 +63,9 @@ impl App {
     }
 
     /// The task inside which this process runs, for a verb that nobody calls from outside.
-    pub fn own_task(&self) -> Result<TaskId, AppError> {
-        let hint = "the command of a task calls this, as in luzia run -- sh -c 'luzia step test -- make test'";
+    /// `example` is a command line of that verb.
+    pub fn own_task(&self, example: &str) -> Result<TaskId, AppError> {
+        let hint = format!("the command of a task calls this, as in luzia run -- sh -c '{example}'");
         self.subject(None).map_err(|error| if self.inside.is_none() { error.hint(hint) } else { error })
     }
 

@@ -64,7 +64,7 @@ impl App {
     /// Does a step of the task inside which this process runs, unless it is done already.
     pub fn step(&self, order: &StepOrder, tell: &mut Tell) -> Result<StepEnd, AppError> {
         step_name(order.name)?;
-        let id = self.own_task()?;
+        let id = self.own_task("luzia step test -- make test")?;
         let task = self.unfinished(id)?;
         let start = self.store.started(id)?.flatten().map(|started| started.start);
         let Some(start) = start.filter(|_| task.status() == Status::Running) else {

@@ -154,7 +154,7 @@ impl App {
 
     /// Waits for an event, or for output of another task, inside a task.
     pub fn await_event(&self, order: &WaitOrder, say: &mut dyn FnMut(&str)) -> Result<WaitEnd, AppError> {
-        let id = self.own_task()?;
+        let id = self.own_task("luzia await response")?;
         let task = self.unfinished(id)?;
         let start = self.store.started(id)?.flatten().map(|started| u64::from(started.start));
         let Some(start) = start.filter(|_| task.status() == Status::Running) else {

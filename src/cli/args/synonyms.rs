@@ -2,10 +2,7 @@
 
 /// The words, and the command line that does it here. None of the words is a verb of luzia's.
 pub(super) const SYNONYMS: &[(&[&str], &str)] = &[
-    (
-        &["kill", "rm", "stop", "remove", "delete", "del", "abort", "terminate", "scancel", "qdel", "atrm"],
-        "luzia cancel TASK",
-    ),
+    (&["kill", "rm", "remove", "delete", "del", "abort", "terminate", "scancel", "qdel", "atrm"], "luzia cancel TASK"),
     (&["ps", "queue", "jobs", "tasks", "view", "squeue", "qstat", "atq"], "luzia list"),
     (&["history", "past", "archive", "sacct"], "luzia list -a"),
     (&["log", "cat", "output", "print"], "luzia logs TASK"),
@@ -36,9 +33,23 @@ pub(super) const SYNONYMS: &[(&[&str], &str)] = &[
     (&["jsonschema", "schemas"], "luzia schema VERB"),
 ];
 
-/// The command line for a word of another tool.
-pub(super) fn synonym(word: &str) -> Option<&'static str> {
-    SYNONYMS.iter().find(|(words, _)| words.contains(&word)).map(|(_, line)| *line)
+/// Words that may mean several commands, and what each of those does.
+pub(super) const SEVERAL: &[(&[&str], &str)] = &[
+    (
+        &["stop", "halt", "shutdown", "quit"],
+        "`luzia pause --all` keeps waiting tasks from starting, and `luzia cancel TASK` ends one task",
+    ),
+    (
+        &["uninstall"],
+        "`luzia agent setup AGENT --remove` takes out what was set up for an agent, and `luzia shim rm TOOL` removes a shim",
+    ),
+];
+
+/// What to type for a word of another tool.
+pub(super) fn synonym(word: &str) -> Option<String> {
+    let one =
+        SYNONYMS.iter().find(|(words, _)| words.contains(&word)).map(|(_, line)| format!("luzia calls it `{line}`"));
+    one.or_else(|| SEVERAL.iter().find(|(words, _)| words.contains(&word)).map(|(_, hint)| (*hint).to_owned()))
 }
 
 /// How similar a word and a name must be for a guess, from 0 to 1 (Jaro-Winkler): a slip of the fingers passes, another

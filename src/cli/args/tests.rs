@@ -181,6 +181,16 @@ fn words_of_other_tools_are_no_verbs_and_lead_to_verbs() {
             assert_eq!(usage(&[word, "x"]).hint, Some(format!("luzia calls it `{line}`")), "{word}");
         }
     }
+    for (words, hint) in synonyms::SEVERAL {
+        for line in hint.split('`').skip(1).step_by(2) {
+            let verb = line.split(' ').nth(1).expect("a verb");
+            assert!(root.find_subcommand(verb).is_some(), "{line}");
+        }
+        for word in *words {
+            assert!(root.find_subcommand(word).is_none() && seen.insert(word), "{word}");
+            assert_eq!(usage(&[word]).hint.as_deref(), Some(*hint), "{word}");
+        }
+    }
 }
 
 #[test]
@@ -290,7 +300,7 @@ fn what_is_missing_is_named() {
         (&["lock", "-l", "cron"], "no command given"),
         (&["show"], "missing: <TASK>"),
         (&["wait"], "missing: <TASK>..."),
-        (&["acquire", "a"], "missing: --task <ID>"),
+        (&["acquire", "a"], "missing: --task <ID> or --session"),
         (&["renew"], "missing: --lock-id <ID>"),
         (&["config"], "luzia config needs a verb of its own"),
         (&["show", "1", "2"], "unexpected argument \"2\""),

@@ -3,10 +3,15 @@
 //! Most errors keep the sentence of clap. Added are the JSON form, guesses for mistyped words, and the help to look at.
 //! Never prints and never ends the process.
 
+mod line;
+
+pub(super) use line::command_path;
+
 use super::synonyms::{closest, synonym};
-use super::{Cli, Globals, OutputFormat, command, help};
+use super::{Cli, command, help};
+use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Command};
+use line::{definition_of, has_trailing_command, known_verb, line_of, verb_of, wants_json};
 use std::ffi::OsString;
 
 /// Why there is no command to run.
@@ -88,12 +93,6 @@ pub(super) fn checked(cli: Cli, args: &[String]) -> Result<Cli, ParseStop> {
     }
 }
 
-/// The first word that is not an option or the value of one: the verb, if it is one.
-fn verb_of(args: &[String]) -> Option<&str> {
-    let globals = Globals::augment_args(Command::new("luzia"));
-    verb_position(args, &globals).map(|at| args[at].as_str())
-}
-
 /// Turns an answer or an error of clap into ours.
 pub(super) fn explain(error: &clap::Error, args: &[String]) -> ParseStop {
     let rendered = error.render().to_string();
@@ -122,7 +121,7 @@ fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
     match error.kind() {
         ErrorKind::InvalidSubcommand => unknown_verb(error, args),
         ErrorKind::UnknownArgument => unknown_argument(invalid.first().copied().unwrap_or_default(), args),
-        ErrorKind::MissingRequiredArgument => missing(&invalid),
+        ErrorKind::MissingRequiredArgument => missing(&invalid, args),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => no_verb(args),
         ErrorKind::ArgumentConflict => {
             let is_user = invalid.first().is_some_and(|argument| argument.starts_with("--user"));
@@ -135,9 +134,20 @@ fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
         }
         _ => {
             let valid = context(error, ContextKind::ValidValue);
-            let hint = if valid.is_empty() { None } else { Some(format!("one of: {}", valid.join(", "))) };
-            (first_paragraph(error), hint)
+            let given = context(error, ContextKind::InvalidValue).first().copied().unwrap_or_default();
+            let meant = closest(given, valid.iter().copied()).map(|word| format!("did you mean \"{word}\"? "));
+            let hint = format!("{}one of: {}", meant.unwrap_or_default(), valid.join(", "));
+            (as_typed(first_paragraph(error), args), (!valid.is_empty()).then_some(hint))
         }
+    }
+}
+
+/// A message with the spelling of an option that stands on the command line.
+fn as_typed(message: String, args: &[String]) -> String {
+    let is_typed = |name: &str| args.iter().any(|word| word.split('=').next() == Some(name));
+    match is_typed("--status") && !is_typed("--state") {
+        true => message.replacen("'--state <", "'--status <", 1),
+        false => message,
     }
 }
 
@@ -153,9 +163,9 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
         None => format!("there is no verb {}", quoted(word)),
     };
     if parent.is_none()
-        && let Some(line) = synonym(word)
+        && let Some(hint) = synonym(word)
     {
-        return (message, Some(format!("luzia calls it `{line}`")));
+        return (message, Some(hint));
     }
     let names = || parent.as_ref().unwrap_or(&whole).get_subcommands().map(Command::get_name).filter(|n| *n != "help");
     let beginning: Vec<&str> = names().filter(|name| !word.is_empty() && name.starts_with(word)).collect();
@@ -169,21 +179,20 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
 
 fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
     let verb = known_verb(args);
+    let definition = definition_of(args);
     if !name.starts_with('-') {
         let hint = match verb {
             Some("list" | "status") => format!("`luzia list -u {}` lists the tasks of a user", quoted_word(name)),
             Some(verb @ ("show" | "logs")) => format!("`luzia {verb}` takes one task"),
-            _ => "put a text of several words in quotes; `--help` lists what the verb takes".to_owned(),
+            _ if has_text(&definition, args) => "put a text of several words in quotes".to_owned(),
+            _ => taken_by(&definition, args),
         };
         return (format!("unexpected argument {}", quoted(name)), Some(hint));
     }
-    let mut whole = command();
-    whole.build();
-    let definition = verb.and_then(|verb| whole.find_subcommand(verb)).unwrap_or(&whole);
     let options = definition.get_arguments().filter(|argument| !argument.is_hide_set()).filter_map(clap::Arg::get_long);
     let hint = match closest(name.trim_start_matches('-'), options) {
         Some(option) if name.starts_with("--") => Some(format!("did you mean --{option}?")),
-        _ if has_trailing_command(definition) => {
+        _ if has_trailing_command(&definition) => {
             Some("put `--` before a command whose name begins with a hyphen".to_owned())
         }
         _ => None,
@@ -191,16 +200,39 @@ fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
     (format!("there is no option {}", quoted(name)), hint)
 }
 
+/// Whether an option that takes a text was given.
+fn has_text(definition: &Command, args: &[String]) -> bool {
+    let takes_text =
+        |arg: &&clap::Arg| arg.get_value_names().is_some_and(|names| names.iter().any(|name| *name == "TEXT"));
+    let mut texts = definition.get_arguments().filter(takes_text).filter_map(clap::Arg::get_long);
+    texts.any(|long| args.iter().any(|word| word.strip_prefix("--") == Some(long)))
+}
+
+/// What a command takes beside its options.
+fn taken_by(definition: &Command, args: &[String]) -> String {
+    let line = line_of(args);
+    let names: Vec<String> = definition.get_positionals().map(ToString::to_string).collect();
+    match names.as_slice() {
+        [] => format!("`{line}` takes options only"),
+        names => format!("`{line}` takes {}", names.join(" ")),
+    }
+}
+
 fn quoted_word(text: &str) -> String {
     crate::app::shell_word(text.chars().take(80).collect::<String>())
 }
 
-fn missing(names: &[&str]) -> (String, Option<String>) {
+fn missing(names: &[&str], args: &[String]) -> (String, Option<String>) {
     if names.iter().any(|name| name.contains("CMD")) {
         let hint = "the command comes last: luzia VERB [OPTIONS] -- CMD ARG…";
         return ("no command given".into(), Some(hint.into()));
     }
-    (format!("missing: {}", names.join(", ")), None)
+    let is_acquire = known_verb(args) == Some("acquire");
+    let named = |name: &&str| match *name {
+        "--task <ID>" if is_acquire => "--task <ID> or --session".to_owned(),
+        name => name.to_owned(),
+    };
+    (format!("missing: {}", names.iter().map(named).collect::<Vec<_>>().join(", ")), None)
 }
 
 fn no_verb(args: &[String]) -> (String, Option<String>) {
@@ -244,112 +276,5 @@ fn quoted(text: &str) -> String {
 }
 
 fn help_of(args: &[String]) -> String {
-    match known_verb(args) {
-        Some(verb) => format!("luzia {verb} --help"),
-        None => "luzia --help".into(),
-    }
-}
-
-fn has_trailing_command(verb: &Command) -> bool {
-    verb.get_positionals().any(clap::Arg::is_trailing_var_arg_set)
-}
-
-/// The verb if it is one of ours, aliases included.
-fn known_verb(args: &[String]) -> Option<&str> {
-    verb_of(args).filter(|word| command().find_subcommand(word).is_some())
-}
-
-/// Whether the error is wanted as JSON: looks at the words before the command word only, like clap.
-fn wants_json(args: &[String]) -> bool {
-    let mut cmd = command();
-    cmd.build();
-    let verb_at = verb_position(args, &cmd);
-    let (head, tail) = args.split_at(verb_at.map_or(args.len(), |at| at + 1));
-    let verb = verb_at.and_then(|at| cmd.find_subcommand(&args[at]));
-    let after_verb = verb.is_some_and(|verb| json_among(tail, verb, has_trailing_command(verb)));
-    let loose = verb.is_none() && json_among(tail, &cmd, false);
-    json_among(head.get(1..).unwrap_or_default(), &cmd, false) || after_verb || loose
-}
-
-/// Whether `--json`, `-o json` or `-o jsonl` is among the options of `args`.
-fn json_among(args: &[String], cmd: &Command, ends_at_word: bool) -> bool {
-    let mut words = args.iter().map(String::as_str);
-    while let Some(word) = words.next() {
-        if word == "--" || (ends_at_word && !is_option(word)) {
-            return false;
-        }
-        let Some((name, attached)) = valued_option(word, cmd) else {
-            if word == "--json" {
-                return true;
-            }
-            continue;
-        };
-        let value = attached.or_else(|| words.next());
-        if name == "output" && value.is_some_and(is_json_format) {
-            return true;
-        }
-    }
-    false
-}
-
-fn is_json_format(word: &str) -> bool {
-    [OutputFormat::Json, OutputFormat::Jsonl].iter().any(|format| format.word() == word)
-}
-
-fn is_option(word: &str) -> bool {
-    word.len() > 1 && word.starts_with('-')
-}
-
-/// The names of the commands on the command line, e.g. `config show`; `None` for a line without any.
-pub(super) fn command_path(args: &[String], root: &Command) -> Option<Vec<String>> {
-    let (mut path, mut at, mut found) = (Vec::new(), 0, root);
-    while let Some(step) = verb_position(&args[at..], root) {
-        at += step;
-        if path.is_empty() && args[at] == "help" {
-            continue;
-        }
-        let Some(next) = found.find_subcommand(&args[at]) else { break };
-        path.push(next.get_name().to_owned());
-        found = next;
-    }
-    (!path.is_empty()).then_some(path)
-}
-
-/// Where the verb stands: the first word that is neither an option of `cmd` nor the value of one.
-fn verb_position(args: &[String], cmd: &Command) -> Option<usize> {
-    let mut at = 1;
-    while let Some(word) = args.get(at) {
-        if word == "--" {
-            return None;
-        }
-        if !is_option(word) {
-            return Some(at);
-        }
-        let value_follows = matches!(valued_option(word, cmd), Some((_, None)));
-        at += if value_follows { 2 } else { 1 };
-    }
-    None
-}
-
-/// The option in `word` that takes a value, and the value if it is attached (`--output=json`, `-ojson`, `-qo json`).
-fn valued_option<'a>(word: &'a str, cmd: &'a Command) -> Option<(&'a str, Option<&'a str>)> {
-    let takes_value = |arg: &&clap::Arg| arg.get_action().takes_values();
-    if let Some(long) = word.strip_prefix("--") {
-        let (name, attached) = match long.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (long, None),
-        };
-        let arg = cmd.get_arguments().filter(takes_value).find(|arg| arg.get_long() == Some(name))?;
-        return Some((arg.get_id().as_str(), attached));
-    }
-    let cluster = word.strip_prefix('-')?;
-    for (at, letter) in cluster.char_indices() {
-        let found = cmd.get_arguments().filter(takes_value).find(|arg| arg.get_short() == Some(letter));
-        if let Some(arg) = found {
-            let rest = &cluster[at + letter.len_utf8()..];
-            let attached = rest.strip_prefix('=').unwrap_or(rest);
-            return Some((arg.get_id().as_str(), (!attached.is_empty()).then_some(attached)));
-        }
-    }
-    None
+    format!("{} --help", line_of(args))
 }

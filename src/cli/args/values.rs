@@ -152,7 +152,8 @@ pub(crate) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("a whole number is written in digits".into());
     }
-    text.parse().map_err(|_| "the number is too large".into())
+    let most = u64::MAX >> (u64::BITS - 8 * u32::try_from(size_of::<T>()).unwrap_or(8).min(8));
+    text.parse().map_err(|_| format!("the range is 0 to {most}"))
 }
 
 /// Reads the number of a process, from 1.

@@ -109,7 +109,7 @@ fn is_there(group: &Group) -> bool {
 }
 
 fn check(group: &Group) -> io::Result<()> {
-    if is_there(group) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+    if is_there(group) { Ok(()) } else { Err(crate::os::absent()) }
 }
 
 /// What a line of `cgroup.events` says.

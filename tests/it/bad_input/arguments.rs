@@ -144,8 +144,11 @@ fn variables_that_cannot_be_set_are_refused() {
     let place = lived_in();
     for pair in ["=x", "A", "A B=1", "1A=x", "", "\u{e4}=1", "LUZIA_TASK_ID=task_9", "LD_PRELOAD=/x.so", "BASH_ENV=/x"]
     {
-        refused(&place, &["enqueue", "--env", pair, "--", "true"], 2);
+        let ran = refused(&place, &["enqueue", "--env", pair, "--", "true"], 2);
+        assert!(!ran.err.contains("write --env NAME=VALUE") || !pair.starts_with("LUZIA_"), "{ran:#?}");
     }
+    let ran = refused(&place, &["enqueue", "--env", "LUZIA_X=1", "--", "true"], 2);
+    assert!(ran.err.contains("choose a name that does not begin with LUZIA_"), "{ran:#?}");
     let id = place.enqueue(&[
         "-u",
         "carol",
@@ -178,7 +181,20 @@ fn a_command_line_that_makes_no_sense_is_refused_with_a_way_out() {
         (&["list", "--sort", "colour"], "priority"),
         (&["list", "--state", "done"], "completed"),
         (&["list", "-o", "xml"], "json"),
-        (&["acquire", "alice"], ""),
+        (&["list", "--status", "runing"], "'--status <STATE>'"),
+        (&["list", "--state", "runing"], "did you mean \"running\"?"),
+        (&["acquire", "alice"], "missing: --task <ID> or --session"),
+        (&["acquire"], "--session"),
+        (&["shim", "rm"], "luzia shim rm --help"),
+        (&["hook", "add", "--on", "x"], "luzia hook add --help"),
+        (&["agent", "setup", "foo"], "luzia agent setup --help"),
+        (&["shim", "list", "foo"], "`luzia shim list` takes options only"),
+        (&["acquire", "alice", "--task", "t", "--label", "two", "words"], "put a text of several words in quotes"),
+        (&["acquire", "alice", "two", "--task", "t"], "`luzia acquire` takes [USER|LANE]"),
+        (&["lock", "-E", "300", "--", "true"], "the range is 0 to 255"),
+        (&["enqueue", "--retries", "99999999999", "--", "true"], "the range is 0 to 4294967295"),
+        (&["await", "response"], "luzia await response"),
+        (&["step", "a", "--", "true"], "luzia step test -- make test"),
         (&["renew", "alice"], ""),
         (&["check"], ""),
         (&["config"], ""),

@@ -28,6 +28,14 @@ fn a_lane_has_a_place_at_least() {
 }
 
 #[test]
+fn a_rule_needs_an_option_that_says_what_to_set() {
+    let place = lived_in();
+    refused_saying(&place, &["lanes", "set", "build"], 2, &["--max", "--hold-while", "--cpu-budget", "--affinity"]);
+    let none = "the value none takes back what an option has set";
+    refused_saying(&place, &["lanes", "set", "build", "--hold-while", ""], 2, &["is not a condition", none]);
+}
+
+#[test]
 fn a_task_takes_the_lane_of_one_user() {
     let place = lived_in();
     for args in [
@@ -35,8 +43,9 @@ fn a_task_takes_the_lane_of_one_user() {
         &["run", "-u", "bob", "-l", "user:carol", "--", "true"],
         &["enqueue", "-u", "bob", "-l", "user:bob", "-l", "user:carol", "--", "true"],
     ] {
-        refused_saying(&place, args, 2, &["user:carol"]);
+        refused_saying(&place, args, 2, &["user:carol", "queue one task for each user"]);
     }
+    refused_saying(&place, &["enqueue", "-l", "user:carol", "--", "true"], 2, &["write -u carol in place of -l"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{among_locks, is_over_soon, locked, reason, running};
 use crate::support::{Place, until};
+use serde_json::json;
 
 const SHUT: &str = "mem<100% | load>999";
 const OPEN: &str = "load>999";
@@ -75,4 +76,21 @@ fn what_a_waiting_parent_lends_is_borrowed_at_a_shut_gate() {
     let id = place.enqueue(&["-u", "alice", "-l", "build", "--", "sh", "-c", script]);
     place.drain();
     assert_eq!(place.status(&id), "completed");
+}
+
+#[test]
+fn one_option_is_taken_back_and_the_others_stay() {
+    let place = Place::configured(&json!({ "lanes": { "build": { "cpu_budget": 2 } } }));
+    gate(&place, OPEN);
+    place.ok(&["lanes", "set", "build", "--cpu-budget", "3"]);
+    let rule = || place.json(&["lanes", "show", "build"]);
+    assert_eq!((&rule()["hold_while"], &rule()["cpu_budget"]), (&json!(OPEN), &json!("3")));
+    place.ok(&["lanes", "set", "build", "--hold-while", "none", "--cpu-budget", "none"]);
+    let left = rule();
+    assert_eq!((&left["hold_while"], &left["max_concurrent"], &left["rule"]), (&json!(null), &json!(5), &json!("set")));
+    assert_eq!(left["cpu_budget"], "2", "the configuration counts again");
+    place.ok(&["lanes", "set", "build", "--rate", "9/1h", "--max", "none"]);
+    assert_eq!((&rule()["rate"], &rule()["max_concurrent"]), (&json!("9/1h"), &json!(1)));
+    place.ok(&["lanes", "set", "build", "--rate", "none"]);
+    assert_eq!(rule()["rule"], "config", "nothing that was set is left");
 }

@@ -10,7 +10,7 @@ pub(crate) fn count_of(asked: Option<u32>) -> Result<Option<u32>, AppError> {
     match asked {
         Some(count) if count == 0 || count > MOST_SLOTS => {
             let message = format!("--slots {count}: the range is 1 to {MOST_SLOTS}");
-            Err(AppError::new(Kind::No, Code::BadSlots, message).hint("without --slots a task takes one slot"))
+            Err(AppError::new(Kind::Usage, Code::BadSlots, message).hint("without --slots a task takes one slot"))
         }
         other => Ok(other.filter(|count| *count > 1)),
     }

@@ -207,8 +207,11 @@ Examples:
   luzia lanes set port --range 4000-4099
   luzia lanes set build --hold-while 'psi.memory>20 | load>1.5..1.0 | mem<10%'
   luzia lanes set build --cpu-budget auto
+  luzia lanes set build --hold-while none
 
 Notes:
+  An option with none takes back what `set` has set by that option, and the
+  configuration counts again; `luzia lanes rm` takes back all of it.
   A lower --max ends nobody: holders in excess stay until they are done.
   --rate counts every grant of a lane; of a pattern, each lane counts alone.
   --reserve is of one lane, and leaves at least one slot for all others. Of
@@ -249,7 +252,7 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
         }
         LanesVerb::Set { lane, rule } => {
             let named = app.lane_or_pattern(&lane)?;
-            changed("set", &app.set_lane(&named, &app.lane_rule(&rule.given())?)?, true, console)?;
+            changed("set", &app.set_lane(&named, &rule.given())?, true, console)?;
         }
         LanesVerb::Rm { lane } => {
             let (was_set, row) = app.unset_lane(&app.lane_or_pattern(&lane)?)?;

@@ -13,7 +13,7 @@ use crate::cli::output::{json, messages};
 use crate::model::control::Preempt;
 use crate::model::evidence::{Reason, Verdict};
 use crate::model::time::format_duration;
-use crate::model::{Status, Task, Timestamp};
+use crate::model::{Status, Target, Task, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXPLAIN_HELP)]
 pub struct ExplainArgs {
-    /// A task, a user or a lane, e.g. `task_12`, `alice` or `thread:7`
+    /// A task, a user or a lane, e.g. `task_12`, `alice` or `thread:7`; `last` is the newest task
     #[arg(value_name = "TASK|USER|LANE", required_unless_present = "user")]
     pub target: Option<String>,
 
@@ -44,7 +44,11 @@ Exit codes:
 
 /// `luzia explain`.
 pub fn run(args: &ExplainArgs, app: &App, console: &mut Console) -> Answer {
-    match app.explain(&app.target(&named(args.target.as_deref(), args.user.as_deref()))?)? {
+    let target = match args.target.as_deref() {
+        Some("last") => Target::Task(app.task_id("last")?),
+        target => app.target(&named(target, args.user.as_deref()))?,
+    };
+    match app.explain(&target)? {
         Why::Task(why) => explain_task(&why, app, console)?,
         Why::Lane(why) => explain_lane(&why, app, console)?,
     }
@@ -109,7 +113,8 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
     }
     if task.status() == Status::Pending && !why.obstacles.is_empty() {
         let estimate = app.expected(task, &why.obstacles, THOROUGH)?;
-        text += &estimate_text(estimate.as_ref()).map_or_else(String::new, |said| format!("  {said}\n"));
+        let said = estimate_text(estimate.as_ref(), &why.obstacles);
+        text += &said.map_or_else(String::new, |said| format!("  {said}\n"));
     }
     text += &wait_text(app, task, now)?;
     Ok(console.out(&escape_lines(&text))?)

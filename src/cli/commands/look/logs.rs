@@ -12,7 +12,7 @@ use crate::cli::output::escape::escape_lines;
 use crate::cli::output::json;
 use crate::cli::output::task::tell_wait;
 use crate::model::time::parse_duration;
-use crate::model::{TaskId, Timestamp};
+use crate::model::{Status, Task, TaskId, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -136,7 +136,17 @@ pub fn run(args: &LogsArgs, app: &App, console: &mut Console) -> Answer {
     };
     app.logs(&ids, &wanted, args.follow, &mut |id, piece| printer.print(id, piece))?;
     printer.finish(&ids)?;
+    for id in ids.iter().filter(|_| !args.follow) {
+        tell_unstarted(&app.existing(*id)?, console);
+    }
     Ok(Exit::Done.code())
+}
+
+/// Says why nothing was printed of a task that has not started.
+fn tell_unstarted(task: &Task, console: &mut Console) {
+    if task.starts == 0 && task.status() == Status::Pending {
+        console.hint(&format!("{} has not started; `luzia explain {}` says why", task.id, task.id));
+    }
 }
 
 /// Reads the value of `--since`: so long ago, or at that moment.

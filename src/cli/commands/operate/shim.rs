@@ -1,11 +1,12 @@
 //! `luzia shim`: makes, lists and removes links by which tools take turns.
 
 use crate::app::names::shims::{Folder, Shim};
-use crate::app::shell_word;
+use crate::app::{AppError, shell_word};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// `luzia shim`.
 #[derive(Args, Clone, Debug)]
@@ -42,12 +43,12 @@ pub enum ShimVerb {
     /// List the links, their lanes and the programs behind them
     #[command(after_help = LIST_HELP)]
     List,
-    /// Remove the link of a tool
+    /// Remove the links of tools
     #[command(after_help = RM_HELP)]
     Rm {
-        /// The name of the tool
-        #[arg(value_name = "TOOL")]
-        tool: String,
+        /// The names of the tools
+        #[arg(value_name = "TOOL", required = true)]
+        tools: Vec<String>,
     },
     /// Print the line for the profile of a shell
     #[command(after_help = ENV_HELP)]
@@ -93,10 +94,11 @@ Exit codes:
 const RM_HELP: &str = "\
 Examples:
   luzia shim rm cargo
+  luzia shim rm cargo make
 
 Exit codes:
   0    removed
-  66   there is no such shim
+  66   there is no such shim; nothing was changed
   others as in luzia-exit-codes(7)";
 
 const ENV_HELP: &str = "\
@@ -121,11 +123,17 @@ pub fn run(verb: &ShimVerb, folder: &Folder, console: &mut Console) -> Answer {
     match verb {
         ShimVerb::Add { tools, lane } => {
             folder.add(tools, Some(lane))?;
+            for shim in folder.list()?.iter().filter(|shim| shim.program.is_none() && tools.contains(&shim.tool)) {
+                console.say(&format!(
+                    "warning: there is no program \"{}\" on PATH, so its shim starts nothing",
+                    shim.tool
+                ));
+            }
             if !folder.is_on_path() {
                 console.hint("put the shims on PATH: eval \"$(luzia shim env)\"");
             }
         }
-        ShimVerb::Rm { tool } => folder.remove(tool)?,
+        ShimVerb::Rm { tools } => remove(tools, folder)?,
         ShimVerb::Env => console.out(&format!("export PATH={}:\"$PATH\"\n", shell_word(folder.path())))?,
         ShimVerb::List => {
             let shims = folder.list()?;
@@ -155,6 +163,16 @@ pub fn run(verb: &ShimVerb, folder: &Folder, console: &mut Console) -> Answer {
         }
     }
     Ok(Exit::Done.code())
+}
+
+/// Removes the links of all the tools, or of none where one has no link.
+fn remove(tools: &[String], folder: &Folder) -> Result<(), AppError> {
+    let shims = folder.list()?;
+    if let Some(unknown) = tools.iter().find(|tool| shims.iter().all(|shim| shim.tool != **tool)) {
+        return folder.remove(unknown);
+    }
+    let named: BTreeSet<&String> = tools.iter().collect();
+    named.into_iter().try_for_each(|tool| folder.remove(tool))
 }
 
 fn shim_json(shim: &Shim) -> Value {

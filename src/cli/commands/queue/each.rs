@@ -1,5 +1,6 @@
 //! The task ids of a command line, and one action on each of them.
 
+use crate::app::locks::consent::Question;
 use crate::app::look::list::Filter;
 use crate::app::{App, AppError, Code};
 use crate::cli::args::{OutputFormat, Selection};
@@ -27,7 +28,7 @@ pub fn chosen(
     selection: &Selection,
     can: impl Fn(Status) -> bool,
     verb: &str,
-) -> Result<(Vec<TaskId>, Option<String>), AppError> {
+) -> Result<(Vec<TaskId>, Option<Question>), AppError> {
     chosen_of(app, texts, selection, can, &|_| true, verb)
 }
 
@@ -39,7 +40,7 @@ pub fn chosen_of(
     can: impl Fn(Status) -> bool,
     wants: &dyn Fn(&Task) -> bool,
     verb: &str,
-) -> Result<(Vec<TaskId>, Option<String>), AppError> {
+) -> Result<(Vec<TaskId>, Option<Question>), AppError> {
     if !texts.is_empty() {
         let ids = ids(app, texts)?;
         ids.iter().try_for_each(|id| app.existing(*id).map(drop))?;
@@ -74,9 +75,12 @@ pub fn chosen_of(
             .hint("`luzia list -a` shows every task")
             .next("luzia list -a"));
     }
-    let noun = if ids.len() == 1 { "task" } else { "tasks" };
-    let question = format!("{verb} {} {noun}, {} to {}?", ids.len(), ids[0], ids[ids.len() - 1]);
-    Ok((ids, Some(question)))
+    let (fact, what) = match ids.as_slice() {
+        [one] => (format!("{verb} would act on {one}"), "it"),
+        [first, .., last] => (format!("{verb} would act on {} tasks, {first} to {last}", ids.len()), "them"),
+        [] => (String::new(), ""),
+    };
+    Ok((ids, Some(Question::of_chosen(fact, format!("{verb} {what}")))))
 }
 
 /// Does one thing to each task. The first refusal decides the exit code, and does not keep the others from their turn; nor

@@ -131,7 +131,7 @@ fn of_chosen(wanted: &Chosen, edit: &Edit, app: &App, ask: Ask, console: &mut Co
     let Chosen { user, in_lane, with_label, key, all } = wanted.clone();
     let selection = Selection { user, lane: in_lane, states: Vec::new(), label: with_label, key, all };
     let (ids, question) = chosen(app, &[], &selection, |status| status == Status::Pending, "edit")?;
-    if question.is_some_and(|question| !ask(&question).unwrap_or(true)) {
+    if question.is_some_and(|question| !ask(&question.text()).unwrap_or(true)) {
         return Err(AppError::usage("nothing was changed").into());
     }
     each(&ids, "edit", console, |id| app.edit(id, edit))

@@ -213,7 +213,7 @@ fn preview(seen: &Preview, console: &mut Console) -> Answer {
     }
     if obstacles.is_empty() {
         console.say("it would start at the next pass");
-    } else if let Some(said) = estimate_text(estimate.as_ref()) {
+    } else if let Some(said) = estimate_text(estimate.as_ref(), obstacles) {
         console.say(&said);
     }
     Ok(Exit::Done.code())

@@ -1,6 +1,7 @@
 //! `luzia pause` and `luzia resume`: keep tasks from starting or from going on, and lift that again.
 
 use super::each::chosen_of;
+use crate::app::locks::consent::Question;
 use crate::app::queue::pause::{Changed, What, Wish};
 use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, Selection};
@@ -126,7 +127,7 @@ impl Whom {
         app: &App,
         verb: &str,
         wants: &dyn Fn(&Task) -> bool,
-    ) -> Result<(Vec<What>, Option<String>), AppError> {
+    ) -> Result<(Vec<What>, Option<Question>), AppError> {
         if !self.targets.is_empty() {
             let all = self.targets.iter().map(|text| app.pausable(text)).collect::<Result<Vec<_>, _>>()?;
             for what in &all {
@@ -171,7 +172,7 @@ pub fn pause(args: &PauseArgs, app: &App, account: Account, ask: Ask, console: &
 /// `luzia resume`.
 pub fn resume(args: &ResumeArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {
     let (all, question) = args.whom.what(app, "resume", &|task| app.is_paused_itself(task))?;
-    if question.is_some_and(|question| !ask(&question).unwrap_or(true)) {
+    if question.is_some_and(|question| !ask(&question.text()).unwrap_or(true)) {
         return Err(AppError::usage("nothing was changed").into());
     }
     carry_out("resume", &all, app, console, &|what| app.resume(what))

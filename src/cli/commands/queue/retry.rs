@@ -56,7 +56,7 @@ pub fn run(args: &RetryArgs, app: &App, ask: Ask, console: &mut Console) -> Answ
         false => status.is_final(),
     };
     let (mut ids, question) = chosen(app, &args.tasks, &args.selection, can, "retry")?;
-    if question.is_some_and(|question| !ask(&question).unwrap_or(true)) {
+    if question.is_some_and(|question| !ask(&question.text()).unwrap_or(true)) {
         return Err(AppError::usage("nothing was changed").into());
     }
     // A task comes after older ones only, which are to be in the queue by then.

@@ -1,5 +1,6 @@
 //! A file of a caller that appears complete or not at all.
 
+use rustix::io::Errno;
 use std::io;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -18,14 +19,13 @@ impl Published {
     pub fn prepare(path: &str) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         if path.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
+            return Err(Errno::ISDIR.into());
         }
         let folder = path.parent().unwrap_or(Path::new("/"));
         // The mode of files that other programs make, but never wider than the mask of this process allows.
         let mode = std::fs::Permissions::from_mode(0o666);
         let file = Builder::new().prefix(".luzia-").permissions(mode).tempfile_in(folder);
-        // The name of the temporary file tells nobody anything.
-        let file = file.map_err(|error| io::Error::from(error.kind()))?;
+        let file = file.map_err(plain)?;
         Ok(Self { file, path })
     }
 
@@ -40,5 +40,14 @@ impl Published {
         self.file.write_all(text.as_bytes())?;
         self.file.as_file().sync_data()?;
         self.file.persist(&self.path).map(drop).map_err(|error| error.error)
+    }
+}
+
+/// An error in the words of the system alone: the name of the temporary file, which `tempfile` adds, tells nobody anything.
+fn plain(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((words, _)) => io::Error::new(error.kind(), words),
+        None => error,
     }
 }

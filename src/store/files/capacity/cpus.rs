@@ -76,7 +76,7 @@ impl FileStore {
         let path = layout::job_server(&grant.lane.stem(), grant.slot);
         self.unlink(&path)?;
         let made = self.vfs.make_pipe(&path).map_err(StoreError::io("make", &path))?;
-        let pipe = made.ok_or_else(|| StoreError::io("make", &path)(std::io::ErrorKind::AlreadyExists.into()))?;
+        let pipe = made.ok_or_else(|| StoreError::io("make", &path)(crate::os::taken()))?;
         Ok((pipe, format!("{}/{path}", self.state_dir())))
     }
 

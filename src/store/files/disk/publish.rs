@@ -29,7 +29,7 @@ impl Publication {
     pub(crate) fn first_made(self, path: &str) -> Result<Option<usize>> {
         match self {
             Self::Placed { first_made } => Ok(first_made),
-            Self::Taken => Err(StoreError::io("publish", path)(ErrorKind::AlreadyExists.into())),
+            Self::Taken => Err(StoreError::io("publish", path)(crate::os::taken())),
         }
     }
 }
@@ -183,7 +183,7 @@ impl Disk {
 
     /// Writes a file in one go, without syncing it. A file left half-written is removed again where possible.
     pub(crate) fn write_whole(&self, path: &str, how: Open, bytes: &[u8]) -> Result<Box<dyn Handle>> {
-        let missing = || StoreError::io("create", path)(ErrorKind::AlreadyExists.into());
+        let missing = || StoreError::io("create", path)(crate::os::taken());
         let mut handle = self.open(path, how)?.ok_or_else(missing)?;
         if let Err(error) = handle.write_all(bytes) {
             let _ = self.vfs.unlink(path);
@@ -261,7 +261,7 @@ impl Disk {
 
     /// Replaces a file by one that stands under a name of its own, which must be there.
     pub(crate) fn replace_by(&self, tmp: &str, to: &str) -> Result<()> {
-        if self.rename(tmp, to)? { Ok(()) } else { Err(StoreError::io("rename", tmp)(ErrorKind::NotFound.into())) }
+        if self.rename(tmp, to)? { Ok(()) } else { Err(StoreError::io("rename", tmp)(crate::os::absent())) }
     }
 }
 

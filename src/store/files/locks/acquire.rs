@@ -198,7 +198,7 @@ impl FileStore {
                         return Ok(Acquired::Held(Box::new(view)));
                     }
                     return Err(StoreError::io("create", &layout::lock_file(&need.lane.stem(), slot))(
-                        std::io::ErrorKind::AlreadyExists.into(),
+                        crate::os::taken(),
                     ));
                 }
                 Err(error) => {

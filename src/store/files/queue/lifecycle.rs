@@ -203,7 +203,7 @@ impl FileStore {
                     self.make_dir(&layout::done_day(&day))?;
                     if !self.rename(&result, &done)? && self.find_done(task.id)?.is_none() {
                         // Somebody took it away: what is left of the record stays for recovery.
-                        return Err(StoreError::io("move", &result)(std::io::ErrorKind::NotFound.into()));
+                        return Err(StoreError::io("move", &result)(crate::os::absent()));
                     }
                 }
                 self.leave_pending(task)?;

@@ -91,8 +91,7 @@ impl FileStore {
     /// The file to which a step writes its standard output, empty.
     pub fn step_output(&self, id: TaskId, name: &str) -> Result<Box<dyn Handle>> {
         let path = layout::step_file(id, &format!("step.{name}.out"));
-        self.open(&path, Open::Truncate(0o600))?
-            .ok_or_else(|| StoreError::io("create", &path)(std::io::ErrorKind::NotFound.into()))
+        self.open(&path, Open::Truncate(0o600))?.ok_or_else(|| StoreError::io("create", &path)(crate::os::absent()))
     }
 
     /// Removes that file.

@@ -255,7 +255,7 @@ impl FileStore {
                 }
             }
         }
-        Err(StoreError::io("make", folder)(std::io::ErrorKind::NotFound.into()))
+        Err(StoreError::io("make", folder)(crate::os::absent()))
     }
 
     /// Watches the nearest one before a place that lives; the places of the dead between them are removed. False when the place

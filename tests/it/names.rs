@@ -70,7 +70,7 @@ fn bare_repositories_and_broken_ones_are_told_apart() {
     }
     for args in [["enqueue", "--repo"], ["run", "--tree"], ["lock", "--repo"]] {
         let ran = place.luzia(&[&args[..], &[place.text("plain").as_str(), "--", "true"]].concat()).coded(66);
-        assert!(ran.err.contains("-l @dir takes the lane of the directory"), "{args:?}: {}", ran.err);
+        assert!(ran.err.contains("`-l @dir` takes the lane of the directory"), "{args:?}: {}", ran.err);
     }
     for text in ["hello\n", "gitdir: /nowhere\n"] {
         std::fs::write(place.path("plain/.git"), text).unwrap();

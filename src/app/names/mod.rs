@@ -170,7 +170,7 @@ impl Surroundings {
             }
         }
         Err(AppError::not_found(Code::NoRepository, format!("\"{start}\" is not in a git repository"))
-            .hint("`luzia name dir` names a directory that is in none"))
+            .hint("outside a repository, `-l @dir` takes the lane of the directory, which `luzia name dir` names"))
     }
 
     fn repository_at(&self, dir: &str) -> Result<Option<Repository>, AppError> {

@@ -229,7 +229,7 @@ impl App {
         let (command, stdin) = command_of(new, settings.and_then(|settings| settings.agent.as_deref()))?;
         self.check_account(settings.and_then(|settings| settings.run_as.as_deref()), &caller.accounts)?;
         let ((parent, waited_for), now, cwd) = (self.parent_of(new)?, self.host.now(), cwd_of(new, caller)?);
-        let (lanes, takes_user_lane) = lanes_of(new, &user, self.named_lanes(new, &cwd).map_err(outside_git)?)?;
+        let (lanes, takes_user_lane) = lanes_of(new, &user, self.named_lanes(new, &cwd)?)?;
         let conductor_dir = self.conductor_dir_of(conductor.as_deref(), project.as_ref(), &user);
         let (context, start_within_ms) = (self.own_context(), positive("start-within", new.start_within.as_deref())?);
         let (terms, key) = self.terms_of(new, &command, &cwd)?;
@@ -406,14 +406,6 @@ fn lanes_of(new: &NewTask, user: &Name, given: Vec<LaneName>) -> Result<(Vec<Lan
     lanes.dedup();
     let takes_user_lane = names_user || lanes.is_empty();
     Ok((lanes, takes_user_lane))
-}
-
-/// The error of `--repo` or `--tree` in a directory that is in no repository, with what else names a directory.
-pub fn outside_git(error: AppError) -> AppError {
-    match error.0.message.ends_with("is not in a git repository") {
-        true => error.hint("outside a repository, -l @dir takes the lane of the directory"),
-        false => error,
-    }
 }
 
 /// Reads the value of `--lane`.

@@ -252,11 +252,11 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
         }
         LanesVerb::Set { lane, rule } => {
             let named = app.lane_or_pattern(&lane)?;
-            changed("set", &app.set_lane(&named, &rule.given())?, true, console)?;
+            changed(&app.set_lane(&named, &rule.given())?, true, console)?;
         }
         LanesVerb::Rm { lane } => {
             let (was_set, row) = app.unset_lane(&app.lane_or_pattern(&lane)?)?;
-            changed("rm", &row, was_set, console)?;
+            changed(&row, was_set, console)?;
         }
     }
     Ok(Exit::Done.code())
@@ -448,15 +448,18 @@ fn show(row: &LaneRow, slots: &[NamedSlot], console: &mut Console) -> Result<(),
     console.table(&table)
 }
 
-fn changed(what: &str, row: &LaneRow, is_changed: bool, console: &mut Console) -> Result<(), Stop> {
+fn changed(row: &LaneRow, is_changed: bool, console: &mut Console) -> Result<(), Stop> {
     if console.is_json() {
         let value = with_rule(row, json!({ "changed": is_changed }));
         return console.document(&json::single("lanes", value));
     }
     let max = limit(row).map_or_else(|| "no limit".to_owned(), |max| format!("a limit of {max}"));
-    match (what, is_changed) {
-        (_, true) => console.say(&format!("\"{}\" has {max} from the next grant on", row.name)),
-        (_, false) => console.say(&format!("nothing was set for \"{}\"; it has {max}", row.name)),
-    }
+    let rest = rule_words(row).into_iter().filter(|(_, value)| !value.is_empty());
+    let rules: Vec<String> = std::iter::once(max).chain(rest.map(|(name, value)| format!("{name} {value}"))).collect();
+    let rules = rules.join(", ");
+    console.say(&match is_changed {
+        true => format!("\"{}\" has {rules} from the next grant on", row.name),
+        false => format!("nothing was set for \"{}\"; it has {rules}", row.name),
+    });
     Ok(())
 }

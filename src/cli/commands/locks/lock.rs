@@ -1,6 +1,5 @@
 //! `luzia lock`: holds lanes while a command runs.
 
-use crate::app::queue::enqueue::outside_git;
 use crate::app::{App, AppError, Line};
 use crate::cli::args::{Identity, number};
 use crate::cli::context::Account;
@@ -111,10 +110,10 @@ Exit codes:
 
 fn lanes_of(args: &LockArgs, app: &App, account: Account) -> Result<Vec<LaneName>, AppError> {
     if let Some(dir) = &args.repo {
-        return Ok(vec![app.lane_of_thing(ThingKind::GitDir, Some(dir), None).map_err(outside_git)?]);
+        return Ok(vec![app.lane_of_thing(ThingKind::GitDir, Some(dir), None)?]);
     }
     if let Some(dir) = &args.tree {
-        return Ok(vec![app.lane_of_thing(ThingKind::Tree, Some(dir), None).map_err(outside_git)?]);
+        return Ok(vec![app.lane_of_thing(ThingKind::Tree, Some(dir), None)?]);
     }
     let mut lanes = args.lane.iter().map(|lane| app.lane_option(lane, None)).collect::<Result<Vec<_>, _>>()?;
     if args.user.is_some() || lanes.is_empty() {

@@ -1,6 +1,6 @@
 //! A storm: every verb that changes something, by several hands at once, while every process of luzia is killed, stopped
 //! and told to end at random. Then it becomes quiet, and what is left is judged. `cargo test` has one of
-//! LUZIA_STORM_SECONDS (5, or 20 with LUZIA_TESTS=whole), from LUZIA_STORM_SEED or a seed of its own, which is printed.
+//! LUZIA_STORM_SECONDS (20), from LUZIA_STORM_SEED or a seed of its own, which is printed.
 
 mod actors;
 mod aftermath;

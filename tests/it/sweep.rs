@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How long the sample may take, in seconds, unless LUZIA_SWEEP_SECONDS says otherwise; a quarter of it without LUZIA_TESTS=whole.
+/// How long the sample may take, in seconds, unless LUZIA_SWEEP_SECONDS says otherwise.
 const SAMPLE_SECONDS: u64 = 25;
 /// How long a disturbed run may go on before the disturbance is taken away. A supervisor that cannot write its result
 /// goes on for ever, as it should.

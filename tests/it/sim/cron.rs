@@ -2,7 +2,7 @@
 //! stays, one that was removed is gone.
 
 use super::locks::{prepared, store};
-use super::{Env, Journal, Limits, know, sampled};
+use super::{Env, Journal, Limits, know, seeds};
 use luzia::app::accounts::Accounts;
 use luzia::app::cron::NewSchedule;
 use luzia::app::queue::enqueue::{Caller, NewTask};
@@ -176,7 +176,7 @@ fn audit(env: &Env, known: &Shared) {
 
 fn storm(limits: &Limits, count: u64) {
     for journal in [Journal::Ordered, Journal::AnySubset] {
-        sampled(0..count, |sim| {
+        seeds(0..count, |sim| {
             let known = Shared::default();
             sim.journal(journal).limits(limits.clone());
             prepared(sim);

@@ -3,7 +3,7 @@
 
 use super::choice::Rng;
 use super::locks::{prepared, store};
-use super::{Env, Sim, sample, seeds};
+use super::{Env, Sim, seeds};
 use luzia::app::locks::acquire::Lease;
 use luzia::app::queue::pause::{What, Wish};
 use luzia::app::{App, Obstacle, Settings};
@@ -195,7 +195,7 @@ pub(super) fn each_world(count: u64, look: impl Fn(&Env, u64) + Copy + Send + Sy
 #[test]
 fn explain_calls_ready_what_a_pass_grants_and_nothing_else() {
     let counts: &'static [AtomicU64; 4] = Box::leak(Box::default());
-    let count = sample(2000);
+    let count = 2000;
     each_world(count, move |env, seed| checked(env, seed, counts));
     let [worlds, with_grants, blocked, booked] = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
     // Worlds in which nothing ever starts, or nothing ever waits, would prove nothing.

@@ -2,10 +2,10 @@
 //! depth first).
 //!
 //! A scenario is a function that sets up a fresh machine. The first failure stops the search and is repeated with its
-//! trace. `cargo test` tries a quarter of the larger searches, and all of them with `LUZIA_TESTS=whole`. `SIM_SEED=n` repeats one seed of every
-//! `seeds`; `SIM_ROUNDS=n` multiplies their number, `SIM_FROM=n` begins with another one, and either makes them say how many there were.
+//! trace. `SIM_SEED=n` repeats one seed of every `seeds`; `SIM_ROUNDS=n` multiplies their number, `SIM_FROM=n` begins with
+//! another one, and either makes them say how many there were.
 
-use super::choice::later_list;
+use super::choice::next_list;
 use super::{Choice, Sim};
 use std::fmt;
 use std::ops::Range;
@@ -93,30 +93,8 @@ impl Explored {
     }
 }
 
-/// How many lists or seeds there are for each that `cargo test` tries where it samples.
-const SAMPLE: u8 = 4;
-
-fn is_whole() -> bool {
-    crate::support::is_whole()
-        || ["SIM_ROUNDS", "SIM_FROM", "SIM_SEED"].iter().any(|name| std::env::var_os(name).is_some())
-}
-
-/// A quarter of a number, or all of it where the whole is tried.
-pub fn sample(all: u64) -> u64 {
-    if is_whole() { all } else { all.div_ceil(SAMPLE.into()) }
-}
-
 /// Tries every list of choices within the limits that the scenario sets, at most `most` of them.
 pub fn explore(most: u64, scenario: impl Fn(&mut Sim)) -> Explored {
-    explore_by(1, most, scenario)
-}
-
-/// Tries each fourth list of choices, or all of them where the whole is tried.
-pub fn explore_sampled(most: u64, scenario: impl Fn(&mut Sim)) -> Explored {
-    explore_by(if is_whole() { 1 } else { SAMPLE.into() }, most, scenario)
-}
-
-fn explore_by(stride: usize, most: u64, scenario: impl Fn(&mut Sim)) -> Explored {
     let mut all = Explored::default();
     let mut next = Some(Vec::new());
     while let Some(list) = next {
@@ -132,15 +110,10 @@ fn explore_by(stride: usize, most: u64, scenario: impl Fn(&mut Sim)) -> Explored
             all.failure = Some(repeat(again, &scenario));
             return all;
         }
-        next = later_list(&report.schedule, stride);
+        next = next_list(&report.schedule);
     }
     all.is_complete = true;
     all
-}
-
-/// Tries a quarter of the seeds of a range, or all of them where the whole is tried.
-pub fn sampled(range: Range<u64>, scenario: impl Fn(&mut Sim)) -> Explored {
-    seeds(range.start..range.start + sample(range.end - range.start), scenario)
 }
 
 /// Tries many seeds.

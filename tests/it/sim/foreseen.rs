@@ -1,9 +1,9 @@
 //! The virtual run of the queue against dispatch, in random worlds on the file system of the simulator: what an estimate lets
 //! start now is what a pass grants. The worlds have rates, reserves and groups beside all that `explained` has.
 
+use super::Env;
 use super::choice::Rng;
 use super::explained::{Scene, begun, each_world, scene, told};
-use super::{Env, sample};
 use luzia::app::foresee::THOROUGH;
 use luzia::model::config::Rate;
 use luzia::model::task::Group;
@@ -81,7 +81,7 @@ fn checked(env: &Env, seed: u64, counts: &[AtomicU64; 5]) {
 #[test]
 fn the_virtual_run_grants_what_a_pass_grants_in_worlds_with_rates_reserves_and_groups() {
     let counts: &'static [AtomicU64; 5] = Box::leak(Box::default());
-    let count = sample(400);
+    let count = 400;
     each_world(count, move |env, seed| checked(env, seed, counts));
     let [granted, limited, reserved, grouped, seconds] = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
     assert!(seconds < 8, "{seconds}");

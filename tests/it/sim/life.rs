@@ -4,7 +4,7 @@
 
 use super::life_book::{Book, Shared, USERS};
 use super::locks::{prepared, store};
-use super::{Env, Explored, Journal, Limits, Sim, explore, explore_sampled, know, sample, sampled};
+use super::{Env, Explored, Journal, Limits, Sim, explore, know, seeds};
 use luzia::app::queue::retry::{Order, Remembered};
 use luzia::app::{App, Settings};
 use luzia::model::{Config, LaneName, Name, Task, TaskId};
@@ -275,7 +275,7 @@ pub(super) fn storm(cast: &Cast, limits: &Limits, count: u64) -> Vec<Explored> {
     [Journal::Ordered, Journal::AnySubset]
         .into_iter()
         .map(|journal| {
-            let all = sampled(0..count, |sim| {
+            let all = seeds(0..count, |sim| {
                 sim.journal(journal).limits(limits.clone());
                 scenario(sim, cast, &Shared::default());
             });
@@ -285,7 +285,7 @@ pub(super) fn storm(cast: &Cast, limits: &Limits, count: u64) -> Vec<Explored> {
 }
 
 pub(super) fn complete(cast: &Cast, limits: &Limits) {
-    let all = explore_sampled(20_000, |sim| {
+    let all = explore(20_000, |sim| {
         sim.limits(limits.clone());
         scenario(sim, cast, &Shared::default());
     });
@@ -342,7 +342,7 @@ fn a_task_whose_record_stands_at_both_its_places_is_started_once() {
         (Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }, Journal::Ordered),
         (Limits { cuts: 1, images: 1, ..Limits::bounded(0, 0) }, Journal::AnySubset),
     ] {
-        let all = explore_sampled(20_000, |sim| {
+        let all = explore(20_000, |sim| {
             sim.journal(journal).limits(limits.clone());
             let task = task_of(&PLAIN, 1);
             let record = luzia::store::encode_task(&task).expect("a record");
@@ -387,13 +387,13 @@ fn retried_meanwhile(sim: &mut Sim) {
 
 #[test]
 fn a_task_that_is_retried_while_the_one_before_it_ends_comes_to_its_turn() {
-    explore_sampled(sample(1_500), |sim| {
+    explore(1_500, |sim| {
         sim.limits(Limits::bounded(1, 0));
         retried_meanwhile(sim);
     })
     .expect_clean();
     for limits in [Limits { kills: 1, ..Limits::default() }, Limits { kills: 1, cuts: 1, ..Limits::default() }] {
-        sampled(0..150, |sim| {
+        seeds(0..150, |sim| {
             sim.limits(limits.clone());
             retried_meanwhile(sim);
         })
@@ -415,7 +415,7 @@ fn the_passes_of_supervisors_drain_a_queue_without_a_dispatcher() {
         vec![of(0, thread), of(0, PLAIN), of(1, thread), of(1, PLAIN), of(2, PLAIN), of(2, thread), of(0, PLAIN)];
     for slots in [1, 2, 3] {
         let wishes = wishes.clone();
-        sampled(0..60, |sim| {
+        seeds(0..60, |sim| {
             let (book, wishes) = (Shared::default(), wishes.clone());
             prepared(sim);
             sim.limits(Limits { kills: 0, cuts: 0, errors: 0, ..Limits::default() });

@@ -2,7 +2,7 @@
 //! has one holder, everybody who lives comes to it without a retry of its own having to be waited for, and no line is left.
 
 use super::locks::{LANE, TIMEOUT_MS, prepared, request, store};
-use super::{Env, Limits, Sim, sampled};
+use super::{Env, Limits, Sim, seeds};
 use luzia::model::{LaneName, LockKind, SandboxId};
 use luzia::policy::line::{LIFE_LOOK, LONGEST_TRUST, NO_LOCK_LOOK, has_turn, patience};
 use luzia::policy::staleness::judge;
@@ -79,7 +79,7 @@ const TWO: Wanted = [&[LANE, "b"], &[LANE], &[LANE, "b"], &["b"]];
 
 fn storm(wanted: Wanted, limits: &Limits, must_be_soon: bool, count: u64) {
     let grants = Arc::new(AtomicU64::new(0));
-    let all = sampled(0..count, |sim: &mut Sim| {
+    let all = seeds(0..count, |sim: &mut Sim| {
         sim.limits(limits.clone());
         prepared(sim);
         for (at, lanes) in wanted.into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The real lock code under every interleaving that a seed or a bound allows: exclusion, fences, and that a lane is
 //! usable again in the end, with kills, power cuts, clock jumps, failing operations and cleaners at work.
 
-use super::{Env, Journal, Limits, Sim, World, explore_sampled, know, sampled};
+use super::{Env, Journal, Limits, Sim, World, explore, know, seeds};
 use luzia::model::evidence::Sidecar;
 use luzia::model::{LaneName, LockKind};
 use luzia::os::Open;
@@ -269,7 +269,7 @@ fn scenario(sim: &mut Sim, kind: Holder, size: (usize, usize)) -> Shared {
 
 fn storm(kind: Holder, journal: Journal, limits: &Limits, count: u64) {
     let grants = Mutex::new(Vec::new());
-    let all = sampled(0..count, |sim| {
+    let all = seeds(0..count, |sim| {
         sim.journal(journal).limits(limits.clone());
         grants.lock().expect("no panic").push(scenario(sim, kind, (3, 1)));
     });
@@ -324,7 +324,7 @@ fn no_schedule_with_few_preemptions_gives_a_lane_to_two() {
     for (size, limits) in
         [((2, 0), Limits::bounded(2, 0)), ((2, 0), Limits::bounded(1, 1)), ((1, 1), Limits::bounded(1, 1))]
     {
-        let all = explore_sampled(200_000, |sim| {
+        let all = explore(200_000, |sim| {
             sim.limits(limits.clone());
             scenario(sim, Holder::Process, size);
         })

@@ -47,7 +47,7 @@ pub fn know<T>(shared: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
-pub use explore::{Explored, Report, explore, explore_sampled, sample, sampled, seeds};
+pub use explore::{Explored, Report, explore, seeds};
 pub use journal::Journal;
 pub use world::World;
 

@@ -2,7 +2,7 @@
 //! kill nor an operation that fails lets two sessions have a lane, or keeps one from being had.
 
 use super::locks::{LANE, TIMEOUT_MS, described, lane, prepared, request, store};
-use super::{Env, Journal, Limits, Sim, sampled};
+use super::{Env, Journal, Limits, Sim, seeds};
 use luzia::model::{LockKind, Who};
 use luzia::policy::staleness::judge;
 use luzia::store::{Acquired, KeeperAnswer};
@@ -107,7 +107,7 @@ fn scenario(sim: &mut Sim) -> Arc<Seen> {
 fn storm(limits: &Limits, count: u64) {
     assert_eq!(lane().to_string(), LANE);
     let all_seen = Mutex::new(Vec::new());
-    let all = sampled(0..count, |sim| {
+    let all = seeds(0..count, |sim| {
         sim.journal(Journal::AnySubset).limits(limits.clone());
         all_seen.lock().expect("no panic").push(scenario(sim));
     });

@@ -2,7 +2,7 @@
 //! task number is given twice; and the queue goes on.
 
 use super::locks::{prepared, store};
-use super::{Env, Journal, Limits, Sim, know, sampled};
+use super::{Env, Journal, Limits, Sim, know, seeds};
 use luzia::model::task::{Group, Terms};
 use luzia::model::{LaneName, Name, Task, TaskId, Timestamp};
 use luzia::store::Place;
@@ -96,7 +96,7 @@ fn usable(env: &Env, known: &Shared) {
 
 fn storm(start: fn(&mut Sim), limits: &Limits, count: u64) {
     for journal in [Journal::Ordered, Journal::AnySubset] {
-        sampled(0..count, |sim| {
+        seeds(0..count, |sim| {
             let known = Shared::default();
             sim.journal(journal).limits(limits.clone());
             start(sim);

@@ -2,7 +2,7 @@
 //! becomes empty; no update is lost; no step is recorded twice.
 
 use super::locks::{prepared, store};
-use super::{Env, Journal, Limits, know, sampled};
+use super::{Env, Journal, Limits, know, seeds};
 use luzia::model::TaskId;
 use luzia::store::{Mail, StepRecord, StoreError};
 use std::collections::BTreeSet;
@@ -79,7 +79,7 @@ fn audit(env: &Env, known: &Shared) {
 
 fn storm(limits: &Limits) {
     for journal in [Journal::Ordered, Journal::AnySubset] {
-        sampled(0..400, |sim| {
+        seeds(0..400, |sim| {
             let known = Shared::default();
             sim.journal(journal).limits(limits.clone());
             prepared(sim);

@@ -2,7 +2,7 @@
 //! else before it is over, an event that was acknowledged brings it on, and a wait spends no attempt.
 
 use super::locks::{prepared, store};
-use super::{Env, Journal, Limits, Sim, World, know, sampled};
+use super::{Env, Journal, Limits, Sim, World, know, seeds};
 use luzia::app::steps::mail::Address;
 use luzia::app::{App, Settings};
 use luzia::model::{Config, Name, Task, TaskId};
@@ -225,7 +225,7 @@ fn scenario(sim: &mut Sim, known: &Shared, has_cuts: bool) {
 
 fn storm(limits: &Limits, count: u64) {
     for journal in [Journal::Ordered, Journal::AnySubset] {
-        sampled(0..count, |sim| {
+        seeds(0..count, |sim| {
             sim.journal(journal).limits(limits.clone());
             scenario(sim, &Shared::default(), limits.cuts > 0);
         })

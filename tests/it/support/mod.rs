@@ -20,16 +20,10 @@ use std::time::{Duration, Instant};
 /// How long anything may take before a test gives up; far beyond what it takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Whether searches and storms are to be as long as they are meant: `LUZIA_TESTS=whole`, which `.ci/run` sets. Without it they are
-/// a sample, so that `cargo test` takes minutes.
-pub fn is_whole() -> bool {
-    std::env::var("LUZIA_TESTS").is_ok_and(|value| value == "whole")
-}
-
-/// For how long something random is tried: as a variable says in seconds, or `whole` seconds, or a quarter of that as a sample.
-pub fn length(variable: &str, whole: u64) -> Duration {
+/// For how long something random is tried: as a variable says in seconds, or `usual` seconds.
+pub fn length(variable: &str, usual: u64) -> Duration {
     let given = std::env::var(variable).ok().map(|text| text.parse().expect("seconds"));
-    Duration::from_secs(given.unwrap_or(if is_whole() { whole } else { whole.div_ceil(4) }))
+    Duration::from_secs(given.unwrap_or(usual))
 }
 
 /// Looks again and again until something is there; panics with `what` when it never comes.

@@ -17,7 +17,7 @@ pub enum ParentDeath {
 pub struct TaskOptions {
     /// The user of the task: tasks of one user run one at a time; any name. By default the project's, else your account
     ///
-    /// The name need not be an account of this host. It is the default only where neither -l, --thread, --repo nor --tree
+    /// The name need not be an account of this host. Your account counts only where neither -l, --thread, --repo nor --tree
     /// names a lane.
     /// Inside a task, user and project are by default that task's. A project that has a conductor directory and no user
     /// takes the owner of that directory.

@@ -53,7 +53,7 @@ pub struct EnqueueArgs {
     ///
     /// Options that describe one task do not go together with it: each line has its own. Every line is checked before
     /// anything is queued, and one mistake refuses them all. A line whose key is taken (on_conflict reject, or replace
-    /// when that task runs for somebody else) ends the reading: the lines before it are queued, and the error names them. The ids are
+    /// when that task belongs to somebody else) ends the reading: the lines before it are queued, and the error names them. The ids are
     /// printed one a line, in the order of the lines.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["prompt", "shell", "wait", "command"])]
     pub from: Option<String>,

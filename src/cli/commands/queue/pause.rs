@@ -252,7 +252,7 @@ fn words(lanes: &[LaneName]) -> Vec<String> {
 }
 
 fn sentence(changed: &Changed, verb: &str, app: &App) -> String {
-    let what = if changed.what == "*" { "every task of the host".to_owned() } else { format!("\"{}\"", changed.what) };
+    let what = if changed.what == "*" { "the host".to_owned() } else { format!("\"{}\"", changed.what) };
     if let Some(given) = &changed.given {
         let (lanes, kept) = (words(&given.lanes).join(", "), words(&given.kept).join(", "));
         let end = format!("luzia resume {}", resume_word(&changed.what));
@@ -268,7 +268,7 @@ fn sentence(changed: &Changed, verb: &str, app: &App) -> String {
             Some(until) => format!("{what} is paused until {}", app.said(until, &app.local_zone())),
             None => format!("{what} is paused; luzia resume {} ends that", resume_word(&changed.what)),
         },
-        (_, true) => format!("{what} is not paused any more"),
+        (_, true) => format!("{what} is no longer paused"),
         (_, false) => format!("{what} was not paused"),
     }
 }

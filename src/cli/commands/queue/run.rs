@@ -41,7 +41,7 @@ use serde_json::Value;
                   that begin with LUZIA_ and those that change how programs load (LD_PRELOAD, BASH_ENV, NODE_OPTIONS \
                   and their like) are left out; then come those of --env and those that luzia sets, named below. Its \
                   standard input is /dev/null, unless a prompt is given there; its output goes to its logs, from \
-                  which it is streamed here. Resource limits are those of the luzia process that starts it.\n\n\
+                  which it is streamed here. Its resource limits and its nice value are those of this moment, too.\n\n\
                   DUR is `100ms`, `30s`, `10m`, `1h30m`, or seconds as a bare number.",
     override_usage = "luzia run [OPTIONS] [--] <CMD>...\n       \
                       luzia run [OPTIONS] --prompt <TEXT>\n       \

@@ -553,7 +553,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
         }
         'luzia;cron;add' {
             [CompletionResult]::new('--tz', '--tz', [CompletionResultType]::ParameterName, 'The time zone of the line, e.g. `Europe/Berlin`; by default that of this host')
-            [CompletionResult]::new('--overlap', '--overlap', [CompletionResultType]::ParameterName, 'What becomes of a slot while the former task is not over; skip when not given')
+            [CompletionResult]::new('--overlap', '--overlap', [CompletionResultType]::ParameterName, 'What becomes of a slot while the former task is not over; skip when not given, with --fill queue')
             [CompletionResult]::new('--fill', '--fill', [CompletionResultType]::ParameterName, 'Make every slot that was missed within this time, e.g. `6h`; without it the last one within a day')
             [CompletionResult]::new('-u', '-u', [CompletionResultType]::ParameterName, 'The user of the task: tasks of one user run one at a time; any name. By default the project''s, else your account')
             [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'The user of the task: tasks of one user run one at a time; any name. By default the project''s, else your account')
@@ -1257,7 +1257,7 @@ Register-ArgumentCompleter -Native -CommandName 'luzia' -ScriptBlock {
             [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'The user, instead of the argument')
             [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Take this lane as well; may be repeated')
             [CompletionResult]::new('--lane', '--lane', [CompletionResultType]::ParameterName, 'Take this lane as well; may be repeated')
-            [CompletionResult]::new('--task', '--task', [CompletionResultType]::ParameterName, 'Who holds the lease: a task or any name')
+            [CompletionResult]::new('--task', '--task', [CompletionResultType]::ParameterName, 'Who holds the lease: a task or any name. This or --session is needed, inside a task too')
             [CompletionResult]::new('--session', '--session', [CompletionResultType]::ParameterName, 'End the lease with the session of your agent, or with the process of --pid')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Wait this long for the lane; by default not at all')
             [CompletionResult]::new('--ttl', '--ttl', [CompletionResultType]::ParameterName, 'How long the lease lasts without a refresh; by default the lane''s lock timeout')

@@ -537,7 +537,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
         }
         &'luzia;cron;add'= {
             cand --tz 'The time zone of the line, e.g. `Europe/Berlin`; by default that of this host'
-            cand --overlap 'What becomes of a slot while the former task is not over; skip when not given'
+            cand --overlap 'What becomes of a slot while the former task is not over; skip when not given, with --fill queue'
             cand --fill 'Make every slot that was missed within this time, e.g. `6h`; without it the last one within a day'
             cand -u 'The user of the task: tasks of one user run one at a time; any name. By default the project''s, else your account'
             cand --user 'The user of the task: tasks of one user run one at a time; any name. By default the project''s, else your account'
@@ -1207,7 +1207,7 @@ set edit:completion:arg-completer[luzia] = {|@words|
             cand --user 'The user, instead of the argument'
             cand -l 'Take this lane as well; may be repeated'
             cand --lane 'Take this lane as well; may be repeated'
-            cand --task 'Who holds the lease: a task or any name'
+            cand --task 'Who holds the lease: a task or any name. This or --session is needed, inside a task too'
             cand --session 'End the lease with the session of your agent, or with the process of --pid'
             cand --timeout 'Wait this long for the lane; by default not at all'
             cand --ttl 'How long the lease lasts without a refresh; by default the lane''s lock timeout'

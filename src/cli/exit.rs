@@ -223,7 +223,7 @@ pass the command's own code through. Beside it they know:
 
 const MANUAL_WORDS: &str = r#".TP
 \fB128+\fIN\fR
-Signal \fIN\fR ended the command.
+Signal \fIN\fR ended the command, or luzia itself.
 .SH WORDS OF ERRORS
 The member \fIcode\fR of an error says for programs what is wrong. A word keeps its meaning; the message beside it may change.
 New words may come.

@@ -63,7 +63,7 @@ or a pattern that ends in *, such as
 "#;
 
 const TAIL: &str = r#".SH FILES
-The first of these that exists counts:
+The first of these counts. One that is named must exist; of the others, the first that exists counts:
 .TP
 \fB\-\-config\fR \fIFILE\fR
 If it is given, it must exist.

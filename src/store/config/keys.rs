@@ -279,7 +279,7 @@ pub(super) const PROJECT: &[Key<Project>] = &[
             NEXT_ENQUEUE,
             r#""/srv/{project}/conductor""#,
         ),
-        "none: tasks have no directory",
+        "conductor/PROJECT in the state directory",
     ),
     by_default(
         says(

@@ -44,7 +44,7 @@ pub struct AcquireArgs {
     #[arg(short, long, value_name = "LANE")]
     pub lane: Vec<String>,
 
-    /// Who holds the lease: a task or any name
+    /// Who holds the lease: a task or any name. This or --session is needed, inside a task too
     #[arg(long, value_name = "ID", required_unless_present = "session")]
     pub task: Option<String>,
 

@@ -87,7 +87,7 @@ Examples:
 
 Exit codes:
   0    simulated
-  2    usage, or the file describes no load
+  2    usage, or the file is no description of a load; an empty one is
   74   the file cannot be read
   others as in luzia-exit-codes(7)"#;
 

@@ -41,7 +41,7 @@ Examples:
   luzia enqueue -u alice -- make test && luzia dispatch --drain
 
 Exit codes:
-  0    done, whether something was started or not
+  0    done, whether something was started or not; also --drain that a signal ended
   1    --drain, and a task failed or ran into its time limit
        --drain inside a task, and tasks wait for that one
   2    usage

@@ -84,7 +84,7 @@ const HOOK_HELP: &str = "\
 Events:
   task.enqueued task.waiting task.requeued task.recovered task.completed
   task.failed task.timeout task.cancelled task.finished alert lock.waiting
-  lock.broken paused, and before and after in each task
+  lock.broken paused wait.warning, and before and after in each task
 
 Examples:
   luzia hook add task.failed -- notify-send 'a task failed'

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Make tasks at set times, by cron lines. Each moment that a line means is a slot, and makes exactly one task, \
-                  however many dispatchers look and whatever is killed in the middle. Slots are made by whatever makes a \
-                  pass: a daemon is on time, `luzia dispatch` and most other commands make up for what is due.",
+                  however many dispatchers look and whatever is killed in the middle. A daemon is on time; `luzia dispatch` and \
+                  commands that look at the queue, e.g. list, status and enqueue, make up for what is due.",
     after_help = CRON_HELP
 )]
 pub struct CronArgs {
@@ -87,14 +87,14 @@ pub struct AddArgs {
     #[arg(long = "tz", value_name = "TZ")]
     pub zone: Option<String>,
 
-    /// What becomes of a slot while the former task is not over; skip when not given
+    /// What becomes of a slot while the former task is not over; skip when not given, with --fill queue
     #[arg(long, value_name = "WHAT")]
     pub overlap: Option<OverlapWord>,
 
     /// Make every slot that was missed within this time, e.g. `6h`; without it the last one within a day
     ///
     /// The time is 31 days at most, and the line may have 5000 slots within it at most. A look makes twenty of them, and the
-    /// next look goes on.
+    /// next look goes on. Refused together with `--overlap skip`.
     #[arg(long, value_name = "DUR", allow_hyphen_values = true)]
     pub fill: Option<String>,
 

@@ -30,9 +30,9 @@ use serde_json::Value;
                   printed. If the reader goes away (`luzia run make | head`), the task is cancelled at its next write, as \
                   SIGPIPE would kill it without luzia, and `run` exits with 0, as every command does whose reader is gone.\n\n\
                   Inside a task that holds every lane of the new one, the command runs as a part of that task, with no \
-                  record of its own. Refused there: further lanes, and options that need a record \
-                  of their own (--timeout, --retries, --key, --after and others), because they would wait for the \
-                  task itself.\n\n\
+                  record of its own. With further lanes, or with options that need a record \
+                  (--timeout, --retries, --key and others), it becomes a child task that borrows the lanes of this one. \
+                  What would wait for the task itself is refused: --after that task, and --no-inherit.\n\n\
                   The task lasts as long as its command: processes that are left in the background when it exits are \
                   ended, SIGTERM first and SIGKILL 5 seconds later, and only then its lanes are free. Of its logs \
                   the newest part is kept, up to `logs.max_bytes` (256 MiB) a task.\n\n\
@@ -142,12 +142,15 @@ Variables of the command:
   LUZIA_USER           the user of the task
   LUZIA_PROJECT        the project of the task, empty when it has none
   LUZIA_LANES          the lanes of the task, the user's first, with blanks between
-  LUZIA_LOCK_ID        the lock id of the user's lane
-  LUZIA_FENCE          the fence of the user's lane
+  LUZIA_LOCK_ID        the lock id of the user's lane, else of the first lane
+  LUZIA_FENCE          the fence of the same lane
   LUZIA_AGENT          the agent that asked for the task, where it is known
   LUZIA_SESSION        the session of that agent, where it is known
   LUZIA_ATTEMPT        the number of the attempt, from 1
   LUZIA_CONDUCTOR_DIR  the directory of the task, with its meta.json and its logs
+  LUZIA_RESULT_FILE    the file in which a command that ends with 75 says when to
+                       try again
+  Others as --goal, --stepwise, `luzia set` and `luzia lanes set --values` say.
 
 Exit codes:
   the command's own code, or 128+N when signal N killed it

@@ -62,7 +62,8 @@ Exit codes:
   66   no such task, or none that is chosen
   75   --timeout ran out; the tasks go on
   124  the time limit of a task ended it
-  with --stream: the command's own code, as of luzia-run(1)
+  with --stream: the command's own code, as of luzia-run(1), or 130: you pressed
+       Ctrl-C, and the task goes on
   others as in luzia-exit-codes(7)";
 
 /// `luzia wait`.

@@ -180,7 +180,7 @@ age_ms int The time since the last refresh.
 ";
 
 const EVENT: &str = "\
-kind text What happened, e.g. task.enqueued.
+kind text What happened, e.g. enqueued.
 at time When.
 boot_ms int That moment as milliseconds since the boot.
 pid int The process that tells it.

@@ -16,6 +16,14 @@ pub struct Consent<'a> {
     pub yes: bool,
 }
 
+/// Goes on unless a person who can be asked says no.
+pub(super) fn agreement(ask: Ask, question: Option<Question>) -> Result<(), AppError> {
+    match question.is_some_and(|question| !ask(&question.text()).unwrap_or(true)) {
+        true => Err(AppError::usage("nothing was changed")),
+        false => Ok(()),
+    }
+}
+
 /// Goes on only where a person agrees that work of somebody else is ended or taken. `next` is what harms nobody (P10).
 pub(super) fn consent(ask: Ask, question: Option<Question>, next: &str) -> Result<(), AppError> {
     let Some(question) = question else { return Ok(()) };

@@ -38,7 +38,7 @@ impl Places for NoPlaces {
     }
 
     fn canonical(&self, _: &str) -> io::Result<String> {
-        Err(super::absent())
+        Err(crate::os::absent())
     }
 
     fn read(&self, _: &str) -> io::Result<Option<String>> {

@@ -56,12 +56,7 @@ pub fn parse(text: &[u8]) -> Result<Parsed, ConfigError> {
     let mut reader = Reader::default();
     let config = reader.file(&file).map_err(|message| {
         let key = reader.path.join(".");
-        // A message that names the key itself says no more with it.
-        let message = if key.is_empty() || message.contains(&format!("{key:?}")) {
-            message
-        } else {
-            format!("{key:?}: {message}")
-        };
+        let message = if key.is_empty() { message } else { format!("{key:?}: {message}") };
         let error = text::error_at(text, &reader.path, &message);
         error.map_or_else(|| at_start(&message), ConfigError::from)
     })?;

@@ -143,17 +143,16 @@ fn lanes_tell_of_their_depth_and_holders_now_and_at_most() {
     for _ in 0..3 {
         place.enqueue(&["-u", "alice", "-l", "build", "--", "true"]);
     }
-    place.drain();
+    // A release is told after it: only the supervisor that tells of it makes the next pass.
+    place.ok(&["dispatch", "--once"]);
+    place.until_status("3", "completed");
     place.enqueue(&["-u", "alice", "--", "true"]);
     place.ok(&["acquire", "lane:build", "--task", "me", "--ttl", "1h"]);
     let items = place.json(&["stats", "lanes"])["items"].clone();
     let of = |lane: &str| items.as_array().unwrap().iter().find(|item| item["lane"] == lane).cloned().unwrap();
-    // A release is told after it, so a lane that changes hands may count both holders.
-    let most = of("build")["active_max"].as_u64().unwrap();
-    assert!([1, 2].contains(&most), "{most}");
     assert_eq!(
         of("build"),
-        json!({ "lane": "build", "limit": 2, "depth": 0, "depth_max": 3, "active": 1, "active_max": most })
+        json!({ "lane": "build", "limit": 2, "depth": 0, "depth_max": 3, "active": 1, "active_max": 1 })
     );
     let alice = of("user:alice");
     assert_eq!((&alice["depth"], &alice["depth_max"], &alice["active"]), (&1.into(), &3.into(), &0.into()));

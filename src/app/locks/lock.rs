@@ -247,12 +247,14 @@ fn with_log(mut error: AppError, log: Vec<String>) -> AppError {
     error
 }
 
+/// What helps where a program cannot be found, and where it cannot be executed.
+pub(crate) const NAME_A_PROGRAM: &str = "name a program that is there";
+pub(crate) const NAME_AN_EXECUTABLE: &str = "name a file that this account can execute";
+
 pub(crate) fn not_started(name: &str, error: &StartError) -> AppError {
     let (kind, code, hint, error) = match error {
-        StartError::NotFound(error) => (Kind::NoCommand, Code::NoCommand, "name a program that is there", error),
-        StartError::NotExecutable(error) => {
-            (Kind::NotExecutable, Code::NotExecutable, "name a file that this account can execute", error)
-        }
+        StartError::NotFound(error) => (Kind::NoCommand, Code::NoCommand, NAME_A_PROGRAM, error),
+        StartError::NotExecutable(error) => (Kind::NotExecutable, Code::NotExecutable, NAME_AN_EXECUTABLE, error),
         StartError::Short(error) => {
             (Kind::NotStarted, Code::NotStarted, "the host is short of something; try again later", error)
         }

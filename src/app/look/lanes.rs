@@ -17,8 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How many waiting tasks are looked at for the depth of lanes.
 pub const MOST_COUNTED: usize = 10_000;
-/// The options of `lanes set`.
-const WHAT_IS_SET: &str = "give at least one of --max, --weight, --rate, --reserve, --hold, --lock-timeout, --warn-after, --on-wait, --on-overdue, --values, --range, --hold-while, --cpu-budget and --affinity";
 
 /// Where the rule of a lane comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -200,9 +198,6 @@ impl App {
     /// Changes the rule of a lane or a pattern from the next grant on, by the options of `lanes set`, which the rows of the
     /// configuration read. An option with `none` takes back what an earlier call has set; options that are not given stay.
     pub fn set_lane(&self, named: &Named, options: &[(&str, &str)]) -> Result<LaneRow, AppError> {
-        if options.is_empty() {
-            return Err(AppError::usage("no option says what to set").hint(WHAT_IS_SET));
-        }
         let (taken_back, given): (Vec<_>, Vec<_>) = options.iter().copied().partition(|(_, text)| *text == "none");
         let taken_back: Vec<&str> = taken_back.into_iter().map(|(key, _)| key).collect();
         let rule = &rule_from_options(&given).map_err(|why| {

@@ -6,6 +6,7 @@ use crate::model::lock::LockKind;
 use crate::os::shims::{OnPath, Shims};
 use crate::policy::shim;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::io;
 
 /// The lane of a shim that names none.
@@ -83,18 +84,18 @@ impl Folder {
         Ok(())
     }
 
-    /// Removes a link and the lane that was kept for it.
-    pub fn remove(&self, tool: &str) -> Result<(), AppError> {
-        if !self.names()?.iter().any(|name| name == tool) {
-            return Err(AppError::not_found(
-                Code::ShimNotFound,
-                format!("there is no shim \"{}\"", tool.escape_debug()),
-            )
-            .next("luzia shim list"));
+    /// Removes links and the lanes that were kept for them; none of them where one is unknown.
+    pub fn remove(&self, tools: &BTreeSet<&String>) -> Result<(), AppError> {
+        let names = self.names()?;
+        if let Some(unknown) = tools.iter().find(|tool| !names.contains(tool)) {
+            let message = format!("there is no shim \"{}\"", unknown.escape_debug());
+            return Err(AppError::not_found(Code::ShimNotFound, message).next("luzia shim list"));
         }
-        self.os.unlink(&self.dir, tool).map_err(|error| self.failed(tool, &error))?;
         let mut lanes = self.lanes()?;
-        lanes.shift_remove(tool);
+        for tool in tools {
+            self.os.unlink(&self.dir, tool).map_err(|error| self.failed(tool, &error))?;
+            lanes.shift_remove(tool.as_str());
+        }
         self.keep(lanes)
     }
 

@@ -1,6 +1,7 @@
 //! Mistakes that are told before a task is queued: a project that is not configured, a user who is not known, a directory or
 //! a program that is not there. `--no-check` leaves the look at directory and program out.
 
+use crate::app::locks::lock::{NAME_A_PROGRAM, NAME_AN_EXECUTABLE};
 use crate::app::queue::enqueue::{Accepted, NewTask};
 use crate::app::queue::terms::check_inherit;
 use crate::app::{App, AppError, Code, Kind, shell_word};
@@ -118,15 +119,14 @@ impl App {
                     "it stands where the command begins: was it the rest of an option's value, as in --timeout 10 minutes?"
                         .to_owned()
                 } else {
-                    format!("name a program that is there; {later}")
+                    format!("{NAME_A_PROGRAM}; {later}")
                 };
                 let message = format!("there is no such command: {}", without_code(&error.to_string()));
                 AppError::new(kind(Kind::NoCommand), Code::NoCommand, message).hint(hint)
             }
             StartError::NotExecutable(error) => {
                 let message = format!("the command cannot be executed: {}", without_code(&error.to_string()));
-                AppError::new(kind(Kind::NotExecutable), Code::NotExecutable, message)
-                    .hint("name a file that this account can execute")
+                AppError::new(kind(Kind::NotExecutable), Code::NotExecutable, message).hint(NAME_AN_EXECUTABLE)
             }
             StartError::Other(error) => {
                 let hint = match error.kind() {

@@ -41,10 +41,10 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
 
 /// The help that the command line asks for. `rendered` is the help as clap has written it.
 pub(super) fn help(args: &[String], rendered: &str) -> StyledStr {
-    let mut root = command();
-    root.build();
-    let Some(path) = usage::command_path(args, &root) else { return of_root(rendered) };
-    let mut own = path.iter().fold(root, |found, name| found.find_subcommand(name).cloned().unwrap_or(found));
+    let (words, mut own) = usage::meant(args);
+    if words == "luzia" {
+        return of_root(rendered);
+    }
     // clap has decided between the short and the long form.
     let is_short = own.render_help().to_string() == rendered;
     for global in Globals::augment_args(Command::new("luzia")).get_arguments() {

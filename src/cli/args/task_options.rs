@@ -18,9 +18,8 @@ pub struct TaskOptions {
     /// The user of the task: tasks of one user run one at a time; any name. By default the project's, else your account
     ///
     /// The name need not be an account of this host. Your account counts only where neither -l, --thread, --repo nor --tree
-    /// names a lane.
-    /// Inside a task, user and project are by default that task's. A project that has a conductor directory and no user
-    /// takes the owner of that directory.
+    /// names a lane. Inside a task, user and project are by default that task's. A project that has a conductor directory and no
+    /// user takes the owner of that directory.
     #[arg(short, long)]
     pub user: Option<String>,
 

@@ -5,13 +5,13 @@
 
 mod line;
 
-pub(super) use line::command_path;
+pub(super) use line::meant;
 
 use super::synonyms::{closest, synonym};
 use super::{Cli, command, help};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use line::{definition_of, has_trailing_command, known_verb, line_of, verb_of, wants_json};
+use line::{has_trailing_command, known_verb, verb_of, wants_json};
 use std::ffi::OsString;
 
 /// Why there is no command to run.
@@ -121,7 +121,7 @@ fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
     match error.kind() {
         ErrorKind::InvalidSubcommand => unknown_verb(error, args),
         ErrorKind::UnknownArgument => unknown_argument(invalid.first().copied().unwrap_or_default(), args),
-        ErrorKind::MissingRequiredArgument => missing(&invalid, args),
+        ErrorKind::MissingRequiredArgument => missing(&invalid),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => no_verb(args),
         ErrorKind::ArgumentConflict => {
             let is_user = invalid.first().is_some_and(|argument| argument.starts_with("--user"));
@@ -142,12 +142,18 @@ fn words(error: &clap::Error, args: &[String]) -> (String, Option<String>) {
     }
 }
 
-/// A message with the spelling of an option that stands on the command line.
+/// A message with the spelling of an option that stands on the command line: clap names an option by its first name.
 fn as_typed(message: String, args: &[String]) -> String {
-    let is_typed = |name: &str| args.iter().any(|word| word.split('=').next() == Some(name));
-    match is_typed("--status") && !is_typed("--state") {
-        true => message.replacen("'--state <", "'--status <", 1),
-        false => message,
+    let is_typed = |name: &&str| args.iter().any(|word| word.split('=').next() == Some(&format!("--{name}")));
+    let (_, definition) = meant(args);
+    let mut spellings = definition.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg.get_all_aliases()?)));
+    let told = |name: &str| format!("'--{name} <");
+    match spellings.find(|(name, _)| message.contains(&told(name)) && !is_typed(name)) {
+        Some((name, aliases)) => match aliases.into_iter().find(is_typed) {
+            Some(typed) => message.replacen(&told(name), &told(typed), 1),
+            None => message,
+        },
+        None => message,
     }
 }
 
@@ -179,13 +185,13 @@ fn unknown_verb(error: &clap::Error, args: &[String]) -> (String, Option<String>
 
 fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
     let verb = known_verb(args);
-    let definition = definition_of(args);
+    let (line, definition) = meant(args);
     if !name.starts_with('-') {
         let hint = match verb {
             Some("list" | "status") => format!("`luzia list -u {}` lists the tasks of a user", quoted_word(name)),
             Some(verb @ ("show" | "logs")) => format!("`luzia {verb}` takes one task"),
             _ if has_text(&definition, args) => "put a text of several words in quotes".to_owned(),
-            _ => taken_by(&definition, args),
+            _ => taken_by(&line, &definition),
         };
         return (format!("unexpected argument {}", quoted(name)), Some(hint));
     }
@@ -209,8 +215,7 @@ fn has_text(definition: &Command, args: &[String]) -> bool {
 }
 
 /// What a command takes beside its options.
-fn taken_by(definition: &Command, args: &[String]) -> String {
-    let line = line_of(args);
+fn taken_by(line: &str, definition: &Command) -> String {
     let names: Vec<String> = definition.get_positionals().map(ToString::to_string).collect();
     match names.as_slice() {
         [] => format!("`{line}` takes options only"),
@@ -222,15 +227,16 @@ fn quoted_word(text: &str) -> String {
     crate::app::shell_word(text.chars().take(80).collect::<String>())
 }
 
-fn missing(names: &[&str], args: &[String]) -> (String, Option<String>) {
+fn missing(names: &[&str]) -> (String, Option<String>) {
     if names.iter().any(|name| name.contains("CMD")) {
         let hint = "the command comes last: luzia VERB [OPTIONS] -- CMD ARG…";
         return ("no command given".into(), Some(hint.into()));
     }
-    let is_acquire = known_verb(args) == Some("acquire");
-    let named = |name: &&str| match *name {
-        "--task <ID>" if is_acquire => "--task <ID> or --session".to_owned(),
-        name => name.to_owned(),
+    // clap writes a choice of options as `<--task <ID>|--session [<KEY>]>`. A value that may be missing is not named.
+    let plain = |option: &'_ str| option.split(" [").next().unwrap_or(option).to_owned();
+    let named = |name: &&str| match name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
+        Some(choice) if choice.starts_with("--") => choice.split('|').map(plain).collect::<Vec<_>>().join(" or "),
+        _ => (*name).to_owned(),
     };
     (format!("missing: {}", names.iter().map(named).collect::<Vec<_>>().join(", ")), None)
 }
@@ -276,5 +282,5 @@ fn quoted(text: &str) -> String {
 }
 
 fn help_of(args: &[String]) -> String {
-    format!("{} --help", line_of(args))
+    format!("{} --help", meant(args).0)
 }

@@ -3,6 +3,8 @@
 use crate::model::Status;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use std::fmt::Display;
+use std::str::FromStr;
 
 /// What `--key` does when an unfinished task has the key.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -147,13 +149,24 @@ pub(crate) fn priority(text: &str) -> Result<u8, String> {
     }
 }
 
+/// A kind of whole number, with the largest one that its values are read up to.
+pub(crate) trait Whole: FromStr + Display {
+    /// The largest one.
+    const MOST: Self;
+}
+
+macro_rules! whole {
+    ($($kind:ty),*) => { $(impl Whole for $kind { const MOST: Self = <$kind>::MAX; })* };
+}
+
+whole!(u8, u32, i32, u64, usize);
+
 /// Reads a plain decimal number: digits only, so neither `+1` nor `1e9`.
-pub(crate) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+pub(crate) fn number<T: Whole>(text: &str) -> Result<T, String> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("a whole number is written in digits".into());
     }
-    let most = u64::MAX >> (u64::BITS - 8 * u32::try_from(size_of::<T>()).unwrap_or(8).min(8));
-    text.parse().map_err(|_| format!("the range is 0 to {most}"))
+    text.parse().map_err(|_| format!("the range is 0 to {}", T::MOST))
 }
 
 /// Reads the number of a process, from 1.

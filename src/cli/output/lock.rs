@@ -3,7 +3,6 @@
 use crate::app::locks::check_project::Checked;
 use crate::app::{Break, Loans, LockView, lock_state};
 use crate::cli::output::console::Console;
-use crate::cli::output::messages;
 use crate::model::TaskId;
 use serde_json::{Value, json};
 
@@ -52,7 +51,7 @@ pub fn lock_json(view: &LockView) -> Value {
         "expires_at": time(record.and_then(|record| record.expires_at)),
         "acquired_by_pid": record.and_then(|record| record.pid),
         "state": lock_state(&view.verdict),
-        "evidence": messages::reason_of(&view.verdict).text(),
+        "evidence": view.verdict.why().text(),
         "age_ms": view.age_ms,
         "threadId": lane.filter(|lane| lane.kind() == "thread").map(|lane| lane.key().as_str()),
         "activeExecutionId": view.holder().map(execution_id),

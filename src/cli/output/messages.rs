@@ -8,7 +8,7 @@ use crate::app::look::explain::MOST_AHEAD;
 use crate::app::look::list::Stuck;
 use crate::app::{AppError, Difference, Holder, Obstacle, Pause, Room, lane_word, shell_word};
 use crate::cli::exit::exit_of;
-use crate::model::evidence::{Reason, Verdict};
+use crate::model::evidence::Reason;
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
 use reasons::rule_text;
@@ -35,13 +35,6 @@ pub fn grant_of_agent(agent: &str) -> Option<&'static str> {
         "gemini" | "copilot" => "the sandbox of this agent has a list of writable directories",
         _ => return None,
     })
-}
-
-/// What a verdict says of a holder.
-pub fn reason_of(verdict: &Verdict) -> Reason {
-    match verdict {
-        Verdict::Live { why, .. } | Verdict::Stale { why, .. } | Verdict::Refused { why } => *why,
-    }
 }
 
 /// An obstacle as a sentence, and the command that would change it.
@@ -233,8 +226,7 @@ pub fn next_command(holder: &Holder) -> String {
 
 /// How the holder of a lease gives it back (S0.37). Not for those who wait. `lane` is an argument of a command.
 pub fn lease_note(lane: &str, holder: &Holder) -> Option<String> {
-    let is_lease = matches!(&holder.verdict, Verdict::Live { why: Reason::LeaseRuns, .. });
-    let id = holder.lock_id.as_deref().filter(|_| is_lease)?;
+    let id = holder.lock_id.as_deref().filter(|_| is_lease(holder))?;
     Some(format!("its holder gives it back with: luzia release {} --lock-id {}", lane, shell_word(id)))
 }
 
@@ -282,16 +274,23 @@ pub fn holder_text(holder: &Holder, now: Timestamp) -> String {
     format!("{name} for {} ({})", format_duration(held_ms(holder, now)), proof_text(holder))
 }
 
+/// Whether a holder has a lease, and its time has not passed.
+fn is_lease(holder: &Holder) -> bool {
+    holder.verdict.is_live() && holder.verdict.why() == Reason::LeaseRuns
+}
+
+/// When the time of a holder ends its hold: that of a lease. A living process keeps its lock past that moment.
+pub fn lease_end(holder: &Holder) -> Option<Timestamp> {
+    holder.expires_at.filter(|_| is_lease(holder))
+}
+
 /// Whether a holder lives, how that is known, and when it runs out.
 fn proof_text(holder: &Holder) -> String {
-    let expiry = match (&holder.verdict, holder.expires_at) {
-        (Verdict::Live { why: Reason::LeaseRuns, .. }, Some(at)) => format!(", expires_at {at}"),
-        _ => String::new(),
-    };
+    let expiry = lease_end(holder).map_or_else(String::new, |at| format!(", expires_at {at}"));
     let state = crate::app::lock_state(&holder.verdict);
     let why = match holder.stopped {
         Some(pid) => format!("its process {pid} is stopped, and does nothing"),
-        None => reason_of(&holder.verdict).text().to_owned(),
+        None => holder.verdict.why().text().to_owned(),
     };
     format!("{state}: {why}{expiry}")
 }
@@ -312,13 +311,14 @@ pub fn holder_json(holder: &Holder) -> Value {
         "state": crate::app::lock_state(&holder.verdict),
         "alive": !holder.verdict.is_stale(),
         "stopped": holder.stopped.is_some(),
-        "evidence": reason_of(&holder.verdict).text(),
+        "evidence": holder.verdict.why().text(),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::evidence::Verdict;
     use crate::store::tests_support::task;
 
     #[test]

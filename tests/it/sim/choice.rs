@@ -110,3 +110,17 @@ pub fn next_list(made: &[Choice]) -> Option<Vec<u16>> {
     list[last] += 1;
     Some(list)
 }
+
+#[test]
+fn depth_first_order_visits_every_list_once() {
+    let mut seen = Vec::new();
+    let mut list = Some(Vec::new());
+    while let Some(next) = list {
+        let mut chooser = Chooser::from_list(next);
+        let first = chooser.number(2);
+        let second = chooser.number(first + 2);
+        seen.push((first, second));
+        list = next_list(&chooser.made);
+    }
+    assert_eq!(seen, [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]);
+}

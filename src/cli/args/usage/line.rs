@@ -9,20 +9,22 @@ pub(super) fn verb_of(args: &[String]) -> Option<&str> {
     verb_position(args, &globals).map(|at| args[at].as_str())
 }
 
-/// The definition of the command that was meant, the verb of a verb included.
-pub(super) fn definition_of(args: &[String]) -> Command {
-    let mut whole = command();
-    whole.build();
-    let path = command_path(args, &whole).unwrap_or_default();
-    path.iter().fold(whole, |found, name| found.find_subcommand(name).cloned().unwrap_or(found))
-}
-
-/// The words of the command that was meant, e.g. `luzia shim rm`.
-pub(super) fn line_of(args: &[String]) -> String {
-    let mut whole = command();
-    whole.build();
-    let path = command_path(args, &whole).unwrap_or_default();
-    ["luzia"].into_iter().chain(path.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
+/// The command that a line names, the verb of a verb included: its words, e.g. `luzia shim rm`, and its definition. That of `luzia`
+/// for a line without any.
+pub(in crate::cli::args) fn meant(args: &[String]) -> (String, Command) {
+    let mut found = command();
+    found.build();
+    let (globals, mut words, mut at) = (found.clone(), "luzia".to_owned(), 0);
+    while let Some(step) = verb_position(&args[at..], &globals) {
+        at += step;
+        if words == "luzia" && args[at] == "help" {
+            continue;
+        }
+        let Some(next) = found.find_subcommand(&args[at]).cloned() else { break };
+        words = format!("{words} {}", next.get_name());
+        found = next;
+    }
+    (words, found)
 }
 
 pub(super) fn has_trailing_command(verb: &Command) -> bool {
@@ -73,21 +75,6 @@ fn is_json_format(word: &str) -> bool {
 
 fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')
-}
-
-/// The names of the commands on the command line, e.g. `config show`; `None` for a line without any.
-pub(in crate::cli::args) fn command_path(args: &[String], root: &Command) -> Option<Vec<String>> {
-    let (mut path, mut at, mut found) = (Vec::new(), 0, root);
-    while let Some(step) = verb_position(&args[at..], root) {
-        at += step;
-        if path.is_empty() && args[at] == "help" {
-            continue;
-        }
-        let Some(next) = found.find_subcommand(&args[at]) else { break };
-        path.push(next.get_name().to_owned());
-        found = next;
-    }
-    (!path.is_empty()).then_some(path)
 }
 
 /// Where the verb stands: the first word that is neither an option of `cmd` nor the value of one.

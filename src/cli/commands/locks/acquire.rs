@@ -11,7 +11,7 @@ use crate::cli::output::json;
 use crate::cli::task_request;
 use crate::model::LaneName;
 use crate::model::lock::Grant;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
 
 /// `luzia acquire`.
@@ -27,7 +27,8 @@ use serde_json::{Value, json};
                   the command of `luzia lock`.\n\n\
                   With --session the lease lasts as long as the agent: when its process ends, the lease is free at \
                   once. A keeper that runs in a sandbox ends with that sandbox, and its leases with it.",
-    after_help = ACQUIRE_HELP
+    after_help = ACQUIRE_HELP,
+    group = ArgGroup::new("holder").required(true).multiple(true)
 )]
 pub struct AcquireArgs {
     /// The user or lane, e.g. `alice` or `thread:7`
@@ -45,7 +46,7 @@ pub struct AcquireArgs {
     pub lane: Vec<String>,
 
     /// Who holds the lease: a task or any name. This or --session is needed, inside a task too
-    #[arg(long, value_name = "ID", required_unless_present = "session")]
+    #[arg(long, value_name = "ID", group = "holder")]
     pub task: Option<String>,
 
     /// End the lease with the session of your agent, or with the process of --pid
@@ -53,7 +54,7 @@ pub struct AcquireArgs {
     /// The agent's process is the nearest one above this that is neither a shell nor luzia. A keeper process holds the
     /// lease and watches that process. KEY is by default what the agent gives (LUZIA_SESSION or a variable of its own),
     /// else the process itself. Acquiring again in the same session refreshes the lease.
-    #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "")]
+    #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "", group = "holder")]
     pub session: Option<String>,
 
     /// Wait this long for the lane; by default not at all

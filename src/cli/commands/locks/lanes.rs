@@ -10,7 +10,7 @@ use crate::cli::output::table::{Column, Table};
 use crate::model::capacity::SlotValues;
 use crate::model::config::{Keeps, OnOverdue};
 use crate::model::time::format_duration;
-use clap::{Args, Subcommand};
+use clap::{Arg, Args, Command, Subcommand};
 use serde_json::{Value, json};
 
 /// `luzia lanes`.
@@ -252,7 +252,11 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
         }
         LanesVerb::Set { lane, rule } => {
             let named = app.lane_or_pattern(&lane)?;
-            changed(&app.set_lane(&named, &rule.given())?, true, console)?;
+            let given = rule.given();
+            if given.is_empty() {
+                return Err(AppError::usage("no option says what to set").hint(options_of_set()).into());
+            }
+            changed(&app.set_lane(&named, &given)?, true, console)?;
         }
         LanesVerb::Rm { lane } => {
             let (was_set, row) = app.unset_lane(&app.lane_or_pattern(&lane)?)?;
@@ -260,6 +264,13 @@ pub fn run(args: &LanesArgs, app: &App, console: &mut Console) -> Answer {
         }
     }
     Ok(Exit::Done.code())
+}
+
+fn options_of_set() -> String {
+    let options = RuleOptions::augment_args(Command::new("set"));
+    let longs: Vec<String> =
+        options.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
+    format!("give at least one of {}", longs.join(", "))
 }
 
 fn unknown(lane: &str) -> AppError {

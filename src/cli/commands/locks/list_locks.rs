@@ -5,7 +5,6 @@ use crate::cli::args::LockState;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::lock::lock_json;
-use crate::cli::output::messages;
 use crate::cli::output::style::Tone;
 use crate::cli::output::table::{Column, Table};
 use crate::model::time::format_duration;
@@ -92,6 +91,6 @@ fn lock_row(view: &LockView, path: Option<&String>) -> Vec<(String, Tone)> {
         plain(record.and_then(|record| record.who.agent.clone())),
         plain(record.and_then(|record| record.who.session.clone())),
         plain(record.and_then(|record| record.expires_at).map(|at| at.to_string())),
-        plain(Some(messages::reason_of(&view.verdict).text().to_owned())),
+        plain(Some(view.verdict.why().text().to_owned())),
     ]
 }

@@ -11,7 +11,6 @@ use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::escape::escape_lines;
 use crate::cli::output::{json, messages};
 use crate::model::control::Preempt;
-use crate::model::evidence::{Reason, Verdict};
 use crate::model::time::format_duration;
 use crate::model::{Status, Target, Task, Timestamp};
 use clap::Args;
@@ -252,9 +251,7 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
     }
     for holder in &why.lane.holders {
         text += &format!("lane \"{lane}\" is held by {}\n", messages::holder_text(holder, now));
-        // Time ends a lease only: a living process keeps its lock past that moment.
-        let is_lease = matches!(holder.verdict, Verdict::Live { why: Reason::LeaseRuns, .. });
-        if let Some(expires) = holder.expires_at.filter(|at| is_lease && *at > now) {
+        if let Some(expires) = messages::lease_end(holder).filter(|at| *at > now) {
             let left = u64::try_from(expires.ms_since(now)).unwrap_or(0);
             text += &format!("  the lease ends in {}: expires_at {expires}\n", format_duration(left));
         }

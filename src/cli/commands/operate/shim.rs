@@ -1,12 +1,11 @@
 //! `luzia shim`: makes, lists and removes links by which tools take turns.
 
 use crate::app::names::shims::{Folder, Shim};
-use crate::app::{AppError, shell_word};
+use crate::app::shell_word;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 /// `luzia shim`.
 #[derive(Args, Clone, Debug)]
@@ -133,7 +132,7 @@ pub fn run(verb: &ShimVerb, folder: &Folder, console: &mut Console) -> Answer {
                 console.hint("put the shims on PATH: eval \"$(luzia shim env)\"");
             }
         }
-        ShimVerb::Rm { tools } => remove(tools, folder)?,
+        ShimVerb::Rm { tools } => folder.remove(&tools.iter().collect())?,
         ShimVerb::Env => console.out(&format!("export PATH={}:\"$PATH\"\n", shell_word(folder.path())))?,
         ShimVerb::List => {
             let shims = folder.list()?;
@@ -163,16 +162,6 @@ pub fn run(verb: &ShimVerb, folder: &Folder, console: &mut Console) -> Answer {
         }
     }
     Ok(Exit::Done.code())
-}
-
-/// Removes the links of all the tools, or of none where one has no link.
-fn remove(tools: &[String], folder: &Folder) -> Result<(), AppError> {
-    let shims = folder.list()?;
-    if let Some(unknown) = tools.iter().find(|tool| shims.iter().all(|shim| shim.tool != **tool)) {
-        return folder.remove(unknown);
-    }
-    let named: BTreeSet<&String> = tools.iter().collect();
-    named.into_iter().try_for_each(|tool| folder.remove(tool))
 }
 
 fn shim_json(shim: &Shim) -> Value {

@@ -75,12 +75,12 @@ pub fn chosen_of(
             .hint("`luzia list -a` shows every task")
             .next("luzia list -a"));
     }
-    let (fact, what) = match ids.as_slice() {
-        [one] => (format!("{verb} would act on {one}"), "it"),
-        [first, .., last] => (format!("{verb} would act on {} tasks, {first} to {last}", ids.len()), "them"),
-        [] => (String::new(), ""),
+    let (tasks, what) = match ids.as_slice() {
+        [one] => (one.to_string(), "it"),
+        several => (format!("{} tasks, {} to {}", several.len(), several[0], several[several.len() - 1]), "them"),
     };
-    Ok((ids, Some(Question::of_chosen(fact, format!("{verb} {what}")))))
+    let question = Question::of_chosen(format!("{verb} would act on {tasks}"), format!("{verb} {what}"));
+    Ok((ids, Some(question)))
 }
 
 /// Does one thing to each task. The first refusal decides the exit code, and does not keep the others from their turn; nor

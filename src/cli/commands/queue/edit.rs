@@ -1,11 +1,11 @@
 //! `luzia edit`: changes a task that has not started.
 
 use super::each::{chosen, each};
+use crate::app::App;
 use crate::app::queue::edit::Edit;
-use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, Selection, priority};
 use crate::cli::exit::Exit;
-use crate::cli::input::Ask;
+use crate::cli::input::{Ask, agreement};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::model::Status;
@@ -131,8 +131,6 @@ fn of_chosen(wanted: &Chosen, edit: &Edit, app: &App, ask: Ask, console: &mut Co
     let Chosen { user, in_lane, with_label, key, all } = wanted.clone();
     let selection = Selection { user, lane: in_lane, states: Vec::new(), label: with_label, key, all };
     let (ids, question) = chosen(app, &[], &selection, |status| status == Status::Pending, "edit")?;
-    if question.is_some_and(|question| !ask(&question.text()).unwrap_or(true)) {
-        return Err(AppError::usage("nothing was changed").into());
-    }
+    agreement(ask, question)?;
     each(&ids, "edit", console, |id| app.edit(id, edit))
 }

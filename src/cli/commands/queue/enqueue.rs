@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Put a task in the queue and print its id, and only the id. The task survives kill -9 and a power cut \
-                  from then on. Nothing is started: `luzia dispatch`, `luzia daemon`, `luzia run`, `luzia attach`, `luzia wait --stream` and the end of another task start tasks.\n\n\
+                  from then on. Nothing is started: `luzia dispatch`, `luzia daemon`, `luzia run`, `luzia attach`, `luzia \
+                  wait --stream` and the end of another task start tasks.\n\n\
                   Everything after the command word belongs to the command. It is executed as given, without a shell, \
                   in the environment and working directory of this moment. `luzia run --help` says what it gets \
                   exactly, and which variables luzia sets for it.\n\n\

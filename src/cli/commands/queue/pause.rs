@@ -7,7 +7,7 @@ use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, Selection};
 use crate::cli::context::Account;
 use crate::cli::exit::Exit;
-use crate::cli::input::{Ask, consent};
+use crate::cli::input::{Ask, agreement, consent};
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::messages;
 use crate::cli::output::messages::resume_word;
@@ -172,9 +172,7 @@ pub fn pause(args: &PauseArgs, app: &App, account: Account, ask: Ask, console: &
 /// `luzia resume`.
 pub fn resume(args: &ResumeArgs, app: &App, ask: Ask, console: &mut Console) -> Answer {
     let (all, question) = args.whom.what(app, "resume", &|task| app.is_paused_itself(task))?;
-    if question.is_some_and(|question| !ask(&question.text()).unwrap_or(true)) {
-        return Err(AppError::usage("nothing was changed").into());
-    }
+    agreement(ask, question)?;
     carry_out("resume", &all, app, console, &|what| app.resume(what))
 }
 

@@ -1,10 +1,10 @@
 //! `luzia retry`: puts finished tasks back in the queue.
 
 use super::each::{chosen, each};
+use crate::app::App;
 use crate::app::queue::retry::{Order, Remembered};
-use crate::app::{App, AppError};
 use crate::cli::args::Selection;
-use crate::cli::input::Ask;
+use crate::cli::input::{Ask, agreement};
 use crate::cli::output::console::{Answer, Console};
 use crate::model::Status;
 use clap::Args;
@@ -56,9 +56,7 @@ pub fn run(args: &RetryArgs, app: &App, ask: Ask, console: &mut Console) -> Answ
         false => status.is_final(),
     };
     let (mut ids, question) = chosen(app, &args.tasks, &args.selection, can, "retry")?;
-    if question.is_some_and(|question| !ask(&question.text()).unwrap_or(true)) {
-        return Err(AppError::usage("nothing was changed").into());
-    }
+    agreement(ask, question)?;
     // A task comes after older ones only, which are to be in the queue by then.
     ids.sort_unstable();
     let order = if args.no_after { Order::Dropped } else { Order::Kept };

@@ -44,7 +44,7 @@ impl FileStore {
     pub fn acquire_in_line(&self, request: &Request, judge: Judge, in_line: &mut InLine<'_>) -> Result<Acquired> {
         let answer = self.acquire_by(request, judge, Some(in_line));
         // Outside of the guards, into which the next one of a line comes now.
-        in_line.let_next();
+        in_line.left = None;
         answer
     }
 

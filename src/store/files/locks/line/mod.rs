@@ -18,7 +18,7 @@ use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
 use crate::store::files::locks::line::turns::{FreedBy, TASKS_NEXT, TASKS_TURN, TASKS_WAIT};
 use crate::store::files::locks::list::LockView;
-use crate::store::own::Standing;
+use crate::store::opaque::Standing;
 use crate::store::{FileStore, InLine};
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ impl Standing for Place {
 
 /// How long somebody tries to enter the guard of the lane. One that may wait in the line instead does not join the crowd there.
 pub(crate) fn patience_ms(in_line: &InLine<'_>) -> u64 {
-    let may_join = in_line.asker() == Asker::Newcomer && !in_line.stands() && !in_line.cannot_stand();
+    let may_join = in_line.asker == Asker::Newcomer && in_line.place.is_none() && !in_line.cannot_stand;
     if may_join { IN_PASSING_MS } else { FILE_WAIT_MS }
 }
 
@@ -131,11 +131,11 @@ impl FileStore {
         let line = self.read_line(&folder)?;
         let own = in_line.place::<Place>().filter(|place| place.folder == folder).map(|place| place.name.as_str());
         let first = self.first_living(&line, own)?;
-        let asker = match (in_line.asker(), own) {
+        let asker = match (in_line.asker, own) {
             (asker @ (Asker::Task | Asker::Once), _) => asker,
             (_, Some(own)) if first.is_some_and(|first| first.name == own) => Asker::First,
             (_, Some(_)) => Asker::Behind,
-            (asker, None) if !in_line.cannot_stand() => asker,
+            (asker, None) if !in_line.cannot_stand => asker,
             (_, None) => Asker::Behind,
         };
         let age_ms = |name: &str| -> Result<Option<i64>> {
@@ -145,9 +145,9 @@ impl FileStore {
             asker,
             called_ms: first.map_or(Ok(None), |first| age_ms(&first.name))?,
             tasks_called_ms: if line.is_tasks_turn { age_ms(TASKS_TURN)? } else { None },
-            comes_again: asker == Asker::Task && self.comes_again(first, in_line.sandbox())?,
+            comes_again: asker == Asker::Task && self.comes_again(first, (in_line.sandbox)())?,
         };
-        let has_turn = (in_line.turn())(&facts);
+        let has_turn = (in_line.turn)(&facts);
         if has_turn {
             let is_tasks = asker == Asker::Task;
             self.unmark(&line, TASKS_TURN, line.is_tasks_turn)?;
@@ -208,14 +208,14 @@ impl FileStore {
 
     /// Like `join_line`, for a process that has found the lane held, or another one's turn, in the guard in which it still is.
     pub(crate) fn stand(&self, stem: &str, in_line: &mut InLine<'_>, holder: Option<&LockView>) {
-        if in_line.asker() != Asker::Newcomer {
+        if in_line.asker != Asker::Newcomer {
             return;
         }
         let folder = layout::line(stem);
         if in_line.place::<Place>().is_some_and(|place| place.folder != folder) {
             self.leave_line(in_line);
         }
-        if !in_line.stands() {
+        if in_line.place.is_none() {
             self.take_place(&folder, in_line);
         }
         let Some(place) = in_line.place_mut::<Place>() else { return };
@@ -230,8 +230,9 @@ impl FileStore {
     }
 
     fn take_place(&self, folder: &str, in_line: &mut InLine<'_>) {
-        let place = self.join(folder, in_line.sandbox()).ok();
-        in_line.stand(place.map(|place| Box::new(place) as Box<dyn Standing>));
+        let place = self.join(folder, (in_line.sandbox)()).ok();
+        in_line.place = place.map(|place| Box::new(place) as Box<dyn Standing>);
+        in_line.cannot_stand = in_line.place.is_none();
     }
 
     fn join(&self, folder: &str, sandbox: Option<SandboxId>) -> Result<Place> {
@@ -336,8 +337,8 @@ impl FileStore {
         if let Some(place) = in_line.place::<Place>() {
             let _ = self.vfs.unlink(&place.path);
             let _ = self.vfs.remove_dir(&place.folder);
+            in_line.left = in_line.place.take();
         }
-        in_line.leave();
     }
 
     /// After a grant: gives the place up, and calls the next one where the lane may have further room.

@@ -9,18 +9,18 @@ pub struct EventReader(Box<dyn Any>);
 
 impl EventReader {
     /// A reader with what its store notes about it.
-    pub fn new(note: impl Any) -> Self {
+    pub(in crate::store) fn new(note: impl Any) -> Self {
         Self(Box::new(note))
     }
 
     /// That note; `None` where another store has made the reader.
-    pub fn note<T: Any>(&mut self) -> Option<&mut T> {
+    pub(in crate::store) fn note<T: Any>(&mut self) -> Option<&mut T> {
         self.0.downcast_mut()
     }
 }
 
 /// A place in the line of a lane, as the store that gave it notes it.
-pub trait Standing: Any {
+pub(in crate::store) trait Standing: Any {
     /// How many stand before it, as of the last look.
     fn ahead(&self) -> usize;
     /// Whether the store hears of the end of the lane's holder.
@@ -31,13 +31,17 @@ pub trait Standing: Any {
 
 /// How somebody wants a lane, and the place in its line, once there is one.
 pub struct InLine<'a> {
-    turn: LineJudge,
-    asker: Asker,
-    sandbox: &'a dyn Fn() -> Option<SandboxId>,
-    place: Option<Box<dyn Standing>>,
+    /// Who decides whose turn it is.
+    pub(in crate::store) turn: LineJudge,
+    /// How it asks.
+    pub(in crate::store) asker: Asker,
+    /// The sandbox of the waiter or of the task.
+    pub(in crate::store) sandbox: &'a dyn Fn() -> Option<SandboxId>,
+    pub(in crate::store) place: Option<Box<dyn Standing>>,
     /// The place that was given up in a guard. It ends outside of that, because the next one comes into the guard when it ends.
-    left: Option<Box<dyn Standing>>,
-    cannot_stand: bool,
+    pub(in crate::store) left: Option<Box<dyn Standing>>,
+    /// Whether no place could be had.
+    pub(in crate::store) cannot_stand: bool,
 }
 
 impl<'a> InLine<'a> {
@@ -52,7 +56,7 @@ impl<'a> InLine<'a> {
     }
 
     /// Of a dispatcher, for a task that was queued in a sandbox.
-    pub fn of_task(turn: LineJudge, sandbox: &'a dyn Fn() -> Option<SandboxId>) -> Self {
+    pub(crate) fn of_task(turn: LineJudge, sandbox: &'a dyn Fn() -> Option<SandboxId>) -> Self {
         Self::of(turn, Asker::Task, sandbox)
     }
 
@@ -75,58 +79,15 @@ impl<'a> InLine<'a> {
         self.place.as_ref().is_some_and(|place| place.sees_life())
     }
 
-    /// Who decides whose turn it is.
-    pub fn turn(&self) -> LineJudge {
-        self.turn
-    }
-
-    /// How it asks.
-    pub fn asker(&self) -> Asker {
-        self.asker
-    }
-
-    /// The sandbox of the waiter or of the task.
-    pub fn sandbox(&self) -> Option<SandboxId> {
-        (self.sandbox)()
-    }
-
-    /// Whether no place could be had.
-    pub fn cannot_stand(&self) -> bool {
-        self.cannot_stand
-    }
-
-    /// Whether it has a place in any line.
-    pub fn stands(&self) -> bool {
-        self.place.is_some()
-    }
-
     /// Its place as the store notes it; `None` without one, or where another store has given it.
-    pub fn place<T: Standing>(&self) -> Option<&T> {
+    pub(in crate::store) fn place<T: Standing>(&self) -> Option<&T> {
         let place: &dyn Any = &**self.place.as_ref()?;
         place.downcast_ref()
     }
 
     /// Like [`InLine::place`], to change it.
-    pub fn place_mut<T: Standing>(&mut self) -> Option<&mut T> {
+    pub(in crate::store) fn place_mut<T: Standing>(&mut self) -> Option<&mut T> {
         let place: &mut dyn Any = &mut **self.place.as_mut()?;
         place.downcast_mut()
-    }
-
-    /// Takes a place, or notes that none could be had.
-    pub fn stand(&mut self, place: Option<Box<dyn Standing>>) {
-        self.cannot_stand = place.is_none();
-        self.place = place;
-    }
-
-    /// Gives its place up. The place ends with [`InLine::let_next`].
-    pub fn leave(&mut self) {
-        if let Some(place) = self.place.take() {
-            self.left = Some(place);
-        }
-    }
-
-    /// Ends the place that was given up, so that the next one hears of it. The caller is in no guard.
-    pub fn let_next(&mut self) {
-        self.left = None;
     }
 }

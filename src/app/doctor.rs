@@ -106,7 +106,7 @@ pub fn look(around: &Around) -> Vec<Finding> {
         findings.push(Finding::warn("config", warning, "set it to true, or remove it, for tasks that must take turns"));
     }
     checks_host::rules(app, &mut findings);
-    if !app.engine.is_there() {
+    if !app.store.is_there() {
         return findings;
     }
     checks_host::file_system(app, around.forces_file_system, &mut findings);

@@ -41,7 +41,7 @@ use crate::model::lock::canonical_holder;
 use crate::model::{Agent, Config, LaneName, Target, Task, TaskId, Who};
 use crate::os::Host;
 use crate::policy::staleness::judge;
-use crate::store::{Engine, LaneNeed, LockIndex, RunDir, Site, Store};
+use crate::store::{FileStore, LaneNeed, LockIndex, RunDir, Site};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -52,10 +52,8 @@ pub struct App {
     pub host: Host,
     /// What is local to this host of the tasks that run here.
     pub run_dir: RunDir,
-    /// What this host does by itself for the store.
-    pub engine: Arc<dyn Engine>,
     /// Tasks, locks and all else that is kept.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<FileStore>,
     /// The configuration.
     pub settings: Settings,
     /// Arguments that make another process of luzia use the same state directory and configuration.
@@ -108,11 +106,10 @@ pub fn config_reference() -> Vec<crate::store::config::KeyPage> {
 impl App {
     /// The use cases in a state directory, outside of any task.
     pub fn new(site: impl Into<Site>, settings: Settings) -> Self {
-        let Site { host, run_dir, engine, store } = site.into();
+        let Site { host, run_dir, store } = site.into();
         Self {
             host,
             run_dir,
-            engine,
             store,
             settings,
             same_place: Vec::new(),
@@ -135,12 +132,7 @@ impl App {
 
     /// The host and the store, for a supervisor.
     pub(crate) fn site(&self) -> Site {
-        Site {
-            host: self.host.clone(),
-            run_dir: self.run_dir.clone(),
-            engine: Arc::clone(&self.engine),
-            store: Arc::clone(&self.store),
-        }
+        Site { host: self.host.clone(), run_dir: self.run_dir.clone(), store: Arc::clone(&self.store) }
     }
 
     /// The path of the state directory.
@@ -232,7 +224,7 @@ impl App {
 
     /// A task that is not found, or whose record was damaged and has been set aside.
     fn absent(&self, id: TaskId) -> Result<AppError, AppError> {
-        let set_aside = if self.store.has_layout()? { self.engine.set_aside_of(id)? } else { None };
+        let set_aside = if self.store.has_layout()? { self.store.set_aside_of(id)? } else { None };
         Ok(match set_aside {
             Some(path) => {
                 let message = format!("the record of {id} was damaged and is set aside: \"{path}\"");

@@ -3,17 +3,14 @@
 
 pub(crate) mod conductor;
 pub mod config;
-mod edit;
 mod error;
 pub(crate) mod files;
 mod hold;
 pub(crate) mod journal;
-mod opaque;
 mod outside;
 pub(crate) mod run_dir;
 mod site;
 pub mod state_dir;
-mod verbs;
 
 pub use conductor::{ClaimedMeta, Conductor};
 pub use conductor::{STDERR_LOG, STDOUT_LOG};
@@ -27,6 +24,7 @@ pub use files::dispatchers::lending::Lending;
 pub use files::dispatchers::presence::Presence;
 pub use files::dispatchers::standby::Standby;
 pub use files::locks::acquire::broken;
+pub use files::locks::line::InLine;
 pub use files::locks::line::turns::Owed;
 pub use files::locks::list::{LockIndex, LockView, lock_state};
 pub use files::locks::loans::Loans;
@@ -50,18 +48,13 @@ pub use files::steps::mail::Mail;
 pub use files::steps::vars::{Vars, VarsRead, var_text};
 pub use files::steps::waits::{DoneWait, LateCommand, OpenWait, OutputEnd, OutputWatch, Waiter, Waits};
 pub use hold::Hold;
-pub use journal::{Add, Event, KINDS, ReadEvent, SEGMENT_BYTES, Segment, is_kind};
-pub use opaque::{EventReader, InLine};
+pub use journal::{Add, Event, EventReader, KINDS, ReadEvent, SEGMENT_BYTES, Segment, is_kind};
 pub use outside::Changes;
 pub use run_dir::RunDir;
 pub use run_dir::given::GivenUp;
 pub use run_dir::log_notes::{LogNote, LogNotes};
 pub use run_dir::shortage::Short;
 pub use site::Site;
-pub use verbs::{
-    Capacity, Delays, Directory, Dispatchers, Engine, Ground, Holders, Inspect, Journal, Lines, Locks, Names, Queue,
-    Runs, Schedules, Sessions, Steps, Store, Upkeep,
-};
 
 use crate::os::{Clock, Host, Processes, Vfs};
 use files::disk::publish::Disk;

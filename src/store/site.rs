@@ -1,6 +1,6 @@
 //! What every command and every supervisor stands on.
 
-use super::{Engine, FileStore, RunDir, Store};
+use super::{FileStore, RunDir};
 use crate::os::Host;
 use std::sync::Arc;
 
@@ -11,15 +11,12 @@ pub struct Site {
     pub host: Host,
     /// What is local to this host of the tasks that run here.
     pub run_dir: RunDir,
-    /// What this host does by itself for the store.
-    pub engine: Arc<dyn Engine>,
-    /// Tasks, locks and all else that hosts could share.
-    pub store: Arc<dyn Store>,
+    /// Tasks, locks and all else that is kept.
+    pub store: Arc<FileStore>,
 }
 
 impl From<FileStore> for Site {
     fn from(store: FileStore) -> Self {
-        let (host, run_dir, store) = (store.host.clone(), store.run_dir.clone(), Arc::new(store));
-        Self { host, run_dir, engine: store.clone(), store }
+        Self { host: store.host.clone(), run_dir: store.run_dir.clone(), store: Arc::new(store) }
     }
 }

@@ -87,7 +87,7 @@ impl CpuShare {
     /// Takes the first share of a holder. Without `with_server` the command gets numbers only, as one of another account does,
     /// which could not open the pipe.
     pub fn begin(site: &Site, grant: &Grant, budget: u32, with_server: bool) -> Self {
-        let made = with_server.then(|| site.engine.make_job_server(grant)).transpose().unwrap_or_else(|error| {
+        let made = with_server.then(|| site.store.make_job_server(grant)).transpose().unwrap_or_else(|error| {
             note(site, grant, &error);
             None
         });
@@ -204,7 +204,7 @@ impl CpuShare {
 impl Drop for CpuShare {
     fn drop(&mut self) {
         if self.server.is_some() {
-            self.site.engine.remove_job_server(&self.grant);
+            self.site.store.remove_job_server(&self.grant);
         }
     }
 }

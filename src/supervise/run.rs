@@ -212,7 +212,7 @@ fn end(
     }
     let closed = close_outside(site, ending.task());
     // The pass that our caller makes then gives it up.
-    site.engine.take_turn();
+    site.store.take_turn();
     give_back(site, &ending, closed.as_ref(), grants, lock)
 }
 

@@ -171,16 +171,6 @@ fn only_the_real_operating_system_touches_the_outside_world() {
     assert!(wrong.is_empty(), "calls that belong to os/real:\n{}", wrong.join("\n"));
 }
 
-/// Commands and supervisors work with whichever store they are given.
-#[test]
-fn only_the_wiring_names_the_store_of_files() {
-    let may =
-        |file: &str| ["src/store/", "src/cli/context.rs", "src/cli/main.rs"].iter().any(|own| file.starts_with(own));
-    let named = sources(&root().join("src")).into_iter().filter(|(_, text)| parts(text).0.contains("FileStore"));
-    let wrong: Vec<String> = named.map(|(file, _)| file).filter(|file| !may(file)).collect();
-    assert!(wrong.is_empty(), "these name `FileStore`: {wrong:?}");
-}
-
 #[test]
 fn a_risky_dependency_has_one_owner() {
     let mut wrong = Vec::new();

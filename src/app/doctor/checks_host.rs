@@ -21,7 +21,7 @@ pub(super) fn state_dir(around: &Around, findings: &mut Vec<Finding>) {
         Err(error) => return findings.push(Finding::error(CHECK, error)),
     };
     let (path, rule) = around.state_dir.unwrap_or((app.store_path(), "unknown rule"));
-    let root = match app.engine.root_meta() {
+    let root = match app.store.root_meta() {
         Ok(root) => root,
         Err(error) => return findings.push(Finding::error(CHECK, &error.into())),
     };
@@ -86,7 +86,7 @@ pub(super) fn rules(app: &App, findings: &mut Vec<Finding>) {
 }
 
 pub(super) fn file_system(app: &App, forced: bool, findings: &mut Vec<Finding>) {
-    let seen = match app.engine.file_system() {
+    let seen = match app.store.file_system() {
         Ok(seen) => seen,
         Err(error) => return findings.push(Finding::error("file-system", &error.into())),
     };
@@ -107,7 +107,7 @@ pub(super) fn file_system(app: &App, forced: bool, findings: &mut Vec<Finding>) 
         }
     });
     findings.push(space(seen.free_bytes, seen.free_inodes));
-    match app.engine.folds_case() {
+    match app.store.folds_case() {
         Ok(false) => {}
         Ok(true) => {
             let message = "names that differ in case only are one name there, so two users may share a lock";
@@ -175,7 +175,7 @@ pub(super) fn groups(app: &App, findings: &mut Vec<Finding>) {
 
 /// Whether all folders are there. Who tidies up, or copies, may leave out the empty ones.
 pub(super) fn folders(app: &App, findings: &mut Vec<Finding>) {
-    findings.push(match app.engine.missing_folders() {
+    findings.push(match app.store.missing_folders() {
         Ok(missing) if missing.is_empty() => Finding::ok("folders", "all are there"),
         Ok(missing) => {
             let hint = "`luzia doctor --fix` makes them again; without them some verbs fail";
@@ -186,7 +186,7 @@ pub(super) fn folders(app: &App, findings: &mut Vec<Finding>) {
 }
 
 pub(super) fn modes(app: &App, findings: &mut Vec<Finding>) {
-    let all = match app.engine.modes() {
+    let all = match app.store.modes() {
         Ok(all) => all,
         Err(error) => return findings.push(Finding::error("modes", &error.into())),
     };
@@ -259,7 +259,7 @@ pub(super) fn wrong(moded: &Moded) -> Option<Wrong> {
 /// Every file and folder of ours whose mode is to be set right, with that mode.
 pub(super) fn wrong_modes(app: &App) -> Result<Vec<(Moded, u32)>, AppError> {
     let own = app.host.owner();
-    let all = app.engine.modes()?.into_iter().filter(|moded| moded.uid == own);
+    let all = app.store.modes()?.into_iter().filter(|moded| moded.uid == own);
     Ok(all.filter_map(|moded| wrong(&moded).map(|wrong| (moded, wrong.wanted))).collect())
 }
 

@@ -127,7 +127,7 @@ fn abandoned(app: &App) -> Result<Vec<TaskId>, AppError> {
 
 fn in_flight(app: &App) -> Result<Vec<Finding>, AppError> {
     // With a dispatcher at work it is a matter of moments; without one nobody comes.
-    let level = if app.engine.has_dispatcher(None)? { Level::Warn } else { Level::Problem };
+    let level = if app.store.has_dispatcher(None)? { Level::Warn } else { Level::Problem };
     let mut found = Vec::new();
     for id in abandoned(app)? {
         let state = if app.run_dir.is_tree_locked(id)? {
@@ -169,7 +169,7 @@ fn set_aside(app: &App) -> Result<Vec<Finding>, AppError> {
         let hint = "it was accepted and will not run: read it, queue the work again, then move the file away";
         Finding::problem("set-aside", format!("\"{path}\" is damaged and was set aside"), hint)
     };
-    Ok(app.engine.set_aside_records()?.iter().map(tell).collect())
+    Ok(app.store.set_aside_records()?.iter().map(tell).collect())
 }
 
 fn read_all(app: &App) -> Result<Read, AppError> {
@@ -211,7 +211,7 @@ fn bad_record(error: &AppError) -> Finding {
 fn moved_ms(app: &App, views: &[LockView]) -> Option<i64> {
     let of = |view: &LockView| {
         let record = view.record()?;
-        app.engine.clock_moved_ms(record.refreshed_at?, record.refreshed_boot_ms?, record.boot_id.as_deref()?)
+        app.store.clock_moved_ms(record.refreshed_at?, record.refreshed_boot_ms?, record.boot_id.as_deref()?)
     };
     views.iter().filter_map(of).max_by_key(|ms| ms.unsigned_abs())
 }
@@ -265,7 +265,7 @@ fn foreign(app: &App) -> Result<Vec<Finding>, AppError> {
         let message = format!("\"{}\": {}", problem.path, problem.what);
         Finding::warn("foreign-names", message, "move it away if nobody needs it there")
     };
-    Ok(app.engine.foreign_names()?.into_iter().map(tell).collect())
+    Ok(app.store.foreign_names()?.into_iter().map(tell).collect())
 }
 
 /// What keeps a task outside the scan, or watches it there.
@@ -347,7 +347,7 @@ fn sequence(app: &App) -> Result<Vec<Finding>, AppError> {
         let message = format!("\"{}\": {}", problem.path, problem.what);
         Finding::warn("sequence", message, "nothing to do: no id is given twice")
     };
-    Ok(app.engine.damaged_sequence()?.into_iter().map(tell).collect())
+    Ok(app.store.damaged_sequence()?.into_iter().map(tell).collect())
 }
 
 fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
@@ -380,7 +380,7 @@ fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
 
 fn left(app: &App) -> Result<Vec<Finding>, AppError> {
     let tell = |path: &String| Finding::warn("spool-debris", format!("\"{path}\" was left by a killed process"), FIX);
-    Ok(app.engine.clean_spool(true)?.iter().map(tell).collect())
+    Ok(app.store.clean_spool(true)?.iter().map(tell).collect())
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ impl App {
     /// even with its mode set right.
     pub fn mend(&self, forces_file_system: bool) -> Mended {
         let mut mended = Mended::default();
-        let root = mended.keep(self.engine.root_meta().map_err(AppError::from));
+        let root = mended.keep(self.store.root_meta().map_err(AppError::from));
         let Some(Some(root)) = root else { return mended };
         if root.uid != self.host.owner() {
             mended.failed.push("the state directory belongs to another account; nothing was changed".to_owned());
@@ -38,11 +38,11 @@ impl App {
             return mended;
         }
         self.mend_modes(&mut mended);
-        let safe = self.engine.check_safety(forces_file_system, false).map_err(AppError::from);
+        let safe = self.store.check_safety(forces_file_system, false).map_err(AppError::from);
         if mended.keep(safe).is_none() || !self.store.has_layout().unwrap_or(false) {
             return mended;
         }
-        let made = mended.keep(self.engine.make_folders().map_err(AppError::from)).unwrap_or_default();
+        let made = mended.keep(self.store.make_folders().map_err(AppError::from)).unwrap_or_default();
         mended.done.extend(made.iter().map(|folder| format!("\"{folder}\" was made again")));
         self.mend_locks(&mut mended);
         let result = self.mend_parked(&mut mended);
@@ -59,7 +59,7 @@ impl App {
 
     fn mend_modes(&self, mended: &mut Mended) {
         for (moded, wanted) in mended.keep(wrong_modes(self)).unwrap_or_default() {
-            let changed = self.engine.set_mode(&moded.path, wanted).map_err(AppError::from);
+            let changed = self.store.set_mode(&moded.path, wanted).map_err(AppError::from);
             if mended.keep(changed).is_some() {
                 mended.done.push(format!("\"{}\" has mode {wanted:04o} now, it had {:04o}", moded.path, moded.mode));
             }

@@ -109,7 +109,7 @@ impl App {
             }
         }
         locks?;
-        cleaned.locks.debris.extend(self.engine.clean_spool(dry_run)?);
+        cleaned.locks.debris.extend(self.store.clean_spool(dry_run)?);
         for project in self.config().projects.keys() {
             match self.check_project(project, dry_run) {
                 Ok(checked) => cleaned.projects.extend(checked),

@@ -44,12 +44,12 @@ impl App {
         start: u64,
         is_told_to_end: &mut dyn FnMut() -> bool,
     ) -> Result<(), AppError> {
-        let Some(_lock) = self.engine.become_keeper(key)? else { return Ok(()) };
+        let Some(_lock) = self.store.become_keeper(key)? else { return Ok(()) };
         let process = Identity { pid, start, boot_id: self.host.identity().boot_id };
-        let mut changes = self.engine.session_changes(key, &process)?;
+        let mut changes = self.store.session_changes(key, &process)?;
         let (mut held, mut due_ms) = (Vec::new(), 0);
         let over = loop {
-            self.engine.take_wanted(key, &mut held)?;
+            self.store.take_wanted(key, &mut held)?;
             self.forget_those_gone(key, &mut held)?;
             self.end_those_over(key, &mut held)?;
             if is_told_to_end() {
@@ -58,7 +58,7 @@ impl App {
             if self.host.await_death(&process, Duration::ZERO) {
                 break Over::AgentEnded;
             }
-            if held.is_empty() && self.engine.leave_session(key)? {
+            if held.is_empty() && self.store.leave_session(key)? {
                 break Over::NothingLeft;
             }
             let now = self.host.boot_ms();
@@ -72,9 +72,9 @@ impl App {
 
     /// Drops the locks that somebody else released or broke.
     fn forget_those_gone(&self, key: &str, held: &mut Vec<SessionLock>) -> Result<(), AppError> {
-        let (kept, gone): (Vec<_>, Vec<_>) = held.drain(..).partition(|lock| self.engine.is_in_force(lock));
+        let (kept, gone): (Vec<_>, Vec<_>) = held.drain(..).partition(|lock| self.store.is_in_force(lock));
         *held = kept;
-        gone.iter().try_for_each(|lock| self.engine.forget_session_lock(key, lock))?;
+        gone.iter().try_for_each(|lock| self.store.forget_session_lock(key, lock))?;
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl App {
             let timeout_ms = self.config().lock_timeout_ms(&lock.grant.lane);
             shortest = shortest.min(timeout_ms);
             // A lock that is refreshed late is overdue for a moment, and stays held.
-            let _ = self.engine.refresh_session_lock(lock, timeout_ms);
+            let _ = self.store.refresh_session_lock(lock, timeout_ms);
         }
         (shortest / 3).max(SHORTEST_MS)
     }
@@ -109,7 +109,7 @@ impl App {
 
     fn end_one(&self, key: &str, lock: SessionLock, why: &str) -> Result<bool, AppError> {
         let (agent, grant) = (lock.agent().map(str::to_owned), lock.grant.clone());
-        let Some(ended) = self.engine.end_session_lock(key, lock)? else { return Ok(false) };
+        let Some(ended) = self.store.end_session_lock(key, lock)? else { return Ok(false) };
         let holder = ended.holder.as_deref().unwrap_or_default();
         let data = json!({
             "lock_id": grant.lock_id.0, "fence": grant.fence.0, "holder": holder, "session": key, "agent": agent, "why": why,
@@ -136,7 +136,7 @@ impl App {
         let data = json!({ "session": key, "agent": agent, "why": over.word(), "lanes": lanes });
         self.store.note(&Event::new("session_ended").with(data));
         // A caller that asks from now on starts another keeper.
-        self.engine.leave_session(key)?;
+        self.store.leave_session(key)?;
         Ok(())
     }
 }

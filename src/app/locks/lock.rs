@@ -112,7 +112,7 @@ impl App {
         // Where it cannot be recorded the kernel locks still tell of the command, until luzia is killed and it closes them.
         let record = |pid| {
             started();
-            grants.iter().for_each(|grant| drop(self.engine.record_command(grant, pid)));
+            grants.iter().for_each(|grant| drop(self.store.record_command(grant, pid)));
         };
         let held = files.iter().filter_map(Hold::share).collect();
         let ran = self.run_here(InPlace { env: &env, held, ..place }, Care { keeper: Some(keeper), share }, &record);

@@ -36,7 +36,7 @@ impl Stuck {
 impl App {
     /// Who may keep lanes for the caller; `None` where nobody does.
     pub(crate) fn own(&self) -> Result<Option<Own>, AppError> {
-        let session = if self.engine.has_sessions()? { self.own_session() } else { None };
+        let session = if self.store.has_sessions()? { self.own_session() } else { None };
         let own = Own { has_holder: self.has_holder, session };
         Ok(Some(own).filter(|own| own.has_holder || own.session.is_some()))
     }

@@ -93,7 +93,7 @@ impl App {
                 Ok(own.map(|own| self.is_in_tree(own)).transpose()?.unwrap_or(false))
             }
             LockKind::Process => match &view.lane {
-                Some(lane) => Ok(self.engine.has_inherited_lock(lane, view.slot)?),
+                Some(lane) => Ok(self.store.has_inherited_lock(lane, view.slot)?),
                 None => Ok(false),
             },
             LockKind::Session | LockKind::Lease | LockKind::Wait | LockKind::Foreign => Ok(false),

@@ -139,7 +139,7 @@ impl App {
 
     /// The living processes that have the lock file open.
     fn users_of(&self, view: &LockView) -> Result<Vec<Identity>, AppError> {
-        let users = view.lane.as_ref().map(|lane| self.engine.lock_file_users(lane, view.slot));
+        let users = view.lane.as_ref().map(|lane| self.store.lock_file_users(lane, view.slot));
         Ok(users.transpose()?.unwrap_or_default())
     }
 

@@ -151,11 +151,11 @@ impl App {
     /// Waits until the keeper of the session holds the kernel lock of a grant. The caller holds it meanwhile.
     fn hand_to_keeper(&self, session: &Session, grant: &Grant) -> Result<(), AppError> {
         let key = session.key.as_str();
-        self.engine.ask_keeper(key, &grant.lane, grant.slot)?;
-        let mut changes = self.engine.keeper_changes(key);
+        self.store.ask_keeper(key, &grant.lane, grant.slot)?;
+        let mut changes = self.store.keeper_changes(key);
         let begin = self.host.boot_ms();
         loop {
-            match self.engine.keeper_answer(key, &grant.lane, grant.slot)? {
+            match self.store.keeper_answer(key, &grant.lane, grant.slot)? {
                 KeeperAnswer::Holds => return Ok(()),
                 KeeperAnswer::Gone => {
                     let message = format!("lane \"{}\" was taken away before the session had it", grant.lane);
@@ -165,7 +165,7 @@ impl App {
                 }
                 KeeperAnswer::Waiting => {}
             }
-            if let Some(lock) = self.engine.take_keeper_lock(key)? {
+            if let Some(lock) = self.store.take_keeper_lock(key)? {
                 let process = &session.process;
                 let words =
                     ["keep-session".to_owned(), process.pid.to_string(), process.start.to_string(), key.to_owned()];
@@ -184,7 +184,7 @@ impl App {
     }
 
     fn give_back(&self, session: &Session, grant: &Grant) -> Result<(), AppError> {
-        self.engine.unask_keeper(&session.key, &grant.lane, grant.slot)?;
+        self.store.unask_keeper(&session.key, &grant.lane, grant.slot)?;
         let which = Release::LockId(grant.lock_id.0.clone());
         self.store.release(&grant.lane, &which, By::Holder, self.config().lock_timeout_ms(&grant.lane), judge)?;
         Ok(())
@@ -238,9 +238,9 @@ impl App {
     fn wake_keeper(&self, key: &str, view: Option<&LockView>) {
         let slot = view.and_then(|view| Some((view.lane.as_ref()?, view.slot)));
         if let Some((lane, slot)) =
-            slot.filter(|(lane, slot)| !key.is_empty() && self.engine.keeper_holds(key, lane, *slot))
+            slot.filter(|(lane, slot)| !key.is_empty() && self.store.keeper_holds(key, lane, *slot))
         {
-            let _ = self.engine.ask_keeper(key, lane, slot);
+            let _ = self.store.ask_keeper(key, lane, slot);
         }
     }
 }

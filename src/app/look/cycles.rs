@@ -56,7 +56,7 @@ impl App {
         let mut has_parents = false;
         for task in running.chain(queued.iter().cloned()).chain(new.cloned()) {
             let is_waited_for = task.waited_for && (task.id.0 == 0 || self.has_waiter(&task))
-                || task.parent.is_some() && self.engine.is_lent_to(task.id)?;
+                || task.parent.is_some() && self.store.is_lent_to(task.id)?;
             if let Some(parent) = task.parent.filter(|_| is_waited_for) {
                 waits.add(parent, Need::of(task.id));
                 has_parents = true;

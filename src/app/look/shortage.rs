@@ -15,7 +15,7 @@ impl App {
             return Ok(None);
         }
         let Some(short) = self.run_dir.shortage(task.id)? else { return self.paused_run(task) };
-        let mut rooms = vec![room(self.store_path().to_owned(), self.engine.file_system()?)];
+        let mut rooms = vec![room(self.store_path().to_owned(), self.store.file_system()?)];
         let logs = Path::new(&task.conductor_dir);
         // Its logs may lie on a file system of their own. What is wrong there is `doctor`'s to report.
         if short == Short::Start

@@ -129,7 +129,7 @@ impl App {
             user_locks,
             unseen_locks,
             active,
-            set_aside: if has_layout { self.engine.set_aside_records()?.len() } else { 0 },
+            set_aside: if has_layout { self.store.set_aside_records()?.len() } else { 0 },
             has_dispatcher: has_layout && self.has_dispatcher()?,
             front: self.front()?,
         })

@@ -22,7 +22,7 @@ impl App {
         for id in ids {
             let Some((_, task)) = self.find(id)? else { continue };
             if let Some(parent) = task.parent.filter(|_| self.may_borrow(&task)) {
-                lendings.push(self.engine.lend_to(id)?);
+                lendings.push(self.store.lend_to(id)?);
                 parents.insert(parent);
             }
         }
@@ -65,21 +65,21 @@ impl App {
         if task.parent.is_none() || task.no_inherit {
             return Ok(Vec::new());
         }
-        let waits = |id: TaskId| Ok::<_, AppError>(self.engine.is_lent_to(id)?);
+        let waits = |id: TaskId| Ok::<_, AppError>(self.store.is_lent_to(id)?);
         let find = |id: TaskId| Ok::<_, AppError>(self.find(id)?.map(|(_, task)| task));
         lenders(task, &waits, &find)
     }
 
     /// Like `lenders_of`, for a task that somebody is about to wait for.
     pub(crate) fn lenders_if_waited(&self, task: &Task) -> Result<Vec<Task>, AppError> {
-        let waits = |id: TaskId| Ok::<_, AppError>(id == task.id || self.engine.is_lent_to(id)?);
+        let waits = |id: TaskId| Ok::<_, AppError>(id == task.id || self.store.is_lent_to(id)?);
         let find = |id: TaskId| Ok::<_, AppError>(self.find(id)?.map(|(_, task)| task));
         lenders(task, &waits, &find)
     }
 
     /// Starts the children that can borrow their lanes.
     pub(super) fn start_borrowers(&self, pass: &mut Pass, hand: &mut Hand) -> Result<(), AppError> {
-        for id in self.engine.lent_to()? {
+        for id in self.store.lent_to()? {
             // A record that does not read is set aside by the pass over its queue.
             let Ok(Some((Place::Pending, task))) = self.store.find(id) else { continue };
             if !self.may_start(&task) {

@@ -73,7 +73,7 @@ impl App {
         let pass = match self.pass() {
             Ok(pass) if pass.in_vain == 0 => return Ok(Some(pass)),
             Ok(pass) => {
-                must(self.engine.is_at_its_path().unwrap_or(true))?;
+                must(self.store.is_at_its_path().unwrap_or(true))?;
                 tell(&in_vain());
                 Some(pass)
             }
@@ -94,7 +94,7 @@ impl App {
             return Err(AppError::usage("a daemon cannot run inside a task: it would end with it"));
         }
         self.store.prepare()?;
-        let _presence = self.engine.join_dispatchers(self.own_context().0.id())?;
+        let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
         let mut rhythm = Rhythm::new(&self.site());
         let mut news = News::begin(self)?;
         while !log.is_ended() {

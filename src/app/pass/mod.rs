@@ -149,10 +149,10 @@ impl App {
         }
         let rules = self.follow_config();
         let has_rules = rules.is_ok();
-        self.engine.take_turn();
+        self.store.take_turn();
         let mut pass = Pass::default();
         let looked = self.look_and_start(rules, hand, &mut pass);
-        self.engine.end_turn();
+        self.store.end_turn();
         if has_rules {
             self.prune_some();
         }

@@ -178,10 +178,10 @@ impl App {
     ) -> Result<bool, AppError> {
         if seat.presence.is_none() {
             // A file that stays locked keeps no `run` from dispatching; it is tried again in the next round.
-            seat.presence = self.patiently(self.engine.join_dispatchers(self.own_context().0.id()), audience)?;
+            seat.presence = self.patiently(self.store.join_dispatchers(self.own_context().0.id()), audience)?;
         }
         if seat.duty.is_none() {
-            seat.duty = self.engine.try_duty(self.own_context().0.id())?;
+            seat.duty = self.store.try_duty(self.own_context().0.id())?;
         }
         if let (None, Some(wished)) = (&seat.duty, wished) {
             seat.changes = None;
@@ -190,7 +190,7 @@ impl App {
             }
         }
         if let (Some(duty), Some(_)) = (&mut seat.duty, wished) {
-            self.engine.show_duty(duty, self.own_context().0.id());
+            self.store.show_duty(duty, self.own_context().0.id());
         }
         seat.changes.get_or_insert_with(|| self.store.watch());
         // A pass at once, and again whenever something may have changed.

@@ -81,8 +81,8 @@ impl App {
     /// Whether a daemon, a drain or a waiting `run` is at work that would start what this process may start.
     pub fn has_waiting_dispatcher(&self) -> Result<bool, AppError> {
         match self.config().contexts {
-            Contexts::Any => Ok(self.engine.has_dispatcher(None)?),
-            Contexts::Same => Ok(self.engine.has_dispatcher(Some(self.own_context().0.id()))?),
+            Contexts::Any => Ok(self.store.has_dispatcher(None)?),
+            Contexts::Same => Ok(self.store.has_dispatcher(Some(self.own_context().0.id()))?),
         }
     }
 

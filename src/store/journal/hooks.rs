@@ -4,7 +4,6 @@
 use super::{Event, ReadEvent, decode, encode};
 use crate::model::Timestamp;
 use crate::model::control::hooks::{Action, Hook};
-use crate::store::edit::{edited, refused_unless};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::hold_record::time;
 use crate::store::files::disk::task_record::newer_or_corrupt;
@@ -123,11 +122,6 @@ impl FileStore {
         }
         drop(lock);
         Ok(given)
-    }
-
-    /// Changes the hooks, durably, where `change` says so; the verb behind `change_hooks`.
-    pub fn edit_hooks(&self, change: &mut dyn FnMut(&mut Vec<Hook>) -> bool) -> Result<()> {
-        edited(self.change_hooks(|hooks| refused_unless(change(hooks)))).map(drop)
     }
 
     /// Remembers an event until hooks were run for it.

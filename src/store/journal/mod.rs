@@ -8,7 +8,7 @@ mod segments;
 pub(crate) mod tally;
 
 pub use kinds::{KINDS, is_kind};
-pub use reading::ReadEvent;
+pub use reading::{EventReader, ReadEvent};
 pub use segments::{SEGMENT_BYTES, Segment};
 pub use tally::Add;
 

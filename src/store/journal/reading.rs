@@ -5,7 +5,7 @@ use super::segments::{SEGMENT_BYTES, Segment};
 use crate::model::Timestamp;
 use crate::os::{Handle, Open};
 use crate::store::error::Result;
-use crate::store::{EventReader, FileStore, StoreError};
+use crate::store::{FileStore, StoreError};
 use serde_json::Value;
 
 /// How much is read at once.
@@ -27,8 +27,8 @@ pub struct ReadEvent {
 /// Takes events, and says whether to go on.
 pub type TakeEvents<'a> = dyn FnMut(ReadEvent) -> bool + 'a;
 
-/// Where a reader of events is.
-struct Reading {
+/// Reads events as they are written.
+pub struct EventReader {
     at: Position,
     /// The segment before, for a while: a writer may have opened it before it was full, or before midnight.
     before: Option<(Position, Timestamp)>,
@@ -48,34 +48,25 @@ impl FileStore {
     /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
     /// called no more, and the reader is of no further use.
     pub fn read_on(&self, reader: &mut EventReader, take: &mut TakeEvents<'_>) -> Result<()> {
-        // A reader of another store has nothing here.
-        reader.note::<Reading>().map_or(Ok(()), |reading| reading.more(self, take))
+        reader.more(self, take)
     }
 
     /// A reader of the events that are written from now on.
     pub fn follow_events(&self) -> Result<EventReader> {
-        self.reading_from_now().map(EventReader::new)
-    }
-
-    fn reading_from_now(&self) -> Result<Reading> {
         let mut segment = Segment::first(&self.host.clock.now().day());
         let mut from = self.event_bytes(&segment)?;
         if from >= SEGMENT_BYTES {
             segment = self.newest_segment(&segment.day)?;
             from = self.event_bytes(&segment)?;
         }
-        Ok(Reading { at: Position { segment, from }, before: None, is_at_end: true })
+        Ok(EventReader { at: Position { segment, from }, before: None, is_at_end: true })
     }
 
     /// A reader of the events since a moment; some that are a little older come first.
     pub fn events_from(&self, since: Timestamp) -> Result<EventReader> {
-        self.reading_from(since).map(EventReader::new)
-    }
-
-    fn reading_from(&self, since: Timestamp) -> Result<Reading> {
         let first = since.day();
         let mut segments = self.event_segments()?.into_iter().filter(|segment| segment.day >= first);
-        let Some(mut segment) = segments.next() else { return self.reading_from_now() };
+        let Some(mut segment) = segments.next() else { return self.follow_events() };
         // The last one that begins well before.
         for next in segments {
             if !self.begins_before(&next, since)? {
@@ -84,7 +75,7 @@ impl FileStore {
             segment = next;
         }
         let from = self.start_of(&segment, since)?;
-        Ok(Reading { at: Position { segment, from }, before: None, is_at_end: false })
+        Ok(EventReader { at: Position { segment, from }, before: None, is_at_end: false })
     }
 
     /// Gives the newest events to `take`, of about so many bytes at most, in the order in which they were written.
@@ -119,7 +110,7 @@ impl FileStore {
 
     /// Gives every event since `since` to `take`, without keeping them.
     pub fn visit_events(&self, since: Timestamp, take: &mut TakeEvents<'_>) -> Result<()> {
-        self.reading_from(since)?.more(self, &mut |event| event.at < since || take(event))
+        self.events_from(since)?.more(self, &mut |event| event.at < since || take(event))
     }
 
     fn begins_before(&self, segment: &Segment, since: Timestamp) -> Result<bool> {
@@ -172,7 +163,7 @@ fn first_whole(part: &[u8]) -> Option<Timestamp> {
     lines.find_map(decode).map(|event| event.at)
 }
 
-impl Reading {
+impl EventReader {
     /// Gives the events since the last call; of a line that is not whole yet, nothing. When `take` wants no more, it is
     /// called no more, and the reader is of no further use.
     fn more(&mut self, store: &FileStore, take: &mut TakeEvents<'_>) -> Result<()> {

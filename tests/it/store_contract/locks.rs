@@ -1,12 +1,12 @@
 //! Locks of lanes.
 
-use super::{holders, lane, lease, of_each};
+use super::{holders, lane, lease, over_a_store};
 use luzia::policy::staleness::judge;
 use luzia::store::{Acquired, By, Release, Released};
 
 #[test]
 fn a_lane_has_one_holder_until_that_releases_it() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         assert!(!there.store.is_taken(&lane("thread:1")));
         let Acquired::Granted { grants, .. } = lease(here, "a", &["thread:1"]) else { panic!("it is free") };
         assert!(there.store.is_taken(&lane("thread:1")) && !there.store.is_taken(&lane("thread:2")));
@@ -25,7 +25,7 @@ fn a_lane_has_one_holder_until_that_releases_it() {
 
 #[test]
 fn all_lanes_are_granted_or_none() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         lease(here, "a", &["thread:3"]);
         assert!(matches!(lease(there, "b", &["thread:1", "thread:2", "thread:3"]), Acquired::Held(_)));
         for free in ["thread:1", "thread:2"] {
@@ -39,7 +39,7 @@ fn all_lanes_are_granted_or_none() {
 
 #[test]
 fn what_a_holder_has_is_refreshed_together_with_what_it_takes() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let Acquired::Granted { grants: old, .. } = lease(here, "a", &["thread:2"]) else { panic!("it is free") };
         lease(here, "b", &["thread:3"]);
         assert!(matches!(lease(there, "a", &["thread:1", "thread:2", "thread:3"]), Acquired::Held(_)));
@@ -55,7 +55,7 @@ fn what_a_holder_has_is_refreshed_together_with_what_it_takes() {
 
 #[test]
 fn each_grant_of_a_lane_has_a_greater_fence_and_a_refresh_keeps_it() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let mut last = 0;
         for site in [here, there, here] {
             let Acquired::Granted { grants, .. } = lease(site, "a", &["thread:1"]) else { panic!("it is free") };

@@ -1,6 +1,6 @@
 //! What tasks remember, schedules, and the journal.
 
-use super::of_each;
+use super::over_a_store;
 use luzia::model::{Name, ScheduleKey, TaskId, Timer};
 use luzia::store::{Event, Mail, StepRecord, StoreError};
 
@@ -12,7 +12,7 @@ fn mail(event: &str) -> Mail {
 
 #[test]
 fn mail_is_numbered_in_its_order_and_a_refused_one_is_not_there() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let yes = || Ok::<(), StoreError>(());
         assert_eq!(here.store.deliver(ID, mail("ONE"), yes).unwrap(), 1);
         assert_eq!(there.store.deliver(ID, mail("TWO"), yes).unwrap(), 2);
@@ -30,7 +30,7 @@ fn mail_is_numbered_in_its_order_and_a_refused_one_is_not_there() {
 
 #[test]
 fn variables_change_together_or_not_at_all() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let set = |name: &'static str, fails: bool| {
             here.store.change_vars::<StoreError>(ID, |vars| {
                 vars.insert(name.into(), name.into());
@@ -47,7 +47,7 @@ fn variables_change_together_or_not_at_all() {
 
 #[test]
 fn a_step_is_recorded_once() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let step = |code| StepRecord { name: "build".into(), exit_code: code, start: 1, ..StepRecord::default() };
         assert!(here.store.record_step(ID, step(0)).unwrap());
         assert!(!there.store.record_step(ID, step(1)).unwrap());
@@ -61,7 +61,7 @@ fn a_step_is_recorded_once() {
 
 #[test]
 fn one_process_at_a_time_runs_a_step() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let lock = here.store.lock_step(ID, "build").unwrap();
         assert!(lock.is_some());
         assert!(there.store.lock_step(ID, "build").unwrap().is_none());
@@ -73,7 +73,7 @@ fn one_process_at_a_time_runs_a_step() {
 
 #[test]
 fn schedules_change_under_one_lock_and_their_timers_are_told() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let book = here.store.enter_schedules().unwrap();
         assert!(there.store.try_schedules().unwrap().is_none());
         drop(book);
@@ -95,7 +95,7 @@ fn schedules_change_under_one_lock_and_their_timers_are_told() {
 
 #[test]
 fn events_are_read_by_those_that_follow_and_by_time() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let mut reader = there.store.follow_events().unwrap();
         let since = here.host.now();
         here.store.note(&Event::new("lane_set"));

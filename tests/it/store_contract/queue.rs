@@ -1,13 +1,13 @@
 //! Ids, records, order, keys, timers, rules.
 
-use super::{accepted, alice, of_each, task};
+use super::{accepted, alice, over_a_store, task};
 use luzia::model::{Priority, TaskId, Tier, Timer};
 use luzia::store::{Place, Removed, StoreError};
 use std::collections::BTreeSet;
 
 #[test]
 fn no_id_is_given_twice() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let mut given = BTreeSet::new();
         for count in [1, 3, 1, 1100, 2] {
             for site in [here, there] {
@@ -22,7 +22,7 @@ fn no_id_is_given_twice() {
 
 #[test]
 fn what_is_accepted_is_found_by_every_process_as_it_was_given() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let [one, two] = accepted(&*here.store, 2, |_, _| {})[..] else { panic!("two") };
         for id in [one, two] {
             assert_eq!(there.store.find(id).unwrap(), Some((Place::Pending, task(id))));
@@ -38,7 +38,7 @@ fn what_is_accepted_is_found_by_every_process_as_it_was_given() {
 
 #[test]
 fn a_task_whose_number_is_taken_changes_nothing() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
         let other = luzia::model::Task { command: vec!["false".into()], ..task(id) };
         assert!(there.store.accept(&[other], None).is_err());
@@ -48,7 +48,7 @@ fn a_task_whose_number_is_taken_changes_nothing() {
 
 #[test]
 fn the_head_of_a_queue_is_the_most_urgent_and_then_the_first() {
-    of_each(|here, _| {
+    over_a_store(|here, _| {
         let store = &*here.store;
         let urgent = Priority::new(4).unwrap();
         let ids = accepted(store, 3, |n, task| {
@@ -73,7 +73,7 @@ fn the_head_of_a_queue_is_the_most_urgent_and_then_the_first() {
 
 #[test]
 fn a_task_is_taken_by_one_process_at_a_time() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
         let Removed::Taken(found, lock) = here.store.take_pending(id).unwrap() else { panic!("nobody has it") };
         assert_eq!(*found, task(id));
@@ -87,7 +87,7 @@ fn a_task_is_taken_by_one_process_at_a_time() {
 
 #[test]
 fn a_key_has_the_tasks_that_it_was_given_to_and_one_process_inside() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let mut slot = here.store.enter_key("nightly").unwrap();
         assert_eq!(slot.holders().unwrap(), []);
         slot.assign(&[TaskId(7)]).unwrap();
@@ -103,7 +103,7 @@ fn a_key_has_the_tasks_that_it_was_given_to_and_one_process_inside() {
 
 #[test]
 fn timers_are_told_when_they_are_due_and_until_they_are_cleared() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let now = here.host.now();
         let (early, late) = (now.plus_ms(-1000), now.plus_ms(3_600_000));
         for _ in 0..2 {
@@ -124,7 +124,7 @@ fn timers_are_told_when_they_are_due_and_until_they_are_cleared() {
 
 #[test]
 fn a_dependency_is_told_until_it_is_cleared() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         for _ in 0..2 {
             here.store.mark_after(TaskId(5), TaskId(2)).unwrap();
         }
@@ -141,7 +141,7 @@ fn a_dependency_is_told_until_it_is_cleared() {
 
 #[test]
 fn a_change_of_the_rules_is_whole_or_refused() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let refused: Result<(), StoreError> = here.store.change_control(|control| {
             control.lanes.insert("thread:7".into(), Default::default());
             Err(StoreError::Absent { thing: "refused".into() })
@@ -159,7 +159,7 @@ fn a_change_of_the_rules_is_whole_or_refused() {
 
 #[test]
 fn the_ledger_is_changed_by_what_stood_in_it() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         for expected in [None, Some("x"), Some("xx")] {
             here.store
                 .update_ledger(&mut |text| {

@@ -1,6 +1,6 @@
 //! Claims, starts, ends.
 
-use super::{accepted, holders, lane, lease, of_each, request, task};
+use super::{accepted, holders, lane, lease, over_a_store, request, task};
 use luzia::model::{LockKind, Task, TaskId};
 use luzia::policy::line::has_turn;
 use luzia::policy::outcome::{Happened, conclude};
@@ -63,7 +63,7 @@ fn hold(site: &Site, id: TaskId) -> Option<Hold> {
 
 #[test]
 fn a_task_is_claimed_once_with_all_its_lanes() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
         let head = head(there);
         let ours = claimed(here, &head);
@@ -82,7 +82,7 @@ fn a_task_is_claimed_once_with_all_its_lanes() {
 
 #[test]
 fn a_claim_that_meets_a_held_lane_or_is_refused_changes_nothing() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
         lease(there, "somebody", &["thread:7"]);
         let head = head(here);
@@ -99,7 +99,7 @@ fn a_claim_that_meets_a_held_lane_or_is_refused_changes_nothing() {
 
 #[test]
 fn a_run_that_ended_is_over_and_tells_who_waited() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
         here.store.mark_after(TaskId(99), id).unwrap();
         let (ending, dependents) = end(here, claimed(here, &head(here)), &Happened::Exited(0));
@@ -119,7 +119,7 @@ fn a_run_that_ended_is_over_and_tells_who_waited() {
 
 #[test]
 fn a_run_that_is_tried_again_is_queued_with_its_attempt_spent() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let [id] = accepted(&*here.store, 1, |_, task| task.retries = 1)[..] else { panic!("one") };
         let (ending, _) = end(here, claimed(here, &head(here)), &Happened::Exited(3));
         assert!(matches!(ending, Ending::Requeued(_)));
@@ -131,7 +131,7 @@ fn a_run_that_is_tried_again_is_queued_with_its_attempt_spent() {
 
 #[test]
 fn a_recorded_end_is_found_by_the_process_that_recovers() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
         let ours = claimed(here, &head(here));
         assert!(there.store.find_abandoned(id).unwrap().is_none(), "somebody has it");
@@ -149,7 +149,7 @@ fn a_recorded_end_is_found_by_the_process_that_recovers() {
 
 #[test]
 fn a_request_to_cancel_reaches_the_run_and_goes_with_it() {
-    of_each(|here, there| {
+    over_a_store(|here, there| {
         let [id] = accepted(&*here.store, 1, |_, _| {})[..] else { panic!("one") };
         let asked = CancelRequest { by: "bob".into(), reason: None, grace_ms: Some(5), requeue: false };
         assert!(!there.store.request_cancel(id, &asked).unwrap(), "nothing runs");

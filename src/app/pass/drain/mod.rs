@@ -20,12 +20,12 @@ const TELL_MS: u64 = 60_000;
 impl App {
     /// Dispatches until nothing is left that a drain waits for (`policy::drain`).
     pub fn drain(&self, log: &mut dyn Log) -> Result<(), AppError> {
-        if !self.engine.is_there() {
+        if !self.store.is_there() {
             // Nothing was ever queued here.
             return Ok(());
         }
         self.store.prepare()?;
-        let _presence = self.engine.join_dispatchers(self.own_context().0.id())?;
+        let _presence = self.store.join_dispatchers(self.own_context().0.id())?;
         let (begun, mut rhythm) = (self.host.now(), Rhythm::new(&self.site()));
         let (mut ends, mut tell_ms) = (Ends::begin(self)?, 0);
         while !log.is_ended() {

@@ -42,7 +42,7 @@ impl App {
             // A pass at once, and again whenever something may have changed or a supervisor may be dead.
             let waits = members.iter().any(|member| member.task.status() == Status::Pending);
             presence = match (waits, presence) {
-                (true, None) => Some(self.engine.join_dispatchers(self.own_context().0.id())?),
+                (true, None) => Some(self.store.join_dispatchers(self.own_context().0.id())?),
                 (waits, presence) => presence.filter(|_| waits),
             };
             let now = self.host.boot_ms();

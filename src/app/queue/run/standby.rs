@@ -21,15 +21,15 @@ impl App {
         stays: &mut dyn FnMut() -> bool,
     ) -> Result<bool, AppError> {
         let context = self.own_context().0;
-        let Some(mut standby) = self.engine.join_standby(context.id(), task.id) else {
+        let Some(mut standby) = self.store.join_standby(context.id(), task.id) else {
             return self.stand_by_looks(task, duty, stays);
         };
         let stood = self.stand_with(task, context.id(), &mut standby, duty, stays);
         // The next one finds the holder shown.
         if let Some(duty) = duty {
-            self.engine.show_duty(duty, context.id());
+            self.store.show_duty(duty, context.id());
         }
-        self.engine.leave_standby(standby);
+        self.store.leave_standby(standby);
         stood
     }
 
@@ -43,18 +43,18 @@ impl App {
         stays: &mut dyn FnMut() -> bool,
     ) -> Result<bool, AppError> {
         // What moves the record from here on calls.
-        if !self.engine.is_in_its_lane(task)? {
+        if !self.store.is_in_its_lane(task)? {
             return Ok(false);
         }
         let begin = self.host.boot_ms();
         let mut pause = HANDS[0];
-        while self.engine.is_in_its_lane(task)? && stays() {
-            *duty = self.engine.try_duty(sandbox)?;
+        while self.store.is_in_its_lane(task)? && stays() {
+            *duty = self.store.try_duty(sandbox)?;
             if duty.is_some() {
                 break;
             }
-            let Some(ahead) = self.engine.watch_before_standby(standby)? else {
-                self.engine.wait_on_standby(standby, pause);
+            let Some(ahead) = self.store.watch_before_standby(standby)? else {
+                self.store.wait_on_standby(standby, pause);
                 pause = pause.saturating_mul(2).min(HANDS[1]);
                 continue;
             };
@@ -62,7 +62,7 @@ impl App {
             let trust = LONGEST_TRUST.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX).saturating_add(1));
             let passed = Duration::from_millis(self.host.boot_ms().saturating_sub(begin));
             let left = trust.saturating_sub(passed);
-            if left.is_zero() || !self.engine.wait_on_standby(standby, left) {
+            if left.is_zero() || !self.store.wait_on_standby(standby, left) {
                 return Ok(false);
             }
         }
@@ -77,20 +77,20 @@ impl App {
         stays: &mut dyn FnMut() -> bool,
     ) -> Result<bool, AppError> {
         let begin = self.host.boot_ms();
-        let mut record = self.engine.watch_record(task)?;
-        if !self.engine.is_in_its_lane(task)? {
+        let mut record = self.store.watch_record(task)?;
+        if !self.store.is_in_its_lane(task)? {
             return Ok(false);
         }
         // The record may have moved, and the duty may have become free, before the watch began.
-        while self.engine.is_in_its_lane(task)? && stays() {
-            *duty = self.engine.try_duty(self.own_context().0.id())?;
+        while self.store.is_in_its_lane(task)? && stays() {
+            *duty = self.store.try_duty(self.own_context().0.id())?;
             if duty.is_some() {
                 break;
             }
             if Duration::from_millis(self.host.boot_ms().saturating_sub(begin)) >= LONGEST_TRUST {
                 return Ok(false);
             }
-            self.engine.stand_by(&mut record);
+            self.store.stand_by(&mut record);
         }
         Ok(true)
     }

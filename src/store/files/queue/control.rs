@@ -3,7 +3,6 @@
 
 use crate::model::control::Control;
 use crate::store::FileStore;
-use crate::store::edit::{edited, refused_unless};
 use crate::store::error::Result;
 use crate::store::files::disk::hold_record::{decode_control, encode_control};
 use crate::store::files::disk::layout;
@@ -39,10 +38,5 @@ impl FileStore {
         drop(lock);
         self.ring();
         Ok(given)
-    }
-
-    /// Changes what was set, durably, where `change` says so; the verb behind `change_control`.
-    pub fn edit_control(&self, change: &mut dyn FnMut(&mut Control) -> bool) -> Result<()> {
-        edited(self.change_control(|control| refused_unless(change(control)))).map(drop)
     }
 }

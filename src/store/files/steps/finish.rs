@@ -3,7 +3,6 @@
 use crate::model::task::Finish;
 use crate::model::{Status, TaskId};
 use crate::store::FileStore;
-use crate::store::edit::{edited, refused_unless};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use serde::{Deserialize, Serialize};
@@ -54,17 +53,6 @@ impl FileStore {
         };
         self.write_document(&locked, NAME, &file)?;
         Ok(None)
-    }
-
-    /// Like `record_finish`, where `check` says so; `None` where it does not.
-    pub fn record_finish_if(
-        &self,
-        id: TaskId,
-        start: u32,
-        finish: &Finish,
-        check: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Option<Finish>>> {
-        edited(self.record_finish(id, start, finish, || refused_unless(check())))
     }
 
     /// How a task said in this start that it ends. A task that has said nothing costs one look.

@@ -2,7 +2,6 @@
 
 use crate::model::TaskId;
 use crate::store::FileStore;
-use crate::store::edit::{edited, refused_unless};
 use crate::store::error::Result;
 use crate::store::files::disk::layout;
 use crate::store::files::disk::publish::Publication;
@@ -41,11 +40,6 @@ impl FileStore {
         mail.at = self.host.now().to_string();
         mail.number = self.mail_numbers(id)?.last().map_or(1, |last| last + 1);
         Ok(self.publish_mail(id, &mail)?)
-    }
-
-    /// Like `deliver`, where `check` says so; `None` where it does not.
-    pub fn deliver_if(&self, id: TaskId, mail: Mail, check: &mut dyn FnMut() -> bool) -> Result<Option<u64>> {
-        edited(self.deliver(id, mail, || refused_unless(check())))
     }
 
     /// Like `deliver`, unless the mailbox has an event already that `is_same` knows; gives the number of a new one.

@@ -2,7 +2,6 @@
 
 use crate::model::TaskId;
 use crate::store::FileStore;
-use crate::store::edit::{edited, refused_unless};
 use crate::store::error::Result;
 use crate::store::files::steps::Locked;
 use serde::{Deserialize, Serialize};
@@ -64,11 +63,6 @@ impl FileStore {
             self.write_vars(&locked, vars.clone())?;
         }
         Ok(VarsRead { vars, damage: read.damage })
-    }
-
-    /// Changes the variables of a task, where `change` says so; the verb behind `change_vars`.
-    pub fn edit_vars(&self, id: TaskId, change: &mut dyn FnMut(&mut Vars) -> bool) -> Result<Option<VarsRead>> {
-        edited(self.change_vars(id, |vars| refused_unless(change(vars))))
     }
 
     pub(crate) fn write_vars(&self, locked: &Locked, vars: Vars) -> Result<()> {

@@ -8,18 +8,20 @@
 //! the lane held in the guard, where the lane is freed as well, so it misses no call. Names are never used again, so a process that
 //! has seen that a place is of the dead may remove it at any time. The folder goes with its last place.
 
+mod in_line;
 pub(crate) mod turns;
+
+pub use in_line::InLine;
 
 use crate::model::lock::line::{Asker, LineFacts};
 use crate::model::{LaneName, LockKind, SandboxId, TaskId};
 use crate::os::{Entry, FileKind, Handle, Open, Pipe};
+use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
 use crate::store::files::locks::line::turns::{FreedBy, TASKS_NEXT, TASKS_TURN, TASKS_WAIT};
 use crate::store::files::locks::list::LockView;
-use crate::store::opaque::Standing;
-use crate::store::{FileStore, InLine};
 use std::time::Duration;
 
 /// How long a newcomer tries to enter the guard before it takes a place in the line, in milliseconds.
@@ -31,7 +33,7 @@ const JOINS: u32 = 100;
 const FIRST_LOOK: Duration = Duration::from_millis(50);
 
 /// A place in the line of a lane.
-struct Place {
+pub(in crate::store) struct Place {
     pipe: Box<dyn Pipe>,
     folder: String,
     number: u64,
@@ -99,20 +101,6 @@ impl Line {
     }
 }
 
-impl Standing for Place {
-    fn ahead(&self) -> usize {
-        self.ahead
-    }
-
-    fn sees_life(&self) -> bool {
-        self.holder.is_some()
-    }
-
-    fn is_in(&self, lane: &LaneName) -> bool {
-        self.folder == layout::line(&lane.stem())
-    }
-}
-
 /// How long somebody tries to enter the guard of the lane. One that may wait in the line instead does not join the crowd there.
 pub(crate) fn patience_ms(in_line: &InLine<'_>) -> u64 {
     let may_join = in_line.asker == Asker::Newcomer && in_line.place.is_none() && !in_line.cannot_stand;
@@ -129,7 +117,7 @@ impl FileStore {
             return Ok(true);
         }
         let line = self.read_line(&folder)?;
-        let own = in_line.place::<Place>().filter(|place| place.folder == folder).map(|place| place.name.as_str());
+        let own = in_line.place.as_ref().filter(|place| place.folder == folder).map(|place| place.name.as_str());
         let first = self.first_living(&line, own)?;
         let asker = match (in_line.asker, own) {
             (asker @ (Asker::Task | Asker::Once), _) => asker,
@@ -212,13 +200,13 @@ impl FileStore {
             return;
         }
         let folder = layout::line(stem);
-        if in_line.place::<Place>().is_some_and(|place| place.folder != folder) {
+        if in_line.place.as_ref().is_some_and(|place| place.folder != folder) {
             self.leave_line(in_line);
         }
         if in_line.place.is_none() {
             self.take_place(&folder, in_line);
         }
-        let Some(place) = in_line.place_mut::<Place>() else { return };
+        let Some(place) = in_line.place.as_mut() else { return };
         match self.watch_before(place) {
             Ok(true) => {}
             // Others have passed it.
@@ -231,7 +219,7 @@ impl FileStore {
 
     fn take_place(&self, folder: &str, in_line: &mut InLine<'_>) {
         let place = self.join(folder, (in_line.sandbox)()).ok();
-        in_line.place = place.map(|place| Box::new(place) as Box<dyn Standing>);
+        in_line.place = place;
         in_line.cannot_stand = in_line.place.is_none();
     }
 
@@ -305,7 +293,7 @@ impl FileStore {
     /// Waits for the turn in the line, `longest` at most; false when that has passed. The first of the line looks at the life
     /// of the holder, with pauses that grow to `life_look`. `None`, at once, without a place.
     pub fn wait_in_line(&self, in_line: &mut InLine<'_>, longest: Duration, life_look: Duration) -> Option<bool> {
-        let place = in_line.place_mut::<Place>()?;
+        let place = in_line.place.as_mut()?;
         let Some(holder) = &mut place.holder else {
             let woken = place.pipe.wait(longest);
             if woken.is_err() {
@@ -334,7 +322,7 @@ impl FileStore {
 
     /// Gives a place in a line up, if there is one. The next process in the line hears of it.
     pub fn leave_line(&self, in_line: &mut InLine<'_>) {
-        if let Some(place) = in_line.place::<Place>() {
+        if let Some(place) = in_line.place.as_ref() {
             let _ = self.vfs.unlink(&place.path);
             let _ = self.vfs.remove_dir(&place.folder);
             in_line.left = in_line.place.take();
@@ -343,7 +331,7 @@ impl FileStore {
 
     /// After a grant: gives the place up, and calls the next one where the lane may have further room.
     pub(crate) fn leave_with_lane(&self, in_line: &mut InLine<'_>, limit: u32) {
-        let folder = in_line.place::<Place>().map(|place| place.folder.clone());
+        let folder = in_line.place.as_ref().map(|place| place.folder.clone());
         self.leave_line(in_line);
         if let Some(folder) = folder.filter(|_| limit > 1) {
             self.call_first(&folder, FreedBy::Line);

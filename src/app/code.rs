@@ -75,7 +75,6 @@ codes! {
     NotSeenFromHere "NOT_SEEN_FROM_HERE" "The processes of a task cannot be seen from this sandbox.";
     NotStarted "NOT_STARTED" "A command was not started.";
     NotTheHolder "NOT_THE_HOLDER" "A lane is held by another holder than the one that was named.";
-    NotYielded "NOT_YIELDED" "A task that runs cannot give its slots up.";
     NotYours "NOT_YOURS" "It would end, stop or pause the work of somebody else, and nobody agreed to that.";
     NoAddressee "NO_ADDRESSEE" "No unfinished task is meant by an event.";
     NoAgent "NO_AGENT" "No process of an agent is above this one.";

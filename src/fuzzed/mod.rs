@@ -21,7 +21,7 @@ pub use capacity::{gate, slots};
 pub use memory::{mail, step, vars, waits};
 pub use names::{file_name, lane, name};
 pub use numbers::{hooks, load, rate, tally};
-pub use records::{cancel, control, counter, event, ledger, meta, pause, sidecar, started, task, yielded};
+pub use records::{cancel, control, counter, event, ledger, meta, pause, sidecar, started, task};
 pub use words::{argv, batch, config, duration, moment, steps};
 
 /// What holds for every input; panics where it does not.
@@ -64,7 +64,6 @@ pub const BODIES: &[(&str, Body)] = &[
     ("task", task),
     ("vars", vars),
     ("waits", waits),
-    ("yielded", yielded),
 ];
 
 /// The input as text, for parsers that are given text; bytes that are none are replaced.

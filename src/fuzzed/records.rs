@@ -169,18 +169,9 @@ pub fn cancel(bytes: &[u8]) {
 pub fn pause(bytes: &[u8]) {
     use crate::store::files::running::pause::{decode_pause, encode_pause};
     let read = decode_pause(bytes);
-    assert!(is_object_by_form(bytes) || read.hold.until.is_none(), "{}", text(bytes));
+    assert!(is_object_by_form(bytes) || read.until.is_none(), "{}", text(bytes));
     let written = encode_pause(&read).expect("JSON");
     assert_eq!(decode_pause(&written), read);
-}
-
-/// `yield.json`: whatever stands there keeps the tree of a task from running, and one that reads is written as it was read.
-pub fn yielded(bytes: &[u8]) {
-    use crate::store::run_dir::given::{decode_given, encode_given};
-    let read = decode_given(bytes);
-    assert!(is_object_by_form(bytes) || read.refused.is_none(), "{}", text(bytes));
-    let written = encode_given(&read).expect("JSON");
-    assert_eq!(decode_given(&written), read);
 }
 
 /// The ledger of fair share: a torn one is refused, a whole one is written as it was read.

@@ -112,9 +112,6 @@ seeds! {
     "task" / "least.json",
     "task" / "pending.json",
     "task" / "slots.json",
-    "yielded" / "least.json",
-    "yielded" / "refused.json",
-    "yielded" / "whole.json",
 }
 
 /// Values that a member may have by mistake or malice, as JSON text.
@@ -291,8 +288,7 @@ fn what_is_meant_to_read_reads() {
     }
     assert!(crate::store::files::running::started::decode_started(seed("started", "whole.json")).is_some());
     assert_eq!(crate::store::files::running::requests::decode_cancel(seed("cancel", "whole.json")).by, "bob");
-    assert!(crate::store::files::running::pause::decode_pause(seed("pause", "whole.json")).hold.until.is_some());
-    assert!(crate::store::run_dir::given::decode_given(seed("yielded", "whole.json")).is_waiting);
+    assert!(crate::store::files::running::pause::decode_pause(seed("pause", "whole.json")).until.is_some());
     assert!(crate::store::journal::decode(seed("event", "whole.jsonl")).is_some());
     assert!(crate::policy::fair::Ledger::from_text(&text(seed("ledger", "two"))).is_some());
     let read = |file| crate::store::files::schedules::record::decode_schedule("x", seed("schedule", file));

@@ -6,7 +6,7 @@ use super::{
 use crate::model::capacity::{Choice, Readings, SlotValues};
 use crate::model::lock::LockRecord;
 use crate::model::namespace::{Outlook, Sight, is_other_boot};
-use crate::model::process::{Ancestor, Posture, Probe};
+use crate::model::process::{Ancestor, Probe};
 use crate::model::{Context, Group, GroupSight, Identity, Origin, Timestamp};
 use std::fs::File;
 use std::io;
@@ -164,11 +164,6 @@ impl Host {
     /// Whether a process is stopped, and does nothing until it is continued.
     pub fn is_stopped(&self, who: &Identity) -> bool {
         self.procs.is_stopped(who)
-    }
-
-    /// How a process stands; `None` where it cannot be seen.
-    pub fn posture(&self, pid: u32) -> Option<Posture> {
-        self.procs.posture(pid)
     }
 
     /// Whether a process runs the very program that this one runs.

@@ -4,7 +4,7 @@
 //! crash tests can stop at every operation and the race tests can let one pretend process move at a time.
 
 use crate::model::namespace::Sight;
-use crate::model::process::{Ancestor, Posture, Probe};
+use crate::model::process::{Ancestor, Probe};
 use crate::model::{Context, Identity, Limits, Origin, Timestamp};
 use rustix::io::Errno;
 use smol_str::SmolStr;
@@ -425,8 +425,6 @@ pub trait Processes: Send + Sync {
     fn runs_this_program(&self, pid: u32) -> bool;
     /// Whether that very process is stopped (SIGSTOP, or a debugger), so that it does nothing until it is continued.
     fn is_stopped(&self, who: &Identity) -> bool;
-    /// How the process of that number stands; `None` where it cannot be seen.
-    fn posture(&self, pid: u32) -> Option<Posture>;
     /// Signals a process, only if it is still that very process; false when it is dead.
     fn signal(&self, who: &Identity, signal: Signal) -> io::Result<bool>;
     /// Waits until a process is dead or the time is over; true when it is dead.

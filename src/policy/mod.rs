@@ -30,6 +30,5 @@ pub mod shim;
 pub mod simulate;
 pub mod staleness;
 pub mod steps;
-pub mod still;
 pub mod wait_warning;
 pub mod witness;

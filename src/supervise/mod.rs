@@ -23,7 +23,6 @@ pub use beside::{run_beside, told_end};
 pub use cpus::{CpuPlan, CpuShare};
 pub use finish::{Finished, finish};
 pub use keep::Keeper;
-pub use pause::Wants;
 pub use recover::{recover, seen};
 pub use run::{run, run_claimed};
 
@@ -46,8 +45,6 @@ pub struct Surroundings<'a> {
     pub timeout_ms: &'a dyn Fn(&LaneName) -> u64,
     /// How the processors of a lane are shared, where it has a budget.
     pub cpu_plan: &'a dyn Fn(&LaneName) -> Option<CpuPlan>,
-    /// The request for lanes of a task that it has given up.
-    pub wants: Wants<'a>,
     /// The digest of the work tree around a directory, or why it has no digest.
     pub subject: &'a dyn Fn(&str) -> Result<String, String>,
     /// How many bytes the logs of a task may take, both streams together; 0 for no limit.

@@ -35,9 +35,8 @@ fn end_leftovers(site: &Site, id: TaskId, grace_ms: u64, spared: &[u32]) -> Resu
     let began_by = started.as_ref().map(|started| &started.supervisor);
     let group = started.as_ref().and_then(|started| started.group.as_ref());
     let root = Root { began_by, state_dir: path.unwrap_or(site.host.state_dir()), group };
-    // A tree whose slots are given up may not run for an instant: it gets no signal that continues it.
-    let has_yielded = site.run_dir.yielded(id)?.is_some();
-    let grace_ms = if has_yielded { 0 } else { grace_ms };
+    // A tree whose slots others may have must not run for an instant: it gets no signal that continues it.
+    let grace_ms = if site.run_dir.has_yielded(id)? { 0 } else { grace_ms };
     end_tree(site, id, &root, grace_ms, spared, &mut || {})?;
     if let Some(group) = group {
         site.host.remove_group(group);

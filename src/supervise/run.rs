@@ -51,13 +51,11 @@ struct Attempted {
     result: Option<Hold>,
     /// What the hooks for its end need.
     hooks: Option<hooks::Place>,
-    /// Whether the task ended without slots that it had given up, so that nothing more may run for it.
-    has_yielded: bool,
 }
 
 impl Attempted {
     fn not_launched(happened: Happened) -> Self {
-        Self { happened, ran_ms: None, result: None, hooks: None, has_yielded: false }
+        Self { happened, ran_ms: None, result: None, hooks: None }
     }
 }
 
@@ -111,10 +109,7 @@ fn attempts(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> 
     let mut taken = 1;
     loop {
         let attempted = attempt(around, task, keeper)?;
-        let has_ended = attempted.happened != Happened::StepDone
-            || taken >= per_run
-            || around.is_told_to_end
-            || attempted.has_yielded;
+        let has_ended = attempted.happened != Happened::StepDone || taken >= per_run || around.is_told_to_end;
         if has_ended || around.site.store.cancel_request(task.id)?.is_some() {
             return Ok(attempted);
         }
@@ -130,7 +125,6 @@ fn attempts(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> 
 /// Runs the command of a task whose lanes are held, unless it is cancelled.
 fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> Result<Attempted, StoreError> {
     let site = around.site;
-    // A pause in an earlier step may have replaced some locks, so the grants come from the keeper.
     let grants = keeper.grants().to_vec();
     let from = output_before(site, task);
     let Launched { mut child, mut share, result, hooks, group } = match launch(around, task, &grants, keeper)? {
@@ -140,9 +134,7 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
     log_prompt(site, task);
     let mut spared = Vec::new();
     let mut logs = LogKeeper::new(site, task, around.logs_max_bytes);
-    let queued_in = task.sandbox.clone();
-    let sandbox = || queued_in.as_ref().map(|sandbox| sandbox.id().clone());
-    let mut pausing = Pausing::of(group.clone(), &sandbox);
+    let mut pausing = Pausing::of(group.clone());
     let mut care = Care { keeper, share: share.as_mut(), pausing: &mut pausing };
     let stop = watch(around, task, child.as_mut(), &mut logs, &mut spared, &mut care)?;
     let now = site.host.now();
@@ -153,11 +145,7 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
         // A pause ends with the command that it stopped.
         let _ = site.store.end_pause(task.id);
     }
-    let has_yielded = pausing.has_yielded();
     let happened = stop_tree((site, keeper, &mut pausing), task, (child, group.as_ref()), stop, &mut logs, &spared)?;
-    if has_yielded {
-        site.run_dir.forget_given_up(task.id)?;
-    }
     if let Some(group) = &group {
         site.host.remove_group(group);
     }
@@ -166,9 +154,7 @@ fn attempt(around: &mut Surroundings, task: &mut Task, keeper: &mut Keeper) -> R
     let happened = or_wait(site, task, happened)?;
     log_response(site, task, from);
     compare(around, task, keeper);
-    // A hook would run without the lanes that were given up.
-    let hooks = hooks.filter(|_| !has_yielded);
-    Ok(Attempted { happened, ran_ms, result: Some(result), hooks, has_yielded })
+    Ok(Attempted { happened, ran_ms, result: Some(result), hooks })
 }
 
 /// What comes of a request to end: a task that makes room for another one is queued again.
@@ -217,13 +203,13 @@ fn end(
 }
 
 /// What is kept while a command runs: its locks, and its share of processors.
-struct Care<'a, 'k, 'p> {
+struct Care<'a, 'k> {
     keeper: &'a mut Keeper<'k>,
     share: Option<&'a mut CpuShare>,
-    pausing: &'a mut Pausing<'p>,
+    pausing: &'a mut Pausing,
 }
 
-impl Care<'_, '_, '_> {
+impl Care<'_, '_> {
     fn keep(&mut self, child: &mut dyn Child) {
         self.keeper.keep();
         if let Some(share) = &mut self.share {
@@ -259,9 +245,6 @@ fn watch(
         if let Some(request) = site.store.cancel_request(task.id)? {
             return Ok(Stop::Cancelled(request));
         }
-        if care.pausing.take_back(site, around.wants, task, care.keeper) {
-            spared.extend((around.pass)());
-        }
         let Some(time) = care.time_left(site, task, begin) else { return Ok(Stop::TimedOut) };
         let woken = logs.wait(child, time).map_err(StoreError::io("wait for the command of", &task.id.to_string()))?;
         match woken {
@@ -275,21 +258,16 @@ fn watch(
                 if asks_to_end(site, task.id, task.starts) {
                     return Ok(Stop::Waits);
                 }
-                care.pausing.heed(site, task, spared, care.keeper);
+                care.pausing.heed(site, task, spared);
                 spared.extend((around.pass)());
-                if care.pausing.has_yielded() {
-                    // The pass may have started the task for which this one stands still, and asked it to go on.
-                    care.pausing.heed(site, task, spared, care.keeper);
-                }
             }
             // A share of processors is looked after more often.
             Woken::TimeUp if care.share.is_some() && !care.pausing.is_paused() && !is_beat_due(site, beat_ms) => {}
-            Woken::TimeUp if care.pausing.is_waiting() && !is_beat_due(site, beat_ms) => {}
             Woken::TimeUp if asks_to_end(site, task.id, task.starts) => return Ok(Stop::Waits),
             Woken::TimeUp => {
                 beat_ms = site.host.boot_ms();
                 site.run_dir.beat(task.id);
-                care.pausing.heed(site, task, spared, care.keeper);
+                care.pausing.heed(site, task, spared);
             }
             Woken::Token => care.share.iter_mut().for_each(|share| share.has_token(child)),
             Woken::Pass | Woken::Terminate | Woken::Interrupt | Woken::Wrote => {}
@@ -317,8 +295,7 @@ fn stop_tree(
         Stop::Exited(exit) => {
             pausing.wake(site);
             drop(child);
-            let grace_ms = if pausing.has_yielded() { 0 } else { STRAGGLER_GRACE_MS };
-            let left = end_tree(site, task.id, &root, grace_ms, spared, &mut || keeper.keep())?;
+            let left = end_tree(site, task.id, &root, STRAGGLER_GRACE_MS, spared, &mut || keeper.keep())?;
             if left > 0 {
                 let told = format!("{left} of its processes still ran when its command ended, and were ended");
                 site.store.note(&Event::of("background_ended", task).saying(told).with(json!({ "processes": left })));
@@ -339,14 +316,9 @@ fn stop_tree(
         Stop::Waits => (Happened::Interrupted(WAITS.to_owned()), task.grace_ms),
     };
     let (happened, mut grace_ms) = happened;
-    if pausing.has_yielded() {
-        // Others may run in its place: it is killed as it stands.
-        grace_ms = 0;
-    } else {
-        let _ = child.signal(Signal::Term);
-        // What stands still takes the signal when it goes on.
-        pausing.wake(site);
-    }
+    let _ = child.signal(Signal::Term);
+    // What stands still takes the signal when it goes on.
+    pausing.wake(site);
     let begin = site.host.boot_ms();
     loop {
         let left = grace_ms.saturating_sub(site.host.boot_ms().saturating_sub(begin));

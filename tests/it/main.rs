@@ -53,7 +53,6 @@ mod packaging;
 mod patience;
 mod pause;
 mod pause_running;
-mod pause_yield;
 mod power;
 mod power_cut;
 mod preempt;

@@ -156,6 +156,40 @@ fn a_supervisor_that_is_killed_leaves_a_paused_task_to_recovery_which_ends_it() 
 }
 
 #[test]
+fn a_tree_whose_slots_an_earlier_version_gave_to_others_is_killed_as_it_stands() {
+    let gone = r#"{"since":"2026-11-24T07:00:00.000Z","lanes":["build"],"kept":["user:root"],"waits":true}"#;
+    let kept = r#"{"since":"2026-11-24T07:00:00.000Z","lanes":[],"kept":[],"refused":"it has no slot"}"#;
+    for (said, is_told) in [(gone, false), ("damaged", false), (kept, true)] {
+        let place = Place::new();
+        let id = start(&place, &["--grace", "20s"], &format!("trap 'echo >$PLACE/told; exit 1' TERM; {COUNTS}"));
+        until("it counts", || (count(&place) > 1).then_some(()));
+        place.ok(&["pause", &id, "-y"]);
+        let (before, supervisor) = (count(&place), place.supervisor(&id));
+        std::fs::write(place.state().join("run").join(&id[5..]).join("yield.json"), said).unwrap();
+        signal(supervisor, Signal::KILL);
+        until("the supervisor is gone", || (!lives(supervisor)).then_some(()));
+        place.ok(&["dispatch", "--once"]);
+        place.until_status(&id, "failed");
+        assert!(!lives(child(&place)));
+        assert_eq!(place.path("told").exists(), is_told, "{said}");
+        assert!(is_told || count(&place) == before, "no signal let it go on");
+        assert!(!place.state().join("run").join(&id[5..]).exists());
+    }
+}
+
+#[test]
+fn a_running_task_has_no_option_to_give_its_slots_up() {
+    let place = Place::new();
+    let id = counting(&place, &[]);
+    let refused = place.luzia(&["pause", &id, "--yield"]).coded(2).err;
+    assert!(refused.contains("there is no option \"--yield\"") && refused.contains("keeps its slots"), "{refused}");
+    let refused = place.luzia(&["enqueue", "--preempt", "pause", "--", "true"]).coded(2).err;
+    assert!(refused.contains("end, requeue"), "{refused}");
+    assert_goes_on(&place);
+    place.ok(&["cancel", &id, "--grace", "0", "-y"]);
+}
+
+#[test]
 fn a_stopped_command_stays_stopped_when_its_supervisor_is_killed() {
     let place = Place::new();
     // A group that becomes an orphan would be sent SIGHUP and SIGCONT: the command leads a session of its own.

@@ -140,7 +140,7 @@ fn nobody_goes_who_may_not_and_nothing_is_queued_then() {
         &["enqueue", "--preempt", "stop", "--", "true"][..],
         &["enqueue", "--preempt-grace", "1s", "--", "true"],
         &["enqueue", "--preempt", "end", "--preempt-grace", "x", "--", "true"],
-        &["enqueue", "--preempt", "pause", "--preempt-grace", "1s", "--", "true"],
+        &["enqueue", "--preempt", "pause", "--", "true"],
         &["enqueue", "--preempt", "end", "--from", "x"],
         &["run", "--preempt", "end", "--no-wait", "--", "true"],
         &["enqueue", "--preempt", "end", "--dry-run", "--", "true"],
@@ -241,81 +241,4 @@ fn a_task_that_makes_room_for_itself_gets_no_further_slots_by_an_edit() {
     assert_eq!(place.events_named("preempted").len(), 0);
     assert!(held.iter().all(|id| place.status(id) == "running"));
     place.ok(&["cancel", &new, &plain, &held[0], &held[1], "--yes", "--grace", "0"]);
-}
-
-fn counted(place: &Place) -> usize {
-    std::fs::read_to_string(place.path("count")).unwrap_or_default().len()
-}
-
-/// Counts until it is told that it is enough.
-fn counter(place: &Place, options: &[&str]) -> String {
-    let script = "while [ ! -e $PLACE/enough ]; do echo >>$PLACE/count; sleep 0.01; done";
-    let id = place.enqueue(&[options, &["--shell", script]].concat());
-    place.ok(&["dispatch", "--once"]);
-    place.until_file("count");
-    id
-}
-
-#[test]
-fn the_holder_stands_still_for_as_long_as_the_new_task_runs() {
-    let place = Place::new();
-    let held = counter(&place, &["-u", "a", "-l", "build"]);
-    let gate = place.gate("new");
-    let script = format!("echo >$PLACE/new; read _ <{gate}");
-    let new = place.enqueue(&["-l", "build", "--preempt", "pause", "--shell", &script]);
-    place.until_file("new");
-    let before = counted(&place);
-    // It asks for its slots again at once, and waits for them.
-    until("it waits for its slots", || {
-        let reason = place.json(&["explain", &held])["reasons"][0].clone();
-        let is_for = (&reason["why"], &reason["waits"]) == (&json!(format!("preempted by {new}")), &json!(true));
-        is_for.then_some(())
-    });
-    for _ in 0..5 {
-        place.ok(&["dispatch", "--once"]);
-    }
-    assert_eq!((counted(&place), place.status(&held).as_str(), wishes(&place)), (before, "running", json!(null)));
-    let told = place.events_named("preempted");
-    assert_eq!((told.len(), &told[0]["task"], &told[0]["data"]["how"]), (1, &json!(held), &json!("pause")));
-    place.open_gate("new");
-    place.until_status(&new, "completed");
-    until("it goes on", || (counted(&place) > before).then_some(()));
-    std::fs::write(place.path("enough"), "").unwrap();
-    place.until_status(&held, "completed");
-    assert_eq!(place.show(&held)["starts"], json!(1));
-}
-
-#[test]
-fn what_a_paused_holder_keeps_is_no_room() {
-    let place = Place::new();
-    let held = holder(&place, &["-u", "a", "-l", "build"]);
-    let refused = place.luzia(&["enqueue", "-u", "a", "--preempt", "pause", "--", "true"]).coded(1).err;
-    assert!(refused.contains("keeps it while it is paused"), "{refused}");
-    assert_eq!((place.status(&held).as_str(), wishes(&place)), ("running", json!(null)));
-    place.open_gate("hold");
-    place.until_status(&held, "completed");
-}
-
-/// A job of a process of its session is continued by the kernel when that process ends, so it gives no slot up.
-#[test]
-fn a_holder_that_cannot_stand_still_goes_on_and_the_task_waits_for_its_turn() {
-    let place = Place::new();
-    let gate = place.gate("hold");
-    let script = format!("timeout 600 sh -c 'echo >$PLACE/up; read _ <{gate}'");
-    let held = place.enqueue(&["-u", "a", "-l", "build", "--shell", &script]);
-    place.ok(&["dispatch", "--once"]);
-    place.until_file("up");
-    let new = enqueue(&place, &["-l", "build", "--preempt", "pause"]);
-    until("it was asked once", || (place.events_named("preempted").len() == 1).then_some(()));
-    until("it goes on", || {
-        place.json(&["explain", &held])["reasons"].as_array().is_none_or(Vec::is_empty).then_some(())
-    });
-    for _ in 0..3 {
-        place.ok(&["dispatch", "--once"]);
-    }
-    assert_eq!((place.events_named("preempted").len(), place.status(&new).as_str()), (1, "pending"));
-    place.open_gate("hold");
-    place.until_status(&held, "completed");
-    place.drain();
-    assert_eq!(place.status(&new), "completed");
 }

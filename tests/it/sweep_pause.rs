@@ -28,13 +28,6 @@ pub const RESUME: Scene = Scene {
     ..PLAIN
 };
 
-/// Somebody pauses a task that runs, and others may have its slots.
-pub const YIELD: Scene =
-    Scene { name: "pause-yield", args: &["pause", "1", "--yes", "--yield", "--for", "300ms"], ..PAUSE };
-
-/// `resume` of a task that has given up its slots.
-pub const RESUME_YIELDED: Scene = Scene { name: "resume-yielded", begin: Some(start_yielded), ..RESUME };
-
 /// A task pauses itself: its supervisor stops it, and is disturbed while it does so.
 pub const SELF: Scene = Scene {
     name: "pause-self",
@@ -45,9 +38,6 @@ pub const SELF: Scene = Scene {
     judge: goes_on,
     ..PLAIN
 };
-
-/// A task pauses itself and gives up its slots. The sweep disturbs its supervisor during the release and the retake.
-pub const YIELD_SELF: Scene = Scene { name: "yield-self", prepare: queue_one_that_yields, queued: 2, ..SELF };
 
 /// A task in a control group of its own, where one can be made.
 pub const GROUP: Scene = Scene {
@@ -84,32 +74,17 @@ fn start_paused(world: &World) {
     world.luzia(&["pause", "1", "--yes", "--for", "1s"]).ok();
 }
 
-fn start_yielded(world: &World) {
-    start_waiting(world);
-    world.luzia(&["pause", "1", "--yes", "--for", "1s", "--yield"]).ok();
-}
-
 fn queue_one_that_pauses(world: &World) {
     let luzia = env!("CARGO_BIN_EXE_luzia");
     let text = format!("{luzia} pause self --yes --for 30ms; :");
     world.enqueue(&["-u", "alice"], &oracle::script(world, "alice", &text));
 }
 
-/// No luzia may run in a tree that gives slots up, so the request is written by hand.
-fn queue_one_that_yields(world: &World) {
-    world.configure(r#"{ "slots": { "max": 1 } }"#);
-    let text = "cd $LUZIA_STATE_DIR/run/1; now=$(date -u +%FT%T.%3NZ); end=$(date -u -d '+0.1 seconds' +%FT%T.%3NZ); \
-                printf '{\"since\":\"%s\",\"until\":\"%s\",\"yield\":true}' $now $end >asked; mv asked pause.json; \
-                kill -USR1 $PPID; sleep 0.05; :";
-    world.enqueue(&["-u", "alice"], &oracle::script(world, "alice", text));
-    world.enqueue(&["-u", "bob"], &oracle::command(world, "bob", Deed::Quick));
-}
-
 /// After all, the task is over: no pause outlives its end, or the supervisor that made it.
 fn goes_on(world: &World, _: &Answer) -> Vec<String> {
     let status = world.status_of(1);
     let is_over = ["completed", "failed", "cancelled"].contains(&status.as_str());
-    let is_left = ["pause.json", "yield.json"].iter().any(|name| world.state.join("run/1").join(name).exists());
+    let is_left = world.state.join("run/1/pause.json").exists();
     if is_over && !is_left { Vec::new() } else { vec![format!("task_1 is {status}, and its pause is left: {is_left}")] }
 }
 

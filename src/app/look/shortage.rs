@@ -33,13 +33,10 @@ impl App {
     /// The pause of a task whose processes are stopped for it.
     fn paused_run(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
         let now = self.host.now();
-        let given = self.run_dir.yielded(task.id)?.unwrap_or_default();
-        let stands = |pause: &RunPause| given.is_waiting || pause.is_in_effect && pause.stands(now);
+        let stands = |pause: &RunPause| pause.is_in_effect && pause.stands(now);
         let Some(pause) = self.store.run_pause(task.id)?.filter(stands) else { return Ok(None) };
         let TaskHold { since, until, reason, by, .. } = pause.hold;
-        let yielded = given.lanes.iter().map(ToString::to_string).collect();
-        let pause =
-            Pause { what: task.id.to_string(), since, until, reason, by, yielded, is_waiting: given.is_waiting };
+        let pause = Pause { what: task.id.to_string(), since, until, reason, by };
         Ok(self.run_dir.is_supervised(task.id)?.then_some(Obstacle::Paused { pause }))
     }
 

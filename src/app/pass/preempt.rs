@@ -1,8 +1,6 @@
 //! Tasks that make room for themselves (`--preempt`): a pass starts them before all others of their priority, and asks those
-//! who hold their lanes to end, to go back into the queue, or to stand still. Who asks is written down (`spool/control.json`), so a process that
+//! who hold their lanes to end or to go back into the queue. Who asks is written down (`spool/control.json`), so a process that
 //! is killed on the way leaves the rest to the next pass.
-
-mod paused;
 
 use crate::app::capacity::gates::AGAIN_MS;
 use crate::app::locks::consent::Question;
@@ -37,12 +35,12 @@ pub struct Room {
     pub how: How,
     /// The time between SIGTERM and SIGKILL, in milliseconds; the holder's own when absent.
     pub grace_ms: Option<u64>,
-    /// Whether work of somebody else may be ended, queued again or paused.
+    /// Whether work of somebody else may be ended or queued again.
     pub others: bool,
 }
 
 impl App {
-    /// The question to ask before room is made for a task: it would end, interrupt or pause work of somebody else. An error where no
+    /// The question to ask before room is made for a task: it would end or interrupt work of somebody else. An error where no
     /// room can be made.
     pub fn room_question(&self, new: &NewTask, caller: &Caller, how: How) -> Result<Option<Question>, AppError> {
         let task = self.task_of(new, caller)?;
@@ -52,7 +50,7 @@ impl App {
         if !self.store.has_layout()? {
             return Ok(None);
         }
-        let full = self.full_lanes(&task, how)?;
+        let full = self.full_lanes(&task)?;
         let chosen = match choose(task.priority, false, &full) {
             Err(Refusal::Foreign(..)) => choose(task.priority, true, &full).map_err(|why| refused(&why))?,
             own => {
@@ -124,10 +122,6 @@ impl App {
                 Err(_) => {}
                 Ok(_) => over.push(wish),
             }
-        }
-        // Those who were paused for it go on when slots are free: they stand in the lines from now on.
-        for wish in &over {
-            self.let_paused_go_on(wish)?;
         }
         if !over.is_empty() {
             self.store.change_control::<_, AppError>(|control| {
@@ -219,18 +213,11 @@ impl App {
                 return Ok(Some(until));
             }
         }
-        let Ok(chosen) = choose(task.priority, wish.others, &self.full_lanes(task, wish.how)?) else {
-            // Nobody stands still in vain.
-            return self.let_paused_go_on(wish).map(|()| None);
-        };
+        let Ok(chosen) = choose(task.priority, wish.others, &self.full_lanes(task)?) else { return Ok(None) };
         for id in chosen {
-            if wish.how == How::Pause {
-                self.pause_for(id, wish)?;
-                continue;
-            }
             let request = CancelRequest {
                 by: wish.by.clone(),
-                reason: Some(paused::reason(wish.task)),
+                reason: Some(format!("preempted by {}", wish.task)),
                 grace_ms: wish.grace_ms,
                 requeue: wish.how == How::Requeue,
             };
@@ -250,13 +237,13 @@ impl App {
     }
 
     /// The lanes of a task that are full, with their living holders.
-    fn full_lanes(&self, task: &Task, how: How) -> Result<Vec<Full>, AppError> {
+    fn full_lanes(&self, task: &Task) -> Result<Vec<Full>, AppError> {
         let mut full = Vec::new();
         for lane in task.all_lanes() {
             let views = self.holders(&lane)?;
             let living: Vec<&LockView> = views.iter().filter(|view| !view.verdict.is_stale()).collect();
             if loan::holders(living.iter().map(|view| view.slot)) >= self.config().limit(&lane) {
-                let holder = |view: &&LockView| self.rival(task, view, (&lane, how));
+                let holder = |view: &&LockView| self.rival(task, view);
                 let holders = living.iter().map(holder).collect::<Result<_, _>>()?;
                 full.push(Full { lane, holders });
             }
@@ -264,16 +251,12 @@ impl App {
         Ok(full)
     }
 
-    fn rival(&self, task: &Task, view: &LockView, (lane, how): (&LaneName, How)) -> Result<Holds, AppError> {
+    fn rival(&self, task: &Task, view: &LockView) -> Result<Holds, AppError> {
         let other = || Holds::Other(view.shown().unwrap_or_else(|| "an unknown holder".to_owned()));
         let Some(id) = view.task() else { return Ok(other()) };
         let Some((_, holder)) = self.find(id)?.filter(|(_, holder)| matches!(holder.status(), Status::Running)) else {
             return Ok(other());
         };
-        if how == How::Pause && self.keeps_paused(id, lane, view)? {
-            return Ok(Holds::Keeper(id));
-        }
-        let is_paused = how == How::Pause && self.store.run_pause(id)?.is_some();
         let same_agent = is_same_work(task, &holder);
         let sides = Sides { same_agent, caller: task.user.as_str(), holder: Some(holder.user.as_str()) };
         Ok(Holds::Task(Rival {
@@ -282,7 +265,7 @@ impl App {
             since: holder.last_start.as_ref().map_or(holder.created_at, |start| start.at),
             is_foreign: is_foreign(sides),
             is_around: self.has_above(task, id)?,
-            is_asked: is_paused || self.store.cancel_request(id)?.is_some(),
+            is_asked: self.store.cancel_request(id)?.is_some(),
         }))
     }
 
@@ -317,7 +300,6 @@ fn verb_of(how: How) -> &'static str {
     match how {
         How::End => "end",
         How::Requeue => "interrupt",
-        How::Pause => "pause",
     }
 }
 
@@ -334,9 +316,6 @@ fn refused(why: &Refusal) -> AppError {
         }
         Refusal::Foreign(lane, id) => {
             (lane, format!("{id} holds it, which is somebody else's"), format!("luzia explain {id}"))
-        }
-        Refusal::Keeps(lane, id) => {
-            (lane, format!("{id} holds it, and keeps it while it is paused"), format!("luzia explain {id}"))
         }
         Refusal::Around(lane, id) => {
             (lane, format!("{id} holds it, and the task would be inside it"), format!("luzia explain {id}"))

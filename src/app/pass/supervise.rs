@@ -79,19 +79,11 @@ impl App {
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
         // The claim was made by another process, which knew the rules.
         let cpu_plan = |lane: &LaneName| self.follow_control().ok().and_then(|()| self.cpu_plan(lane));
-        let wants = |task: &Task, lanes: &[LaneName]| {
-            // By rules that do not read the last ones hold.
-            let _ = self.follow_control();
-            let mut request = self.request(task);
-            request.needs.retain(|need| lanes.contains(&need.lane));
-            request
-        };
         let site = self.site();
         let mut around = Surroundings {
             site: &site,
             timeout_ms: &timeout_ms,
             cpu_plan: &cpu_plan,
-            wants: &wants,
             config: self.config_path.as_deref(),
             subject: &|cwd| self.surroundings.subject(cwd).map_err(|error| error.to_string()),
             logs_max_bytes: self.config().logs_max_bytes,

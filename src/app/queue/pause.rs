@@ -8,7 +8,7 @@ use crate::app::queue::accepted::although;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::control::{Held, Hold, TaskHold};
 use crate::model::{LaneName, Status, Target, Task, TaskId, Timestamp};
-use crate::store::{Event, GivenUp, Removed};
+use crate::store::{Event, Removed};
 use serde_json::json;
 
 /// For how long a hold that ended is remembered: its time does not count against `--start-within`.
@@ -42,8 +42,6 @@ pub struct Wish {
     pub reason: Option<String>,
     /// Who asks.
     pub by: Option<String>,
-    /// Whether a task that runs gives its capacity slots up meanwhile.
-    pub yields: bool,
 }
 
 /// What came of `pause` or `resume` for one name.
@@ -55,19 +53,17 @@ pub struct Changed {
     pub hold: Option<Hold>,
     /// Whether anything was changed.
     pub is_changed: bool,
-    /// What a task that runs has given up.
-    pub given: Option<GivenUp>,
 }
 
 impl Changed {
     /// Nothing was changed.
     fn unchanged(what: String) -> Self {
-        Self { what, hold: None, is_changed: false, given: None }
+        Self { what, hold: None, is_changed: false }
     }
 
     /// A hold was set or ended.
     fn by(what: String, hold: Hold) -> Self {
-        Self { what, hold: Some(hold), is_changed: true, given: None }
+        Self { what, hold: Some(hold), is_changed: true }
     }
 }
 
@@ -93,14 +89,9 @@ impl App {
     }
 
     /// Refuses a pause that would be over before it begins.
-    pub fn check_wish(&self, wish: &Wish, all: &[What]) -> Result<(), AppError> {
+    pub fn check_wish(&self, wish: &Wish) -> Result<(), AppError> {
         if wish.until.is_some_and(|until| until <= self.host.now()) {
             return Err(AppError::usage("--until names a moment that has passed").hint("nothing was paused"));
-        }
-        if wish.yields && all.iter().any(|what| what.task().is_none()) {
-            return Err(AppError::usage("--yield is about tasks that run").hint(
-                "nothing was paused; a pause of a user or a lane holds what has not started, which has no slots",
-            ));
         }
         Ok(())
     }
@@ -125,7 +116,7 @@ impl App {
                     control.holds.retain(|hold| hold.until.is_none_or(|until| now.ms_since(until) < KEPT_MS));
                     let standing = control.holds.iter().position(|hold| hold.held == *held && hold.stands(now));
                     let since = standing.map_or(now, |at| control.holds.remove(at).since);
-                    let Wish { until, reason, by, .. } = wish.clone();
+                    let Wish { until, reason, by } = wish.clone();
                     let hold = Hold { held: held.clone(), since, until, reason, by };
                     control.holds.push(hold.clone());
                     Ok(hold)
@@ -192,7 +183,7 @@ impl App {
         let task = self.change_waiting(id, "paused", |task| {
             let since = task.hold.as_ref().filter(|_| task.is_held(now)).map_or(now, |hold| hold.since);
             let left = left_to_start(task, now);
-            let Wish { until, reason, by, .. } = wish.clone();
+            let Wish { until, reason, by } = wish.clone();
             let hold = TaskHold { since, until, reason, by, start_left_ms: left.filter(|_| until.is_none()) };
             // The time of `--start-within` goes on when the hold ends.
             let start_by = until.zip(left).map(|(until, left)| until.plus_ms(i64::try_from(left).unwrap_or(i64::MAX)));

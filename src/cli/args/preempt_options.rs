@@ -9,22 +9,18 @@ pub enum Preempted {
     End,
     /// They are queued again in their old place; no attempt is spent
     Requeue,
-    /// They stand still and give their capacity slots up, as `luzia pause --yield`, and go on when slots are free again
-    Pause,
 }
 
 /// What `enqueue` and `run` take.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Preemption")]
 pub struct PreemptOptions {
-    /// Make room: end, queue again, or pause the running tasks that hold the lanes of this one
+    /// Make room: end, or queue again, the running tasks that hold the lanes of this one
     ///
     /// Only tasks of the same or a lower priority make room, and only where that frees every lane that is full. Of several, the
     /// lowest priority makes room first, and then the youngest. This task then starts before others of its priority. A lease or
     /// a `luzia lock` is never taken: the command is refused, and nothing is queued. Work of somebody else (another agent or
-    /// session, else another user) makes room only after a question on a terminal, or with --yes. `pause` frees only lanes
-    /// such as `build`: the lane of a user, a thread or a session stays with its task. luzia finds out whether a command can be
-    /// stopped by stopping it. A command that cannot be stopped goes on, and this task waits for its turn.
+    /// session, else another user) makes room only after a question on a terminal, or with --yes.
     #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "end", conflicts_with = "from")]
     pub preempt: Option<Preempted>,
 

@@ -197,6 +197,9 @@ fn unknown_argument(name: &str, args: &[String]) -> (String, Option<String>) {
     }
     let options = definition.get_arguments().filter(|argument| !argument.is_hide_set()).filter_map(clap::Arg::get_long);
     let hint = match closest(name.trim_start_matches('-'), options) {
+        _ if verb == Some("pause") && name == "--yield" => {
+            Some("a paused task keeps its slots; leave --yield out to stop it".to_owned())
+        }
         Some(option) if name.starts_with("--") => Some(format!("did you mean --{option}?")),
         _ if has_trailing_command(&definition) => {
             Some("put `--` before a command whose name begins with a hyphen".to_owned())

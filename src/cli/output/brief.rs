@@ -14,7 +14,6 @@ pub fn reason(obstacle: &Obstacle, task: &Task, now: Timestamp) -> String {
             Some(other) => format!("waits in a circle with {other}"),
             None => "waits for itself".to_owned(),
         },
-        Obstacle::Paused { pause } if pause.is_waiting => "waits for its slots".to_owned(),
         Obstacle::Paused { pause } => match pause.until {
             Some(until) => format!("paused for {}", length(until.ms_since(now))),
             None => "paused".to_owned(),

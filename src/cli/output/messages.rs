@@ -132,9 +132,6 @@ pub fn pause_text(pause: &Pause, task: &Task, now: Timestamp) -> String {
         own if own == task.id.to_string() => "it is paused".to_owned(),
         other => format!("\"{other}\" is paused"),
     };
-    if pause.is_waiting {
-        return format!("{what}, and waits for a place in {}", pause.yielded.join(", "));
-    }
     let ago = format_duration(u64::try_from(now.ms_since(pause.since)).unwrap_or(0));
     let by = pause.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let why = pause.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -145,12 +142,7 @@ pub fn pause_text(pause: &Pause, task: &Task, now: Timestamp) -> String {
         }
         None => format!(", until somebody calls luzia resume {}", resume_word(&pause.what)),
     };
-    let yielded = if pause.yielded.is_empty() {
-        String::new()
-    } else {
-        format!("; others have its place in {}", pause.yielded.join(", "))
-    };
-    format!("{what} since {ago}{by}{why}{end}{yielded}")
+    format!("{what} since {ago}{by}{why}{end}")
 }
 
 /// The argument of `resume` that lifts a hold.

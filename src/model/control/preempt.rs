@@ -9,8 +9,6 @@ pub enum How {
     End,
     /// It is queued again in its old place; no attempt is spent.
     Requeue,
-    /// It stands still and gives its capacity slots up. When the task that needs them has started, it waits for its slots again.
-    Pause,
 }
 
 impl How {
@@ -19,13 +17,12 @@ impl How {
         match self {
             Self::End => "end",
             Self::Requeue => "requeue",
-            Self::Pause => "pause",
         }
     }
 
     /// Reads a word.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::End, Self::Requeue, Self::Pause].into_iter().find(|how| how.word() == word)
+        [Self::End, Self::Requeue].into_iter().find(|how| how.word() == word)
     }
 }
 
@@ -38,7 +35,7 @@ pub struct Preempt {
     pub how: How,
     /// The time between SIGTERM and SIGKILL, in milliseconds; the holder's own when absent.
     pub grace_ms: Option<u64>,
-    /// Whether work of somebody else may be ended, queued again or paused.
+    /// Whether work of somebody else may be ended or queued again.
     pub others: bool,
     /// Who asked for it.
     pub by: String,

@@ -11,25 +11,6 @@ pub struct Identity {
     pub boot_id: String,
 }
 
-/// How a process stands: what decides whether it can go on once it was stopped.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Posture {
-    /// Which.
-    pub pid: u32,
-    /// Its parent.
-    pub parent: u32,
-    /// Its process group.
-    pub group: u32,
-    /// Its session.
-    pub session: u32,
-    /// Whether it has a controlling terminal.
-    pub has_terminal: bool,
-    /// Whether every thread of it is stopped by a signal.
-    pub is_still: bool,
-    /// Whether it runs the program of luzia.
-    pub is_luzia: bool,
-}
-
 /// A process above this one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ancestor {

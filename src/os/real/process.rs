@@ -20,7 +20,7 @@ pub(crate) mod tree;
 pub(crate) mod upgrade;
 
 use crate::model::namespace::{Sight, is_other_boot};
-use crate::model::process::{Ancestor, Posture, Probe};
+use crate::model::process::{Ancestor, Probe};
 use crate::model::{Context, Identity, Origin};
 use crate::os::real::process::poll::{deadline, poll_until};
 use crate::os::{Called, Child, Command, Exit, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
@@ -106,19 +106,6 @@ impl Processes for RealProcesses {
 
     fn is_stopped(&self, who: &Identity) -> bool {
         procfs::stat(who.pid).is_some_and(|stat| stat.start == who.start && matches!(stat.state, b'T' | b't'))
-    }
-
-    fn posture(&self, pid: u32) -> Option<Posture> {
-        let stat = procfs::stat(pid)?;
-        Some(Posture {
-            pid,
-            parent: stat.parent,
-            group: stat.group,
-            session: stat.session,
-            has_terminal: stat.terminal != 0,
-            is_still: procfs::is_still(pid),
-            is_luzia: upgrade::runs_this_program(pid),
-        })
     }
 
     fn signal(&self, who: &Identity, signal: Signal) -> io::Result<bool> {

@@ -16,16 +16,12 @@ pub struct Pause {
     pub reason: Option<String>,
     /// Who asked for it.
     pub by: Option<String>,
-    /// The lanes in which a task that runs has given its slots up.
-    pub yielded: Vec<String>,
-    /// Whether it is to go on, and waits for those slots.
-    pub is_waiting: bool,
 }
 
 impl Pause {
     /// A pause until somebody ends it, without a reason.
     pub fn of(what: String, since: Timestamp) -> Self {
-        Self { what, since, until: None, reason: None, by: None, yielded: Vec::new(), is_waiting: false }
+        Self { what, since, until: None, reason: None, by: None }
     }
 }
 

@@ -28,8 +28,6 @@ pub struct Rival {
 pub enum Holds {
     /// A task.
     Task(Rival),
-    /// A task that keeps its slot while it is paused, where it was to be paused.
-    Keeper(TaskId),
     /// A lease, a `luzia lock`, or something unknown: its name.
     Other(String),
 }
@@ -54,8 +52,6 @@ pub enum Refusal {
     Foreign(LaneName, TaskId),
     /// The task that asks is inside the holder, or is its child.
     Around(LaneName, TaskId),
-    /// The holders keep their slots while they are paused; one of them.
-    Keeps(LaneName, TaskId),
 }
 
 /// Who has to make room now; nobody where those who were asked before suffice. `others` says whether work of somebody else
@@ -79,7 +75,7 @@ pub fn choose(priority: Priority, others: bool, lanes: &[Full]) -> Result<Vec<Ta
 fn task_of(holds: &Holds) -> Option<&Rival> {
     match holds {
         Holds::Task(rival) => Some(rival),
-        Holds::Keeper(_) | Holds::Other(_) => None,
+        Holds::Other(_) => None,
     }
 }
 
@@ -96,13 +92,9 @@ fn refusal(priority: Priority, full: &Full) -> Refusal {
     if let Some(rival) = full.holders.iter().find_map(task_of) {
         return Refusal::Around(lane, rival.id);
     }
-    let keeper = full.holders.iter().find_map(|holds| if let Holds::Keeper(id) = holds { Some(*id) } else { None });
-    if let Some(id) = keeper {
-        return Refusal::Keeps(lane, id);
-    }
     let name = full.holders.iter().find_map(|holds| match holds {
         Holds::Other(name) => Some(name.clone()),
-        Holds::Task(_) | Holds::Keeper(_) => None,
+        Holds::Task(_) => None,
     });
     Refusal::NoTask(lane, name.unwrap_or_default())
 }
@@ -152,7 +144,6 @@ mod tests {
         for (holder, wanted) in [
             (Holds::Other("me".into()), Refusal::NoTask(lane(), "me".into())),
             (Holds::Task(rival(1, 4)), Refusal::Higher(lane(), TaskId(1))),
-            (Holds::Keeper(TaskId(1)), Refusal::Keeps(lane(), TaskId(1))),
             (Holds::Task(foreign.clone()), Refusal::Foreign(lane(), TaskId(1))),
             (Holds::Task(Rival { is_around: true, ..rival(1, 9) }), Refusal::Around(lane(), TaskId(1))),
         ] {

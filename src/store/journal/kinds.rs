@@ -54,7 +54,6 @@ pub const KINDS: &[(&str, &str)] = &[
     ("result_failed", "the result of a task could not be written yet"),
     ("resume_ready", "a task has what it waited for, and waits for its lanes"),
     ("resumed", "a wait of a task, or a pause, is over"),
-    ("retaken", "a paused task has the slots back that it had given up"),
     ("retried", "a task that was over was queued again"),
     ("schedule_added", "a schedule was added or replaced"),
     ("schedule_failed", "a schedule could not make its task"),
@@ -81,7 +80,6 @@ pub const KINDS: &[(&str, &str)] = &[
     ("wait_warning", "a task or a lock has waited for as long as its lane says"),
     ("waiting", "a task waits"),
     ("withdrawn", "a task could not be accepted after all"),
-    ("yielded", "a paused task has given up slots for others"),
 ];
 
 /// Whether events of a name are written.

@@ -1,10 +1,10 @@
 //! `run/<id>/`: what is local to the host on which a task runs. The lock of its supervisor, the lock of its tree, and what else only
 //! the supervisor writes there. A store that several hosts share has none of this.
 
-pub(crate) mod given;
 pub(crate) mod group;
 pub(crate) mod log_notes;
 pub(crate) mod shortage;
+mod yielded;
 
 use crate::model::TaskId;
 use crate::os::{Handle, Host, Open};

@@ -211,16 +211,16 @@ pub fn places(state: &Path) -> BTreeMap<u64, Vec<String>> {
     places
 }
 
-/// The intervals in which the commands of each user held all their slots, running or paused: begin and end in milliseconds since the boot,
+/// The intervals in which the commands of each user ran or were paused: begin and end in milliseconds since the boot,
 /// and the task.
 pub fn intervals(events: &[serde_json::Value]) -> BTreeMap<String, Vec<(u64, u64, String)>> {
-    const ENDS: [&str; 6] = ["ended", "recovered", "released", "finished", "requeued", "yielded"];
+    const ENDS: [&str; 5] = ["ended", "recovered", "released", "finished", "requeued"];
     let mut spans: BTreeMap<String, Vec<(u64, u64, String)>> = BTreeMap::new();
     let mut open: BTreeMap<String, (String, u64)> = BTreeMap::new();
     for event in events {
         let (Some(name), Some(task)) = (event["event"].as_str(), event["task"].as_str()) else { continue };
         let Some(at) = event["boot_ms"].as_u64() else { continue };
-        if ["started", "retaken"].contains(&name) {
+        if name == "started" {
             open.insert(task.to_owned(), (event["user"].as_str().unwrap_or_default().to_owned(), at));
         } else if ENDS.contains(&name)
             && let Some((user, begin)) = open.remove(task)

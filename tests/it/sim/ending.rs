@@ -6,7 +6,7 @@ use luzia::model::control::TaskHold;
 use luzia::model::{Task, TaskId, Timestamp};
 use luzia::os::Open;
 use luzia::policy::outcome::{Happened, conclude};
-use luzia::store::{Ending, PauseRequest, Site, Started, encode_task};
+use luzia::store::{Ending, Site, Started, encode_task};
 use luzia::supervise::recover;
 use std::sync::{Arc, Mutex};
 
@@ -156,8 +156,7 @@ fn a_start_that_could_not_be_recorded_is_none() {
 fn pause(env: &Env) -> Option<bool> {
     const PAUSE: &str = "/s/run/1/pause.json";
     let hold = TaskHold { since: Timestamp(1), until: None, reason: None, by: None, start_left_ms: None };
-    let is_recorded =
-        store(env).request_pause(ID, &PauseRequest { hold, yields: false }).is_ok_and(|is_there| is_there);
+    let is_recorded = store(env).request_pause(ID, &hold).is_ok_and(|is_there| is_there);
     let (is_whole, is_safe) = env.look(|world| {
         let is_whole = world.peek(PAUSE).is_none_or(|bytes| bytes.ends_with(b"}"));
         (is_whole, world.disk.has_safe_bytes(PAUSE))

@@ -121,7 +121,7 @@ pub(super) fn begun(env: &Env, scene: &Scene) -> App {
         let _ = app.acquire(&lease(lane, *ttl_ms, number), &mut |_| {});
     }
     for lane in &scene.pauses {
-        let wish = Wish { until: None, reason: None, by: None, yields: false };
+        let wish = Wish { until: None, reason: None, by: None };
         app.pause(&What::Lanes(Held::Lane(lane.clone())), &wish).expect("it is paused");
     }
     app.follow_control().expect("the pauses read");

@@ -7,7 +7,7 @@ use super::files::{Descriptor, alarm, unsupported};
 use super::turn::Ctx;
 use super::world::{Wait, World};
 use luzia::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Sight};
-use luzia::model::process::{Ancestor, Posture, Probe};
+use luzia::model::process::{Ancestor, Probe};
 use luzia::model::{Identity, Origin, Timestamp};
 use luzia::os::{
     Called, Child, Clock, Command, Exit, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark,
@@ -139,10 +139,6 @@ impl Processes for Host {
     /// The simulated host stops nobody: a slow process may take any time.
     fn is_stopped(&self, _: &Identity) -> bool {
         false
-    }
-
-    fn posture(&self, _: u32) -> Option<Posture> {
-        None
     }
 
     fn signal(&self, who: &Identity, signal: Signal) -> io::Result<bool> {

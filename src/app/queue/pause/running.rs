@@ -7,7 +7,7 @@ use crate::app::{App, AppError, Code, Kind};
 use crate::model::control::TaskHold;
 use crate::model::{Status, Task, TaskId, Timestamp};
 use crate::os::Signal;
-use crate::store::{Changes, PauseRequest, Place};
+use crate::store::{Changes, Place};
 use std::time::Duration;
 
 /// How long the supervisor may take, in milliseconds.
@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// What is asked of a supervisor.
 struct Asked<'a> {
     id: TaskId,
-    request: &'a PauseRequest,
+    request: &'a TaskHold,
     /// Whether the task is to stand still, and not to go on.
     stops: bool,
 }
@@ -29,8 +29,6 @@ enum Come {
     Done,
     /// The task does not run any more.
     Left(Status),
-    /// It gives no slot up, and why.
-    Refused(String),
     Waits,
 }
 
@@ -40,13 +38,10 @@ impl App {
         let task = self.existing(id)?;
         let before = self.store.run_pause(id)?.filter(|pause| pause.stands(now));
         let since = before.map_or(now, |pause| pause.hold.since);
-        let Wish { until, reason, by, yields } = wish.clone();
-        let request = PauseRequest { hold: TaskHold { since, until, reason, by, start_left_ms: None }, yields };
+        let Wish { until, reason, by } = wish.clone();
+        let request = TaskHold { since, until, reason, by, start_left_ms: None };
         match self.ask(&Asked { id, request: &request, stops: true })? {
-            None => {
-                let given = self.run_dir.yielded(id)?;
-                Ok(Changed { given, ..Changed::by(id.to_string(), as_hold(&task, &request.hold)) })
-            }
+            None => Ok(Changed::by(id.to_string(), as_hold(&task, &request))),
             // It is queued again: then it is kept from starting.
             Some(Status::Pending) => self.pause_waiting(id, wish, now),
             Some(_) => Err(over(&self.existing(id)?)),
@@ -58,9 +53,9 @@ impl App {
         let id = task.id;
         let Some(pause) = self.store.run_pause(id)? else { return Ok(Changed::unchanged(id.to_string())) };
         let hold = as_hold(task, &pause.hold);
-        let request = PauseRequest { hold: TaskHold { until: Some(now), ..pause.hold }, yields: false };
+        let request = TaskHold { until: Some(now), ..pause.hold };
         self.ask(&Asked { id, request: &request, stops: false })?;
-        Ok(Changed { given: self.run_dir.yielded(id)?, ..Changed::by(id.to_string(), hold) })
+        Ok(Changed::by(id.to_string(), hold))
     }
 
     /// Asks the supervisor of a task, and waits until it has done it. Gives the state of a task that does not run any more.
@@ -76,7 +71,6 @@ impl App {
             match self.look_at_pause(asked, is_recorded)? {
                 Come::Done => return Ok(None),
                 Come::Left(status) => return Ok(Some(status)),
-                Come::Refused(why) => return Err(not_yielded(asked.id, &why)),
                 Come::Waits => {}
             }
             if !self.run_dir.is_supervised(asked.id)? {
@@ -119,53 +113,19 @@ impl App {
         match self.store.run_pause(asked.id)? {
             // A later one has other words. What counts is that the task stands still.
             Some(pause) if asked.stops && *is_recorded && pause.stands(now) => {
-                return if pause.is_in_effect { self.answer_to(asked) } else { Ok(Come::Waits) };
+                return Ok(if pause.is_in_effect { Come::Done } else { Come::Waits });
             }
             // Its end has come, or somebody has resumed it meanwhile.
-            Some(_) | None
-                if asked.stops && *is_recorded && asked.request.hold.until.is_some_and(|until| until <= now) =>
-            {
+            Some(_) | None if asked.stops && *is_recorded && asked.request.until.is_some_and(|until| until <= now) => {
                 return Ok(Come::Done);
             }
             None if !asked.stops => return Ok(Come::Done),
-            // It has gone on, because it gives no slot up.
-            None if asked.request.yields && *is_recorded && self.refusal(asked)?.is_some() => {
-                return self.answer_to(asked);
-            }
-            Some(_) if !asked.stops && *is_recorded => {
-                // It goes on when it has its slots back.
-                let is_waiting = self.run_dir.yielded(asked.id)?.is_some_and(|given| given.is_waiting);
-                return Ok(if is_waiting { Come::Done } else { Come::Waits });
-            }
+            Some(_) if !asked.stops && *is_recorded => return Ok(Come::Waits),
             Some(_) | None => {}
         }
         *is_recorded = self.store.request_pause(asked.id, asked.request)?;
         Ok(Come::Waits)
     }
-
-    /// What the supervisor says to a pause that it has carried out.
-    fn answer_to(&self, asked: &Asked) -> Result<Come, AppError> {
-        if !asked.request.yields {
-            return Ok(Come::Done);
-        }
-        if self.run_dir.given_up(asked.id)?.is_none() {
-            return Ok(Come::Refused("its supervisor is of an earlier version".to_owned()));
-        }
-        Ok(self.refusal(asked)?.map_or(Come::Done, Come::Refused))
-    }
-
-    /// Why a task gives up no slot for a pause.
-    fn refusal(&self, asked: &Asked) -> Result<Option<String>, AppError> {
-        let given = self.run_dir.given_up(asked.id)?.filter(|given| given.since == Some(asked.request.hold.since));
-        Ok(given.and_then(|given| given.refused))
-    }
-}
-
-/// The error of a task that gives no slot up.
-fn not_yielded(id: TaskId, why: &str) -> AppError {
-    AppError::new(Kind::No, Code::NotYielded, format!("{id} gives no slot up: {why}"))
-        .hint("it keeps all its slots; a pause without --yield stops it all the same")
-        .next(format!("luzia explain {id}"))
 }
 
 /// The error of a request to a task of which nothing runs.

@@ -14,7 +14,7 @@ use crate::cli::output::messages::resume_word;
 use crate::cli::task_request;
 use crate::model::calendar::spoken_duration;
 use crate::model::control::Held;
-use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
+use crate::model::{Status, Task, TaskId, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -41,13 +41,6 @@ pub struct Whom {
                   else is asked for on a terminal, and refused elsewhere without --yes.\n\n\
                   One of -u, -l and --all by itself is a pause of the user, the lane or the host. Several of them, or \
                   --state, --label or --key, choose tasks, and each of those is paused by itself.\n\n\
-                  With --yield such a task gives up its slots in lanes that are only a number of slots, global among them. It \
-                  keeps its user, its threads and sessions, a slot that stands for a value, a share of processors, and what it \
-                  has lent or borrowed. The answer names the lanes that the task gave up and those that it keeps. luzia refuses \
-                  --yield, and the task gives nothing up, where the task might go on by itself: a process of it has a terminal, is a job of a shell with job control, is luzia, or cannot be \
-                  stopped. A resumed task waits in the lines of the lanes that it gave up. Its fences are new then, and `luzia guard \
-                  --fence` refuses the old ones. A task that is cancelled or loses its supervisor meanwhile is killed \
-                  without a grace, and no `after` hook runs. Nobody may send SIGCONT to it by hand: it would run beside others.\n\n\
                   A pause is about tasks: `luzia lock` and `luzia acquire` do not look at it.",
     after_help = PAUSE_HELP
 )]
@@ -67,10 +60,6 @@ pub struct PauseArgs {
     /// Why, for those who ask
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub reason: Option<String>,
-
-    /// Let others have the capacity slots of a task that runs, until it is resumed and has them back
-    #[arg(long = "yield")]
-    pub yields: bool,
 }
 
 const PAUSE_HELP: &str = "\
@@ -78,13 +67,12 @@ Examples:
   luzia pause alice --reason 'release in progress'
   luzia pause lane:build --for 10m
   luzia pause task_12
-  luzia pause task_12 --yield
   luzia pause --all --until 'tomorrow 8:00'
   luzia pause -u alice --state running --for 5m
 
 Exit codes:
   0    paused; again with other words changes the end and the reason
-  1    a task is over, or gives no slot up; it is unchanged
+  1    a task is over; it is unchanged
   2    usage, a moment that has passed, or somebody else's work without --yes; nothing was changed
   66   no such task, or none that is chosen
   75   a task does not stand still yet; the request stays
@@ -158,9 +146,8 @@ pub fn pause(args: &PauseArgs, app: &App, account: Account, ask: Ask, console: &
         until: until_of(args, app)?,
         reason: args.reason.clone(),
         by: app.agent.as_ref().map(|agent| agent.name.clone()).or_else(|| account().ok()),
-        yields: args.yields,
     };
-    app.check_wish(&wish, &all)?;
+    app.check_wish(&wish)?;
     let ids: Vec<TaskId> = all.iter().filter_map(What::task).collect();
     let question = app.foreign_question("stop", &ids, &account().unwrap_or_default())?.or(bulk);
     let first = ids.first().map_or_else(String::new, ToString::to_string);
@@ -227,7 +214,7 @@ fn answer(verb: &str, changed: &[Changed], app: &App, console: &mut Console) -> 
 
 fn json_of(changed: &Changed, verb: &str) -> Value {
     let hold = changed.hold.as_ref();
-    let mut told = json!({
+    json!({
         "what": changed.what,
         "paused": verb == "pause",
         "changed": changed.is_changed,
@@ -236,31 +223,11 @@ fn json_of(changed: &Changed, verb: &str) -> Value {
         "reason": hold.and_then(|hold| hold.reason.clone()),
         "by": hold.and_then(|hold| hold.by.clone()),
         "next": if verb == "pause" { json!([format!("luzia resume {}", resume_word(&changed.what))]) } else { json!([]) },
-    });
-    if let Some(given) = &changed.given {
-        told["yielded"] = words(&given.lanes).into();
-        told["kept"] = words(&given.kept).into();
-        told["waits"] = given.is_waiting.into();
-    }
-    told
-}
-
-fn words(lanes: &[LaneName]) -> Vec<String> {
-    lanes.iter().map(ToString::to_string).collect()
+    })
 }
 
 fn sentence(changed: &Changed, verb: &str, app: &App) -> String {
     let what = if changed.what == "*" { "the host".to_owned() } else { format!("\"{}\"", changed.what) };
-    if let Some(given) = &changed.given {
-        let (lanes, kept) = (words(&given.lanes).join(", "), words(&given.kept).join(", "));
-        let end = format!("luzia resume {}", resume_word(&changed.what));
-        return match verb {
-            "pause" => {
-                format!("{what} is paused; others may have its place in {lanes}, it keeps {kept}; {end} ends that")
-            }
-            _ => format!("{what} goes on when it has its place in {lanes} again"),
-        };
-    }
     match (verb, changed.is_changed) {
         ("pause", _) => match changed.hold.as_ref().and_then(|hold| hold.until) {
             Some(until) => format!("{what} is paused until {}", app.said(until, &app.local_zone())),

@@ -19,15 +19,8 @@ pub fn accept(
     let how = match how {
         Preempted::End => How::End,
         Preempted::Requeue => How::Requeue,
-        Preempted::Pause => How::Pause,
     };
     let grace_ms = task_request::duration("preempt-grace", options.preempt_grace.as_deref())?;
-    if how == How::Pause && grace_ms.is_some() {
-        return Err(AppError::usage(
-            "--preempt-grace is about tasks that are told to end, and --preempt pause ends nobody",
-        )
-        .hint("leave --preempt-grace out; nothing was queued"));
-    }
     let asked = app.room_question(new, caller, how)?;
     let is_asked = asked.is_some();
     consent(consents.ask, asked, "luzia status")?;

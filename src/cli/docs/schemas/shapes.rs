@@ -270,9 +270,6 @@ since time Since when.
 until time~ Until when.
 reason text~ Why.
 by text~ Who paused it.
-yielded? [text] The lanes in which a task that runs has given its slots up.
-kept? [text] The lanes that it keeps.
-waits? bool Whether it is to go on, and waits for its slots.
 ";
 
 const LOG: &str = "\

@@ -77,18 +77,13 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
             json!({ "members": members.iter().map(ToString::to_string).collect::<Vec<_>>() })
         }
         Obstacle::Paused { pause } => {
-            let mut evidence = json!({
+            json!({
                 "what": pause.what,
                 "since": pause.since.to_string(),
                 "until": pause.until.map(|until| until.to_string()),
                 "why": pause.reason,
                 "by": pause.by,
-            });
-            if !pause.yielded.is_empty() {
-                evidence["yielded"] = json!(pause.yielded);
-                evidence["waits"] = json!(pause.is_waiting);
-            }
-            evidence
+            })
         }
         Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
         Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),

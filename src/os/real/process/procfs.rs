@@ -23,10 +23,6 @@ pub(crate) fn boot_id() -> &'static str {
 pub(crate) struct Stat {
     pub(crate) state: u8,
     pub(crate) parent: u32,
-    pub(crate) group: u32,
-    pub(crate) session: u32,
-    /// The device of the controlling terminal; 0 without one.
-    pub(crate) terminal: i64,
     /// Clock ticks from boot to its start.
     pub(crate) start: u64,
     threads: i64,
@@ -68,20 +64,9 @@ fn parse_stat(text: &[u8]) -> Option<Stat> {
     Some(Stat {
         state: *fields.next()?.as_bytes().first()?,
         parent: fields.next()?.parse().ok()?,
-        group: fields.next()?.parse().ok()?,
-        session: fields.next()?.parse().ok()?,
-        terminal: fields.next()?.parse().ok()?,
-        threads: fields.nth(20 - 8)?.parse().ok()?,
+        threads: fields.nth(20 - 5)?.parse().ok()?,
         start: fields.nth(22 - 21)?.parse().ok()?,
     })
-}
-
-/// Whether every thread of a process is stopped by a signal. One that a debugger has may be continued by it.
-pub(crate) fn is_still(pid: u32) -> bool {
-    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
-    let stat = |path: std::path::PathBuf| parse_stat(&small(path.join("stat").to_str()?)?);
-    let mut states = threads.map(|thread| Some(stat(thread.ok()?.path())?.state)).peekable();
-    states.peek().is_some() && states.all(|state| state == Some(b'T'))
 }
 
 /// The inode of our pid namespace, which a process keeps for life (pid_namespaces(7)); 0 where /proc does not show it.

@@ -131,7 +131,9 @@ pub(crate) fn decode_control(path: &str, bytes: &[u8]) -> Result<(Control, Map<S
     };
     let holds: std::result::Result<Vec<Hold>, String> = file.holds.into_iter().map(hold).collect();
     let lanes = rules_from_json(&file.lanes).map_err(|why| StoreError::corrupt(path, why))?;
-    let preempts: std::result::Result<Vec<Preempt>, String> = file.preempts.into_iter().map(decode_preempt).collect();
+    // Earlier versions could pause the holders. Such a wish is dropped: its task waits for its turn.
+    let wishes = file.preempts.into_iter().filter(|wish| wish.how != "pause");
+    let preempts: std::result::Result<Vec<Preempt>, String> = wishes.map(decode_preempt).collect();
     let holds = holds.map_err(|why| StoreError::corrupt(path, why))?;
     let preempts = preempts.map_err(|why| StoreError::corrupt(path, why))?;
     Ok((Control { lanes, holds, preempts }, file.extra))
@@ -162,6 +164,14 @@ mod tests {
         assert_eq!((&read, extra.len()), (&control, 1));
         let again = encode_control(&read, Some(extra)).expect("text");
         assert!(String::from_utf8_lossy(&again).contains("\"later\""));
+    }
+
+    #[test]
+    fn a_wish_of_an_earlier_version_to_pause_the_holders_is_dropped() {
+        let text =
+            r#"{"v":1,"preempts":[{"task":"task_3","how":"pause","by":"b"},{"task":"task_4","how":"end","by":"b"}]}"#;
+        let (read, _) = decode_control("c", text.as_bytes()).expect("it reads");
+        assert_eq!(read.preempts.iter().map(|wish| wish.task).collect::<Vec<_>>(), [TaskId(4)]);
     }
 
     #[test]

@@ -8,28 +8,16 @@ use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::hold_record::{HoldFile, decode_task_hold, encode_task_hold};
 use crate::store::files::disk::{json_object, layout};
-use serde::{Deserialize, Serialize};
 
 const PAUSE: &str = "pause.json";
 /// The bits of the file while the task stands still for exactly what it says.
 const IN_EFFECT: u32 = 0o700;
-
-/// What is asked of the supervisor of a running task.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PauseRequest {
-    /// Since when, until when, why, and who asked.
-    pub hold: TaskHold,
-    /// Whether its capacity slots are to be given up meanwhile.
-    pub yields: bool,
-}
 
 /// A pause of a running task.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunPause {
     /// Since when, until when, why, and who asked.
     pub hold: TaskHold,
-    /// Whether its capacity slots are to be given up meanwhile.
-    pub yields: bool,
     /// Whether the task's processes stand still for it.
     pub is_in_effect: bool,
 }
@@ -41,34 +29,22 @@ impl RunPause {
     }
 }
 
-/// `pause.json` as it is written.
-#[derive(Serialize, Deserialize)]
-struct PauseFile {
-    #[serde(flatten)]
-    hold: HoldFile,
-    #[serde(default, rename = "yield", skip_serializing_if = "std::ops::Not::not")]
-    yields: bool,
-}
-
 /// Writes `pause.json`.
-pub(crate) fn encode_pause(asked: &PauseRequest) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&PauseFile { hold: encode_task_hold(&asked.hold), yields: asked.yields })
+pub(crate) fn encode_pause(asked: &TaskHold) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&encode_task_hold(asked))
 }
 
 /// Reads `pause.json`. One that does not read is a pause without words: what somebody wanted to stand still does not go on by
 /// itself, and `resume` ends it.
-pub(crate) fn decode_pause(bytes: &[u8]) -> PauseRequest {
-    let read: Option<PauseFile> = json_object::read(bytes).ok();
-    let unread = TaskHold { since: Timestamp(0), until: None, reason: None, by: None, start_left_ms: None };
-    let read =
-        read.and_then(|file| Some(PauseRequest { hold: decode_task_hold(file.hold).ok()?, yields: file.yields }));
-    read.unwrap_or(PauseRequest { hold: unread, yields: false })
+pub(crate) fn decode_pause(bytes: &[u8]) -> TaskHold {
+    let read = json_object::read::<HoldFile>(bytes).ok().and_then(|file| decode_task_hold(file).ok());
+    read.unwrap_or(TaskHold { since: Timestamp(0), until: None, reason: None, by: None, start_left_ms: None })
 }
 
 impl FileStore {
     /// Asks the supervisor of a task to stop its processes, or, with an end that has come, to let them go on. Commit point is
     /// the sync of `run/<id>/`. False when the task has no such folder any more.
-    pub fn request_pause(&self, id: TaskId, asked: &PauseRequest) -> Result<bool> {
+    pub fn request_pause(&self, id: TaskId, asked: &TaskHold) -> Result<bool> {
         let bytes = encode_pause(asked).map_err(|error| StoreError::corrupt(PAUSE, error.to_string()))?;
         self.put_request(id, PAUSE, &bytes)
     }
@@ -83,8 +59,7 @@ impl FileStore {
         let Some(bytes) = bytes else { return Ok(None) };
         // The words are read before the bits: bits that are set were set for these words or for later ones.
         let Some(meta) = self.meta(&path)? else { return Ok(None) };
-        let PauseRequest { hold, yields } = decode_pause(&bytes);
-        Ok(Some(RunPause { hold, yields, is_in_effect: meta.mode == IN_EFFECT }))
+        Ok(Some(RunPause { hold: decode_pause(&bytes), is_in_effect: meta.mode == IN_EFFECT }))
     }
 
     /// Says that the task stands still as it was asked to. The caller holds the task's `supervisor.lock`.
@@ -112,14 +87,11 @@ mod tests {
             by: Some("root".into()),
             start_left_ms: None,
         };
-        for yields in [false, true] {
-            let asked = PauseRequest { hold: hold.clone(), yields };
-            assert_eq!(decode_pause(&encode_pause(&asked).expect("text")), asked);
-        }
-        let pause = RunPause { hold, yields: false, is_in_effect: false };
+        assert_eq!(decode_pause(&encode_pause(&hold).expect("text")), hold);
+        let pause = RunPause { hold, is_in_effect: false };
         assert!(pause.stands(Timestamp(1999)) && !pause.stands(Timestamp(2000)));
         for wrong in ["", "{}", "[1]", "{\"since\":\"never\"}", "{\"since\":"] {
-            assert_eq!(decode_pause(wrong.as_bytes()).hold.until, None, "{wrong}");
+            assert_eq!(decode_pause(wrong.as_bytes()).until, None, "{wrong}");
         }
     }
 }

@@ -1,29 +1,20 @@
 //! The pause of a task that runs: its supervisor stops every process of its tree, by its control group where it has one and by
-//! SIGSTOP else, and lets them go on. The task keeps its lanes, or gives up the slots that others may have (`slots`); the time limit
-//! does not count meanwhile.
+//! SIGSTOP else, and lets them go on. The task keeps its lanes; the time limit does not count meanwhile.
 
-mod slots;
-
-pub use slots::Wants;
-
-use super::keep::Keeper;
 use super::kill::{Root, mark_of, tree_of};
 use crate::model::control::TaskHold;
 use crate::model::{Group, Identity, Task, Timestamp};
 use crate::os::Signal;
-use crate::store::{Event, GivenUp, RunPause, Site, StoreError};
+use crate::store::{Event, RunPause, Site, StoreError};
 use serde_json::json;
-use slots::{Back, LOOK, Sandbox, Slots, give_up};
 use std::time::Duration;
 
 /// How often the tree is looked at until it stands still, and the time between two looks.
 const LOOKS: u32 = 200;
 const BETWEEN: Duration = Duration::from_millis(2);
-/// How often more a tree is stopped that is to give its slots up.
-const TRIES: u32 = 5;
 
 /// What stands still, and since when.
-struct Still<'a> {
+struct Still {
     since_ms: u64,
     hold: TaskHold,
     /// The processes that were stopped here. One that was stopped before is left so.
@@ -32,25 +23,20 @@ struct Still<'a> {
     is_frozen: bool,
     /// The processes that SIGSTOP passes over: those in the stopped control group, and supervisors of other tasks.
     passed_over: Vec<u32>,
-    /// What the task has given up.
-    slots: Option<Slots<'a>>,
-    /// A pause for which nothing could be given up.
-    refused: Option<TaskHold>,
 }
 
 /// The pauses of one run of a command.
-pub(super) struct Pausing<'a> {
-    sandbox: Sandbox<'a>,
+pub(super) struct Pausing {
     /// The control group of the task, where it has one.
     group: Option<Group>,
-    still: Option<Still<'a>>,
+    still: Option<Still>,
     /// For how long earlier pauses lasted, in milliseconds.
     earlier_ms: u64,
 }
 
-impl<'a> Pausing<'a> {
-    pub(super) fn of(group: Option<Group>, sandbox: Sandbox<'a>) -> Self {
-        Self { sandbox, group, still: None, earlier_ms: 0 }
+impl Pausing {
+    pub(super) fn of(group: Option<Group>) -> Self {
+        Self { group, still: None, earlier_ms: 0 }
     }
 
     pub(super) fn is_paused(&self) -> bool {
@@ -63,21 +49,8 @@ impl<'a> Pausing<'a> {
         self.earlier_ms.saturating_add(now)
     }
 
-    /// Whether slots of the task are given up, so that nothing of its tree may run.
-    pub(super) fn has_yielded(&self) -> bool {
-        self.still.as_ref().is_some_and(|still| still.slots.is_some())
-    }
-
-    /// Whether the task is to go on, and waits for its slots.
-    pub(super) fn is_waiting(&self) -> bool {
-        self.still.as_ref().and_then(|still| still.slots.as_ref()).is_some_and(Slots::is_waiting)
-    }
-
     /// For how long the supervisor may wait before it looks again.
     pub(super) fn time_left(&self, site: &Site) -> Duration {
-        if self.is_waiting() {
-            return LOOK;
-        }
         let until = self.still.as_ref().and_then(|still| still.hold.until);
         until.map_or(Duration::MAX, |until| {
             // A moment that has come in this very millisecond is met by the next one.
@@ -86,95 +59,42 @@ impl<'a> Pausing<'a> {
     }
 
     /// Does what was asked for. What cannot be read or shown now is tried again at the next look: a pause never ends a task.
-    pub(super) fn heed(&mut self, site: &Site, task: &Task, spared: &[u32], keeper: &mut Keeper) {
+    pub(super) fn heed(&mut self, site: &Site, task: &Task, spared: &[u32]) {
         let Ok(asked) = site.store.run_pause(task.id) else { return };
         let now = site.host.now();
-        match (asked, &mut self.still) {
-            (Some(asked), None) if asked.stands(now) => self.stop(site, task, asked, spared, keeper),
-            (Some(asked), Some(_)) if asked.stands(now) => self.take_words(site, task, asked, keeper),
+        match (asked, &self.still) {
+            (Some(asked), None) if asked.stands(now) => self.stop(site, task, asked, spared),
+            (Some(asked), Some(_)) if asked.stands(now) => self.take_words(site, task, asked),
             (Some(_), None) => drop(site.store.end_pause(task.id)),
-            (Some(_) | None, Some(Still { slots: Some(slots), .. })) => slots.want_back(site, task, self.sandbox),
             (Some(_) | None, Some(_)) => self.go_on(site, task),
             (None, None) => {}
         }
     }
 
-    /// Takes back what was given up, when the task is to go on; then it does. True when a pass is wanted for that.
-    pub(super) fn take_back(&mut self, site: &Site, wants: Wants<'_>, task: &Task, keeper: &mut Keeper) -> bool {
-        let Some(Still { slots: Some(slots), .. }) = &mut self.still else { return false };
-        let back = slots.take_back(site, wants, task, keeper);
-        if back == Back::Has {
-            self.still.iter_mut().for_each(|still| still.slots = None);
-            self.go_on(site, task);
-        }
-        back == Back::NeedsPass
-    }
-
-    /// Gives up slots, where the pause asks for it. False when nothing could be given up.
-    fn give_up(&mut self, site: &Site, task: &Task, asked: &RunPause, keeper: &mut Keeper) -> bool {
-        let Some(still) = &mut self.still else { return true };
-        // One that is not in effect is a new request.
-        let is_refused = asked.is_in_effect && still.refused.as_ref() == Some(&asked.hold);
-        if !asked.yields || still.slots.is_some() || is_refused {
-            return !is_refused;
-        }
-        match give_up(site, task, asked.hold.since, keeper, &still.passed_over) {
-            Ok(slots) => {
-                still.slots = Some(slots);
-                true
-            }
-            Err(why) => {
-                still.refused = Some(asked.hold.clone());
-                let refused = GivenUp { since: Some(asked.hold.since), refused: Some(why), ..GivenUp::default() };
-                let _ = site.run_dir.note_given_up(task.id, &refused);
-                false
-            }
-        }
-    }
-
     /// Takes another end or another reason of a pause that stands.
-    fn take_words(&mut self, site: &Site, task: &Task, asked: RunPause, keeper: &mut Keeper) {
+    fn take_words(&mut self, site: &Site, task: &Task, asked: RunPause) {
         let Some(still) = &mut self.still else { return };
         let is_new = still.hold != asked.hold;
-        still.hold = asked.hold.clone();
+        still.hold = asked.hold;
         if is_new {
             note(site, task, still, 0);
         }
-        still.slots.iter_mut().for_each(|slots| slots.stay(site, task));
-        self.give_up(site, task, &asked, keeper);
         let _ = site.store.show_pause(task.id);
     }
 
-    fn stop(&mut self, site: &Site, task: &Task, asked: RunPause, spared: &[u32], keeper: &mut Keeper) {
+    fn stop(&mut self, site: &Site, task: &Task, asked: RunPause, spared: &[u32]) {
         let frozen = self.group.as_ref().map(|group| freeze(site, group)).unwrap_or_default();
         let mut still = Still {
             since_ms: site.host.boot_ms(),
-            hold: asked.hold.clone(),
+            hold: asked.hold,
             stopped: Vec::new(),
             is_frozen: frozen.is_some(),
             passed_over: [spared, &frozen.unwrap_or_default()].concat(),
-            slots: None,
-            refused: None,
         };
-        let mut tries = 0;
-        let running = loop {
-            let running = stop_tree(site, task, &still.passed_over, &mut still.stopped).unwrap_or(1);
-            if running == 0 || !asked.yields || tries == TRIES {
-                break running;
-            }
-            tries += 1;
-            // A process that waits in vfork(2) for a stopped child does not stop: another moment is met.
-            continue_all(site, &mut still.stopped);
-            site.host.sleep(BETWEEN);
-        };
+        let running = stop_tree(site, task, &still.passed_over, &mut still.stopped).unwrap_or(1);
         note(site, task, &still, running);
         self.still = Some(still);
-        if self.give_up(site, task, &asked, keeper) {
-            let _ = site.store.show_pause(task.id);
-        } else {
-            // The pause asked for slots, and no slot can be given up: the task goes on.
-            self.go_on(site, task);
-        }
+        let _ = site.store.show_pause(task.id);
     }
 
     /// Lets the command go on, and removes what asked for the pause.
@@ -184,11 +104,8 @@ impl<'a> Pausing<'a> {
         let _ = site.store.end_pause(task.id);
     }
 
-    /// Lets what was stopped go on. Not what has given its slots up: others may run in its place.
+    /// Lets what was stopped go on.
     pub(super) fn wake(&mut self, site: &Site) {
-        if self.has_yielded() {
-            return;
-        }
         let Some(mut still) = self.still.take() else { return };
         self.earlier_ms = self.earlier_ms.saturating_add(site.host.boot_ms().saturating_sub(still.since_ms));
         if let Some(group) = self.group.as_ref().filter(|_| still.is_frozen) {

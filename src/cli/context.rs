@@ -169,10 +169,8 @@ pub(super) fn open_state(found: &Found, create: bool) -> Result<Arc<dyn Vfs>, Ap
         AppError::new(kind, Code::StateDir, message)
             .hint("luzia needs to read and write there; another directory is another queue, and excludes nobody here")
     };
-    match RealFiles::open_at(&found.path, create).map_err(failed)? {
-        Some(files) => Ok(Arc::new(files)),
-        None => Ok(Arc::new(crate::os::nowhere::Nowhere::at(&found.path))),
-    }
+    let files = RealFiles::open_at(&found.path, create).map_err(failed)?;
+    Ok(Arc::new(files.unwrap_or_else(|| RealFiles::absent(&found.path))))
 }
 
 /// The task inside which this process runs, when it is one of this very state directory.

@@ -16,7 +16,6 @@ use std::time::Duration;
 mod gauges;
 mod groups;
 mod host;
-pub mod nowhere;
 mod pipe;
 pub mod places;
 pub mod real;

@@ -59,6 +59,11 @@ impl RealFiles {
         Self::open_by(path, OFlags::PATH | OFlags::DIRECTORY, false, Beneath::new)
     }
 
+    /// A root that does not exist, for verbs that only look.
+    pub fn absent(path: &str) -> Self {
+        Self { path: path.to_owned(), beneath: Arc::new(Beneath::absent()) }
+    }
+
     fn open_by(
         path: &str,
         how: OFlags,
@@ -191,6 +196,9 @@ impl Vfs for RealFiles {
     }
 
     fn open_root(&self, path: &str, create: bool) -> io::Result<Option<Arc<dyn Vfs>>> {
+        if self.beneath.root().is_err() {
+            return Ok(None);
+        }
         let found = Self::open_by(path, LISTING, create, |root| self.beneath.beside(root))?;
         Ok(found.map(|files| Arc::new(files) as Arc<dyn Vfs>))
     }
@@ -222,7 +230,8 @@ impl Vfs for RealFiles {
 
     fn meta(&self, path: &str) -> io::Result<Option<Meta>> {
         if matches!(path, "" | ".") {
-            return Ok(Some(meta_of(&fstat(self.beneath.root())?)));
+            let Ok(root) = self.beneath.root() else { return Ok(None) };
+            return Ok(Some(meta_of(&fstat(root)?)));
         }
         check(path)?;
         match self.stat(path) {
@@ -322,7 +331,8 @@ impl Vfs for RealFiles {
     }
 
     fn sync_everything(&self) -> io::Result<()> {
-        Ok(retry_on_intr(|| syncfs(self.beneath.root()))?)
+        let root = self.beneath.root()?;
+        Ok(retry_on_intr(|| syncfs(root))?)
     }
 
     fn set_mode(&self, path: &str, mode: u32) -> io::Result<()> {
@@ -368,7 +378,7 @@ impl Vfs for RealFiles {
     }
 
     fn file_system(&self) -> io::Result<FileSystem> {
-        fs_kind::file_system(self.beneath.root())
+        fs_kind::file_system(self.beneath.root()?)
     }
 }
 

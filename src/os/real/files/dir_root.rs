@@ -43,7 +43,8 @@ pub(crate) enum Way {
 /// A directory held open, and the descriptors kept below it.
 #[derive(Debug)]
 pub(crate) struct Beneath {
-    root: OwnedFd,
+    /// `None` for a directory that does not exist: nothing is found below it, and nothing can be made there.
+    root: Option<OwnedFd>,
     way: Way,
     kept: Mutex<[Option<Arc<OwnedFd>>; PERMANENT.len()]>,
 }
@@ -116,7 +117,12 @@ impl Beneath {
 
     /// Holds a directory and walks below it in a given way.
     pub(crate) fn by(root: OwnedFd, way: Way) -> Self {
-        Self { root, way, kept: Mutex::default() }
+        Self { root: Some(root), way, kept: Mutex::default() }
+    }
+
+    /// Holds a directory that does not exist.
+    pub(crate) fn absent() -> Self {
+        Self { root: None, way: Way::Steps, kept: Mutex::default() }
     }
 
     /// Holds another directory, below which the way is the same.
@@ -124,21 +130,22 @@ impl Beneath {
         Self::by(root, self.way)
     }
 
-    /// The directory itself.
-    pub(crate) fn root(&self) -> BorrowedFd<'_> {
-        self.root.as_fd()
+    /// The directory itself; ENOENT where it does not exist.
+    pub(crate) fn root(&self) -> Result<BorrowedFd<'_>, Errno> {
+        self.root.as_ref().map(OwnedFd::as_fd).ok_or(Errno::NOENT)
     }
 
     /// Opens a path, close-on-exec; a symbolic link anywhere in it is ELOOP.
     pub(crate) fn open(&self, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
         if is_root(path) {
-            return retry_on_intr(|| openat(&self.root, ".", flags | ONE_STEP, mode));
+            let root = self.root()?;
+            return retry_on_intr(|| openat(root, ".", flags | ONE_STEP, mode));
         }
         let (parent, _) = split(path);
         let near = is_root(parent) || PERMANENT.contains(&parent);
         if self.way == Way::Kernel && !near {
-            let flags = flags | OFlags::CLOEXEC;
-            return retry_on_intr(|| openat2(&self.root, path, flags, mode, RESOLVE));
+            let (root, flags) = (self.root()?, flags | OFlags::CLOEXEC);
+            return retry_on_intr(|| openat2(root, path, flags, mode, RESOLVE));
         }
         self.on_name(path, |dir, name| {
             openat(dir, name, flags | ONE_STEP, mode).map_err(|error| link_or(error, dir, name))
@@ -150,8 +157,8 @@ impl Beneath {
         let (parent, _) = split(path);
         if self.way == Way::Kernel && !PERMANENT.contains(&parent) && !is_root(parent) {
             // Of a name that does not exist this is one call; O_PATH with O_NOFOLLOW opens a link itself.
-            let flags = OFlags::PATH | ONE_STEP;
-            return fstat(retry_on_intr(|| openat2(&self.root, path, flags, Mode::empty(), RESOLVE))?);
+            let (root, flags) = (self.root()?, OFlags::PATH | ONE_STEP);
+            return fstat(retry_on_intr(|| openat2(root, path, flags, Mode::empty(), RESOLVE))?);
         }
         self.on_name(path, |dir, name| statat(dir, name, AtFlags::SYMLINK_NOFOLLOW))
     }
@@ -159,7 +166,7 @@ impl Beneath {
     /// Opens a directory as a place to act in; nothing or `.` is the root.
     pub(crate) fn place(&self, path: &str) -> Result<Place<'_>, Errno> {
         if is_root(path) {
-            return Ok(Place::Root(self.root()));
+            return self.root().map(Place::Root);
         }
         let Some(index) = PERMANENT.iter().position(|known| *known == path) else {
             return Ok(Place::Own(self.open_place(path)?));
@@ -215,12 +222,12 @@ impl Beneath {
 
     fn open_place(&self, path: &str) -> Result<OwnedFd, Errno> {
         if self.way == Way::Kernel {
-            let flags = AS_PLACE | OFlags::CLOEXEC;
-            return retry_on_intr(|| openat2(&self.root, path, flags, Mode::empty(), RESOLVE));
+            let (root, flags) = (self.root()?, AS_PLACE | OFlags::CLOEXEC);
+            return retry_on_intr(|| openat2(root, path, flags, Mode::empty(), RESOLVE));
         }
-        let mut at = None;
+        let (root, mut at) = (self.root()?, None);
         for name in path.split('/') {
-            let dir = at.as_ref().map_or(self.root(), OwnedFd::as_fd);
+            let dir = at.as_ref().map_or(root, OwnedFd::as_fd);
             let next = retry_on_intr(|| openat(dir, name, AS_PLACE | ONE_STEP, Mode::empty()))
                 .map_err(|error| link_or(error, dir, name))?;
             at = Some(next);
@@ -280,6 +287,31 @@ mod tests {
             let fd = rustix::fs::open(&root, flags, Mode::empty()).expect("the root is there");
             RealFiles::by(root.to_str().expect("a name in UTF-8"), Beneath::by(fd, way))
         })
+    }
+
+    #[test]
+    fn below_a_root_that_does_not_exist_nothing_is_found_and_nothing_can_be_made() {
+        let files = RealFiles::absent("/nowhere");
+        for path in ["a", "locks/a", "deep/er/a"] {
+            assert!(files.meta(path).expect(NO_ERROR).is_none() && files.list(path).expect(NO_ERROR).is_none());
+            assert!(files.open(path, Open::ReadOnly).expect(NO_ERROR).is_none());
+            assert!(files.open(path, Open::Existing).expect(NO_ERROR).is_none());
+            let gone = [files.unlink(path), files.remove_dir(path), files.rename(path, "b"), files.is_pipe_alive(path)];
+            assert!(gone.into_iter().all(|answer| answer.is_ok_and(|is_there| !is_there)), "{path}");
+            for how in [Open::CreateNew(0o600), Open::Truncate(0o600), Open::Append(0o600)] {
+                assert_eq!(files.open(path, how).err().map(|error| error.kind()), Some(ErrorKind::NotFound), "{path}");
+            }
+            let refused = [
+                files.make_dir(path, 0o700).map(drop),
+                files.publish(path, "b").map(drop),
+                files.set_mode(path, 0o600),
+            ];
+            assert!(refused.into_iter().all(|answer| answer.is_err_and(|error| error.kind() == ErrorKind::NotFound)));
+        }
+        assert!(files.meta("").expect(NO_ERROR).is_none() && files.list("").expect(NO_ERROR).is_none());
+        assert!(files.sync_dir("").is_err() && files.sync_everything().is_err() && files.file_system().is_err());
+        assert!(files.open_root("/", false).expect(NO_ERROR).is_none());
+        assert_eq!(files.root(), "/nowhere");
     }
 
     #[test]

@@ -5,7 +5,6 @@ mod checks_host;
 mod checks_queue;
 mod checks_schedules;
 mod checks_waiting;
-mod confusables;
 mod mend;
 
 pub use mend::Mended;

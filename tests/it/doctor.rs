@@ -339,17 +339,6 @@ fn tasks_that_nobody_would_start_warn() {
 }
 
 #[test]
-fn users_that_look_alike_warn() {
-    let place = Place::used();
-    place.done(&["run", "-u", "аlice", "--", "true"]);
-    place.settle();
-    let found = place.doctor(&[]).1;
-    let found = of_check(&found, "users");
-    assert_eq!(found[0].0, "warn");
-    assert!(found[0].1.contains("\\u{430}lice"), "{found:?}");
-}
-
-#[test]
 fn a_second_state_directory_is_named() {
     let place = Place::used();
     let second = place.dir.path().join(".local/state/luzia");

@@ -1,6 +1,5 @@
 //! The work: locks, tasks in flight, records, hints, clocks and who starts what.
 
-use crate::app::doctor::confusables::alike;
 use crate::app::doctor::{Finding, Level, add};
 use crate::app::look::cycles::ring_text;
 use crate::app::{App, AppError, lock_state};
@@ -9,7 +8,6 @@ use crate::model::time::format_duration;
 use crate::model::{LaneName, LockKind, Task, TaskId, Timer, Timestamp};
 use crate::policy::staleness::judge;
 use crate::store::{Cleanup, LockView, Place};
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How far two clocks may disagree (`locks.md`, j6), in milliseconds.
@@ -24,7 +22,6 @@ const FIX: &str = "luzia doctor --fix";
 #[derive(Default)]
 struct Read {
     records: u64,
-    users: BTreeSet<String>,
     future: Vec<(TaskId, Timestamp)>,
     bad: Vec<AppError>,
 }
@@ -45,7 +42,6 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
             add("records", &format!("all {} read", read.records), Ok(bad), findings);
             let moved = moved_ms(app, &views);
             add("clock", "the clocks agree", Ok(clock(&read, &views, app.host.now(), moved)), findings);
-            add("users", "no two names look alike", Ok(users(app, &read)), findings);
         }
         Err(error) => findings.push(Finding::error("records", &error)),
     }
@@ -193,9 +189,6 @@ impl Read {
         if latest > limit {
             self.future.push((task.id, latest));
         }
-        if !self.users.contains(task.user.as_str()) {
-            self.users.insert(task.user.to_string());
-        }
     }
 }
 
@@ -240,24 +233,6 @@ fn clock(read: &Read, views: &[LockView], now: Timestamp, moved_ms: Option<i64>)
         }
     }
     found
-}
-
-fn users(app: &App, read: &Read) -> Vec<Finding> {
-    let config = app.config();
-    let configured = config.projects.values().filter_map(|project| project.user.as_ref());
-    let names = read.users.iter().map(String::as_str).chain(configured.map(crate::model::Name::as_str)).collect();
-    let tell = |group: Vec<&str>| {
-        let names: Vec<String> = group.iter().map(|name| format!("\"{}\"", spelled(name))).collect();
-        let message = format!("the users {} look alike and are different queues", names.join(" and "));
-        Finding::warn("users", message, "if one person is meant, use one spelling")
-    };
-    alike(&names).into_iter().map(tell).collect()
-}
-
-/// A name with the letters outside of ASCII spelled by their numbers, so that names that look alike can be told apart.
-fn spelled(name: &str) -> String {
-    let spell = |letter: char| if letter.is_ascii() { letter.to_string() } else { letter.escape_unicode().to_string() };
-    name.chars().map(spell).collect()
 }
 
 fn foreign(app: &App) -> Result<Vec<Finding>, AppError> {
@@ -414,10 +389,5 @@ mod tests {
         assert_eq!(clock(&read, &[], Timestamp(0), None)[0].level, Level::Problem);
         let ahead = Read { future: vec![(TaskId(3), Timestamp(i64::MAX))], ..Read::default() };
         assert!(clock(&ahead, &[], now, None)[0].message.contains("task_3"));
-    }
-
-    #[test]
-    fn names_are_spelled_so_that_they_differ() {
-        assert_eq!(spelled("аlice"), "\\u{430}lice");
     }
 }

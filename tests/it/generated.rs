@@ -2,7 +2,6 @@
 //!
 //! `UPDATE_GENERATED=1 cargo test generated` rewrites the committed files.
 
-use clap_complete::Generator;
 use luzia::cli::commands::operate::completions;
 use luzia::cli::docs;
 use std::collections::BTreeMap;
@@ -41,9 +40,8 @@ fn root() -> PathBuf {
 /// Every generated file by its path from the root.
 fn generated() -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
-    for shell in completions::SHELLS {
-        let path = format!("completions/{}", shell.file_name("luzia"));
-        files.insert(path, completions::script(shell));
+    for (shell, file) in completions::SHELLS {
+        files.insert(format!("completions/{file}"), completions::script(shell).to_owned());
     }
     for shape in docs::schemas::DOCUMENTS {
         let schema = docs::schemas::schema(shape.name).unwrap();

@@ -1,10 +1,8 @@
 //! `luzia completions`: prints a completion script.
 
-use crate::cli::args::command;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use clap::Args;
-use clap_complete::Shell;
+use clap::{Args, ValueEnum};
 
 /// `luzia completions`.
 #[derive(Args, Clone, Debug)]
@@ -12,7 +10,7 @@ use clap_complete::Shell;
 pub struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
-    pub shell: clap_complete::Shell,
+    pub shell: Shell,
 }
 
 const COMPLETIONS_HELP: &str = "\
@@ -26,28 +24,32 @@ Exit codes:
   2    usage
   others as in luzia-exit-codes(7)";
 
-/// The shells that have a script.
-pub const SHELLS: [Shell; 5] = [Shell::Bash, Shell::Elvish, Shell::Fish, Shell::PowerShell, Shell::Zsh];
+/// A shell that has a script.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shell {
+    /// GNU bash
+    Bash,
+    /// fish
+    Fish,
+    /// The Z shell
+    Zsh,
+}
+
+/// The shells that have a script, and the names of the files in `completions/`.
+pub const SHELLS: [(Shell, &str); 3] =
+    [(Shell::Bash, "luzia.bash"), (Shell::Fish, "luzia.fish"), (Shell::Zsh, "_luzia")];
 
 /// `luzia completions`.
 pub fn run(args: &CompletionsArgs, console: &mut Console) -> Answer {
-    console.out(&script(args.shell))?;
+    console.out(script(args.shell))?;
     Ok(Exit::Done.code())
 }
 
-/// The script for one shell. Those of bash, zsh and fish ask `luzia __complete` at every TAB, so they know tasks, users and
-/// lanes; those of other shells know verbs and options only.
-pub fn script(shell: Shell) -> String {
-    let own = match shell {
-        Shell::Bash => Some(include_str!("../../docs/completions/luzia.bash")),
-        Shell::Zsh => Some(include_str!("../../docs/completions/_luzia")),
-        Shell::Fish => Some(include_str!("../../docs/completions/luzia.fish")),
-        _ => None,
-    };
-    if let Some(own) = own {
-        return own.to_owned();
+/// The script for one shell. It asks `luzia __complete` at every TAB, so it knows tasks, users and lanes.
+pub fn script(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Bash => include_str!("../../docs/completions/luzia.bash"),
+        Shell::Fish => include_str!("../../docs/completions/luzia.fish"),
+        Shell::Zsh => include_str!("../../docs/completions/_luzia"),
     }
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command(), "luzia", &mut script);
-    String::from_utf8_lossy(&script).into_owned()
 }

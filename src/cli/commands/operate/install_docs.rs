@@ -1,13 +1,12 @@
 //! `luzia install-docs`: writes the manual pages and the completions where man(1) and the shells look.
 
-use super::completions::script;
+use super::completions::{Shell, script};
 use crate::app::{AppError, Code, Kind};
 use crate::cli::docs;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use clap::{Args, ValueHint};
-use clap_complete::Shell;
 use serde_json::json;
 
 /// `luzia install-docs`.
@@ -55,7 +54,7 @@ pub fn files() -> Vec<(String, String)> {
         ("zsh/site-functions/_luzia", Shell::Zsh),
         ("fish/vendor_completions.d/luzia.fish", Shell::Fish),
     ] {
-        files.push((path.to_owned(), script(shell)));
+        files.push((path.to_owned(), script(shell).to_owned()));
     }
     files
 }

@@ -19,9 +19,9 @@ const LARGEST_DOCUMENT: u64 = 4 << 20;
 pub(super) fn agent(verb: &AgentVerb, globals: &Globals, console: &mut Console) -> Answer {
     let args = match verb {
         AgentVerb::Setup(args) => args,
-        AgentVerb::Hook(args) => return Ok(super::hook::answered(args.agent.kind(), args.gate, globals)),
+        AgentVerb::Hook(args) => return Ok(super::hook::answered(args.agent, args.gate, globals)),
     };
-    let kind = args.agent.kind();
+    let kind = args.agent;
     let folders = folders(kind, args, globals)?;
     let setup = Setup {
         changes: changes(&RealUserFiles, kind, &folders, args.aim())?,

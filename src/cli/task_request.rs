@@ -1,6 +1,6 @@
 //! From options and `--from` lines to the request of a new task. Checks the form only.
 
-use super::args::{OnConflict as Word, ParentDeath, TaskOptions};
+use super::args::{ParentDeath, TaskOptions};
 use crate::app::AppError;
 use crate::app::OnConflict;
 use crate::app::queue::enqueue::{NewTask, line_error};
@@ -30,7 +30,7 @@ pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
         grace: options.grace.clone(),
         retries: options.retries,
         key: options.key.clone(),
-        on_conflict: options.on_conflict.map(on_conflict),
+        on_conflict: options.on_conflict,
         label: options.label.clone(),
         env: options.env.clone(),
         cwd: options.cwd.clone(),
@@ -48,16 +48,6 @@ pub fn new_task(options: &TaskOptions, command: &[String]) -> NewTask {
         ends_with_parent: options.on_parent_death == Some(ParentDeath::Cancel),
         terms: options.terms.terms(),
         ..NewTask::default()
-    }
-}
-
-fn on_conflict(word: Word) -> OnConflict {
-    match word {
-        Word::Queue => OnConflict::Queue,
-        Word::Skip => OnConflict::Skip,
-        Word::Replace => OnConflict::Replace,
-        Word::Reject => OnConflict::Reject,
-        Word::Join => OnConflict::Join,
     }
 }
 

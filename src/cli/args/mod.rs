@@ -22,14 +22,14 @@ mod values;
 pub use deferred::Deferred;
 pub use globals::Globals;
 pub use identity::Identity;
-pub use preempt_options::{PreemptOptions, Preempted};
+pub use preempt_options::PreemptOptions;
 pub use selection::Selection;
 pub use step_options::StepOptions;
 pub use target::{Target, named};
 pub use task_options::{ParentDeath, TaskOptions};
 pub use term_options::TermOptions;
 pub use usage::{ParseStop, Usage};
-pub use values::{ColorWhen, LockState, OnConflict, OutputFormat};
+pub use values::{ColorWhen, LockState, OutputFormat};
 pub(crate) use values::{number, pid, priority};
 
 use super::commands::locks::{

@@ -1,15 +1,7 @@
 //! The options of a task that makes room for itself.
 
-use clap::{Args, ValueEnum};
-
-/// What becomes of those who hold its lanes.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Preempted {
-    /// They are cancelled
-    End,
-    /// They are queued again in their old place; no attempt is spent
-    Requeue,
-}
+use crate::model::control::How;
+use clap::Args;
 
 /// What `enqueue` and `run` take.
 #[derive(Args, Clone, Debug, Default)]
@@ -22,7 +14,7 @@ pub struct PreemptOptions {
     /// a `luzia lock` is never taken: the command is refused, and nothing is queued. Work of somebody else (another agent or
     /// session, else another user) makes room only after a question on a terminal, or with --yes.
     #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "end", conflicts_with = "from")]
-    pub preempt: Option<Preempted>,
+    pub preempt: Option<How>,
 
     /// The time between SIGTERM and SIGKILL for those that are ended or queued again; by default their own
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, requires = "preempt")]

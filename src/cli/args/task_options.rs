@@ -1,6 +1,7 @@
 //! The options that describe a task.
 
-use crate::cli::args::{OnConflict, TermOptions, number, priority};
+use crate::app::OnConflict;
+use crate::cli::args::{TermOptions, number, priority};
 use clap::{Args, ValueEnum, ValueHint};
 
 /// What the end of a parent means for a child that is not over.

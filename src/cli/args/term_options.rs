@@ -2,25 +2,7 @@
 
 use crate::app::queue::terms::NewTerms;
 use crate::model::task::OnInterrupt;
-use clap::{Args, ValueEnum};
-
-/// What an interruption of the command means.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Interruption {
-    /// A failure: another attempt follows where one is left (the default)
-    Retry,
-    /// The end of the task: its command must not run twice
-    Fail,
-}
-
-impl Interruption {
-    fn meaning(self) -> OnInterrupt {
-        match self {
-            Self::Retry => OnInterrupt::Retry,
-            Self::Fail => OnInterrupt::Fail,
-        }
-    }
-}
+use clap::Args;
 
 /// What `enqueue` and `run` take.
 #[derive(Args, Clone, Debug, Default)]
@@ -68,7 +50,7 @@ pub struct TermOptions {
 
     /// What it means when the supervisor of the task or the host goes down while the command runs
     #[arg(long, value_name = "WHAT")]
-    pub on_interrupt: Option<Interruption>,
+    pub on_interrupt: Option<OnInterrupt>,
 
     /// Run this shell line once when the task is over, however it ended
     ///
@@ -106,7 +88,7 @@ impl TermOptions {
             group: self.group.clone(),
             backoff: self.backoff.clone(),
             most_backoff: self.max_backoff.clone(),
-            on_interrupt: self.on_interrupt.map(Interruption::meaning),
+            on_interrupt: self.on_interrupt,
             on_finish: self.on_finish.clone(),
             log_sample: self.log_sample.clone(),
             reuse: self.reuse.clone(),

@@ -1,6 +1,7 @@
 //! Tests of the command line: what it accepts, refuses and means.
 
 use super::*;
+use crate::app::OnConflict;
 use crate::cli::commands::queue::enqueue::EnqueueArgs;
 use crate::model::Status;
 

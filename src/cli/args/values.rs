@@ -1,46 +1,82 @@
 //! The words and numbers that options accept. What needs a rule of the domain is read at the door, not here.
 
-use crate::model::Status;
+use crate::app::OnConflict;
+use crate::model::calendar::Overlap;
+use crate::model::control::How;
+use crate::model::task::OnInterrupt;
+use crate::model::{AgentKind, Status, ThingKind};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// What `--key` does when an unfinished task has the key.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnConflict {
-    /// Queue the new task behind the other
-    Queue,
-    /// Queue nothing and print the id of the other (the default)
-    #[default]
-    Skip,
-    /// Cancel the other, also when it runs, wait for its end, and queue the new task
-    Replace,
-    /// Queue nothing and fail
-    Reject,
-    /// Queue nothing and take the output and the end of the other; with --fresh also of one that has ended
-    Join,
+/// Values of the domain as the words of an option, each with its help.
+macro_rules! words {
+    ($type:ty { $($value:ident => $help:literal,)* }) => {
+        impl ValueEnum for $type {
+            fn value_variants<'a>() -> &'a [Self] {
+                &Self::ALL
+            }
+
+            fn to_possible_value(&self) -> Option<PossibleValue> {
+                let help = match self {
+                    $(Self::$value => $help,)*
+                };
+                Some(PossibleValue::new(self.word()).help(help))
+            }
+        }
+    };
 }
 
-/// The words of `--state`.
-impl ValueEnum for Status {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
+words! { Status {
+    Pending => "Accepted, not started",
+    Running => "Its command runs",
+    Waiting => "Waits for an event",
+    Completed => "Its command ended with 0",
+    Failed => "Its command ended otherwise, or could not run",
+    Timeout => "A time limit ended it",
+    Cancelled => "Somebody ended it",
+}}
 
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let help = match self {
-            Self::Pending => "Accepted, not started",
-            Self::Running => "Its command runs",
-            Self::Waiting => "Waits for an event",
-            Self::Completed => "Its command ended with 0",
-            Self::Failed => "Its command ended otherwise, or could not run",
-            Self::Timeout => "A time limit ended it",
-            Self::Cancelled => "Somebody ended it",
-        };
-        Some(PossibleValue::new(self.word()).help(help))
-    }
-}
+words! { OnConflict {
+    Queue => "Queue the new task behind the other",
+    Skip => "Queue nothing and print the id of the other (the default)",
+    Replace => "Cancel the other, also when it runs, wait for its end, and queue the new task",
+    Reject => "Queue nothing and fail",
+    Join => "Queue nothing and take the output and the end of the other; with --fresh also of one that has ended",
+}}
+
+words! { How {
+    End => "They are cancelled",
+    Requeue => "They are queued again in their old place; no attempt is spent",
+}}
+
+words! { OnInterrupt {
+    Retry => "A failure: another attempt follows where one is left (the default)",
+    Fail => "The end of the task: its command must not run twice",
+}}
+
+words! { Overlap {
+    Skip => "It makes no task (the default)",
+    Queue => "It makes a task, which waits for its turn (the default with --fill)",
+}}
+
+words! { AgentKind {
+    ClaudeCode => "Claude Code",
+    Codex => "Codex",
+    Gemini => "Gemini CLI",
+    Cursor => "Cursor",
+    Copilot => "GitHub Copilot CLI",
+}}
+
+words! { ThingKind {
+    GitDir => "The git repository, with all its work trees",
+    GitRef => "The branch that is checked out, at its remote",
+    Tree => "The git work tree",
+    Port => "A port of this host",
+    Db => "A database; account, password and options of its URL do not count",
+    Dir => "A directory",
+}}
 
 /// What is known about the holder of a lock.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,6 +14,9 @@ pub enum Overlap {
 }
 
 impl Overlap {
+    /// Every one, in the order of the help.
+    pub const ALL: [Self; 2] = [Self::Skip, Self::Queue];
+
     /// The word on the command line and in files.
     pub fn word(self) -> &'static str {
         match self {
@@ -24,7 +27,7 @@ impl Overlap {
 
     /// Reads a word.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Skip, Self::Queue].into_iter().find(|one| one.word() == word)
+        Self::ALL.into_iter().find(|one| one.word() == word)
     }
 }
 

@@ -12,6 +12,9 @@ pub enum How {
 }
 
 impl How {
+    /// Every one, in the order of the help.
+    pub const ALL: [Self; 2] = [Self::End, Self::Requeue];
+
     /// The word on the command line and in files.
     pub fn word(self) -> &'static str {
         match self {
@@ -22,7 +25,7 @@ impl How {
 
     /// Reads a word.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::End, Self::Requeue].into_iter().find(|how| how.word() == word)
+        Self::ALL.into_iter().find(|how| how.word() == word)
     }
 }
 

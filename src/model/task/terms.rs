@@ -44,6 +44,9 @@ pub enum OnInterrupt {
 }
 
 impl OnInterrupt {
+    /// Every one, in the order of the help.
+    pub const ALL: [Self; 2] = [Self::Retry, Self::Fail];
+
     /// The word in options, files and JSON.
     pub fn word(self) -> &'static str {
         match self {
@@ -54,7 +57,7 @@ impl OnInterrupt {
 
     /// The meaning of a word.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Retry, Self::Fail].into_iter().find(|one| one.word() == word)
+        Self::ALL.into_iter().find(|one| one.word() == word)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::diff;
 use crate::model::AgentKind;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 /// `luzia agent`.
@@ -40,7 +40,7 @@ pub enum AgentVerb {
 pub struct SetupArgs {
     /// The agent
     #[arg(value_name = "AGENT")]
-    pub agent: AgentWord,
+    pub agent: AgentKind,
 
     /// Write into the git work tree of the working directory, for everybody who works in it
     #[arg(long)]
@@ -64,39 +64,11 @@ pub struct SetupArgs {
 pub struct HookArgs {
     /// The agent
     #[arg(value_name = "AGENT")]
-    pub agent: AgentWord,
+    pub agent: AgentKind,
 
     /// Refuse a heavy command while its lane is busy, instead of a note
     #[arg(long)]
     pub gate: bool,
-}
-
-/// The words of the agents.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AgentWord {
-    /// Claude Code
-    ClaudeCode,
-    /// Codex
-    Codex,
-    /// Gemini CLI
-    Gemini,
-    /// Cursor
-    Cursor,
-    /// GitHub Copilot CLI
-    Copilot,
-}
-
-impl AgentWord {
-    /// The agent.
-    pub fn kind(self) -> AgentKind {
-        match self {
-            Self::ClaudeCode => AgentKind::ClaudeCode,
-            Self::Codex => AgentKind::Codex,
-            Self::Gemini => AgentKind::Gemini,
-            Self::Cursor => AgentKind::Cursor,
-            Self::Copilot => AgentKind::Copilot,
-        }
-    }
 }
 
 const AGENT_HELP: &str = "\
@@ -193,21 +165,19 @@ pub fn run(args: &SetupArgs, setup: &Setup<'_>, console: &mut Console) -> Answer
         }
     }
     if args.check && differs {
-        console.hint(&format!("to write it: luzia agent setup {}", args.agent.kind()));
+        console.hint(&format!("to write it: luzia agent setup {}", args.agent));
         return Ok(Exit::No.code());
     }
     if !is_dry && !args.remove {
         if !setup.is_on_path {
             console.hint("luzia is not on PATH here; the hooks do nothing where the agent does not find it");
         }
-        if args.agent == AgentWord::Codex {
+        if args.agent == AgentKind::Codex {
             console.hint("Codex runs new hooks only after they were trusted once: type /hooks in it");
         }
         if args.project {
-            console.hint(&format!(
-                "the grant for the sandbox stands in your own files: luzia agent setup {}",
-                args.agent.kind()
-            ));
+            console
+                .hint(&format!("the grant for the sandbox stands in your own files: luzia agent setup {}", args.agent));
         }
     }
     Ok(Exit::Done.code())

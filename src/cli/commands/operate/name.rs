@@ -5,7 +5,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use crate::model::ThingKind;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::json;
 
 /// `luzia name`.
@@ -19,28 +19,11 @@ use serde_json::json;
 pub struct NameArgs {
     /// What the thing is
     #[arg(value_name = "KIND")]
-    pub kind: Word,
+    pub kind: ThingKind,
 
     /// The directory, by default the working directory; the port; the URL or the file of the database
     #[arg(value_name = "ARG")]
     pub arg: Option<String>,
-}
-
-/// The words of the kinds.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Word {
-    /// The git repository, with all its work trees
-    GitDir,
-    /// The branch that is checked out, at its remote
-    GitRef,
-    /// The git work tree
-    Tree,
-    /// A port of this host
-    Port,
-    /// A database; account, password and options of its URL do not count
-    Db,
-    /// A directory
-    Dir,
 }
 
 const NAME_HELP: &str = "\
@@ -58,18 +41,10 @@ Exit codes:
 
 /// `luzia name`.
 pub fn run(args: &NameArgs, around: &Surroundings, console: &mut Console) -> Answer {
-    let kind = match args.kind {
-        Word::GitDir => ThingKind::GitDir,
-        Word::GitRef => ThingKind::GitRef,
-        Word::Tree => ThingKind::Tree,
-        Word::Port => ThingKind::Port,
-        Word::Db => ThingKind::Db,
-        Word::Dir => ThingKind::Dir,
-    };
-    let named = around.name(kind, args.arg.as_deref(), None)?;
+    let named = around.name(args.kind, args.arg.as_deref(), None)?;
     let lane = named.lane.to_string();
     if console.is_json() {
-        let value = json!({ "lane": lane, "path": named.path, "kind": kind.word() });
+        let value = json!({ "lane": lane, "path": named.path, "kind": args.kind.word() });
         console.document(&json::single("name", value))?;
     } else {
         console.out(&format!("{lane}\n"))?;

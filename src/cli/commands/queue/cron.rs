@@ -13,7 +13,7 @@ use crate::cli::task_request;
 use crate::model::calendar::Overlap;
 use crate::model::time::format_duration;
 use crate::model::{Task, Timestamp};
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 use serde_json::{Value, json};
 
 /// `luzia cron`.
@@ -89,7 +89,7 @@ pub struct AddArgs {
 
     /// What becomes of a slot while the former task is not over; skip when not given, with --fill queue
     #[arg(long, value_name = "WHAT")]
-    pub overlap: Option<OverlapWord>,
+    pub overlap: Option<Overlap>,
 
     /// Make every slot that was missed within this time, e.g. `6h`; without it the last one within a day
     ///
@@ -119,15 +119,6 @@ pub struct AddArgs {
         conflicts_with = "shell"
     )]
     pub command: Vec<String>,
-}
-
-/// What becomes of a slot while the former task is not over.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OverlapWord {
-    /// It makes no task (the default)
-    Skip,
-    /// It makes a task, which waits for its turn (the default with --fill)
-    Queue,
 }
 
 const CRON_HELP: &str = "\
@@ -266,10 +257,7 @@ fn add(
         name: args.name.clone(),
         expression: args.expression.clone(),
         zone: args.zone.clone(),
-        overlap: args.overlap.map(|word| match word {
-            OverlapWord::Skip => Overlap::Skip,
-            OverlapWord::Queue => Overlap::Queue,
-        }),
+        overlap: args.overlap,
         fill: args.fill.clone(),
         replace: args.replace,
         task,

@@ -3,10 +3,9 @@
 use crate::app::pass::preempt::Room;
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask};
 use crate::app::{App, AppError};
-use crate::cli::args::{PreemptOptions, Preempted};
+use crate::cli::args::PreemptOptions;
 use crate::cli::input::{Consent, consent};
 use crate::cli::task_request;
-use crate::model::control::How;
 
 /// Accepts a request, and with `--preempt` makes room for it.
 pub fn accept(
@@ -16,10 +15,6 @@ pub fn accept(
     consents: &Consent,
 ) -> Result<Accepted, AppError> {
     let Some(how) = options.preempt else { return app.enqueue(new, caller) };
-    let how = match how {
-        Preempted::End => How::End,
-        Preempted::Requeue => How::Requeue,
-    };
     let grace_ms = task_request::duration("preempt-grace", options.preempt_grace.as_deref())?;
     let asked = app.room_question(new, caller, how)?;
     let is_asked = asked.is_some();

@@ -1,6 +1,7 @@
 //! Why a use case did not do what was asked: a refusal with its code, a hint, and the command that would help.
 
 use crate::app::code::Code;
+use crate::app::kind::Kind;
 use crate::model::{LaneName, TaskId};
 use crate::store::StoreError;
 use std::io;
@@ -16,39 +17,6 @@ pub fn shell_word(name: impl ToString) -> String {
 pub fn lane_word(lane: &LaneName) -> String {
     let kind = if lane.is_bare(lane.key().as_str()) { "lane:" } else { "" };
     shell_word(format!("{kind}{lane}"))
-}
-
-/// The classes of refusal; each has its exit code (contract, section 6).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// 1: the answer is no.
-    No,
-    /// 2: usage; nothing was changed.
-    Usage,
-    /// 65: a record is corrupt.
-    Corrupt,
-    /// 66: no such task, user, lane or lock.
-    NotFound,
-    /// 69: unavailable.
-    Unavailable,
-    /// 70: a bug in luzia.
-    Bug,
-    /// 73: cannot create.
-    CannotCreate,
-    /// 74: input-output error.
-    Io,
-    /// 75: busy, try again.
-    Busy,
-    /// 77: no permission.
-    NoPermission,
-    /// 78: configuration.
-    Config,
-    /// 125: luzia failed before the command was started.
-    NotStarted,
-    /// 126: the command cannot be executed.
-    NotExecutable,
-    /// 127: there is no such command.
-    NoCommand,
 }
 
 /// A refusal, complete for people and for programs.

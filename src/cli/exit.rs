@@ -1,156 +1,18 @@
-//! The exit codes luzia promises, what they mean, which one an error or an end of a task gets, and the manual page that says so
-//! (contract, section 6).
+//! Which exit code an end of a task gets, and the manual page of all of them (contract, section 6).
 
+use crate::app::Code;
 use crate::app::locks::lock::End;
-use crate::app::{Code, Kind};
 use crate::model::task::{EndState, Outcome};
 use crate::model::{Status, Task};
 use std::fmt::Write as _;
 
-/// An exit code of luzia's own. Verbs that run a command pass that command's code through instead.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Exit {
-    /// 0.
-    Done,
-    /// 1.
-    No,
-    /// 2.
-    Usage,
-    /// 65.
-    Corrupt,
-    /// 66.
-    NotFound,
-    /// 69.
-    Unavailable,
-    /// 70.
-    Bug,
-    /// 73.
-    CannotCreate,
-    /// 74.
-    InputOutput,
-    /// 75.
-    Busy,
-    /// 77.
-    NoPermission,
-    /// 78.
-    Config,
-    /// 124.
-    TimedOut,
-    /// 125.
-    NotStarted,
-    /// 126.
-    NotExecutable,
-    /// 127.
-    NoSuchCommand,
-}
+/// An exit code of luzia's own.
+pub use crate::app::Kind as Exit;
 
 impl Exit {
-    /// Every code, in rising order.
-    pub const ALL: [Self; 16] = [
-        Self::Done,
-        Self::No,
-        Self::Usage,
-        Self::Corrupt,
-        Self::NotFound,
-        Self::Unavailable,
-        Self::Bug,
-        Self::CannotCreate,
-        Self::InputOutput,
-        Self::Busy,
-        Self::NoPermission,
-        Self::Config,
-        Self::TimedOut,
-        Self::NotStarted,
-        Self::NotExecutable,
-        Self::NoSuchCommand,
-    ];
-
-    /// The number.
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::No => 1,
-            Self::Usage => 2,
-            Self::Corrupt => 65,
-            Self::NotFound => 66,
-            Self::Unavailable => 69,
-            Self::Bug => 70,
-            Self::CannotCreate => 73,
-            Self::InputOutput => 74,
-            Self::Busy => 75,
-            Self::NoPermission => 77,
-            Self::Config => 78,
-            Self::TimedOut => 124,
-            Self::NotStarted => 125,
-            Self::NotExecutable => 126,
-            Self::NoSuchCommand => 127,
-        }
-    }
-
-    /// What the code says.
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Self::Done => "Done; yes; free; queued.",
-            Self::No => {
-                "The answer is no: the task waited for failed or was cancelled, a task is in no state for what was \
-                 asked, doctor found a problem, a release named the wrong holder or met a living one, or a lease is no \
-                 longer held."
-            }
-            Self::Usage => "Usage, or a refused confirmation. Nothing was changed.",
-            Self::Corrupt => {
-                "A record is corrupt, or a newer luzia wrote it. The error names it. A corrupt one is set aside when its \
-                 turn comes, the other is left alone."
-            }
-            Self::NotFound => "There is no such task, user, lane or lock.",
-            Self::Unavailable => "Something that luzia needs is not available.",
-            Self::Bug => "A bug in luzia.",
-            Self::CannotCreate => "A file or directory cannot be created.",
-            Self::InputOutput => {
-                "Input-output error, disk full included. The old state is intact, unless the error says that the work \
-                 is done and only the answer could not be written."
-            }
-            Self::Busy => {
-                "Busy, try again: check found the lane held, lock --nonblock or --wait or acquire did not get it, the \
-                 time of wait ran out, run --no-wait could not start at once, or an unfinished task has the key. lock -E replaces this code."
-            }
-            Self::NoPermission => "No permission.",
-            Self::Config => "The configuration has a mistake, or there is no state directory.",
-            Self::TimedOut => "The time limit of a task ended it.",
-            Self::NotStarted => "luzia failed before the command was started.",
-            Self::NotExecutable => "The command cannot be executed.",
-            Self::NoSuchCommand => "There is no such command.",
-        }
-    }
-
     /// The code for a command that a signal ended: 128+N.
     pub fn of_signal(signal: i32) -> u8 {
         u8::try_from(signal).ok().and_then(|number| number.checked_add(128)).unwrap_or(u8::MAX)
-    }
-}
-
-impl From<Exit> for u8 {
-    fn from(exit: Exit) -> Self {
-        exit.code()
-    }
-}
-
-/// The exit code of a class of errors.
-pub fn exit_of(kind: Kind) -> Exit {
-    match kind {
-        Kind::No => Exit::No,
-        Kind::Usage => Exit::Usage,
-        Kind::Corrupt => Exit::Corrupt,
-        Kind::NotFound => Exit::NotFound,
-        Kind::Unavailable => Exit::Unavailable,
-        Kind::Bug => Exit::Bug,
-        Kind::CannotCreate => Exit::CannotCreate,
-        Kind::Io => Exit::InputOutput,
-        Kind::Busy => Exit::Busy,
-        Kind::NoPermission => Exit::NoPermission,
-        Kind::Config => Exit::Config,
-        Kind::NotStarted => Exit::NotStarted,
-        Kind::NotExecutable => Exit::NotExecutable,
-        Kind::NoCommand => Exit::NoSuchCommand,
     }
 }
 
@@ -186,7 +48,7 @@ pub fn end_code(end: End) -> u8 {
 pub fn manual_page() -> String {
     let mut page = super::docs::title("luzia-exit-codes", 7) + MANUAL_HEAD;
     for exit in Exit::ALL {
-        if exit == Exit::NotStarted {
+        if *exit == Exit::NotStarted {
             page.push_str(MANUAL_COMMANDS);
         }
         // Writing to a String cannot fail.
@@ -246,7 +108,7 @@ mod tests {
 
     #[test]
     fn codes_rise_and_are_the_contracts() {
-        let codes: Vec<u8> = Exit::ALL.into_iter().map(Exit::code).collect();
+        let codes: Vec<u8> = Exit::ALL.iter().map(|exit| exit.code()).collect();
         assert_eq!(codes, [0, 1, 2, 65, 66, 69, 70, 73, 74, 75, 77, 78, 124, 125, 126, 127]);
     }
 

@@ -130,7 +130,7 @@ fn refuse(stop: ParseStop, write: &mut dyn FnMut(Channel, &[u8]) -> Wrote) -> u8
 }
 
 fn unwritten(error: &std::io::Error) -> Report {
-    Report::new(Code::Output, Exit::InputOutput, format!("the answer could not be written: {error}"))
+    Report::new(Code::Output, Exit::Io, format!("the answer could not be written: {error}"))
 }
 
 /// Turns the end of a verb into an exit code, and says what went wrong.
@@ -450,7 +450,7 @@ fn exec_pty(args: &[String], console: &mut Console) -> u8 {
 /// Says why a command was not started, and gives the exit code for that.
 fn not_started(error: StartError, console: &mut Console) -> u8 {
     let (code, error) = match error {
-        StartError::NotFound(error) => (Exit::NoSuchCommand, error),
+        StartError::NotFound(error) => (Exit::NoCommand, error),
         StartError::NotExecutable(error) => (Exit::NotExecutable, error),
         StartError::Short(error) | StartError::Other(error) => (Exit::NotStarted, error),
     };

@@ -54,7 +54,7 @@ pub(super) fn called(args: &[OsString]) -> Option<u8> {
     }
     let Some(program) = shims::program(&found) else {
         say(&format!("luzia: the shim \"{name}\" finds no other program of that name on PATH"));
-        return Some(Exit::NoSuchCommand.code());
+        return Some(Exit::NoCommand.code());
     };
     let words: Vec<&str> = rest.iter().map(|word| word.to_str().unwrap_or("\u{fffd}")).collect();
     if !shims::is_heavy(name, &words) {
@@ -121,7 +121,7 @@ fn under_lock(
 
 fn become_it(program: &str, own: &OsString, rest: &[OsString]) -> u8 {
     let (code, error) = match real::become_program(program, own, rest) {
-        StartError::NotFound(error) => (Exit::NoSuchCommand, error),
+        StartError::NotFound(error) => (Exit::NoCommand, error),
         StartError::NotExecutable(error) => (Exit::NotExecutable, error),
         StartError::Short(error) | StartError::Other(error) => (Exit::NotStarted, error),
     };

@@ -8,7 +8,6 @@ use crate::app::look::logs::Stream;
 use crate::app::queue::run::{Audience, InQueue, Wish};
 use crate::app::{App, AppError, Code, Kind, Obstacle};
 use crate::cli::estimate::place_text;
-use crate::cli::exit::exit_of;
 use crate::cli::output::messages;
 use crate::model::{Status, Task, TaskId, Timestamp};
 use serde_json::{Map, Value, json};
@@ -355,7 +354,7 @@ fn document(answered: Answered) -> (Value, bool) {
             members.insert("notes".to_owned(), json!(notes));
         }
     }
-    let is_busy = answered.code == exit_of(Kind::Busy).code();
+    let is_busy = answered.code == Kind::Busy.code();
     (value, answered.code != 0 && !is_busy)
 }
 

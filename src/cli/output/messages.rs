@@ -7,7 +7,6 @@ use crate::app::look::cycles::ring_text;
 use crate::app::look::explain::MOST_AHEAD;
 use crate::app::look::list::Stuck;
 use crate::app::{AppError, Difference, Holder, Obstacle, Pause, Room, lane_word, shell_word};
-use crate::cli::exit::exit_of;
 use crate::model::evidence::Reason;
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
@@ -19,7 +18,7 @@ pub use reasons::obstacle_json;
 /// The report of a refusal.
 pub fn report_of(error: &AppError) -> Report {
     let refusal = &error.0;
-    let mut report = Report::new(refusal.code, exit_of(refusal.kind), refusal.message.clone());
+    let mut report = Report::new(refusal.code, refusal.kind, refusal.message.clone());
     report.hint.clone_from(&refusal.hint);
     report.next.clone_from(&refusal.next);
     report.overriding.clone_from(&refusal.overriding);

@@ -78,7 +78,7 @@ fn report(pass: &Pass, ends: Option<&Ends>, console: &mut Console) -> Answer {
     // What a newer luzia wrote is refused, after everything else had its turn.
     let code = match (pass.left.is_empty(), pass.not_made.is_empty()) {
         (false, _) => Exit::Corrupt,
-        (true, false) => Exit::InputOutput,
+        (true, false) => Exit::Io,
         (true, true) => Exit::Done,
     }
     .code();

@@ -35,8 +35,7 @@ impl<'a, 'b> Talk<'a, 'b> {
 impl Log for Talk<'_, '_> {
     fn pass(&mut self, pass: &Pass) {
         if let Some(what) = pass.not_made.first() {
-            let report =
-                Report::new(Code::Schedule, Exit::InputOutput, format!("a schedule was not looked at: {what}"));
+            let report = Report::new(Code::Schedule, Exit::Io, format!("a schedule was not looked at: {what}"));
             self.console.trouble(&report.hint("the next pass tries again"));
         } else if pass.in_vain == 0 {
             self.console.all_is_well();

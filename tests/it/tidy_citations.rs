@@ -120,16 +120,23 @@ fn every_section_and_promise_of_the_contract_that_is_cited_exists() {
 #[test]
 fn every_decision_has_a_number_of_its_own_and_a_short_page() {
     let mut numbers = BTreeMap::new();
+    let contents = page("docs/decisions/README.md");
     for entry in fs::read_dir(root().join("docs/decisions")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if name == "README.md" {
+            continue;
+        }
         let text = fs::read_to_string(&path).unwrap();
         let number = name.split('-').next().unwrap().to_owned();
         assert!(number.len() == 3 && text.starts_with(&format!("# {number}")), "{name}");
         assert!(text.lines().count() <= 20, "{name} has {} lines", text.lines().count());
         assert!(["Context", "Choice", "Price"].iter().all(|part| text.contains(part)), "{name}");
+        let listed = contents.matches(&format!("\n- [{number}]({name}): ")).count();
+        assert_eq!(listed, 1, "{name} stands {listed} times in docs/decisions/README.md, under its room");
         assert_eq!(numbers.insert(number, name.clone()), None, "{name}");
     }
+    assert_eq!(contents.matches("\n- [").count(), numbers.len(), "docs/decisions/README.md lists a page that is gone");
     let mut wrong = Vec::new();
     for (file, text) in texts() {
         for (_, rest) in words(&text).filter(|(word, _)| *word == "decision") {

@@ -2,7 +2,6 @@
 
 use crate::app::{App, AppError};
 use crate::model::{Task, TaskId};
-use crate::policy::admission::Obstacle;
 use crate::store::EventReader;
 use std::collections::BTreeSet;
 
@@ -60,12 +59,5 @@ impl Ends {
             tell(&task);
         }
         Ok(())
-    }
-}
-
-impl Obstacle {
-    /// Whether the obstacle goes away by itself, so that a dispatcher that drains the queue waits for it.
-    pub fn passes_by_itself(&self) -> bool {
-        !matches!(self, Self::NoDispatcher | Self::NewerRecord { .. } | Self::Cycle { .. })
     }
 }

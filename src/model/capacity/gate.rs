@@ -109,11 +109,6 @@ impl Gate {
         &self.0
     }
 
-    /// Whether it has a second bound somewhere, so that it matters whether it was shut before.
-    pub fn has_memory(&self) -> bool {
-        self.0.iter().flatten().any(|condition| condition.shuts != condition.opens)
-    }
-
     /// What it looks at, each once.
     pub fn gauges(&self) -> Vec<Gauge> {
         let mut gauges: Vec<Gauge> = self.0.iter().flatten().map(|condition| condition.gauge).collect();
@@ -233,12 +228,5 @@ mod tests {
             assert!(error.contains(part), "{wrong}: {error}");
         }
         assert!(Gate::parse(&"load>1|".repeat(100)).is_err());
-    }
-
-    #[test]
-    fn only_a_second_bound_needs_to_be_remembered() {
-        let has_memory = |text: &str| Gate::parse(text).expect("an expression").has_memory();
-        assert!(has_memory("load>1.5..1 | mem<10%"));
-        assert!(!has_memory("load>1.5 | mem<10%..10%"));
     }
 }

@@ -3,7 +3,6 @@
 
 use crate::model::task::TaskState;
 use crate::model::{Task, TaskId, Timer};
-use crate::store::Claimed;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::publish::write_durably;
 use crate::store::files::disk::{file_name, layout};
@@ -79,18 +78,6 @@ impl FileStore {
             self.remove_run_dir(id)?;
             drop(lock);
         }
-        Ok(())
-    }
-
-    /// Gives a claim up: releases the lanes and puts the record back in its old place.
-    pub fn unclaim(&self, claimed: Claimed) -> Result<()> {
-        let task = &claimed.task;
-        self.release_task(task.id, &task.all_lanes(), &claimed.grants)?;
-        self.mark_order(task)?;
-        self.publish_pending(&layout::running(task.id), task)?;
-        self.remove_run_dir(task.id)?;
-        drop(claimed.lock);
-        self.ring();
         Ok(())
     }
 

@@ -7,7 +7,7 @@ pub mod procs;
 pub mod rng;
 pub mod strace;
 
-use crate::support::at_home;
+use crate::support::{at_home, fault};
 use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -103,6 +103,7 @@ impl World {
             .env("LUZIA_STATE_DIR", &self.state)
             .env("LUZIA_CONFIG", self.root.join("config.json"))
             .env_remove("STATE_DIRECTORY")
+            .envs(fault())
             .current_dir(&self.work)
             .stdin(Stdio::null());
         at_home(&mut command, &self.root.join("home"));

@@ -38,6 +38,11 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// The variable that names the planted fault of a process, if this run has one (`tests/mutants/run`).
+pub fn fault() -> Option<(&'static str, std::ffi::OsString)> {
+    std::env::var_os("LUZIA_FAULT").map(|name| ("LUZIA_FAULT", name))
+}
+
 /// The lines of a file; none when it does not exist.
 pub fn lines(path: &Path) -> Vec<String> {
     std::fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()

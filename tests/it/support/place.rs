@@ -70,7 +70,7 @@ impl Place {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(LUZIA);
         command.args(args).env_clear().current_dir(self.path("work")).stdin(Stdio::null());
-        command.env("PATH", std::env::var_os("PATH").unwrap());
+        command.env("PATH", std::env::var_os("PATH").unwrap()).envs(super::fault());
         at_home(&mut command, &self.path("home"));
         command.env("LUZIA_STATE_DIR", self.state());
         command.env("PLACE", self.root.path());

@@ -11,7 +11,6 @@ use crate::support::{Place, Ran};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "cursor", "copilot"];
 
@@ -384,17 +383,14 @@ fn an_agent_that_never_ends_its_document_is_answered() {
     let trees = Trees::new();
     let holder = trees.hold(&["-l", &trees.tree("one")]);
     let document = trees.edit("claude-code", "src/x.rs");
-    for (text, limit, is_refused) in [(&document[..], 3, true), (&document[..50], 6, false)] {
-        let start = Instant::now();
-        let mut command = trees.0.command(&["agent", "hook", "claude-code"]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(text.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0));
-        assert!(start.elapsed() < Duration::from_secs(limit) + Duration::from_secs(10), "{:?}", start.elapsed());
-        assert_eq!(refusal("claude-code", &String::from_utf8(output.stdout).unwrap()).is_some(), is_refused);
-        drop(stdin);
+    for (text, is_refused) in [(&document[..], true), (&document[..50], false)] {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let hook = trees.0.spawn(trees.0.command(&["agent", "hook", "claude-code"]).stdin(reader));
+        writer.write_all(text.as_bytes()).unwrap();
+        // The writer stays open until the hook has ended.
+        let ran = hook.end().coded(0);
+        assert_eq!(refusal("claude-code", &ran.out).is_some(), is_refused);
+        drop(writer);
     }
     trees.0.open_gate("gate");
     holder.end().coded(0);
@@ -414,10 +410,9 @@ fn a_hook_ends_with_success_where_a_stopped_process_is_in_the_way() {
         held.push(trees.0.spawn(shell.arg("sh").arg(guard)));
         trees.0.until_file("in");
     }
-    let start = Instant::now();
+    assert!(!guards.is_empty());
     for agent in AGENTS {
         let document = trees.event(agent, "SessionEnd", "sessionEnd");
         trees.hook(&[agent], &document);
     }
-    assert!(!guards.is_empty() && start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
 }

@@ -56,7 +56,7 @@ fn check_json(ran: &Ran, code: i32) {
 fn check_quick(ran: &Ran) {
     assert!(DOCUMENTED.contains(&ran.code), "{ran:#?}");
     assert!(!ran.err.contains("panicked") && !ran.err.contains("RUST_BACKTRACE"), "{ran:#?}");
-    assert!(ran.took.as_secs() < 2, "{ran:#?}");
+    ran.within(2);
 }
 
 /// A place with a state directory, a lock of alice and a pending task of bob.

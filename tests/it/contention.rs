@@ -3,7 +3,7 @@
 use super::support::*;
 use rustix::process::Signal;
 use std::fs::File;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn held(place: &Place, name: &str) -> File {
     let file = File::options().write(true).create(true).truncate(false).open(place.state().join(name)).unwrap();
@@ -30,13 +30,11 @@ fn enqueue_names_the_file_and_the_process_that_keeps_the_sequence_locked() {
     let place = Place::new();
     place.enqueue(&["-u", "alice", "--", "true"]);
     let sequence = held(&place, "spool/sequence");
-    let begin = Instant::now();
     let enqueue = place.start(&["enqueue", "-u", "alice", "--", "true"]);
     std::thread::sleep(Duration::from_secs(4));
     let used = ticks(enqueue.pid());
     let ran = enqueue.end();
     assert_eq!(ran.code, 75, "{}", ran.err);
-    assert!(begin.elapsed() < Duration::from_secs(20));
     assert!(ran.err.contains("spool/sequence"), "{}", ran.err);
     assert!(ran.err.contains(&format!("process {}", std::process::id())), "{}", ran.err);
     assert!(used < 30, "{used} ticks of 10 ms in four seconds");

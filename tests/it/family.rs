@@ -4,7 +4,6 @@
 use crate::support::{Place, kill_all, lines, parent, processes_in, signal, until};
 use rustix::process::Signal;
 use serde_json::json;
-use std::time::Instant;
 
 const COORDINATOR: &str =
     "\"$LUZIA\" step child -- \"$LUZIA\" enqueue -u coordinator --thread 123 -- sh -e $PLACE/collector.sh
@@ -107,7 +106,7 @@ fn a_stepwise_task_survives_ten_kills_and_each_step_takes_effect_once() {
 fn a_schedule_for_nine_makes_its_task_at_nine() {
     let place = Place::new();
     // A zone in which it is nearly nine now.
-    let now = place.json(&["status"]);
+    place.ok(&["status"]);
     let seconds = chrono::Utc::now().timestamp().rem_euclid(86_400);
     let offset = (seconds - (9 * 3600 - 3) + 86_400 + 43_200).rem_euclid(86_400) - 43_200;
     let (sign, rest) = if offset < 0 { ("-", -offset) } else { ("", offset) };
@@ -126,10 +125,8 @@ fn a_schedule_for_nine_makes_its_task_at_nine() {
         "-c",
         "echo nine >> $PLACE/nine",
     ]);
-    let begin = Instant::now();
     let daemon = place.start(&["daemon", "--poll", "1h"]);
     until("the task of nine has run", || place.path("nine").exists().then_some(()));
-    assert!(begin.elapsed().as_secs() < 30, "{now}");
     drop(daemon);
     assert_eq!(lines(&place.path("nine")), ["nine"]);
 }

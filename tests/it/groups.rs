@@ -195,7 +195,8 @@ fn a_task_with_a_group_is_paused_by_it() {
     }
     let place = with_groups();
     let script = "echo $$ >$PLACE/up; while :; do echo x >>$PLACE/log; sleep 0.01; done";
-    let (id, group) = start(&place, &["--grace", "20s"], script);
+    // What waited for the grace would outlast the patience of this test.
+    let (id, group) = start(&place, &["--grace", "10m"], script);
     let size = || std::fs::metadata(place.path("log")).map_or(0, |meta| meta.len());
     place.ok(&["pause", &id, "-y"]);
     assert!(is_frozen(&group));
@@ -206,17 +207,13 @@ fn a_task_with_a_group_is_paused_by_it() {
     assert!(!is_frozen(&group));
     // Killed with its supervisor's help, and without.
     place.ok(&["pause", &id, "-y"]);
-    let begin = std::time::Instant::now();
     place.ok(&["cancel", &id, "-y"]);
-    assert!(begin.elapsed() < Duration::from_secs(10), "SIGTERM reached it");
-    assert!(!group.exists());
-    let (id, group) = start(&place, &["--grace", "20s"], script);
+    assert!(!group.exists(), "SIGTERM reached it");
+    let (id, group) = start(&place, &["--grace", "10m"], script);
     place.ok(&["pause", &id, "-y"]);
     signal(place.supervisor(&id), Signal::KILL);
-    let begin = std::time::Instant::now();
     let next = place.enqueue(&["-u", "root", "--", "true"]);
     place.drain();
-    assert!(begin.elapsed() < Duration::from_secs(15));
     assert_eq!((place.status(&id).as_str(), place.status(&next).as_str()), ("failed", "completed"));
     assert!(!group.exists());
 }

@@ -127,30 +127,28 @@ fn a_pause_with_an_end_is_over_then_without_anybody() {
 
 #[test]
 fn a_paused_task_is_cancelled_with_all_that_it_left() {
-    for grace in ["0", "5s"] {
+    // A cancel that waited for ten minutes would outlast the patience of this test.
+    for grace in ["0", "10m"] {
         let place = Place::new();
         let id = counting(&place, &[]);
         place.ok(&["pause", &id, "-y"]);
-        let begin = std::time::Instant::now();
         place.ok(&["cancel", &id, "--grace", grace, "-y"]);
         assert_eq!(place.status(&id), "cancelled");
-        assert!(!lives(child(&place)));
-        assert!(begin.elapsed() < Duration::from_secs(4), "SIGTERM reached it: it did not wait for its grace");
+        assert!(!lives(child(&place)), "SIGTERM reached it: it did not wait for its grace");
     }
 }
 
 #[test]
 fn a_supervisor_that_is_killed_leaves_a_paused_task_to_recovery_which_ends_it() {
     let place = Place::new();
-    let id = counting(&place, &["--grace", "20s"]);
+    // A recovery that waited for it would outlast the patience of this test.
+    let id = counting(&place, &["--grace", "10m"]);
     place.ok(&["pause", &id, "-y"]);
     let child = child(&place);
     signal(place.supervisor(&id), Signal::KILL);
-    let begin = std::time::Instant::now();
     let next = place.enqueue(&["-u", "root", "--", "true"]);
     place.drain();
-    assert!(!lives(child), "a stopped process takes the signal to end, too");
-    assert!(begin.elapsed() < Duration::from_secs(15), "and goes on to take it, without the grace");
+    assert!(!lives(child), "a stopped process takes the signal to end, too, and goes on to take it");
     assert_eq!((place.status(&id).as_str(), place.status(&next).as_str()), ("failed", "completed"));
     assert!(!place.state().join("run").join(&id[5..]).exists());
 }

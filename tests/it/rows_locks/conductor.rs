@@ -204,8 +204,7 @@ fn strange_files_among_the_claims_are_passed_over() {
     let huge = place.path("conductor/active/c");
     std::fs::create_dir(&huge).unwrap();
     std::fs::File::create(huge.join("meta.json")).unwrap().set_len(1 << 40).unwrap();
-    let checked = place.ok(&["check-project", "alice_project"]);
-    assert!(checked.took.as_secs() < 2, "{checked:?}");
+    place.ok(&["check-project", "alice_project"]).within(2);
 }
 
 #[test]

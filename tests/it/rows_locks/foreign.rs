@@ -126,8 +126,7 @@ fn what_is_no_file_is_refused_and_left_alone() {
     let fifo = place.gate("state/locks/user_fifo.lock");
     let before = place.snapshot();
     for user in ["dir", "link", "fifo"] {
-        let checked = place.luzia(&["check", user]).coded(75);
-        assert!(checked.took < Duration::from_secs(1), "{checked:?}");
+        place.luzia(&["check", user]).coded(75).within(1);
         place.luzia(&["acquire", user, "--task", "t1"]).coded(75);
         place.luzia(&["lock", "-u", user, "-n", "--", "true"]).coded(75);
         place.luzia(&["release", user]).coded(1);

@@ -68,8 +68,7 @@ fn a_failed_task_says_what_failed() {
 fn a_task_over_its_time_is_a_timeout() {
     // S1.37, and 124
     let place = Place::new();
-    let ran = place.luzia(&["run", "-u", "alice", "--timeout", "200ms", "--", "sleep", "1000"]).coded(124);
-    assert!(ran.took.as_secs() < 10);
+    place.luzia(&["run", "-u", "alice", "--timeout", "200ms", "--", "sleep", "1000"]).coded(124);
     let task = place.show("1");
     assert_eq!((&task["status"], &task["resultType"]), (&json!("timeout"), &json!("timeout")));
     assert!(task["resultSummary"].is_string() && task["completedAt"].is_string());

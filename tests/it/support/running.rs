@@ -34,6 +34,15 @@ impl Ran {
         self
     }
 
+    /// Checks that it took fewer than so many seconds, where `LUZIA_TEST_BOUNDS=check` says that nothing else keeps the machine
+    /// busy: `tests/soak` sets that, and runs one test at a time. Elsewhere the patience of the test is the only bound.
+    #[track_caller]
+    pub fn within(&self, seconds: u64) -> &Self {
+        let is_checked = std::env::var("LUZIA_TEST_BOUNDS").is_ok_and(|word| word == "check");
+        assert!(!is_checked || self.took < Duration::from_secs(seconds), "{seconds} s at the most: {self:#?}");
+        self
+    }
+
     /// Its standard output without the newline at its end.
     pub fn line(&self) -> String {
         self.out.trim_end_matches('\n').to_owned()

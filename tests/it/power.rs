@@ -1,6 +1,6 @@
 //! The power is cut at every system call of a sequence of verbs, on real file systems: what was acknowledged is there
-//! afterwards, whole, and comes to its end. `cargo test` takes a sample by LUZIA_POWER_SEED for LUZIA_POWER_SECONDS;
-//! LUZIA_POWER=all takes every point.
+//! afterwards, whole, and comes to its end. `cargo test` takes LUZIA_POWER_POINTS of them by LUZIA_POWER_SEED; LUZIA_POWER=all
+//! takes every point.
 
 use super::harness::checker::{self, Checker, Promise, places, settle};
 use super::harness::oracle::{self, Deed};
@@ -8,14 +8,14 @@ use super::harness::rng::Rng;
 use super::harness::strace::{self, Fault, Point};
 use super::harness::{Answer, PATIENCE, run, until};
 use super::power_cut::{Host, Kind, is_inside};
-use super::support::length;
+use super::support::times;
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long the sample of one file system may take, in seconds.
-const SAMPLE_SECONDS: u64 = 20;
+/// How many points the sample of one file system has.
+const SAMPLE: usize = 15;
 /// How long the verb that is struck may go on before the power is cut anyway.
 const STRICKEN: Duration = Duration::from_secs(3);
 /// The status of a process that was ended by SIGKILL.
@@ -193,14 +193,15 @@ fn judge(host: &Host, told: &Told) -> Vec<String> {
 fn sweep(kind: Kind) {
     let mut host = Host::new(kind);
     let is_all = std::env::var("LUZIA_POWER").is_ok_and(|value| value == "all");
-    let end = Instant::now() + length("LUZIA_POWER_SECONDS", SAMPLE_SECONDS);
     let mut cuts = cuts(&mut host);
-    Rng::new(Rng::seed_from("LUZIA_POWER_SEED")).shuffle(&mut cuts);
+    let all = cuts.len();
+    let seed = Rng::seed_from("LUZIA_POWER_SEED");
+    Rng::new(seed).shuffle(&mut cuts);
+    if !is_all {
+        cuts.truncate(times("LUZIA_POWER_POINTS", SAMPLE));
+    }
     let (mut done, mut problems) = (0, Vec::new());
     for at in &cuts {
-        if !is_all && Instant::now() > end {
-            break;
-        }
         let found = cut(&mut host, at);
         done += 1;
         if !found.is_empty() {
@@ -209,7 +210,7 @@ fn sweep(kind: Kind) {
             problems.push(told);
         }
     }
-    eprintln!("power: {kind:?}: {done} cuts of {}, {} with problems", cuts.len(), problems.len());
+    eprintln!("power: LUZIA_POWER_SEED={seed}, {kind:?}: {done} cuts of {all}, {} with problems", problems.len());
     assert!(done > 0);
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
 }

@@ -1,6 +1,6 @@
 //! A storm: every verb that changes something, by several hands at once, while every process of luzia is killed, stopped
 //! and told to end at random. Then it becomes quiet, and what is left is judged. `cargo test` has one of
-//! LUZIA_STORM_SECONDS (20), from LUZIA_STORM_SEED or a seed of its own, which is printed.
+//! LUZIA_STORM_ACTS, from LUZIA_STORM_SEED or a seed of its own, which is printed.
 
 mod actors;
 mod aftermath;
@@ -11,17 +11,20 @@ use super::harness::checker::Promise;
 use super::harness::oracle;
 use super::harness::rng::Rng;
 use super::harness::{Answer, PATIENCE, World, run, until};
-use super::support::length;
+use super::support::times;
 use actors::{ACTORS, Actor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-const SECONDS: u64 = 20;
+/// How many acts all hands together do in a storm.
+const ACTS: usize = 1500;
+/// How many acts a storm has at the most that ends when it has shown what it is for.
+const MOST_ACTS: usize = 20_000;
 /// How many tasks run at once: fewer than there are users, so that they also wait for each other.
 const SLOTS: usize = 3;
 /// What may always be answered: that something is held too long, and that the command was told to end.
@@ -48,7 +51,8 @@ pub struct Storm {
     pub world: World,
     seed: u64,
     begin: Instant,
-    length: Duration,
+    acts: AtomicUsize,
+    most_acts: usize,
     is_over: AtomicBool,
     /// A daemon that is stopped now and then, but never killed.
     steady: Mutex<Child>,
@@ -63,8 +67,8 @@ pub struct Storm {
 }
 
 impl Storm {
-    fn new(seed: u64, length: Duration) -> Self {
-        eprintln!("storm: LUZIA_STORM_SEED={seed}, {} s", length.as_secs());
+    fn new(seed: u64, most_acts: usize) -> Self {
+        eprintln!("storm: LUZIA_STORM_SEED={seed}, {most_acts} acts");
         let world = World::new("storm");
         world.configure(&format!(
             r#"{{ "slots": {{ "max": {SLOTS} }}, "poll_interval_seconds": 1, "lanes": {{ "wide": {{ "max": 3 }} }} }}"#
@@ -76,7 +80,8 @@ impl Storm {
             world,
             seed,
             begin: Instant::now(),
-            length,
+            acts: AtomicUsize::new(0),
+            most_acts,
             is_over: AtomicBool::new(false),
             steady: Mutex::new(steady),
             sent: Mutex::default(),
@@ -89,7 +94,7 @@ impl Storm {
         }
     }
 
-    /// Lets it rage until its time is over.
+    /// Lets it rage until all its acts are done.
     fn rage(&self, actors: &[&Actor]) {
         std::thread::scope(|scope| {
             for actor in actors {
@@ -98,6 +103,7 @@ impl Storm {
                     scope.spawn(move || {
                         while !self.is_over() {
                             (actor.act)(self, &mut rng);
+                            self.acts.fetch_add(1, Ordering::SeqCst);
                             self.count(format!("act {}", actor.name));
                             std::thread::sleep(Duration::from_millis(rng.below(2 * actor.pause_ms)));
                         }
@@ -108,10 +114,10 @@ impl Storm {
     }
 
     fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::SeqCst) || self.now() >= self.length
+        self.has_hung() || self.acts.load(Ordering::SeqCst) >= self.most_acts
     }
 
-    /// Ends it before its time.
+    /// Ends it before its last act.
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
     }
@@ -237,7 +243,7 @@ fn strs(args: &[String]) -> Vec<&str> {
 
 #[test]
 fn nothing_that_is_promised_breaks_in_a_storm_of_kills() {
-    let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), length("LUZIA_STORM_SECONDS", SECONDS));
+    let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), times("LUZIA_STORM_ACTS", ACTS));
     let seed = storm.seed;
     let descriptors = aftermath::descriptors(&storm);
     storm.rage(&ACTORS.iter().collect::<Vec<_>>());
@@ -271,7 +277,7 @@ const ROGUE: Actor = Actor {
 
 #[test]
 fn the_storm_notices_a_lock_that_is_taken_from_a_living_holder() {
-    let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), PATIENCE);
+    let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), MOST_ACTS);
     let descriptors = aftermath::descriptors(&storm);
     storm.rage(&ACTORS.iter().chain([&ROGUE]).collect::<Vec<_>>());
     let problems = aftermath::judge(&storm, descriptors);

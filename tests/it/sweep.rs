@@ -1,6 +1,6 @@
 //! A kill before every system call that changes something, and an error at every call, in every verb that mutates; then
-//! recovery, and the judge. `cargo test` takes a sample by LUZIA_SWEEP_SEED; LUZIA_SWEEP=all takes every point. LUZIA_SWEEP_SCENE and
-//! LUZIA_SWEEP_CALL choose scenes and calls by a part of their names.
+//! recovery, and the judge. `cargo test` takes LUZIA_SWEEP_POINTS by LUZIA_SWEEP_SEED; LUZIA_SWEEP=all takes every point.
+//! LUZIA_SWEEP_SCENE and LUZIA_SWEEP_CALL choose scenes and calls by a part of their names.
 
 use super::harness::checker::{self, Checker, Promise, places, settle};
 use super::harness::oracle;
@@ -8,14 +8,14 @@ use super::harness::procs::{KILL, of_world};
 use super::harness::rng::Rng;
 use super::harness::strace::{self, Fault, Point};
 use super::harness::{Answer, PATIENCE, World, run, until};
-use super::support::length;
+use super::support::times;
 use super::sweep_scenes::{SCENES, Scene};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How long the sample may take, in seconds, unless LUZIA_SWEEP_SECONDS says otherwise.
-const SAMPLE_SECONDS: u64 = 25;
+/// How many points the sample has.
+const SAMPLE: usize = 120;
 /// How long a disturbed run may go on before the disturbance is taken away. A supervisor that cannot write its result
 /// goes on for ever, as it should.
 const DISTURBED: Duration = Duration::from_millis(1500);
@@ -227,8 +227,8 @@ struct Tally {
 }
 
 /// Deals the points of all scenes out in turn, so that a sample has some of each.
-fn sweep(scenes: &[&'static Scene], is_all: bool, time: Duration, tally: &Mutex<Tally>) {
-    let mut rng = Rng::new(Rng::seed_from("LUZIA_SWEEP_SEED"));
+fn sweep(scenes: &[&'static Scene], seed: u64, most: usize, tally: &Mutex<Tally>) {
+    let mut rng = Rng::new(seed);
     let only_call = std::env::var("LUZIA_SWEEP_CALL").unwrap_or_default();
     let mut rows: VecDeque<(Stage, Vec<Point>)> = VecDeque::new();
     for scene in scenes {
@@ -239,13 +239,13 @@ fn sweep(scenes: &[&'static Scene], is_all: bool, time: Duration, tally: &Mutex<
         tally.lock().unwrap().by_scene.insert(scene.name, (0, points.len()));
         rows.push_back((stage, points));
     }
-    // The scenes are there now, however long a busy machine took to make them.
-    let end = Instant::now() + time;
+    let mut struck = 0;
     while let Some((stage, mut points)) = rows.pop_front() {
         let Some(point) = points.pop() else { continue };
-        if !is_all && Instant::now() > end {
+        if struck == most {
             return;
         }
+        struck += 1;
         let problems = stage.strike(&point, &mut rng);
         let mut tally = tally.lock().unwrap();
         *(if point.fault == Fault::Kill { &mut tally.kills } else { &mut tally.errors }) += 1;
@@ -274,7 +274,8 @@ fn every_verb_survives_a_kill_and_an_error_at_every_system_call() {
         return;
     }
     let is_all = std::env::var("LUZIA_SWEEP").is_ok_and(|value| value == "all");
-    let time = length("LUZIA_SWEEP_SECONDS", SAMPLE_SECONDS);
+    let most = if is_all { usize::MAX } else { times("LUZIA_SWEEP_POINTS", SAMPLE) };
+    let seed = Rng::seed_from("LUZIA_SWEEP_SEED");
     let only = std::env::var("LUZIA_SWEEP_SCENE").ok();
     let chosen: Vec<&'static Scene> =
         SCENES.iter().filter(|scene| only.as_deref().is_none_or(|only| scene.name.contains(only))).collect();
@@ -284,11 +285,12 @@ fn every_verb_survives_a_kill_and_an_error_at_every_system_call() {
             [0, 1].map(|half| chosen.iter().copied().skip(half).step_by(2).collect());
         for half in halves {
             let tally = &tally;
-            scope.spawn(move || sweep(&half, is_all, time, tally));
+            scope.spawn(move || sweep(&half, seed, most.div_ceil(2), tally));
         }
     });
     let tally = tally.into_inner().unwrap();
-    eprintln!("sweep: {} kills, {} errors; struck of all: {:?}", tally.kills, tally.errors, tally.by_scene);
+    let Tally { kills, errors, by_scene, .. } = &tally;
+    eprintln!("sweep: LUZIA_SWEEP_SEED={seed}, {kills} kills, {errors} errors; struck of all: {by_scene:?}");
     assert!(tally.kills + tally.errors > 0);
     assert!(tally.problems.is_empty(), "{} problems:\n{}", tally.problems.len(), tally.problems.join("\n"));
 }

@@ -4,11 +4,11 @@
 //! most, each task that an event was for has it once, and a lane that is kept has one holder.
 
 use super::actors::{self, Actor, USERS, words};
-use super::{SECONDS, SLOTS, Sent, Storm, aftermath, weather};
+use super::{ACTS, SLOTS, Sent, Storm, aftermath, weather};
 use crate::harness::checker::{Checker, clean_aged, settle};
 use crate::harness::rng::Rng;
 use crate::harness::{LUZIA, World, files_below, oracle, procs};
-use crate::support::length;
+use crate::support::times;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -370,7 +370,7 @@ fn judge(storm: &Storm) -> Vec<String> {
 
 #[test]
 fn what_tasks_wait_for_comes_once_in_a_storm_of_kills() {
-    let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), length("LUZIA_STORM_SECONDS", SECONDS));
+    let storm = Storm::new(Rng::seed_of_now("LUZIA_STORM_SEED"), times("LUZIA_STORM_ACTS", ACTS));
     storm.rage(&ACTORS.iter().collect::<Vec<_>>());
     let problems = judge(&storm);
     eprintln!("storm: {}", storm.tally());

@@ -20,10 +20,10 @@ use std::time::{Duration, Instant};
 /// How long anything may take before a test gives up; far beyond what it takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// For how long something random is tried: as a variable says in seconds, or `usual` seconds.
-pub fn length(variable: &str, usual: u64) -> Duration {
-    let given = std::env::var(variable).ok().map(|text| text.parse().expect("seconds"));
-    Duration::from_secs(given.unwrap_or(usual))
+/// How often something random is tried: as a variable says, or `usual` times.
+pub fn times(variable: &str, usual: usize) -> usize {
+    let given = std::env::var(variable).ok().map(|text| text.parse().expect("a number"));
+    given.unwrap_or(usual)
 }
 
 /// Looks again and again until something is there; panics with `what` when it never comes.

@@ -4,7 +4,6 @@
 
 mod agent_packaging;
 mod agent_setup;
-mod agent_sweep;
 mod agents;
 mod backfill;
 mod bad_input;
@@ -14,7 +13,6 @@ mod bulk;
 mod capacity;
 mod completion;
 mod config_docs;
-mod contention;
 mod context;
 mod cron;
 mod cycles;
@@ -31,13 +29,11 @@ mod fair;
 mod family;
 mod generated;
 mod grants;
-mod groups;
 mod guard;
 mod harness;
 mod hints;
 mod hooks;
 mod jobs;
-mod kill;
 mod lane_rules;
 mod lanes;
 mod line;
@@ -48,17 +44,10 @@ mod mcp;
 mod metrics;
 mod mutants;
 mod names;
-mod namespaces;
 mod packaging;
 mod patience;
-mod pause;
-mod pause_running;
-mod power;
-mod power_cut;
-mod preempt;
 mod prose;
 mod read_again;
-mod real_work;
 mod regressions;
 mod release;
 mod retention;
@@ -77,9 +66,7 @@ mod states;
 mod stats;
 mod steps;
 mod store_contract;
-mod storm;
 mod support;
-mod sweep;
 mod sweep_capacity;
 mod sweep_cron;
 mod sweep_lanes;
@@ -98,3 +85,24 @@ mod top;
 mod turnover;
 mod wait_warnings;
 mod who;
+
+/// Tests that need the machine for themselves: after the others, one at a time (`support/alone.rs`). The name has to be the last
+/// one of all modules.
+#[path = "."]
+mod z_alone {
+    use super::{harness, support, sweep_scenes, sweep_words};
+
+    mod agent_sweep;
+    mod contention;
+    mod groups;
+    mod kill;
+    mod namespaces;
+    mod pause;
+    mod pause_running;
+    mod power;
+    mod power_cut;
+    mod preempt;
+    mod real_work;
+    mod storm;
+    mod sweep;
+}

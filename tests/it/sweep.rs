@@ -8,7 +8,7 @@ use super::harness::procs::{KILL, of_world};
 use super::harness::rng::Rng;
 use super::harness::strace::{self, Fault, Point};
 use super::harness::{Answer, PATIENCE, World, run, until};
-use super::support::times;
+use super::support::{take_turn, times};
 use super::sweep_scenes::{SCENES, Scene};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -273,6 +273,7 @@ fn every_verb_survives_a_kill_and_an_error_at_every_system_call() {
         super::support::skip("the sweep over system calls", "strace(1) and the right to trace");
         return;
     }
+    take_turn();
     let is_all = std::env::var("LUZIA_SWEEP").is_ok_and(|value| value == "all");
     let most = if is_all { usize::MAX } else { times("LUZIA_SWEEP_POINTS", SAMPLE) };
     let seed = Rng::seed_from("LUZIA_SWEEP_SEED");

@@ -7,7 +7,7 @@ pub mod procs;
 pub mod rng;
 pub mod strace;
 
-use crate::support::{at_home, fault};
+use crate::support::{at_home, fault, take_turn};
 use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -61,6 +61,7 @@ impl Answer {
 
 impl World {
     pub fn new(name: &str) -> Self {
+        take_turn();
         let root = tempfile::Builder::new().prefix(&format!("luzia-{name}-")).tempdir().unwrap().keep();
         let root = root.canonicalize().unwrap();
         let world = Self { state: root.join("state"), work: root.join("work"), root, keep: AtomicBool::new(false) };

@@ -1,12 +1,14 @@
 //! A place of its own for each test: a state directory, the real binary in a clean environment, and an end in which
 //! nothing is left running.
 
+mod alone;
 mod home;
 mod place;
 mod queues;
 mod running;
 mod skip;
 
+pub use alone::take_turn;
 pub use home::{at_home, home_variables};
 pub use place::{LUZIA, Place, kill_all, processes_in};
 pub use queues::queue;
@@ -26,6 +28,11 @@ pub fn times(variable: &str, usual: usize) -> usize {
     given.unwrap_or(usual)
 }
 
+/// The variable that names the planted fault of a process, if this run has one (`tests/mutants/run`).
+pub fn fault() -> Option<(&'static str, std::ffi::OsString)> {
+    std::env::var_os("LUZIA_FAULT").map(|name| ("LUZIA_FAULT", name))
+}
+
 /// Looks again and again until something is there; panics with `what` when it never comes.
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;
@@ -36,11 +43,6 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < end, "this never happened: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// The variable that names the planted fault of a process, if this run has one (`tests/mutants/run`).
-pub fn fault() -> Option<(&'static str, std::ffi::OsString)> {
-    std::env::var_os("LUZIA_FAULT").map(|name| ("LUZIA_FAULT", name))
 }
 
 /// The lines of a file; none when it does not exist.

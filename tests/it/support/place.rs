@@ -23,6 +23,7 @@ pub struct Place {
 impl Place {
     /// A place without a configuration.
     pub fn new() -> Self {
+        super::take_turn();
         let place = Self { root: tempfile::tempdir().unwrap(), calls: AtomicUsize::new(0) };
         std::fs::create_dir(place.path("io")).unwrap();
         std::fs::create_dir(place.path("work")).unwrap();

@@ -21,7 +21,7 @@ lint:
 deny:
     cargo deny --offline check licenses bans sources
 
-# Long proofs: planted faults, fuzz targets, a storm, the whole sweep.
+# Long proofs: planted faults, release build, fuzz targets, storms, the whole sweep.
 soak minutes="30":
     tests/soak {{minutes}}
 

@@ -27,6 +27,7 @@ mod events;
 mod face;
 mod fair;
 mod family;
+mod gate;
 mod generated;
 mod grants;
 mod guard;

@@ -73,7 +73,7 @@ fn check_task(task: &Task) {
 
 /// The sidecar of a lock: of luzia, of another program, of an older luzia.
 pub fn sidecar(bytes: &[u8]) {
-    let read = store::files::locks::sidecar::decode(bytes);
+    let read = store::files::locks::sidecar::decode(bytes, None);
     let Sidecar::Whole(record) = read else {
         assert!(!is_object(bytes) || bytes.contains(&b'v') || bytes.contains(&b'k') || bytes.contains(&b'\\'));
         return;
@@ -90,8 +90,8 @@ pub fn sidecar(bytes: &[u8]) {
     let lane = record.lane.clone().unwrap_or_else(LaneName::global);
     let mut same = record;
     same.lane = Some(lane.clone());
-    let written = store::files::locks::sidecar::encode(&lane, &same);
-    assert_eq!(store::files::locks::sidecar::decode(&written), Sidecar::Whole(same), "{}", text(&written));
+    let written = store::files::locks::sidecar::encode(&lane, &same, None);
+    assert_eq!(store::files::locks::sidecar::decode(&written, None), Sidecar::Whole(same), "{}", text(&written));
 }
 
 /// A `meta.json` of anybody: it claims what stands there, and everything in it is kept.
@@ -150,10 +150,10 @@ pub fn event(bytes: &[u8]) {
 
 /// `started.json`.
 pub fn started(bytes: &[u8]) {
-    let Some(started) = started::decode_started(bytes) else { return };
+    let Some((started, root)) = started::decode_started(bytes) else { return };
     assert!(is_object_by_form(bytes), "{}", text(bytes));
-    let written = started::encode_started(&started).expect("JSON");
-    assert_eq!(started::decode_started(&written), Some(started));
+    let written = started::encode_started(&started, root).expect("JSON");
+    assert_eq!(started::decode_started(&written), Some((started, root)));
 }
 
 /// `cancel.json`: whatever stands there is a request, with a grace that can be waited for.

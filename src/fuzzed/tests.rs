@@ -281,7 +281,7 @@ fn what_is_meant_to_read_reads() {
         assert!(read.is_ok(), "{read:?}");
     }
     for file in ["ours.json", "old.json", "foreign.json"] {
-        assert!(crate::store::files::locks::sidecar::decode(seed("sidecar", file)).record().is_some(), "{file}");
+        assert!(crate::store::files::locks::sidecar::decode(seed("sidecar", file), None).record().is_some(), "{file}");
     }
     for file in ["settled", "announced"] {
         assert!(crate::store::files::disk::counter::CounterLine::parse(seed("counter", file)).is_some(), "{file}");

@@ -168,6 +168,8 @@ pub enum Reason {
     CorruptDead,
     /// j5: the host has rebooted since.
     OtherBoot,
+    /// j5: it was taken in another state directory, of which this one is a copy.
+    OtherRoot,
     /// j5: the process is gone, or its number belongs to another one.
     ProcessGone,
     /// j5: the recorded process lives.
@@ -217,6 +219,7 @@ impl Reason {
             Self::OtherBoot => "the host has rebooted since",
             Self::ProcessGone => "its process is gone",
             Self::ProcessLives => "its process is alive",
+            Self::OtherRoot => "its holder belongs to the state directory of which this one is a copy",
             Self::NamespaceGone => "the pid namespace in which it ran is gone",
             Self::LockCommandLives => "its command is alive, although its luzia is not",
             Self::LockFileFree => "its lock file is free, so luzia and its command are gone",

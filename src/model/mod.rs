@@ -27,7 +27,7 @@ pub use hook::{AgentKind, HookAnswer, HookCall, HookEvent};
 pub use lane::{LaneName, Target};
 pub use lock::{Fence, LockId, LockKind, LockRecord};
 pub use name::Name;
-pub use namespace::Origin;
+pub use namespace::{Origin, RootId};
 pub use process::Identity;
 pub use queue::{QueueName, Turn};
 pub use task::{Priority, Status, Task, TaskId, Tier};

@@ -1,5 +1,7 @@
 //! Pid and user namespaces: where a process was started, and what of that place a later process can see.
 
+use std::fmt;
+
 /// The inode of the initial pid namespace, which the kernel fixes (include/uapi/linux/nsfs.h: PID_NS_INIT_INO).
 pub const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 /// The inode of the initial user namespace (USER_NS_INIT_INO).
@@ -7,9 +9,47 @@ pub const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
 /// The boot id of a process that can read none.
 pub const UNKNOWN_BOOT: &str = "unknown";
 
+/// Stands for the boot of a record that another state directory wrote, of which this one is a copy (P13): as after a reboot,
+/// nothing that the record names belongs to this directory.
+pub const OTHER_ROOT: &str = "of another state directory";
+
+/// The device and the inode of a state directory. No two directories that exist at one time have the same ones; a device may
+/// have another number after a reboot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RootId {
+    /// The number of the device.
+    pub device: u64,
+    /// The inode.
+    pub inode: u64,
+}
+
+impl RootId {
+    /// Reads what `Display` writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (device, inode) = text.split_once('-')?;
+        let number = |hex: &str| u64::from_str_radix(hex, 16).ok();
+        Some(Self { device: number(device)?, inode: number(inode)? })
+    }
+}
+
+impl From<(u64, u64)> for RootId {
+    fn from((device, inode): (u64, u64)) -> Self {
+        Self { device, inode }
+    }
+}
+
+impl fmt::Display for RootId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}-{:x}", self.device, self.inode)
+    }
+}
+
 /// Whether two boot ids prove that the host has rebooted between the two. An unknown one proves nothing.
 pub fn is_other_boot(one: &str, other: &str) -> bool {
     let is_known = |boot: &str| !boot.is_empty() && boot != UNKNOWN_BOOT;
+    if [one, other].contains(&OTHER_ROOT) {
+        return true;
+    }
     is_known(one) && is_known(other) && one != other
 }
 
@@ -59,10 +99,25 @@ mod tests {
 
     #[test]
     fn only_two_known_boots_can_differ() {
-        for (one, other, differ) in
-            [("a", "b", true), ("a", "a", false), ("a", "unknown", false), ("unknown", "b", false), ("", "b", false)]
-        {
+        for (one, other, differ) in [
+            ("a", "b", true),
+            ("a", "a", false),
+            ("a", "unknown", false),
+            ("unknown", "b", false),
+            ("", "b", false),
+            (OTHER_ROOT, "unknown", true),
+        ] {
             assert_eq!(is_other_boot(one, other), differ, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_root_reads_back_in_its_one_spelling() {
+        let root = RootId { device: 0xfd01, inode: u64::MAX };
+        assert_eq!(root.to_string(), "fd01-ffffffffffffffff");
+        assert_eq!(RootId::parse(&root.to_string()), Some(root));
+        for wrong in ["", "-", "1", "1-", "x-1", "1-2-3"] {
+            assert_eq!(RootId::parse(wrong), None, "{wrong}");
         }
     }
 }

@@ -7,10 +7,10 @@ use crate::model::capacity::{Choice, Readings, SlotValues};
 use crate::model::lock::LockRecord;
 use crate::model::namespace::{Outlook, Sight, is_other_boot};
 use crate::model::process::{Ancestor, Probe};
-use crate::model::{Context, Group, GroupSight, Identity, Origin, Timestamp};
+use crate::model::{Context, Group, GroupSight, Identity, Origin, RootId, Timestamp};
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Everything of a host that is not a record: a cheap handle, which may be cloned.
@@ -21,18 +21,34 @@ pub struct Host {
     pub(crate) procs: Arc<dyn Processes>,
     pub(crate) me: Identity,
     pub(crate) uid: u32,
+    root: Arc<OnceLock<RootId>>,
 }
 
 impl Host {
     /// The host, and the root of its state directory.
     pub fn new(files: Arc<dyn Vfs>, clock: Arc<dyn Clock>, procs: Arc<dyn Processes>) -> Self {
         let (me, uid) = (procs.me(), procs.uid());
-        Self { files, clock, procs, me, uid }
+        Self { files, clock, procs, me, uid, root: Arc::default() }
     }
 
     /// The path of the state directory, for messages and for the environment of tasks.
     pub fn state_dir(&self) -> &str {
         self.files.root()
+    }
+
+    /// The state directory itself, by device and inode; `None` where it cannot be looked at.
+    pub fn root(&self) -> Option<RootId> {
+        if let Some(root) = self.root.get() {
+            return Some(*root);
+        }
+        let found = self.files.meta(".").ok().flatten()?;
+        self.know_root(found.ident);
+        Some(found.ident.into())
+    }
+
+    /// Spares a look at the state directory, by one who has looked.
+    pub(crate) fn know_root(&self, ident: (u64, u64)) {
+        let _ = self.root.set(ident.into());
     }
 
     /// The wall clock.

@@ -4,7 +4,7 @@ pub mod standing;
 
 use super::witness::{Witness, witness};
 use crate::model::evidence::{Evidence, HolderHost, KernelLock, Reason, Sidecar, Verdict};
-use crate::model::namespace::is_other_boot;
+use crate::model::namespace::{OTHER_ROOT, is_other_boot};
 use crate::model::process::Probe;
 use crate::model::{LockKind, LockRecord, Timestamp};
 
@@ -90,7 +90,7 @@ fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
         && let Some(boot) = &record.boot_id
     {
         if is_other_boot(boot, &seen.boot_id) {
-            return stale(Reason::OtherBoot, age);
+            return stale(if boot == OTHER_ROOT { Reason::OtherRoot } else { Reason::OtherBoot }, age);
         }
         let seen_from = seen.outlook.as_ref().map(witness);
         match (record.kind, seen_from) {
@@ -196,7 +196,8 @@ fn age_ms(seen: &Evidence, record: &LockRecord) -> i64 {
         }
     };
     // What was refreshed in an earlier boot is at least as old as this boot, however the wall clock was set since.
-    let is_earlier = record.boot_id.as_deref().is_some_and(|boot| is_other_boot(boot, &seen.boot_id));
+    let is_earlier =
+        record.boot_id.as_deref().is_some_and(|boot| boot != OTHER_ROOT && is_other_boot(boot, &seen.boot_id));
     let at_least = if is_earlier { as_ms(seen.boot_ms) } else { 0 };
     latest.map_or(0, |at| seen.now.ms_since(at)).max(at_least)
 }

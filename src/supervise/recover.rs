@@ -3,11 +3,12 @@
 use super::finish::{Finished, finish};
 use super::kill::{Root, end_tree};
 use super::wait::or_wait;
+use crate::model::namespace::is_other_boot;
 use crate::model::{Task, TaskId};
 use crate::policy::outcome::{Happened, conclude};
 use crate::policy::recovery::{Action, Seen, Standing, action};
 use crate::policy::steps::course::verdict;
-use crate::store::{Ending, Event, Found, Place, Site, StoreError};
+use crate::store::{Ending, Event, Found, Place, Site, Started, StoreError};
 use serde_json::json;
 
 /// What was seen of an unsupervised task, as the recovery table asks for it.
@@ -28,9 +29,20 @@ pub fn seen(found: &Found) -> Seen {
     }
 }
 
-/// Ends what lives of a task, by the marks that its start recorded.
-fn end_leftovers(site: &Site, id: TaskId, grace_ms: u64, spared: &[u32]) -> Result<(), StoreError> {
-    let started = site.store.started(id)?.flatten();
+/// Ends what lives of a task, by the marks that its start recorded. Of a start in another boot, or in another state directory
+/// of which this one is a copy, nothing that belongs to this directory lives (P13).
+fn end_leftovers(
+    site: &Site,
+    id: TaskId,
+    started: Option<Started>,
+    grace_ms: u64,
+    spared: &[u32],
+) -> Result<(), StoreError> {
+    let boot_id = site.host.identity().boot_id;
+    let is_gone = started.as_ref().is_some_and(|started| is_other_boot(&started.supervisor.boot_id, &boot_id));
+    if is_gone && (started.as_ref().is_some_and(Started::is_elsewhere) || !site.run_dir.is_tree_locked(id)?) {
+        return Ok(());
+    }
     let path = started.as_ref().and_then(|started| started.state_dir.as_deref());
     let began_by = started.as_ref().map(|started| &started.supervisor);
     let group = started.as_ref().and_then(|started| started.group.as_ref());
@@ -49,10 +61,13 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
     let seen = seen(&found);
     let action = action(seen);
     let request = site.store.cancel_request(id)?;
+    let mut is_copied = false;
     if seen.is_started || seen.is_tree_locked || seen.has_result {
         let asked_ms = request.as_ref().and_then(|request| request.grace_ms);
         let own_ms = found.task.as_ref().map(|task| task.grace_ms);
-        end_leftovers(site, id, asked_ms.or(own_ms).unwrap_or(crate::model::task::DEFAULT_GRACE_MS), spared)?;
+        let started = site.store.started(id)?.flatten();
+        is_copied = started.as_ref().is_some_and(Started::is_elsewhere);
+        end_leftovers(site, id, started, asked_ms.or(own_ms).unwrap_or(crate::model::task::DEFAULT_GRACE_MS), spared)?;
     }
     if let Some(task) = &found.task {
         let what = json!({ "action": format!("{action:?}"), "was_alive": seen.is_tree_locked });
@@ -68,7 +83,11 @@ pub fn recover(site: &Site, id: TaskId, found: Found, spared: &[u32]) -> Result<
     let ending = match (action, found.ending, found.task) {
         (Action::FinishEnd, Some(ending), _) => ending,
         (Action::Interrupt, _, Some(task)) => {
-            let why = if seen.is_tree_locked { "its supervisor was killed" } else { "its supervisor died" };
+            let why = match (is_copied, seen.is_tree_locked) {
+                (true, _) => "it ran in the state directory of which this one is a copy",
+                (false, true) => "its supervisor was killed",
+                (false, false) => "its supervisor died",
+            };
             let finish = site.store.finish_said(id, task.starts)?;
             let interrupted = || verdict(&task, Happened::Interrupted(why.to_owned()), finish);
             let happened = match cancelled {

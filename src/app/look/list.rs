@@ -200,7 +200,8 @@ impl App {
         if !matches!(task.status(), Status::Running | Status::Waiting) {
             return Ok(None);
         }
-        Ok(self.store.started(task.id)?.flatten().map(|started| started.supervisor.pid))
+        let started = self.store.started(task.id)?.flatten().filter(|started| !started.is_elsewhere());
+        Ok(started.map(|started| started.supervisor.pid))
     }
 
     /// Every lock, in the order of their last refresh.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::Origin;
-use crate::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, Outlook, Sight};
+use crate::model::namespace::{INITIAL_PID_NAMESPACE, INITIAL_USER_NAMESPACE, OTHER_ROOT, Outlook, Sight};
 use proptest::prelude::*;
 
 const NOW: i64 = 1_700_000_000_000;
@@ -180,6 +180,7 @@ fn j4_without_a_whole_sidecar_the_age_decides() {
 fn j5_a_dead_process_or_another_boot_is_stale() {
     for kind in [LockKind::Task, LockKind::Process] {
         check(&whole(kind, |record| record.boot_id = Some("other".into())), Reason::OtherBoot, true);
+        check(&whole(kind, |record| record.boot_id = Some(OTHER_ROOT.into())), Reason::OtherRoot, true);
         let with = |probe| Evidence { process: Some(probe), ..whole(kind, |_| {}) };
         check(&with(Probe::Gone), Reason::ProcessGone, true);
         check(&with(Probe::Zombie), Reason::ProcessGone, true);

@@ -64,7 +64,8 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
             members.insert("lanes_now".into(), why.lanes.iter().map(lane_json).collect::<Vec<_>>().into());
             let supervisor = why.supervisor.map(|who| {
                 let unseen = who.blind.map(|blind| blind.reason().text());
-                json!({ "pid": who.pid, "alive": who.is_alive, "stopped": who.is_stopped, "unseen": unseen })
+                let pid = who.pid.filter(|pid| *pid != 0);
+                json!({ "pid": pid, "alive": who.is_alive, "stopped": who.is_stopped, "unseen": unseen })
             });
             members.insert("supervisor".into(), supervisor.unwrap_or_default());
             members.insert("wait".into(), wait_json(app, task)?);
@@ -73,7 +74,7 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
                 members
                     .insert("estimate".into(), estimate_json(app.expected(task, &why.obstacles, THOROUGH)?.as_ref()));
             }
-            if let Some(pid) = why.supervisor.and_then(|supervisor| supervisor.pid) {
+            if let Some(pid) = why.supervisor.and_then(|supervisor| supervisor.pid).filter(|pid| *pid != 0) {
                 members.insert("supervisor_pid".into(), pid.into());
             }
         }
@@ -210,6 +211,11 @@ fn supervised(supervisor: Supervisor) -> String {
             format!("its supervisor, process {pid}, is stopped: nobody watches it\n      try: kill -CONT {pid}")
         }
         (Some(pid), true) => format!("its supervisor, process {pid}, is alive (supervisor.lock is held)"),
+        (Some(0), false) => {
+            "it ran in the state directory of which this one is a copy; the next pass records that it was \
+                             interrupted here"
+                .to_owned()
+        }
         (Some(pid), false) => format!("its supervisor, process {pid}, is dead; the next pass recovers the task"),
         (None, true) => "its command has not started yet".to_owned(),
         (None, false) => {

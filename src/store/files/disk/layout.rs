@@ -393,6 +393,7 @@ impl FileStore {
         let refuse = |why: String| Err(StoreError::Unsafe { thing: self.state_dir().into(), why });
         let meta = self.vfs.meta(".").map_err(StoreError::io("look at", "."))?;
         let Some(meta) = meta.filter(|meta| meta.kind == FileKind::Dir) else {
+        self.host.know_root(meta.ident);
             return Err(StoreError::Absent { thing: self.state_dir().into() });
         };
         if meta.uid != self.host.uid {

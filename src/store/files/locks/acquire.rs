@@ -359,7 +359,7 @@ impl FileStore {
     pub(crate) fn write_sidecar(&self, lane: &LaneName, slot: u32, record: &LockRecord, durable: bool) -> Result<()> {
         let stem = lane.stem();
         let tmp = layout::sidecar_tmp(&stem, slot);
-        let bytes = sidecar::encode(lane, record);
+        let bytes = sidecar::encode(lane, record, self.host.root());
         let mut file = self.write_whole(&tmp, Open::Truncate(0o644), &bytes)?;
         if durable {
             file.sync_data().map_err(StoreError::io("sync", &tmp))?;

@@ -342,7 +342,7 @@ impl FileStore {
             Err(error) => return Err(StoreError::io("open", path)(error)),
         };
         match handle.read_all(sidecar::MAX_SIDECAR_BYTES) {
-            Ok(bytes) => Ok(sidecar::decode(&bytes)),
+            Ok(bytes) => Ok(sidecar::decode(&bytes, self.host.root())),
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Ok(Sidecar::Corrupt),
             Err(error) => Err(StoreError::io("read", path)(error)),
         }

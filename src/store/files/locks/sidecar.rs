@@ -1,8 +1,9 @@
 //! The JSON beside a lock file. Reads what other programs write with patience; writes the fields of the contract.
 
 use crate::model::evidence::Sidecar;
+use crate::model::namespace::OTHER_ROOT;
 use crate::model::who::{MOST_BYTES, MOST_SESSION_BYTES, clean};
-use crate::model::{Fence, LaneName, LockKind, LockRecord, Timestamp, Who};
+use crate::model::{Fence, LaneName, LockKind, LockRecord, RootId, Timestamp, Who};
 use crate::store::FORMAT_VERSION;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -30,6 +31,8 @@ struct SidecarFile<'a> {
     acquired_by_pid: Option<u32>,
     pid_start: Option<u64>,
     boot_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
     host: Option<&'a str>,
     pid_namespace: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,8 +69,8 @@ struct SidecarFile<'a> {
     extra: Option<Map<String, Value>>,
 }
 
-/// The sidecar of a lock, one line.
-pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
+/// The sidecar of a lock in the state directory `root`, one line.
+pub fn encode(lane: &LaneName, record: &LockRecord, root: Option<RootId>) -> Vec<u8> {
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
     let extra: Option<Map<String, Value>> = record.extra.as_deref().and_then(|text| serde_json::from_str(text).ok());
     let mut bytes = serde_json::to_vec(&SidecarFile {
@@ -85,6 +88,7 @@ pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
         acquired_by_pid: record.pid,
         pid_start: record.pid_start,
         boot_id: record.boot_id.as_deref(),
+        root: root.map(|root| root.to_string()),
         host: record.host.as_deref(),
         pid_namespace: record.pid_namespace,
         pid_namespace_init: record.pid_namespace_init,
@@ -111,8 +115,9 @@ pub fn encode(lane: &LaneName, record: &LockRecord) -> Vec<u8> {
 }
 
 /// Reads a sidecar. A record of one of luzia's kinds without its essential members is corrupt; in a record of another
-/// program, a member of the wrong type counts as absent.
-pub fn decode(bytes: &[u8]) -> Sidecar {
+/// program, a member of the wrong type counts as absent. `own` is the state directory: in a copy of another one, a record of
+/// that names no process.
+pub fn decode(bytes: &[u8], own: Option<RootId>) -> Sidecar {
     let Ok(mut members) = serde_json::from_slice::<Unread>(bytes) else {
         return Sidecar::Corrupt;
     };
@@ -120,6 +125,7 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
     if number(found, "v").is_some_and(|version| version > FORMAT_VERSION) {
         return Sidecar::Newer;
     }
+    let root = text(found, "root").and_then(|root| RootId::parse(&root));
     let kind = text(found, "kind").map_or(LockKind::Foreign, |word| LockKind::parse(&word));
     let mut record = LockRecord {
         lane: text(found, "lane").and_then(|lane| LaneName::parse(&lane).ok()),
@@ -153,10 +159,21 @@ pub fn decode(bytes: &[u8]) -> Sidecar {
     if kind != LockKind::Foreign && !is_whole {
         return Sidecar::Corrupt;
     }
+    if own.zip(root).is_some_and(|(own, root)| own != root) {
+        disown(&mut record);
+    }
     // Those that say what others say, or nothing yet.
     members.retain(|name, value| name != "user" && (name != "borrowers" || !is_empty_list(value)));
     record.extra = (!members.is_empty()).then(|| Value::from_iter(members).to_string());
     Sidecar::Whole(Box::new(record))
+}
+
+/// Takes the processes from a record that was copied with its state directory. A lease that rests on none has its time still.
+fn disown(record: &mut LockRecord) {
+    if record.rests_on_process() {
+        record.boot_id = Some(OTHER_ROOT.to_owned());
+    }
+    (record.pid, record.pid_start, record.command) = (None, None, None);
 }
 
 /// What a record says of its holder. A member that is no text, as one of another program, stays among those that nobody knows.
@@ -220,110 +237,4 @@ fn time(value: &Value) -> Option<Timestamp> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn record() -> LockRecord {
-        LockRecord {
-            lane: LaneName::parse("user:alice").ok(),
-            lock_id: Some("task_3_1768005905".into()),
-            task_id: Some("task_3".into()),
-            fence: Some(Fence(12)),
-            acquired_at: Some(Timestamp(1_768_005_905_120)),
-            refreshed_at: Some(Timestamp(1_768_005_905_120)),
-            expires_at: Some(Timestamp(1_768_009_505_120)),
-            refreshed_boot_ms: Some(5),
-            ttl_ms: None,
-            pid: Some(4242),
-            pid_start: Some(99),
-            boot_id: Some("b".into()),
-            host: Some("h".into()),
-            pid_namespace: Some(1),
-            pid_namespace_init: Some(7),
-            user_namespace: Some(2),
-            command: Some((4243, 100)),
-            pid_watched: false,
-            is_supervised: true,
-            value: Some("emulator-5556".into()),
-            set: Some("me_1.4.5".into()),
-            cpus: Some(3),
-            kind: LockKind::Task,
-            who: Who { agent: Some("codex".into()), command: Some("make".into()), ..Who::default() },
-            extra: Some("{\"x\":1}".into()),
-        }
-    }
-
-    #[test]
-    fn borrowers_survive_being_read_and_written() {
-        let text = r#"{"v":1,"user":"a","lane":"user:a","lock_id":"task_1_1","task_id":"task_1","fence":7,
-            "acquired_at":"2026-01-01T00:00:00Z","kind":"task","borrowers":[{"task":"task_2","fence":8}]}"#;
-        let Sidecar::Whole(record) = decode(text.as_bytes()) else { panic!("it is whole") };
-        let lane = LaneName::parse("user:a").expect("a lane");
-        let written: Value = serde_json::from_slice(&encode(&lane, &record)).expect("it reads");
-        assert_eq!(written["borrowers"], serde_json::json!([{ "task": "task_2", "fence": 8 }]));
-        let plain = LockRecord { extra: None, ..*record };
-        let written: Value = serde_json::from_slice(&encode(&lane, &plain)).expect("it reads");
-        assert_eq!(written["borrowers"], serde_json::json!([]));
-    }
-
-    #[test]
-    fn a_sidecar_reads_back() {
-        let lane = LaneName::parse("user:alice").expect("a lane");
-        let bytes = encode(&lane, &record());
-        assert_eq!(decode(&bytes), Sidecar::Whole(Box::new(record())));
-    }
-
-    #[test]
-    fn a_record_of_before_says_nothing_of_its_holder_and_odd_members_are_kept() {
-        let text = r#"{"v":1,"lane":"user:a","lock_id":"task_1_1","task_id":"task_1","fence":7,
-            "acquired_at":"2026-01-01T00:00:00Z","kind":"task","command":["make"],"agent":7,"label":" a\u001bb "}"#;
-        let Sidecar::Whole(record) = decode(text.as_bytes()) else { panic!("it is whole") };
-        assert_eq!(record.who, Who { label: Some("a\\u{1b}b".into()), ..Who::default() });
-        assert_eq!(record.extra.as_deref(), Some(r#"{"agent":7,"command":["make"]}"#));
-        let lane = LaneName::parse("user:a").expect("a lane");
-        assert_eq!(decode(&encode(&lane, &record)), Sidecar::Whole(record));
-    }
-
-    #[test]
-    fn an_old_sidecar_of_another_program_reads() {
-        let old = br#"{"user":"alice","lock_id":"task_123_1768005905","task_id":"task_123","acquired_at":"2024-01-09T15:30:45.123456",
-            "acquired_by_pid":-1,"expires_at":1704817845.5}"#;
-        let sidecar = decode(old);
-        let read = sidecar.record().expect("it reads");
-        assert_eq!((read.kind, read.pid), (LockKind::Foreign, None));
-        assert_eq!(read.acquired_at, Timestamp::parse("2024-01-09T15:30:45.123Z"));
-        assert_eq!(read.expires_at, Some(Timestamp(1_704_817_845_500)));
-    }
-
-    #[test]
-    fn of_two_members_with_one_name_the_last_counts() {
-        let twice = br#"{"x":1,"lock_id":"a","pid_start":5,"y":2,"lock_id":"b","pid_start":"no","x":3,"task_id":7}"#;
-        let sidecar = decode(twice);
-        let read = sidecar.record().expect("it reads");
-        assert_eq!((read.lock_id.as_deref(), read.pid_start, read.task_id.as_deref()), (Some("b"), None, None));
-        assert_eq!(read.extra.as_deref(), Some(r#"{"x":3,"y":2}"#));
-    }
-
-    #[test]
-    fn what_is_not_a_record_is_corrupt() {
-        for bytes in ["", "[]", "{", "null", "{\"kind\":\"task\"}", "{\"kind\":\"lease\",\"lock_id\":5}"] {
-            assert_eq!(decode(bytes.as_bytes()), Sidecar::Corrupt, "{bytes}");
-        }
-        assert_eq!(decode(b"{\"v\":2}"), Sidecar::Newer);
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = decode(&bytes);
-        }
-
-        #[test]
-        fn no_pid_that_must_not_be_signalled_is_read(pid in any::<i64>()) {
-            let sidecar = decode(format!("{{\"acquired_by_pid\":{pid}}}").as_bytes());
-            let read = sidecar.record().expect("it reads").pid;
-            prop_assert!(read.is_none_or(|read| read > 1 && i64::from(read) == pid));
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! The recorded start of a task, in `running`. Only who holds `supervisor.lock` writes it.
 
-use crate::model::{Group, Identity, Origin, TaskId, Timestamp};
+use crate::model::namespace::OTHER_ROOT;
+use crate::model::{Group, Identity, Origin, RootId, TaskId, Timestamp};
 use crate::os::Open;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{json_object, layout};
@@ -49,6 +50,8 @@ struct StartedFile {
     #[serde(default)]
     state_dir: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     cgroup: Option<GroupFile>,
     lock_id: String,
     fence: u64,
@@ -63,8 +66,8 @@ struct GroupFile {
     above: u64,
 }
 
-/// A start as it is written.
-pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
+/// A start in the state directory `root`, as it is written.
+pub(crate) fn encode_started(started: &Started, root: Option<RootId>) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&StartedFile {
         v: FORMAT_VERSION,
         start: started.start,
@@ -76,6 +79,7 @@ pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
         pid_namespace_init: started.origin.init_start,
         user_namespace: started.origin.user_namespace,
         state_dir: started.state_dir.clone(),
+        root: root.map(|root| root.to_string()),
         cgroup: started.group.clone().map(|Group { path, inode, above }| GroupFile { path, inode, above }),
         lock_id: started.lock_id.clone(),
         fence: started.fence,
@@ -83,10 +87,11 @@ pub(crate) fn encode_started(started: &Started) -> serde_json::Result<Vec<u8>> {
     })
 }
 
-/// Reads a start; `None` when it is not whole.
-pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
+/// Reads a start, and the state directory in which it was made, where the record says so; `None` when it is not whole.
+pub(crate) fn decode_started(bytes: &[u8]) -> Option<(Started, Option<RootId>)> {
     let file: StartedFile = json_object::read(bytes).ok()?;
-    Some(Started {
+    let root = file.root.as_deref().and_then(RootId::parse);
+    let started = Started {
         start: file.start,
         at: Timestamp::parse(&file.at)?,
         origin: Origin {
@@ -101,7 +106,24 @@ pub(crate) fn decode_started(bytes: &[u8]) -> Option<Started> {
         lock_id: file.lock_id,
         fence: file.fence,
         slots: file.slots,
-    })
+    };
+    Some((started, root))
+}
+
+impl Started {
+    /// Whether it was made in another state directory, of which this one is a copy: none of its processes belongs to this one.
+    pub fn is_elsewhere(&self) -> bool {
+        self.supervisor.boot_id == OTHER_ROOT
+    }
+
+    /// Takes from a start that was copied with its state directory whatever lives there. `boot_id` is that of its origin: without
+    /// one nobody can tell whether its processes live.
+    fn disown(self, boot_id: Option<&str>) -> Self {
+        let nobody = Identity { pid: 0, start: 0, boot_id: OTHER_ROOT.to_owned() };
+        let boot_id = boot_id.map(str::to_owned);
+        let origin = Origin { boot_id, pid_namespace: Some(0), init_start: None, user_namespace: None };
+        Self { supervisor: nobody, origin, state_dir: None, group: None, ..self }
+    }
 }
 
 impl FileStore {
@@ -111,7 +133,8 @@ impl FileStore {
     /// and the task would start again as if it never had.
     pub fn record_start(&self, id: TaskId, started: &Started) -> Result<Hold> {
         let path = layout::started(id);
-        let bytes = encode_started(started).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
+        let bytes =
+            encode_started(started, self.host.root()).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
         let result = self.write_whole(&layout::result(id), Open::Truncate(0o600), b"")?;
         let write = || {
             let mut handle = self.write_whole(&path, Open::CreateNew(0o600), &bytes)?;
@@ -136,7 +159,23 @@ impl FileStore {
             Err(StoreError::Corrupt { .. }) => return Ok(Some(None)),
             other => other?,
         };
-        Ok(bytes.map(|bytes| decode_started(&bytes)))
+        let Some(found) = bytes.map(|bytes| decode_started(&bytes)) else { return Ok(None) };
+        let Some((started, root)) = found else { return Ok(Some(None)) };
+        // A record of before tells the path alone. Where that leads nowhere the directory may have been moved.
+        let told = || started.state_dir.as_deref().filter(|path| *path != self.state_dir());
+        let (own, root) = (self.host.root(), root.or_else(|| told().map(|path| self.root_at(path))?));
+        let is_moved = root.is_none() && told().is_some();
+        Ok(Some(Some(match (own.zip(root), is_moved) {
+            (Some((own, root)), _) if own != root => started.disown(Some(OTHER_ROOT)),
+            (None, true) if !self.run_dir.is_tree_locked(id)? => started.disown(None),
+            _ => started,
+        })))
+    }
+
+    /// The state directory at a path, where there is one.
+    pub(crate) fn root_at(&self, path: &str) -> Option<RootId> {
+        let files = self.vfs.open_root(path, false).ok()??;
+        files.meta(".").ok()?.map(|meta| meta.ident.into())
     }
 
     /// Removes the recorded start, a result that was not written, and `run/<id>/` with everything in it. The caller holds

@@ -31,7 +31,8 @@ pub(super) fn page(app: &App, shown: &Shown, details: &Details, console: &Consol
         page.maybe("Error", outcome.error.as_deref().filter(|error| *error != outcome.summary));
         page.maybe("Cancelled by", outcome.cancelled_by.as_deref());
     }
-    let pid = shown.started.as_ref().map(|started| format!("process {}", started.supervisor.pid));
+    let pid = shown.started.as_ref().filter(|started| !started.is_elsewhere());
+    let pid = pid.map(|started| format!("process {}", started.supervisor.pid));
     page.maybe("Supervisor", pid.as_deref());
     if let Some(beat) = app.last_beat(task)? {
         let note = beat.note.map(|note| format!(": {note}")).unwrap_or_default();

@@ -91,9 +91,10 @@ impl FileStore {
     /// The store in an open state directory.
     pub fn new(vfs: Arc<dyn Vfs>, clock: Arc<dyn Clock>, procs: Arc<dyn Processes>) -> Self {
         let host = Host::new(vfs, clock, procs);
+        let disk = Disk::of(&host);
         Self {
-            disk: Disk::of(&host),
-            run_dir: RunDir::of(&host),
+            run_dir: RunDir::on(disk.clone()),
+            disk,
             turn: files::dispatchers::dispatch_lock::Turn::default(),
             journal: journal::Journal::default(),
             told: journal::hooks::Told::default(),

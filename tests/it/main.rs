@@ -14,6 +14,7 @@ mod capacity;
 mod completion;
 mod config_docs;
 mod context;
+mod copies;
 mod cron;
 mod cycles;
 mod demo;

@@ -40,6 +40,14 @@ pub(super) fn state_dir(around: &Around, findings: &mut Vec<Finding>) {
         Some(wrong) => wrong.finding(CHECK, &own),
         None => Finding::ok(CHECK, format!("\"{path}\" ({rule}), mode {:04o}", own.mode)),
     });
+    if let Some(original) = app.store.original() {
+        let message = format!(
+            "\"{path}\" is a copy of \"{original}\": what ran there does not run here, what is pending there is pending here \
+             as well, and configured conductor directories are left to the original"
+        );
+        let hint = "remove the copy; or, once the original is gone for good, `luzia doctor --fix` makes it a state directory of its own";
+        findings.push(Finding::warn("copy", message, hint));
+    }
 }
 
 pub(super) fn second(around: &Around, findings: &mut Vec<Finding>) {

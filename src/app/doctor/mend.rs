@@ -42,6 +42,7 @@ impl App {
         if mended.keep(safe).is_none() || !self.store.has_layout().unwrap_or(false) {
             return mended;
         }
+        self.mend_copy(&mut mended);
         let made = mended.keep(self.store.make_folders().map_err(AppError::from)).unwrap_or_default();
         mended.done.extend(made.iter().map(|folder| format!("\"{folder}\" was made again")));
         self.mend_locks(&mut mended);
@@ -55,6 +56,15 @@ impl App {
             mended.done.push(format!("the control group \"{name}\" was removed"));
         }
         mended
+    }
+
+    /// Makes a copy a directory of its own, unless its original is still there, which `doctor` names.
+    fn mend_copy(&self, mended: &mut Mended) {
+        let Some(original) = self.store.original() else { return };
+        let parted = self.store.part_from_original().map_err(AppError::from);
+        if mended.keep(parted) == Some(true) {
+            mended.done.push(format!("the copy of \"{original}\" is a state directory of its own now"));
+        }
     }
 
     fn mend_modes(&self, mended: &mut Mended) {

@@ -67,11 +67,12 @@ impl App {
         Ok(checked)
     }
 
-    /// The conductor directory of a project.
+    /// The conductor directory of a project. That of the configuration belongs to the original, where the state directory is a copy.
     pub(crate) fn conductor_of(&self, project: &str) -> Result<String, AppError> {
         let settings = self.config().project(project).unwrap_or_default();
         let user = settings.user.as_ref().map_or("", Name::as_str);
-        Ok(match settings.conductor_dir.as_deref() {
+        let own = settings.conductor_dir.as_deref().filter(|_| self.store.original().is_none());
+        Ok(match own {
             Some(template) => conductor_path(template, project, user),
             None => {
                 self.run_dir.default_conductor(Some(crate::app::queue::enqueue::name("project", project)?.as_str()))

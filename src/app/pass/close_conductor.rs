@@ -44,9 +44,12 @@ impl App {
     }
 
     /// The path of every conductor directory that tasks may have: those below the state directory, and those of the
-    /// configuration.
+    /// configuration, unless the state directory is a copy: those belong to its original.
     pub(crate) fn conductors(&self) -> Result<Vec<String>, AppError> {
         let mut paths = self.run_dir.default_conductors()?;
+        if self.store.original().is_some() {
+            return Ok(paths);
+        }
         for (project, settings) in &self.config().projects {
             let user = settings.user.as_ref().map_or("", Name::as_str);
             let own = settings.conductor_dir.iter();

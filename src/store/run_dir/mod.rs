@@ -35,7 +35,12 @@ impl Deref for RunDir {
 impl RunDir {
     /// The folders of a host.
     pub fn of(host: &Host) -> Self {
-        Self(Disk::of(host))
+        Self::on(Disk::of(host))
+    }
+
+    /// The folders below a state directory that is open.
+    pub(crate) fn on(disk: Disk) -> Self {
+        Self(disk)
     }
 
     /// Takes the right to act for a task: its `supervisor.lock`. `None` while somebody else has it.

@@ -5,6 +5,7 @@ use crate::model::{LaneName, Priority, ScheduleKey, TaskId, Timer, Timestamp};
 use crate::os::{FileKind, Meta, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::file_name;
+use crate::store::files::disk::stamp::Stamp;
 use crate::store::{FORMAT_VERSION, FileStore};
 
 pub(crate) const LOCKS: &str = "locks";
@@ -290,6 +291,7 @@ impl FileStore {
     /// Makes the folders of a state directory that has none yet, and refuses one that a newer luzia wrote.
     pub fn prepare(&self) -> Result<()> {
         if self.has_layout()? {
+            self.renew_stamp();
             return Ok(());
         }
         self.refuse_foreign()?;
@@ -297,16 +299,9 @@ impl FileStore {
         if let Some(mut wake) = self.open(WAKE, Open::Append(0o600))? {
             wake.write_all(b"").map_err(StoreError::io("write", WAKE))?;
         }
-        let text = format!("{{\"v\":{FORMAT_VERSION}}}\n");
-        let tmp = format!("{TMP}/format.{}", self.host.me.pid);
-        let mut file = self.write_whole(&tmp, Open::Truncate(0o600), text.as_bytes())?;
-        // Without this a power cut can leave the name with an empty file, which no later start would accept.
-        file.sync_data().map_err(StoreError::io("sync", &tmp))?;
-        drop(file);
         // The folders first: nobody but `doctor` makes them again once the name stands.
         self.sync_folders()?;
-        self.rename(&tmp, FORMAT)?;
-        self.sync_dir(".")
+        self.write_format()
     }
 
     /// Makes again, durably, what is missing of the folders that every state directory has, and gives them.
@@ -351,7 +346,10 @@ impl FileStore {
         let value: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|error| StoreError::corrupt(FORMAT, error.to_string()))?;
         match value.get("v").and_then(serde_json::Value::as_u64) {
-            Some(FORMAT_VERSION) => Ok(true),
+            Some(FORMAT_VERSION) => {
+                self.stamp.get_or_init(|| Stamp::of(&value));
+                Ok(true)
+            }
             Some(version) if version > FORMAT_VERSION => Err(StoreError::Newer { thing: FORMAT.into(), version }),
             _ => Err(StoreError::corrupt(FORMAT, "it has no version")),
         }
@@ -393,9 +391,9 @@ impl FileStore {
         let refuse = |why: String| Err(StoreError::Unsafe { thing: self.state_dir().into(), why });
         let meta = self.vfs.meta(".").map_err(StoreError::io("look at", "."))?;
         let Some(meta) = meta.filter(|meta| meta.kind == FileKind::Dir) else {
-        self.host.know_root(meta.ident);
             return Err(StoreError::Absent { thing: self.state_dir().into() });
         };
+        self.host.know_root(meta.ident);
         if meta.uid != self.host.uid {
             return refuse(format!("belongs to the account with uid {}, not to this one", meta.uid));
         }

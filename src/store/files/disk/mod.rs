@@ -10,6 +10,7 @@ pub(crate) mod known;
 pub(crate) mod layout;
 pub(crate) mod lock_retry;
 pub(crate) mod publish;
+pub(crate) mod stamp;
 pub(crate) mod state_record;
 pub(crate) mod stepwise_record;
 pub(crate) mod task_record;

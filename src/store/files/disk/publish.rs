@@ -5,6 +5,7 @@ use crate::model::TaskId;
 use crate::os::{Entry, FileKind, Handle, Host, Meta, Open, Published, Vfs};
 use crate::store::MAX_RECORD_BYTES;
 use crate::store::error::{Result, StoreError};
+use crate::store::files::disk::stamp::KnownStamp;
 use crate::store::files::disk::{file_name, layout};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -39,12 +40,13 @@ impl Publication {
 pub struct Disk {
     pub(crate) vfs: Arc<dyn Vfs>,
     pub(crate) host: Host,
+    pub(crate) stamp: KnownStamp,
 }
 
 impl Disk {
     /// The files of a host.
     pub(crate) fn of(host: &Host) -> Self {
-        Self { vfs: Arc::clone(&host.files), host: host.clone() }
+        Self { vfs: Arc::clone(&host.files), host: host.clone(), stamp: KnownStamp::default() }
     }
 
     /// The path of the state directory.

@@ -269,12 +269,24 @@ impl FileStore {
             return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
         }
         match place {
+    /// The state directory may have been moved or copied since a record was written: then its outward directory is not where the
+    /// record says, and what stands there is the original's.
+    fn correct_conductor(&self, task: &mut Task) {
+        let own = self.run_dir.default_conductor(task.project.as_ref().map(|project| project.as_str()));
+        let is_default = own.strip_prefix(self.state_dir()).is_some_and(|end| task.conductor_dir.ends_with(end));
+        let is_elsewhere = if task.conductor_configured { self.copied_from().is_some() } else { is_default };
+        if is_elsewhere {
+            task.conductor_dir = own;
+        }
+    }
+
             Place::Pending | Place::Parked => task.state = TaskState::Pending,
             Place::Waiting => task.state = TaskState::Waiting(task.state.into_wait()),
             Place::Running => {
                 task.state = TaskState::Running { from: task.state.into_wait() };
                 if let Some(Some(Started { start, at, lock_id, fence, slots, .. })) = self.started(id)? {
                     (task.starts, task.state) = (start, TaskState::RUNNING);
+        self.correct_conductor(&mut task);
                     task.last_start = Some(Start { at, lock_id, fence, slots });
                 }
             }

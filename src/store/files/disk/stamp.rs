@@ -1,0 +1,117 @@
+//! What `format` says of the state directory for which it was written: so a copy of the directory knows that it is one (P13).
+
+use crate::model::RootId;
+use crate::model::namespace::is_other_boot;
+use crate::store::error::Result;
+use crate::store::files::disk::layout;
+use crate::store::files::disk::publish::Disk;
+use crate::store::{FORMAT_VERSION, FileStore};
+use serde_json::{Value, json};
+use std::sync::{Arc, OnceLock};
+
+/// The directory and the boot for which a `format` was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Stamp {
+    root: RootId,
+    boot_id: String,
+    path: String,
+}
+
+/// The stamp as this process has read it; nothing in it where `format` has none.
+pub(crate) type KnownStamp = Arc<OnceLock<Option<Stamp>>>;
+
+impl Stamp {
+    /// The stamp in the members of a `format`; `None` in one of before.
+    pub(crate) fn of(members: &Value) -> Option<Self> {
+        let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(Self { root: RootId::parse(&text("root")?)?, boot_id: text("boot_id")?, path: text("path")? })
+    }
+
+    /// Whether it was written for another directory. A device may have another number in another boot.
+    fn is_of_another(&self, own: RootId, boot_id: &str) -> bool {
+        self.root.inode != own.inode || !is_other_boot(&self.boot_id, boot_id) && self.root.device != own.device
+    }
+}
+
+impl Disk {
+    /// The path of the directory of which this one is a copy; `None` where it is an original, or cannot tell.
+    pub(crate) fn copied_from(&self) -> Option<String> {
+        let read = || {
+            let bytes = self.read(layout::FORMAT).ok().flatten();
+            bytes.and_then(|bytes| Stamp::of(&serde_json::from_slice(&bytes).ok()?))
+        };
+        let stamp = self.stamp.get_or_init(read).as_ref()?;
+        let is_copy = stamp.is_of_another(self.host.root()?, &self.host.clock.boot_id());
+        is_copy.then(|| stamp.path.clone())
+    }
+}
+
+impl FileStore {
+    /// The path of the directory of which this one is a copy; `None` where it is an original, or cannot tell.
+    pub fn original(&self) -> Option<String> {
+        self.copied_from()
+    }
+
+    /// Makes a copy a state directory of its own. False, and nothing is done, while its original stands at its path.
+    pub fn part_from_original(&self) -> Result<bool> {
+        let stamp = self.stamp.get().and_then(Option::as_ref);
+        let stands = |stamp: &Stamp| self.root_at(&stamp.path).is_some_and(|found| found.inode == stamp.root.inode);
+        if stamp.is_some_and(stands) {
+            return Ok(false);
+        }
+        self.write_format().map(|()| true)
+    }
+
+    /// Stamps a `format` of before, or of an earlier boot, anew. That of a copy stays.
+    pub(crate) fn renew_stamp(&self) {
+        let boot_id = self.host.clock.boot_id();
+        let is_new = self.stamp.get().is_some_and(|stamp| stamp.as_ref().is_some_and(|stamp| stamp.boot_id == boot_id));
+        if !is_new && self.host.root().is_some() && self.copied_from().is_none() {
+            // One that cannot be written is tried again by the next caller; an old stamp says less, and nothing wrong.
+            let _ = self.write_format();
+        }
+    }
+
+    /// Writes `format` for this directory and this boot.
+    pub(crate) fn write_format(&self) -> Result<()> {
+        let mut members = json!({ "v": FORMAT_VERSION });
+        if let Some(root) = self.host.root() {
+            members["root"] = root.to_string().into();
+            members["boot_id"] = self.host.clock.boot_id().into();
+            members["path"] = self.state_dir().into();
+        }
+        let tmp = format!("{}/format.{}", layout::TMP, self.host.me.pid);
+        // Without the sync a power cut can leave the name with an empty file, which no later start would accept.
+        self.stage(&tmp, format!("{members}\n").as_bytes())?;
+        self.replace_by(&tmp, layout::FORMAT)?;
+        self.sync_dir(".")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_of_another_directory_by_inode_and_within_a_boot_by_device_too() {
+        let root = |device, inode| RootId { device, inode };
+        let stamp = Stamp { root: root(1, 2), boot_id: "a".into(), path: "/s".into() };
+        for (own, boot_id, is_of_another) in [
+            (root(1, 2), "a", false),
+            (root(9, 2), "a", true),
+            (root(1, 3), "a", true),
+            (root(9, 2), "b", false),
+            (root(9, 3), "b", true),
+        ] {
+            assert_eq!(stamp.is_of_another(own, boot_id), is_of_another, "{own} {boot_id}");
+        }
+    }
+
+    #[test]
+    fn a_format_of_before_has_no_stamp() {
+        assert_eq!(Stamp::of(&json!({ "v": 1 })), None);
+        let members = json!({ "v": 1, "root": "1-2", "boot_id": "a", "path": "/s" });
+        let stamp = Stamp { root: RootId { device: 1, inode: 2 }, boot_id: "a".into(), path: "/s".into() };
+        assert_eq!(Stamp::of(&members), Some(stamp));
+    }
+}

@@ -187,9 +187,11 @@ impl Host {
         self.procs.runs_this_program(pid)
     }
 
-    /// What a process has as its standard input; `None` when it is dead.
+    /// What a process that uses this state directory has as its standard input; `None` when it is dead, or uses another one, of
+    /// which this one is a copy.
     pub fn stdin_of(&self, who: &Identity) -> io::Result<Option<File>> {
-        self.procs.open_stdin_of(who)
+        let root = self.root().map(|root| (root.device, root.inode));
+        self.procs.open_stdin_of(who, root)
     }
 
     /// Waits until a process is dead; true when it is.

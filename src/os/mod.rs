@@ -417,9 +417,9 @@ pub trait Processes: Send + Sync {
     fn has_child(&self) -> bool;
     /// Looks at a pid.
     fn probe(&self, pid: u32) -> Probe;
-    /// Another descriptor of what that very process has as its standard input, at the same place; `None` when it is dead. A
-    /// socket cannot be opened again (ENXIO).
-    fn open_stdin_of(&self, who: &Identity) -> io::Result<Option<File>>;
+    /// Another descriptor of what that very process has as its standard input, at the same place; `None` when it is dead, or
+    /// has not the directory `root` open, by device and inode. A socket cannot be opened again (ENXIO).
+    fn open_stdin_of(&self, who: &Identity, root: Option<(u64, u64)>) -> io::Result<Option<File>>;
     /// Whether the process of that number runs the very program that this one runs.
     fn runs_this_program(&self, pid: u32) -> bool;
     /// Whether that very process is stopped (SIGSTOP, or a debugger), so that it does nothing until it is continued.

@@ -96,7 +96,10 @@ impl Processes for RealProcesses {
         pid_of(pid).map_or(Probe::Unknown, probe)
     }
 
-    fn open_stdin_of(&self, who: &Identity) -> io::Result<Option<File>> {
+    fn open_stdin_of(&self, who: &Identity, root: Option<(u64, u64)>) -> io::Result<Option<File>> {
+        if root.is_some_and(|root| !tree::has_open(who.pid, root)) {
+            return Ok(None);
+        }
         stdin_of::open(who)
     }
 

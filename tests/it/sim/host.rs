@@ -121,7 +121,7 @@ impl Processes for Host {
         false
     }
 
-    fn open_stdin_of(&self, _: &Identity) -> io::Result<Option<std::fs::File>> {
+    fn open_stdin_of(&self, _: &Identity, _: Option<(u64, u64)>) -> io::Result<Option<std::fs::File>> {
         Ok(None)
     }
 

@@ -194,8 +194,17 @@ impl App {
         }
         seat.changes.get_or_insert_with(|| self.store.watch());
         // A pass at once, and again whenever something may have changed.
-        self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+        self.pass_beside(task.id, audience)?;
         Ok(true)
+    }
+
+    /// A pass in which the tasks of others may fail: a task that has left the queue is followed all the same.
+    fn pass_beside(&self, id: TaskId, audience: &mut dyn Audience) -> Result<(), AppError> {
+        match self.pass_patiently(is_passing, &mut |error| audience.failed(error)) {
+            Err(error) if self.existing(id)?.status() != Status::Pending => audience.failed(&error),
+            other => drop(other?),
+        }
+        Ok(())
     }
 
     /// One round for a task that has left the queue. Its `run` makes no passes for others and does not count as a
@@ -204,7 +213,7 @@ impl App {
         seat.presence = None;
         if seat.duty.take().is_some() {
             // A `run` that found the duty taken relies on a pass after its record appeared.
-            self.pass_patiently(is_passing, &mut |error| audience.failed(error))?;
+            self.pass_beside(task.id, audience)?;
         }
         if self.host.boot_ms().saturating_sub(seat.looked_ms) < self.config().poll_interval_ms {
             return Ok(task);

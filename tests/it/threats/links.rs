@@ -126,6 +126,23 @@ fn a_folder_swapped_for_a_symlink_in_a_loop_leads_nowhere() {
 }
 
 #[test]
+fn a_folder_in_the_place_of_a_sidecar_is_set_aside_and_harms_no_other_lane() {
+    for name in ["user_vic.json", ".user_vic.json.tmp"] {
+        let place = Place::new();
+        place.ok(&["run", "-u", "vic", "--", "true"]);
+        std::fs::create_dir(place.lock(name)).unwrap();
+        std::fs::write(place.lock(name).join("x"), "").unwrap();
+        let id = place.enqueue(&["-u", "vic", "--", "true"]);
+        let ran = place.luzia(&["run", "-u", "other", "--", "sh", "-c", "echo hi; exit 7"]);
+        assert_eq!((ran.code, ran.line()), (7, "hi".to_owned()), "{name}: {ran:#?}");
+        place.drain();
+        assert_eq!(place.status(&id), "completed", "{name}");
+        let told = place.luzia(&["doctor"]).out;
+        assert!(told.contains(&format!("locks_{name}")), "{name}: {told}");
+    }
+}
+
+#[test]
 fn a_hard_link_to_a_file_of_ours_is_no_way_to_change_it() {
     // A lock file or sidecar that has a second name elsewhere: writing goes to a new file, never through the old inode.
     let place = used();

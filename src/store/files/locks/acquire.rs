@@ -6,7 +6,7 @@ use crate::model::evidence::{Judge, Verdict};
 use crate::model::lock::Grant;
 use crate::model::lock::loan;
 use crate::model::{Fence, LaneName, LockId, LockKind, LockRecord, Timestamp};
-use crate::os::{Entry, Handle, Open};
+use crate::os::{Entry, FileKind, Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::FILE_WAIT_MS;
@@ -358,14 +358,29 @@ impl FileStore {
 
     pub(crate) fn write_sidecar(&self, lane: &LaneName, slot: u32, record: &LockRecord, durable: bool) -> Result<()> {
         let stem = lane.stem();
-        let tmp = layout::sidecar_tmp(&stem, slot);
+        let (tmp, path) = (layout::sidecar_tmp(&stem, slot), layout::sidecar(&stem, slot));
         let bytes = sidecar::encode(lane, record, self.host.root());
-        let mut file = self.write_whole(&tmp, Open::Truncate(0o644), &bytes)?;
-        if durable {
-            file.sync_data().map_err(StoreError::io("sync", &tmp))?;
+        let write = || {
+            let mut file = self.write_whole(&tmp, Open::Truncate(0o644), &bytes)?;
+            if durable {
+                file.sync_data().map_err(StoreError::io("sync", &tmp))?;
+            }
+            drop(file);
+            self.replace_by(&tmp, &path)
+        };
+        write().or_else(|error| if self.set_folders_aside(&[&tmp, &path])? { write() } else { Err(error) })
+    }
+
+    /// Sets aside what is a folder and stands where a file of luzia belongs: no file can take its place. False when nothing is.
+    fn set_folders_aside(&self, paths: &[&str]) -> Result<bool> {
+        let mut is_any = false;
+        for path in paths {
+            if self.meta(path)?.is_some_and(|meta| meta.kind == FileKind::Dir) {
+                self.set_aside(&StoreError::corrupt(path, "it is a directory, not a file"))?;
+                is_any = true;
+            }
         }
-        drop(file);
-        self.replace_by(&tmp, &layout::sidecar(&stem, slot))
+        Ok(is_any)
     }
 
     /// Removes a lock and then its sidecar. The caller is in the guard and has judged it.

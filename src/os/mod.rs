@@ -96,7 +96,8 @@ pub enum Open {
     ReadOnly,
     /// For reading and writing; must not exist (O_CREAT|O_EXCL); the mode is set whatever the umask is.
     CreateNew(u32),
-    /// For reading and writing; emptied if it exists, created with the mode if not. For temporary files only.
+    /// For reading and writing; a new file with the mode. A file that has the name loses it and is not written to, because it may
+    /// have other names.
     Truncate(u32),
     /// For appending (O_APPEND); created with the mode if it does not exist.
     Append(u32),

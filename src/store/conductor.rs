@@ -136,11 +136,19 @@ impl Conductor {
         format!("{}/{}", self.files.root(), dir("active", id))
     }
 
-    /// Opens a log for appending.
+    /// Opens a log for appending. One that has another name as well gets another one here, so that nothing is written through it.
     pub fn open_log(&self, id: TaskId, name: &str) -> Result<Box<dyn Handle>> {
         let path = format!("{}/{name}", dir("active", id));
         let missing = || self.io("create", &path)(crate::os::absent());
-        self.files.open(&path, Open::Append(0o640)).map_err(self.io("open", &path))?.ok_or_else(missing)
+        for number in 1_u32.. {
+            let log =
+                self.files.open(&path, Open::Append(0o640)).map_err(self.io("open", &path))?.ok_or_else(missing)?;
+            if log.meta().map_err(self.io("look at", &path))?.links < 2 {
+                return Ok(log);
+            }
+            self.files.publish(&path, &format!("{path}~{number}")).map_err(self.io("set aside", &path))?;
+        }
+        Err(missing())
     }
 
     /// Opens a log for reading, where the task is now; `None` if it does not exist.

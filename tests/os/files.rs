@@ -104,6 +104,18 @@ fn modes_are_as_asked_whatever_the_umask_is() {
 }
 
 #[test]
+fn a_name_that_is_written_anew_leaves_its_other_names_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("precious"), "precious").unwrap();
+    std::fs::set_permissions(dir.path().join("precious"), PermissionsExt::from_mode(0o400)).unwrap();
+    std::fs::hard_link(dir.path().join("precious"), dir.path().join("tmp")).unwrap();
+    vfs(dir.path()).open("tmp", Open::Truncate(0o640)).unwrap().unwrap().write_all(b"new").unwrap();
+    assert_eq!(std::fs::read_to_string(dir.path().join("tmp")).unwrap(), "new");
+    assert_eq!(std::fs::read_to_string(dir.path().join("precious")).unwrap(), "precious");
+    assert_eq!(std::fs::metadata(dir.path().join("precious")).unwrap().mode() & 0o7777, 0o400);
+}
+
+#[test]
 fn a_root_is_opened_through_links_and_made_only_when_asked() {
     let dir = trapped().unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();

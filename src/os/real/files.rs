@@ -16,7 +16,7 @@ use crate::os::real::files::dir_root::{Beneath, check, check_dir, fault, refused
 use crate::os::real::files::handle::RealHandle;
 use crate::os::{Entry, FileKind, FileSystem, Handle, Meta, Open, Pipe, Published, Vfs, Watch};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, Stat, chmodat, fchmod, fstat, fsync, ftruncate, mkdirat,
+    AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, Stat, chmodat, fchmod, fstat, fsync, mkdirat,
     renameat_with, statat, syncfs, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
@@ -97,6 +97,28 @@ impl RealFiles {
         self.beneath.open(path, flags, bits(mode))
     }
 
+    /// Makes a file in the place of one that a crash left, or that somebody put there: that may have other names, and is removed
+    /// and never written through. Mostly the name is free. What is no file stays, and is given to be refused.
+    fn open_fresh(&self, path: &str, flags: OFlags, mode: u32) -> Result<OwnedFd, Errno> {
+        for _ in 0..100 {
+            match self.open_new(path, flags, mode) {
+                Err(Errno::EXIST) => {}
+                other => return other,
+            }
+            match self.stat(path) {
+                Ok(old) if FileType::from_raw_mode(old.st_mode) == FileType::RegularFile => {}
+                Ok(_) => return self.beneath.open(path, flags | CAREFULLY, Mode::empty()),
+                Err(Errno::NOENT) => continue,
+                Err(error) => return Err(error),
+            }
+            match self.beneath.on_name(path, |dir, name| unlinkat(dir, name, AtFlags::empty())) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Errno::BUSY)
+    }
+
     /// Opens what exists, or makes it; says which. Without O_EXCL the mode of a new file could not be told from an old one's.
     fn open_or_new(&self, path: &str, flags: OFlags, mode: u32) -> Result<(OwnedFd, bool), Errno> {
         // Others may remove and make the file meanwhile, but not for ever.
@@ -118,18 +140,11 @@ impl RealFiles {
         Ok(match how {
             Open::Existing => Opened::old(self.beneath.open(path, both | CAREFULLY, Mode::empty())?),
             Open::ReadOnly => Opened::old(self.beneath.open(path, CAREFULLY, Mode::empty())?),
-            Open::CreateNew(mode) => Opened { fd: self.open_new(path, both, mode)?, mode: Some(mode), emptied: false },
-            Open::Truncate(mode) => {
-                // Mostly the name is free. A file that a crash left may have any mode, so it is set in either case.
-                let fd = match self.open_new(path, both, mode) {
-                    Err(Errno::EXIST) => self.open_or_new(path, both, mode)?.0,
-                    other => other?,
-                };
-                Opened { fd, mode: Some(mode), emptied: true }
-            }
+            Open::CreateNew(mode) => Opened { fd: self.open_new(path, both, mode)?, mode: Some(mode) },
+            Open::Truncate(mode) => Opened { fd: self.open_fresh(path, both, mode)?, mode: Some(mode) },
             Open::Append(mode) => {
                 let (fd, is_new) = self.open_or_new(path, both | OFlags::APPEND, mode)?;
-                Opened { fd, mode: is_new.then_some(mode), emptied: false }
+                Opened { fd, mode: is_new.then_some(mode) }
             }
         })
     }
@@ -165,15 +180,14 @@ fn of_each<T: Send>(paths: &[String], fewest: usize, look: &(dyn Fn(&str) -> T +
 struct Opened {
     fd: OwnedFd,
     mode: Option<u32>,
-    emptied: bool,
 }
 
 impl Opened {
     fn old(fd: OwnedFd) -> Self {
-        Self { fd, mode: None, emptied: false }
+        Self { fd, mode: None }
     }
 
-    /// Refuses what is not a regular file, gives it its mode, and empties it if that was asked for. Gives its size.
+    /// Refuses what is not a regular file, and gives it its mode. Gives its size.
     fn prepare(&self, path: &str) -> io::Result<u64> {
         let stat = fstat(&self.fd)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -183,10 +197,7 @@ impl Opened {
         if let Some(mode) = self.mode.filter(|mode| !has_mode(&stat, *mode)) {
             retry_on_intr(|| fchmod(&self.fd, bits(mode)))?;
         }
-        if self.emptied && stat.st_size != 0 {
-            retry_on_intr(|| ftruncate(&self.fd, 0))?;
-        }
-        Ok(if self.emptied { 0 } else { meta_of(&stat).size })
+        Ok(meta_of(&stat).size)
     }
 }
 

@@ -23,9 +23,12 @@ impl FileStore {
     /// Says when to look next. Unsynced: it only spares work.
     pub fn set_prune_due(&self, at: Timestamp) -> Result<()> {
         let text = format!("{:0DIGITS$}\n", at.0.max(0));
-        self.open_or_make(layout::PRUNED)?
-            .write_at_start(text.as_bytes())
-            .map_err(StoreError::io("write", layout::PRUNED))
+        loop {
+            let mut file = self.open_or_make(layout::PRUNED)?;
+            if self.is_alone(file.as_mut(), layout::PRUNED)? {
+                return file.write_at_start(text.as_bytes()).map_err(StoreError::io("write", layout::PRUNED));
+            }
+        }
     }
 
     /// The days on which tasks ended, each with how many records it has; by names only.

@@ -95,8 +95,8 @@ impl FileStore {
         let lines: String = events.map(line).collect();
         let day = now.day();
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that was removed meanwhile has no name.
-        let has_room = |file: &dyn Handle| file.meta().is_ok_and(|meta| meta.links > 0 && meta.size < SEGMENT_BYTES);
+        // One that was removed meanwhile has no name, and one that has several is written through.
+        let has_room = |file: &dyn Handle| file.meta().is_ok_and(|meta| meta.links == 1 && meta.size < SEGMENT_BYTES);
         if !journal.as_ref().is_some_and(|(open, file)| open.day == day && has_room(&**file)) {
             *journal = self.open_segment(&day);
         }
@@ -105,12 +105,12 @@ impl FileStore {
         }
     }
 
-    /// The segment of a day that is not full, opened for writing.
+    /// The segment of a day that is not full, opened for writing. One with several names counts as full.
     fn open_segment(&self, day: &str) -> Option<(Segment, Box<dyn Handle>)> {
         let open = |segment: &Segment| {
             let file = self.vfs.open(&segment.path(), Open::Append(0o600)).ok().flatten()?;
-            let size = file.meta().ok()?.size;
-            Some((file, size))
+            let meta = file.meta().ok()?;
+            Some((file, if meta.links > 1 { SEGMENT_BYTES } else { meta.size }))
         };
         let mut segment = Segment::first(day);
         let (mut file, mut size) = open(&segment)?;

@@ -91,11 +91,13 @@ impl LogNotes {
 }
 
 impl Conductor {
-    /// Opens both logs of a task that runs, to look at them and to cut them; `None` when one is not there.
+    /// Opens both logs of a task that runs, to look at them and to cut them; `None` when one is not there, or has another name, under
+    /// which it would be cut as well.
     pub fn logs_of_running(&self, id: TaskId) -> Result<Option<[Box<dyn Handle>; 2]>> {
         let open = |name: &str| {
             let path = format!("{}/{name}", dir("active", id));
-            self.files.open(&path, Open::Existing).map_err(StoreError::io("open", &path))
+            let opened = self.files.open(&path, Open::Existing).map_err(StoreError::io("open", &path));
+            opened.map(|log| log.filter(|log| log.meta().is_ok_and(|meta| meta.links == 1)))
         };
         Ok(open(STDOUT_LOG)?.zip(open(STDERR_LOG)?).map(|(out, err)| [out, err]))
     }

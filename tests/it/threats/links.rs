@@ -125,6 +125,70 @@ fn a_folder_swapped_for_a_symlink_in_a_loop_leads_nowhere() {
     }
 }
 
+/// Where luzia writes beside [`NAMES`], for the user `x`, for task_2 and for everybody.
+const WRITTEN: [&str; 9] = [
+    "state/spool/pruned",
+    "state/spool/users",
+    "state/spool/places",
+    "state/spool/control.json",
+    "state/run/2/heartbeat",
+    "state/conductor/_/active/task_2/stderr.log",
+    "state/conductor/_/active/task_2/order.jsonl",
+    "state/spool/keys/x",
+    "state/dispatchers.lock",
+];
+
+#[test]
+fn a_hard_link_planted_where_luzia_writes_is_never_written_through() {
+    let plant = |place: &Place, path: &Path| std::fs::hard_link(place.path("outside/secret"), path).unwrap();
+    plant_everywhere("a hard link", plant);
+    let today = format!("state/events/{}.jsonl", chrono::Utc::now().format("%Y-%m-%d"));
+    for name in WRITTEN.into_iter().chain([today.as_str()]) {
+        let place = used();
+        let path = place.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _ = std::fs::remove_file(&path);
+        plant(&place, &path);
+        check_sane(&place.luzia(&["enqueue", "-u", "x", "--key", "x", "--", "echo", "gone astray"]), name);
+        for verb in VERBS.iter().chain([&["lanes", "set", "build", "--max", "2"][..], &["dispatch", "--drain"]].iter())
+        {
+            check_sane(&place.luzia(verb), &format!("a hard link at {name}, {verb:?}"));
+        }
+        assert_outside_untouched(&place, &format!("a hard link at {name}"));
+    }
+}
+
+#[test]
+fn guards_with_another_name_are_made_anew_and_fences_grow() {
+    let place = used();
+    let fence = |place: &Place| place.json(&["acquire", "x", "--task", "t9"])["fence"].as_u64().unwrap();
+    let mut last = fence(&place);
+    place.ok(&["release", "x"]);
+    for other in ["another guard", "a file elsewhere"] {
+        let guards = place.state().join("locks/.guard");
+        let target = if other == "another guard" { guards.join("00") } else { place.path("outside/secret") };
+        std::fs::OpenOptions::new().create(true).append(true).open(&target).unwrap();
+        for number in 0..=255 {
+            let path = guards.join(format!("{number:02x}"));
+            if path != target {
+                let _ = std::fs::remove_file(&path);
+                std::fs::hard_link(&target, &path).unwrap();
+            }
+        }
+        let told = place.luzia(&["doctor"]);
+        assert!(told.out.contains("locks/.guard/") && told.out.contains("names"), "{other}: {told:#?}");
+        place.enqueue(&["-u", "x", "--", "sh", "-c", "echo ran >> $PLACE/ran"]);
+        let ran = place.luzia(&["dispatch", "--drain"]).coded(0);
+        assert!(ran.took < Duration::from_secs(10), "{other}: {ran:#?}");
+        let next = fence(&place);
+        assert!(next > last, "{other}: {next} after {last}");
+        last = next;
+        place.ok(&["release", "x"]);
+    }
+    assert_eq!(crate::support::lines(&place.path("ran")), ["ran", "ran"]);
+    assert_outside_untouched(&place, "guards of one file");
+}
+
 #[test]
 fn a_folder_in_the_place_of_a_sidecar_is_set_aside_and_harms_no_other_lane() {
     for name in ["user_vic.json", ".user_vic.json.tmp"] {

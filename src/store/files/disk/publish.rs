@@ -255,6 +255,24 @@ impl Disk {
         Ok(first_made)
     }
 
+    /// Whether an open file is the one of its name, and has no other name. One that has is replaced by a copy of its own first,
+    /// durably: what is written into it would stand under every name. After `false` the caller opens the name again.
+    pub(crate) fn is_alone(&self, handle: &mut dyn Handle, path: &str) -> Result<bool> {
+        let mine = handle.meta().map_err(StoreError::io("look at", path))?;
+        if self.meta(path)?.is_none_or(|named| named.ident != mine.ident) {
+            return Ok(false);
+        }
+        if mine.links > 1 {
+            let most = usize::try_from(MAX_RECORD_BYTES).unwrap_or(usize::MAX);
+            let bytes = handle.read_part(0, most).map_err(StoreError::io("read", path))?;
+            let tmp = format!("{}/own.{}", layout::TMP, self.host.me.pid);
+            self.stage(&tmp, &bytes)?;
+            self.replace_by(&tmp, path)?;
+            self.sync_dir(path.rsplit_once('/').map_or(".", |(folder, _)| folder))?;
+        }
+        Ok(mine.links == 1)
+    }
+
     /// Replaces a file by a complete new one. Nothing is synced.
     pub(crate) fn replace(&self, tmp: &str, to: &str, bytes: &[u8]) -> Result<()> {
         drop(self.write_whole(tmp, Open::Truncate(0o600), bytes)?);

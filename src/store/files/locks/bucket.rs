@@ -2,11 +2,11 @@
 //! fences of its lanes (`locks.md`). Nobody waits, executes or runs foreign code while in a guard.
 
 use crate::model::{Fence, LaneName};
-use crate::os::Handle;
+use crate::os::{Handle, Meta, Published};
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::counter;
-use crate::store::files::disk::counter::CounterFile;
+use crate::store::files::disk::counter::{CounterFile, CounterLine};
 use crate::store::files::disk::layout;
 use crate::store::files::disk::lock_retry::{BackOff, FILE_WAIT_MS};
 
@@ -93,12 +93,48 @@ impl FileStore {
             if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
                 return Ok(None);
             }
-            // A guard that was removed by hand while we opened it guards nothing.
-            let links = handle.meta().map_err(StoreError::io("look at", &path))?.links;
-            if links > 0 {
-                return Ok(Some(handle));
+            let meta = handle.meta().map_err(StoreError::io("look at", &path))?;
+            match meta.links {
+                1 => return Ok(Some(handle)),
+                // A guard that was removed by hand while we opened it guards nothing.
+                0 => {}
+                _ => self.renew_guard(bucket, handle.as_mut(), &meta)?,
             }
         }
+    }
+
+    /// Puts a new file in the place of a guard that has other names as well: what is written into it would stand there, and two
+    /// guards of one file would be one kernel lock. The fences go on past all that the old file, the clock and the locks tell of.
+    /// The caller holds the kernel lock of the old file.
+    fn renew_guard(&self, bucket: u8, handle: &mut dyn Handle, old: &Meta) -> Result<()> {
+        let path = layout::guard(bucket);
+        if self.meta(&path)?.is_none_or(|found| found.ident != old.ident) {
+            return Ok(());
+        }
+        let given = match counter::read(handle, &path)? {
+            CounterFile::Line(line) => line.next.max(line.pending).max(line.reserved),
+            CounterFile::Empty | CounterFile::Damaged => 0,
+        };
+        let last = given.max(self.highest_fence(bucket)?).max(self.clock_fence());
+        let boot_id = self.host.clock.boot_id();
+        let line = CounterLine { next: last, pending: last, reserved: last, boot_id };
+        let tmp = format!("{path}.tmp");
+        self.stage(&tmp, &line.to_bytes())?;
+        // Under its new name the old file keeps more names than one, so that nobody who has it open takes it for the guard.
+        let wrong = StoreError::corrupt(&path, format!("it has {} names", old.links));
+        if self.set_aside(&wrong).is_err() {
+            self.rename(&path, &format!("{path}.aside"))?;
+        }
+        // Somebody may have made one meanwhile, and be in it.
+        if self.vfs.publish(&tmp, &path).map_err(StoreError::io("publish", &path))? != Published::Done {
+            self.unlink(&tmp)?;
+        }
+        self.sync_dir(layout::GUARDS)
+    }
+
+    /// The least that a fence may be where nothing tells of earlier ones.
+    fn clock_fence(&self) -> u64 {
+        u64::try_from(self.host.clock.now().0).unwrap_or(0).saturating_mul(1000)
     }
 
     fn guard_busy(&self, lane: &LaneName) -> StoreError {
@@ -125,8 +161,7 @@ impl Guards<'_> {
             .find_map(|(bucket, handle)| (*bucket == wanted).then_some(handle))
             .expect("the guard of the lane was entered");
         let path = layout::guard(wanted);
-        let micros = u64::try_from(store.host.clock.now().0).unwrap_or(0).saturating_mul(1000);
-        let fallback = |_: &CounterFile| Ok(store.highest_fence(wanted)?.max(micros).max(seen));
+        let fallback = |_: &CounterFile| Ok(store.highest_fence(wanted)?.max(store.clock_fence()).max(seen));
         let settle = || store.sync_dir(layout::GUARDS);
         counter::take(handle.as_mut(), &path, &store.host.clock.boot_id(), 1, fallback, settle).map(Fence)
     }

@@ -44,8 +44,13 @@ impl FileStore {
     /// Gives `count` task ids that were never given before; the first of them.
     pub fn reserve_ids(&self, count: u64) -> Result<TaskId> {
         let path = layout::SEQUENCE;
-        let mut handle = self.open_or_make(path)?;
-        self.lock_soon(handle.as_mut(), path, false)?;
+        let mut handle = loop {
+            let mut handle = self.open_or_make(path)?;
+            self.lock_soon(handle.as_mut(), path, false)?;
+            if self.is_alone(handle.as_mut(), path)? {
+                break handle;
+            }
+        };
         let fallback = |found: &CounterFile| self.last_id_ever(found);
         let settle = || self.sync_dir(layout::SPOOL);
         counter::take(handle.as_mut(), path, &self.host.clock.boot_id(), count, fallback, settle).map(TaskId)
@@ -166,7 +171,9 @@ impl FileStore {
     /// Tells watchers that there is something to do. Never relied on.
     pub fn ring(&self) {
         if let Ok(Some(mut wake)) = self.vfs.open(layout::WAKE, Open::Existing) {
-            let _ = wake.write_at_start(b"\n");
+            if wake.meta().is_ok_and(|meta| meta.links == 1) {
+                let _ = wake.write_at_start(b"\n");
+            }
         }
     }
 
@@ -262,13 +269,6 @@ impl FileStore {
         self.read_named(place, path, bytes, id).map(|(task, _)| task)
     }
 
-    /// Reads a task, and tells whether its record names its user; the lane folder tells the user of one that does not.
-    pub(crate) fn read_named(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<(Task, bool)> {
-        let (mut task, names_user) = decode_named(path, bytes, user_of_path(path).as_ref())?;
-        if task.id != id {
-            return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
-        }
-        match place {
     /// The state directory may have been moved or copied since a record was written: then its outward directory is not where the
     /// record says, and what stands there is the original's.
     fn correct_conductor(&self, task: &mut Task) {
@@ -280,13 +280,20 @@ impl FileStore {
         }
     }
 
+    /// Reads a task, and tells whether its record names its user; the lane folder tells the user of one that does not.
+    pub(crate) fn read_named(&self, place: Place, path: &str, bytes: &[u8], id: TaskId) -> Result<(Task, bool)> {
+        let (mut task, names_user) = decode_named(path, bytes, user_of_path(path).as_ref())?;
+        if task.id != id {
+            return Err(StoreError::corrupt(path, format!("it is the record of {}", task.id)));
+        }
+        self.correct_conductor(&mut task);
+        match place {
             Place::Pending | Place::Parked => task.state = TaskState::Pending,
             Place::Waiting => task.state = TaskState::Waiting(task.state.into_wait()),
             Place::Running => {
                 task.state = TaskState::Running { from: task.state.into_wait() };
                 if let Some(Some(Started { start, at, lock_id, fence, slots, .. })) = self.started(id)? {
                     (task.starts, task.state) = (start, TaskState::RUNNING);
-        self.correct_conductor(&mut task);
                     task.last_start = Some(Start { at, lock_id, fence, slots });
                 }
             }

@@ -18,8 +18,9 @@ impl FileStore {
     pub fn update_ledger(&self, change: &mut dyn FnMut(Option<&str>) -> Option<String>) -> Result<()> {
         let _guards = self.enter_guards(&[&LaneName::global()])?;
         let path = layout::FAIR;
-        // Where it cannot be opened for writing it can still be read and replaced.
-        let mut file = self.vfs.open(path, Open::Existing).ok().flatten();
+        // Where it cannot be opened for writing, or has another name, it can still be read and replaced.
+        let opened = self.vfs.open(path, Open::Existing).ok().flatten();
+        let mut file = opened.filter(|file| file.meta().is_ok_and(|meta| meta.links == 1));
         let old = match &mut file {
             Some(file) => Some(file.read_all(MAX_RECORD_BYTES).map_err(StoreError::io("read", path))?),
             None => self.read(path)?,

@@ -191,7 +191,7 @@ impl FileStore {
         loop {
             let mut handle = self.open_or_make(&path)?;
             self.lock_soon(handle.as_mut(), &path, false)?;
-            if handle.meta().map_err(StoreError::io("look at", &path))?.links > 0 {
+            if self.is_alone(handle.as_mut(), &path)? {
                 return Ok(FileKey { store: self, path, handle });
             }
         }
@@ -200,8 +200,8 @@ impl FileStore {
     /// Like `enter_slot`, for a key file that exists, without waiting; `None` when it is gone or somebody is in it.
     pub(crate) fn try_key(&self, path: &str) -> Result<Option<FileKey<'_>>> {
         let Some(mut handle) = self.open(path, Open::Existing)? else { return Ok(None) };
-        let is_mine = handle.try_lock(false).map_err(StoreError::io("lock", path))?
-            && handle.meta().map_err(StoreError::io("look at", path))?.links > 0;
+        let is_mine =
+            handle.try_lock(false).map_err(StoreError::io("lock", path))? && self.is_alone(handle.as_mut(), path)?;
         Ok(is_mine.then(|| FileKey { store: self, path: path.to_owned(), handle }))
     }
 

@@ -36,7 +36,8 @@ impl FileStore {
             return Ok(());
         }
         let Some(mut file) = self.open(layout::PLACES, Open::Append(0o600))? else { return Ok(()) };
-        if file.meta().map_err(StoreError::io("look at", layout::PLACES))?.size >= MOST_BYTES {
+        let meta = file.meta().map_err(StoreError::io("look at", layout::PLACES))?;
+        if meta.size >= MOST_BYTES || meta.links > 1 {
             return Ok(());
         }
         file.write_all(lines.as_bytes()).map_err(StoreError::io("write", layout::PLACES))

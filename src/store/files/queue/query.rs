@@ -297,6 +297,14 @@ impl FileStore {
     /// Names in the spool that luzia did not make; they are never touched.
     pub fn foreign_names(&self) -> Result<Vec<Problem>> {
         let mut problems = Vec::new();
+        for entry in self.list(layout::GUARDS)? {
+            let path = format!("{}/{}", layout::GUARDS, entry.name);
+            let links = self.meta(&path)?.map_or(0, |meta| meta.links);
+            if links > 1 && entry.kind == FileKind::File {
+                let what = format!("it has {links} names; who uses it next puts a new file in its place");
+                problems.push(Problem { path, what });
+            }
+        }
         let mut look = |folder: &str, ours: &dyn Fn(&str, FileKind) -> bool| -> Result<()> {
             for entry in self.list(folder)? {
                 if !ours(&entry.name, entry.kind) {

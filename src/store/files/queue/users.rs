@@ -26,7 +26,8 @@ impl FileStore {
         let names = users.iter().map(Name::encoded).filter(|name| name.len() <= LONGEST);
         let lines: String = names.flat_map(|name| [name, "\n".to_owned()]).collect();
         let Some(mut file) = self.open(layout::USERS, Open::Append(0o600))? else { return Ok(()) };
-        if lines.is_empty() || file.meta().map_err(StoreError::io("look at", layout::USERS))?.size >= MOST_BYTES {
+        let meta = file.meta().map_err(StoreError::io("look at", layout::USERS))?;
+        if lines.is_empty() || meta.size >= MOST_BYTES || meta.links > 1 {
             return Ok(());
         }
         file.write_all(lines.as_bytes()).map_err(StoreError::io("write", layout::USERS))

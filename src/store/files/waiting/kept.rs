@@ -79,7 +79,9 @@ impl FileStore {
         record.expires_at = Some(wait.until);
         self.write_sidecar(lane, held.slot, &record, true)?;
         let Some(mut file) = self.open(&path, Open::Existing)? else { return Ok(()) };
-        if self.granted_by_file(&lane.stem(), held.slot)?.is_none_or(|told| told.lock_id.0 != held.lock_id) {
+        let is_alone = file.meta().is_ok_and(|meta| meta.links == 1);
+        let told = self.granted_by_file(&lane.stem(), held.slot)?;
+        if is_alone && told.is_none_or(|told| told.lock_id.0 != held.lock_id) {
             // A power cut took its text.
             let text = format!("{} {}\n", held.lock_id, record.fence.unwrap_or(Fence(0)));
             file.write_at_start(text.as_bytes()).map_err(StoreError::io("write", &path))?;

@@ -184,6 +184,8 @@ pub enum Reason {
     ForeignProc,
     /// j5: the task was started in a pid namespace that cannot be seen from here.
     OtherPids,
+    /// j5: the task was started where `/proc` did not show its pid namespace.
+    UnknownPids,
     /// j5: the task was started in a user namespace that cannot be looked into from here.
     OtherUsers,
     /// j0, j6: the lease has not run out.
@@ -217,9 +219,9 @@ impl Reason {
             Self::CorruptYoung => "its sidecar is being written",
             Self::CorruptDead => "its sidecar is corrupt and nothing holds it",
             Self::OtherBoot => "the host has rebooted since",
+            Self::OtherRoot => "its holder belongs to the state directory of which this one is a copy",
             Self::ProcessGone => "its process is gone",
             Self::ProcessLives => "its process is alive",
-            Self::OtherRoot => "its holder belongs to the state directory of which this one is a copy",
             Self::NamespaceGone => "the pid namespace in which it ran is gone",
             Self::LockCommandLives => "its command is alive, although its luzia is not",
             Self::LockFileFree => "its lock file is free, so luzia and its command are gone",
@@ -230,6 +232,11 @@ impl Reason {
             Self::OtherPids => {
                 "nothing proves that its holder is dead: it was started in another pid namespace, whose processes cannot be \
                  seen from here; `luzia dispatch` can recover it there, or on the host"
+            }
+            Self::UnknownPids => {
+                "nothing proves that its holder is dead: it was started where /proc did not show its pid namespace, so that no \
+                 pass can look for its processes; it stays until a reboot, or until a person who knows that they have ended \
+                 releases its lane by force"
             }
             Self::OtherUsers => {
                 "nothing proves that its holder is dead: it was started in another user namespace, whose processes cannot be \

@@ -28,6 +28,8 @@ pub enum Blind {
     ForeignProc,
     /// They were started in a pid namespace that is neither this one nor seen below it.
     OtherPids,
+    /// They were started where `/proc` did not show their pid namespace, so that nobody can look for it.
+    UnknownPids,
     /// They were started in another user namespace, and do not show their environment and their files here.
     OtherUsers,
 }
@@ -57,6 +59,7 @@ impl Blind {
         match self {
             Self::ForeignProc => Reason::ForeignProc,
             Self::OtherPids => Reason::OtherPids,
+            Self::UnknownPids => Reason::UnknownPids,
             Self::OtherUsers => Reason::OtherUsers,
         }
     }
@@ -71,6 +74,9 @@ pub fn witness(seen: &Outlook) -> Witness {
     let boots = recorded.boot_id.as_deref().zip(own.boot_id.as_deref());
     if boots.is_some_and(|(then, now)| is_other_boot(then, now)) {
         return Witness::OtherBoot;
+    }
+    if recorded.pid_namespace == Some(0) {
+        return Witness::Blind(Blind::UnknownPids);
     }
     if !seen.is_proc_own {
         return Witness::Blind(Blind::ForeignProc);
@@ -147,8 +153,11 @@ mod tests {
         (mapped.own.user_namespace, mapped.recorded.user_namespace) = (Some(3), Some(3));
         assert_eq!(witness(&mapped), Witness::Blind(Blind::OtherPids));
         // Who had no /proc recorded no namespace that could be looked for.
-        assert_eq!(witness(&outlook(0, INITIAL_PID_NAMESPACE, Sight::Absent)), Witness::Blind(Blind::OtherPids));
-        assert_eq!(witness(&outlook(0, 0, Sight::NotLooked)), Witness::Blind(Blind::OtherPids));
+        for own in [INITIAL_PID_NAMESPACE, HERE, 0] {
+            let unknown = outlook(0, own, Sight::Absent);
+            assert_eq!(witness(&unknown), Witness::Blind(Blind::UnknownPids));
+            assert_eq!(witness(&Outlook { is_proc_own: false, ..unknown }), Witness::Blind(Blind::UnknownPids));
+        }
     }
 
     #[test]

@@ -223,6 +223,33 @@ fn release_by_force_takes_the_word_of_a_person_that_a_namespace_is_gone() {
 }
 
 #[test]
+fn a_task_whose_namespace_nobody_can_look_for_names_the_way_out_that_works() {
+    let no_proc = ["--mount", "--pid", "--fork", "--kill-child"];
+    if !may("a_task_whose_namespace_nobody_can_look_for_names_the_way_out_that_works", &no_proc) {
+        return;
+    }
+    let place = trusting();
+    let script = r#"umount -l /proc; "$LUZIA" enqueue -u alice -- sleep 600; "$LUZIA" dispatch --once; echo up > $PLACE/up; sleep 600"#;
+    let mut inside = start_in(&place, &no_proc, script);
+    place.until_file("up");
+    place.supervisor("task_1");
+    inside.kill();
+    until("its supervisor is dead", || {
+        place.ok(&["explain", "task_1"]).out.contains("lost its supervisor").then_some(())
+    });
+    let told = place.ok(&["explain", "task_1"]).out;
+    assert!(!told.contains("luzia dispatch") && told.contains("by force"), "no pass can recover it: {told}");
+    place.ok(&["dispatch", "--once"]);
+    assert_eq!(place.status("task_1"), "running", "nothing proves its command dead");
+    let refused = place.luzia(&["--json", "cancel", "task_1", "-y"]).coded(75);
+    let refused: serde_json::Value = serde_json::from_str(refused.err.lines().last().unwrap()).unwrap();
+    assert_eq!(refused["override"], serde_json::json!(["luzia release user:alice --force"]), "{refused}");
+    assert!(!refused["next"].to_string().contains("force"), "{refused}");
+    place.ok(&["release", "alice", "--force", "-y"]);
+    place.until_status("task_1", "cancelled");
+}
+
+#[test]
 fn a_pass_in_another_user_namespace_leaves_a_task_that_it_cannot_look_into() {
     let users = &["--user", "--map-root-user"];
     if !may("a_pass_in_another_user_namespace_leaves_a_task_that_it_cannot_look_into", users) {

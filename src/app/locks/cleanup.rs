@@ -2,9 +2,10 @@
 
 use crate::app::pass::Pass;
 use crate::app::pass::unseen::{Unseen, unseen};
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, lane_word};
 use crate::model::TaskId;
 use crate::policy::staleness::judge;
+use crate::policy::witness::Blind;
 use crate::store::{Break, Cleanup, Event};
 use crate::supervise::seen;
 use serde_json::json;
@@ -154,7 +155,13 @@ impl App {
     pub(crate) fn recover_now(&self, id: TaskId) -> Result<(), AppError> {
         let Some(found) = self.store.find_abandoned(id)? else { return self.await_recovery(&[id]) };
         if let Some(why) = self.blindness(id, &found)? {
-            return Err(unseen(&Unseen { task: id, why }));
+            let mut error = unseen(&Unseen { task: id, why });
+            if why == Blind::UnknownPids {
+                // No pass of anybody will see them: only a person can tell.
+                let lane = found.task.as_ref().and_then(|task| task.all_lanes().first().map(lane_word));
+                error.0.overriding.extend(lane.map(|lane| format!("luzia release {lane} --force")));
+            }
+            return Err(error);
         }
         let must_kill = crate::policy::recovery::needs_supervisor(seen(&found));
         drop(found);

@@ -66,7 +66,13 @@ impl App {
 
 /// A task that cannot be recovered from here: who can, and how to see it.
 pub(crate) fn unseen(task: &Unseen) -> AppError {
+    let hint = match task.why {
+        Blind::UnknownPids => "its lanes stay held, and its record stays; nothing was changed",
+        Blind::ForeignProc | Blind::OtherPids | Blind::OtherUsers => {
+            "its lanes stay held, and its record stays, until somebody who sees its processes makes a pass"
+        }
+    };
     AppError::new(Kind::Busy, Code::NotSeenFromHere, task.text())
-        .hint("its lanes stay held, and its record stays, until somebody who sees its processes makes a pass")
+        .hint(hint)
         .next(format!("luzia explain {}", task.task))
 }

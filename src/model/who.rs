@@ -112,10 +112,12 @@ pub fn clean(text: &str, most: usize) -> Option<String> {
     (!kept.is_empty()).then(|| kept.to_owned())
 }
 
-/// Whether a character does something to a terminal instead of being seen.
+/// Whether a character does something to a terminal instead of being seen, or is not seen at all: control and direction
+/// characters, separators of lines, joiners, blanks without width, tags.
 pub fn is_unseen(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The program and the words behind it, up to the first option, assignment or word that means something to a shell: an argument may be a secret, and sidecars can be

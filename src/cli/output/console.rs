@@ -1,7 +1,7 @@
 //! Where answers go: data to stdout, sentences to stderr, each in the form that was asked for. Writes through a function
 //! that its maker gives, so that nothing here touches the operating system.
 
-use super::escape::escape_controls;
+use super::escape::{escape_controls, escape_lines};
 use super::json;
 use super::report::Report;
 use super::style::{Style, Tone};
@@ -108,6 +108,11 @@ impl<'a> Console<'a> {
     /// Writes data.
     pub fn out(&mut self, text: &str) -> Result<(), Stop> {
         self.out_bytes(text.as_bytes())
+    }
+
+    /// Writes data that is text from outside: a pipe gets it as it is, a terminal without control characters.
+    pub fn text(&mut self, text: &str) -> Result<(), Stop> {
+        if self.streams.is_out_terminal { self.out(&escape_lines(text)) } else { self.out(text) }
     }
 
     /// Writes data as it is.

@@ -6,8 +6,8 @@ mod items;
 
 pub use items::{Items, of_kind};
 
-use super::escape::is_hostile;
 use crate::model::task::{EndState, Outcome, Stepwise};
+use crate::model::who::is_unseen;
 use crate::model::{LaneName, Task, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -167,7 +167,7 @@ fn object(value: Value) -> Map<String, Value> {
 fn guarded(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 1);
     for c in text.chars() {
-        if is_hostile(c) && c != '\n' {
+        if is_unseen(c) && c != '\n' {
             out.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
             out.push(c);

@@ -2,6 +2,7 @@
 
 use super::record::Record;
 use crate::model::Timestamp;
+use crate::model::who::is_unseen;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -231,7 +232,8 @@ pub fn svg(holds: &[Hold], since: Timestamp, now: Timestamp) -> String {
     )
 }
 
-/// Text for XML 1.0, which knows no control characters.
+/// Text for XML 1.0, which knows no control characters. What nobody would see, or what would turn text around, is shown as its
+/// number.
 fn xml(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -240,7 +242,7 @@ fn xml(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('\u{fffd}'),
+            c if is_unseen(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.extend(c.escape_unicode()),
             c => safe.push(c),
         }
     }

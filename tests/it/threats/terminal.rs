@@ -9,7 +9,7 @@ const ESCAPES: &str = "a\u{1b}]0;owned\u{7}b\u{1b}[2Jc\rd\u{8}e\u{9b}31mf\u{202e
 fn on_terminal(place: &Place, args: &str) -> Ran {
     let script = format!("exec script -qec \"$LUZIA {args}\" /dev/null");
     let mut command = place.shell(&script);
-    command.env("TERM", "xterm").env("SHELL", "/bin/sh");
+    command.env("TERM", "xterm").env("NO_COLOR", "1").env("SHELL", "/bin/sh");
     place.spawn(&mut command).end()
 }
 
@@ -70,4 +70,105 @@ fn a_name_cannot_forge_a_line_of_any_output_or_event() {
     assert_eq!(place.ok(&["list", "--user", "x"]).out.lines().count(), 2, "a heading and one task");
     assert_eq!(place.ok(&["list", "--user", "x", "-o", "jsonl"]).out.lines().count(), 1);
     assert_eq!(place.show(&id)["label"], "one\ntwo");
+}
+
+/// What must never reach a terminal: escapes, and characters that nobody sees or that turn text around.
+const UNSEEN: [&str; 9] =
+    ["\u{1b}", "\u{7}", "\u{8}", "\u{9b}", "\u{202e}", "\u{200b}", "\u{2066}", "\u{61c}", "\u{e0041}"];
+
+/// Commands that look at task 1.
+const LOOKS: &[&str] = &[
+    "attach 1",
+    "wait 1 --stream",
+    "wait 1",
+    "logs 1",
+    "logs 1 --stdout",
+    "logs 1 --steps",
+    "get --task 1 said",
+    "get --task 1",
+    "tree 1",
+    "metrics",
+    "events",
+    "events -o jsonl",
+    "timeline",
+    "timeline --by lane",
+    "timeline -o svg",
+    "timeline -o trace",
+    "show 1 --checkpoint",
+    "show 1 --json",
+    "list -a -o wide",
+    "list -a --json",
+    "stats",
+    "stats --by status",
+    "simulate",
+    "status",
+    "doctor",
+    "await output --task 1 --match owned --timeout 5s",
+];
+
+#[test]
+fn an_onlooker_of_a_task_gets_text_and_no_terminal_control() {
+    if !Command::new("script").arg("--version").output().is_ok_and(|ran| ran.status.success()) {
+        return skip("an_onlooker_of_a_task_gets_text_and_no_terminal_control", "script(1)");
+    }
+    let place = Place::new();
+    let evil = format!("{ESCAPES}{}", UNSEEN.concat());
+    let user = "z\u{200b}w\u{61c}x\u{202e}y";
+    let script =
+        "printf '%s\\r\\n' \"$LUZIA_VAR_said\"; printf '%s\\n' \"$LUZIA_VAR_said\" >&2; \"$LUZIA\" await event:GO";
+    let id = place.enqueue(&[
+        "-u",
+        user,
+        "--label",
+        &evil,
+        "--goal",
+        &evil,
+        "-l",
+        "goal:x\u{200b}y",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ]);
+    place.ok(&["set", "--task", &id, &format!("said={evil}")]);
+    place.ok(&["dispatch"]);
+    place.until_status(&id, "waiting");
+    let data = serde_json::json!({ "text": evil }).to_string();
+    place.ok(&["emit", "OTHER", "--task", &id, "--data", &data]);
+    for args in ["explain 1", "show 1", "top --once"] {
+        check(&place, args);
+    }
+    place.ok(&["emit", "GO", "--task", &id, "--data", &data]);
+    place.until_status(&id, "completed");
+    for args in LOOKS {
+        check(&place, args);
+    }
+    let attached = on_terminal(&place, "attach 1").out;
+    assert!(attached.contains("a\\x1b]0;owned\\x07b") && attached.contains("\\u{200b}"), "{attached:?}");
+    // The command of one's own `run` has the terminal, as any program that is started there.
+    let own = on_terminal(&place, "run -q -u bob -- printf '\\\\033[1mbold'").out;
+    assert!(own.contains("\u{1b}[1mbold"), "{own:?}");
+    // In a pipe an onlooker gets every byte, and a picture has no such character anywhere.
+    assert!(place.ok(&["attach", "1"]).out.starts_with(&evil));
+    assert_eq!(place.ok(&["get", "--task", "1", "said"]).line(), evil);
+    let picture = place.ok(&["timeline", "-o", "svg"]).out;
+    for bad in UNSEEN {
+        assert!(!picture.contains(bad), "{bad:?}: {picture}");
+    }
+    assert!(picture.contains("z\\u{200b}w"), "{picture}");
+    let metrics = place.ok(&["metrics"]).out;
+    let is_sample =
+        |line: &str| line.starts_with('#') || line.rsplit_once(' ').is_some_and(|(_, n)| n.parse::<f64>().is_ok());
+    assert!(metrics.split('\n').filter(|line| !line.is_empty()).all(is_sample), "{metrics}");
+}
+
+#[track_caller]
+fn check(place: &Place, args: &str) {
+    let ran = on_terminal(place, args);
+    assert!([0, 1].contains(&ran.code) && !ran.out.is_empty(), "{args}: {ran:#?}");
+    for bad in UNSEEN {
+        assert!(!ran.out.contains(bad), "{args} lets {bad:?} through: {:?}", ran.out);
+    }
+    let has_stray_return = ran.out.split('\n').any(|line| line.trim_end_matches('\r').contains('\r'));
+    assert!(!has_stray_return, "{args}: {:?}", ran.out);
 }

@@ -8,7 +8,7 @@ use crate::app::{App, AppError};
 use crate::cli::args::{OutputFormat, number};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
-use crate::cli::output::escape::escape_lines;
+use crate::cli::output::escape::escape_output;
 use crate::cli::output::json;
 use crate::cli::output::task::tell_wait;
 use crate::model::time::parse_duration;
@@ -72,7 +72,9 @@ Order and times:
   The supervisor looks at both streams when they grow, at most every 10 ms, and
   less often in a task that writes for long. Of what came between two looks,
   standard output comes first, and times are as coarse. --stdout or --stderr
-  alone into a pipe gives that stream byte for byte.
+  alone into a pipe gives that stream byte for byte. On a terminal control
+  characters are shown as \\x1b, also by attach and wait --stream. The command of
+  one's own `luzia run` has the terminal, as any program that is started there.
 
 Limit:
   Of the logs of a task the newest logs.max_bytes (256 MiB) are kept. What was
@@ -279,7 +281,7 @@ impl Printer<'_, '_> {
             let at = if self.with_times { format!("{} ", line.at) } else { String::new() };
             let begin = format!("{of}{at}");
             if self.console.streams.is_out_terminal {
-                self.console.out(&format!("{begin}{}", escape_lines(&text)))
+                self.console.out(&format!("{begin}{}", escape_output(&text)))
             } else {
                 self.console.out_bytes(&[begin.as_bytes(), &line.bytes].concat())
             }

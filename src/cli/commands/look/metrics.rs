@@ -47,7 +47,7 @@ pub fn run(args: &MetricsArgs, app: &App, console: &mut Console) -> Answer {
             }
         }
         None if console.is_json() => console.document(&json::document("metrics", [("text", json!(text))]))?,
-        None => console.out(&text)?,
+        None => console.text(&text)?,
     }
     Ok(Exit::Done.code())
 }

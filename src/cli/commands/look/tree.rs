@@ -6,6 +6,7 @@ use crate::app::look::tree::Branch;
 use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
+use crate::cli::output::escape::{escape_controls, escape_lines};
 use crate::cli::output::json;
 use crate::cli::output::task::memory_json;
 use crate::model::time::format_duration;
@@ -57,7 +58,7 @@ pub fn run(args: &TreeArgs, app: &App, console: &mut Console) -> Answer {
         }
         console.items("tree", items)?;
     } else {
-        console.out(&drawn(&branches, console))?;
+        console.out(&escape_lines(&drawn(&branches, console)))?;
     }
     Ok(Exit::Done.code())
 }
@@ -111,6 +112,6 @@ fn line(branch: &Branch, console: &Console) -> String {
     if shown.len() < what.len() {
         shown.push('…');
     }
-    let shown = crate::cli::output::escape::escape_controls(&shown).into_owned();
+    let shown = escape_controls(&shown).into_owned();
     format!("{} {}{} ({}) {shown}", task.id, task.status(), ran.unwrap_or_default(), task.user)
 }

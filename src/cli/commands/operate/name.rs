@@ -47,7 +47,7 @@ pub fn run(args: &NameArgs, around: &Surroundings, console: &mut Console) -> Ans
         let value = json!({ "lane": lane, "path": named.path, "kind": args.kind.word() });
         console.document(&json::single("name", value))?;
     } else {
-        console.out(&format!("{lane}\n"))?;
+        console.text(&format!("{lane}\n"))?;
     }
     Ok(Exit::Done.code())
 }

@@ -13,7 +13,8 @@ use clap::Args;
 #[command(
     long_about = "Print the output of a task from its beginning, go on until the task is over, and exit with the code of \
                   its command, as `luzia run` does. A task that waits is started when its turn comes. Ctrl-C ends \
-                  attach only; the task goes on.",
+                  attach only; the task goes on. On a terminal the control characters of the output are shown as \\x1b, as \
+                  `luzia logs` does; a pipe gets every byte.",
     after_help = ATTACH_HELP
 )]
 pub struct AttachArgs {
@@ -62,6 +63,7 @@ pub(super) fn watch(
     let mut code = Exit::Done.code();
     for (at, id) in ids.iter().enumerate() {
         let task = app.see_through(*id, false, &mut room)?;
+        room.show_rest();
         match room.closed.take() {
             None => {}
             Some(stop) => return Err(stop.into()),

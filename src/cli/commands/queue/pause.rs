@@ -204,7 +204,7 @@ fn answer(verb: &str, changed: &[Changed], app: &App, console: &mut Console) -> 
     }
     for one in changed {
         if console.format == OutputFormat::Name {
-            console.out(&format!("{}\n", one.what))?;
+            console.text(&format!("{}\n", one.what))?;
             continue;
         }
         console.say(&sentence(one, verb, app));

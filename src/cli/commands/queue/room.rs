@@ -5,6 +5,7 @@ use crate::app::queue::run::{Audience, InQueue, Wish};
 use crate::app::{AppError, Obstacle};
 use crate::cli::commands::look::logs::dropped_text;
 use crate::cli::output::console::{Console, Stop};
+use crate::cli::output::escape::Pieces;
 use crate::cli::output::messages;
 use crate::cli::output::task::progress;
 use crate::cli::signals::Interrupts;
@@ -56,6 +57,8 @@ pub struct Room<'a, 'b, 'c> {
     /// Whether anything was told of the task, which comes after the first pass.
     is_told: bool,
     begin_ms: u64,
+    /// What an onlooker sees of standard output and standard error, where they are terminals.
+    shown: Option<[Pieces; 2]>,
 }
 
 /// How often at most another reason is said, in milliseconds.
@@ -97,12 +100,15 @@ impl<'a, 'b, 'c> Room<'a, 'b, 'c> {
             told_ms: None,
             is_told: false,
             begin_ms,
+            shown: None,
         }
     }
 
     /// The audience of a task that somebody else may have queued: nothing that happens here ends it.
     pub fn onlooker(console: &'a mut Console<'b>, terminal: &'a mut Terminal<'c>) -> Self {
-        Self { unread: Wish::Leave, interrupted: Wish::Leave, ..Self::new(console, terminal) }
+        // What is shown may be the log of anybody's task: it gets no terminal to act on.
+        let shown = Some(<[Pieces; 2]>::default());
+        Self { unread: Wish::Leave, interrupted: Wish::Leave, shown, ..Self::new(console, terminal) }
     }
 
     /// Whether the time for the end is over, or for a start that has not come.
@@ -133,6 +139,25 @@ impl<'a, 'b, 'c> Room<'a, 'b, 'c> {
 }
 
 impl Room<'_, '_, '_> {
+    /// A piece as it is written: text for an onlooker on a terminal, as it is for all others.
+    fn as_shown(&mut self, stream: Stream, bytes: &[u8]) -> Vec<u8> {
+        let streams = &self.console.streams;
+        let is_terminal = [streams.is_out_terminal, streams.is_err_terminal][stream.index()];
+        match self.shown.as_mut().filter(|_| is_terminal) {
+            Some(shown) => shown[stream.index()].take(bytes),
+            None => bytes.to_vec(),
+        }
+    }
+
+    /// Writes what was held back of the last pieces of a task.
+    pub fn show_rest(&mut self) {
+        let Some([out, err]) = &mut self.shown else { return };
+        let rests = [(Stream::Out, out.end()), (Stream::Err, err.end())];
+        for (stream, rest) in rests.into_iter().filter(|(_, rest)| !rest.is_empty()) {
+            self.pass_on(stream, &rest);
+        }
+    }
+
     /// How much of it was passed on before its user interrupted.
     fn pass_on(&mut self, stream: Stream, bytes: &[u8]) -> usize {
         // After the second interruption, do not wait for a reader that has paused.
@@ -158,7 +183,8 @@ impl Room<'_, '_, '_> {
 
 impl Audience for Room<'_, '_, '_> {
     fn output(&mut self, stream: Stream, bytes: &[u8]) -> bool {
-        self.rest.push_back((stream, bytes.to_vec()));
+        let shown = self.as_shown(stream, bytes);
+        self.rest.push_back((stream, shown));
         while let Some((stream, bytes)) = self.rest.pop_front() {
             let done = self.pass_on(stream, &bytes);
             if done < bytes.len() {

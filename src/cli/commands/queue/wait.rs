@@ -42,7 +42,8 @@ pub struct WaitArgs {
     /// Print the output of the tasks, each from its beginning, and exit with the code of the command
     ///
     /// The tasks are printed one after another. Of several, the exit code is that of the first whose command did not succeed.
-    /// Tasks that wait are started when their turn comes. With --json nothing is printed but the output.
+    /// Tasks that wait are started when their turn comes. With --json nothing is printed but the output. On a terminal the
+    /// control characters of the output are shown as `\x1b`, as `luzia logs` does.
     #[arg(long, conflicts_with = "any")]
     pub stream: bool,
 }

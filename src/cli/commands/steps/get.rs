@@ -24,6 +24,9 @@ pub struct GetArgs {
 }
 
 const GET_HELP: &str = "\
+Notes:
+  A value is printed whole, whatever its size. On a terminal its control characters are shown as \\x1b.
+
 Examples:
   luzia get page
   luzia get --task 12
@@ -55,7 +58,7 @@ pub fn run(args: &GetArgs, app: &App, console: &mut Console) -> Answer {
             let value = json!({ "id": id.to_string(), "name": name, "value": value });
             console.document(&json::single("get", value))?;
         } else {
-            console.out(&format!("{}\n", text(&value)))?;
+            console.text(&format!("{}\n", text(&value)))?;
         }
         return Ok(Exit::Done.code());
     }

@@ -230,12 +230,12 @@ pub fn run(args: &AwaitArgs, app: &App, console: &mut Console) -> Answer {
         console.document(&json::single("await", value))?;
     } else {
         for line in ended.mail.iter().filter_map(|mail| text(mail, order.kind)) {
-            console.out(&format!("{line}\n"))?;
+            console.text(&format!("{line}\n"))?;
         }
     }
     if let Some(seen) = &ended.output {
         match &seen.line {
-            Some(line) if !console.is_json() => console.out(&format!("{line}\n"))?,
+            Some(line) if !console.is_json() => console.text(&format!("{line}\n"))?,
             Some(_) => {}
             None if seen.outcome == "ended" => {
                 let what = if ended.is_missed { ", and no line of it matched" } else { "" };

@@ -44,8 +44,17 @@ impl Hook {
             Action::Command(argv) => argv.clone(),
             Action::Url(url) => {
                 let seconds = self.timeout_ms.div_ceil(1000).max(1).to_string();
-                let words = ["curl", "--fail", "--silent", "--show-error", "--max-time", &seconds, "--request", "POST"];
-                let body = ["--header", "Content-Type: application/json", "--data-binary", "@-", "--url", url];
+                let words = ["curl", "--fail", "--silent", "--show-error", "--globoff", "--max-time", &seconds];
+                let body = [
+                    "--request",
+                    "POST",
+                    "--header",
+                    "Content-Type: application/json",
+                    "--data-binary",
+                    "@-",
+                    "--url",
+                    url,
+                ];
                 words.into_iter().chain(body).map(str::to_owned).collect()
             }
         }

@@ -33,6 +33,8 @@ pub enum Happened {
     Interrupted(String),
     /// The command could not be started; the code a shell would give (125, 126, 127), and why.
     NotStarted(i32, String),
+    /// The command cannot be started with the values of its variables, and why. Another try would end like this one.
+    Unfit(String),
     /// It was claimed and taken over by a supervisor, but no launch was recorded.
     NeverLaunched,
     /// It was claimed, but no supervisor came to take it over, or one was told to end while it waited for the host. That
@@ -142,6 +144,7 @@ fn trigger_of(task: &Task, happened: &Happened) -> Trigger {
         | Happened::Killed(_)
         | Happened::Interrupted(_)
         | Happened::NotStarted(..)
+        | Happened::Unfit(_)
         | Happened::TooManySteps(_)
         | Happened::Finished(_)
         | Happened::NeverLaunched => Trigger::Fail,
@@ -163,6 +166,7 @@ fn outcome(task: &Task, end: EndState, happened: &Happened, now: Timestamp, ran_
         Happened::Cancelled { by, reason: Some(reason) } => (format!("cancelled by {by}: {reason}"), None, None),
         Happened::Interrupted(why) => (format!("interrupted: {why}"), None, None),
         Happened::NotStarted(code, why) => (format!("the command could not be started: {why}"), Some(*code), None),
+        Happened::Unfit(why) => (format!("the command could not be started: {why}"), Some(125), None),
         Happened::GivenBack => ("claimed without a supervisor".to_owned(), None, None),
         Happened::NeverLaunched => (format!("claimed {MOST_CLAIMS} times without a launch"), None, None),
         Happened::Preempted => ("it made room for another task".to_owned(), None, None),

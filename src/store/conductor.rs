@@ -253,15 +253,26 @@ impl Conductor {
         self.replace_meta(&dir(place, task.id), &members)
     }
 
+    /// Writes the value of a variable to a file beside the logs of a task that is about to start; the path of the file.
+    pub fn write_value(&self, id: TaskId, name: &str, value: &[u8]) -> Result<String> {
+        let file = format!("var.{name}");
+        self.replace(&dir("active", id), &file, value)?;
+        Ok(format!("{}/{file}", self.task_dir(id)))
+    }
+
     fn replace_meta(&self, folder: &str, members: &Members) -> Result<()> {
-        let (tmp, path) = (format!("{folder}/.meta.json.tmp"), format!("{folder}/meta.json"));
-        let mut bytes =
-            serde_json::to_vec_pretty(members).map_err(|error| StoreError::corrupt(&path, error.to_string()))?;
+        let mut bytes = serde_json::to_vec_pretty(members)
+            .map_err(|error| StoreError::corrupt(&format!("{folder}/meta.json"), error.to_string()))?;
         bytes.push(b'\n');
+        self.replace(folder, "meta.json", &bytes)
+    }
+
+    fn replace(&self, folder: &str, name: &str, bytes: &[u8]) -> Result<()> {
+        let (tmp, path) = (format!("{folder}/.{name}.tmp"), format!("{folder}/{name}"));
         let missing = || self.io("create", &tmp)(crate::os::absent());
         let mut handle =
             self.files.open(&tmp, Open::Truncate(0o640)).map_err(self.io("create", &tmp))?.ok_or_else(missing)?;
-        handle.write_all(&bytes).map_err(self.io("write", &tmp))?;
+        handle.write_all(bytes).map_err(self.io("write", &tmp))?;
         drop(handle);
         self.files.rename(&tmp, &path).map_err(self.io("rename", &tmp))?;
         Ok(())

@@ -2,7 +2,7 @@
 //! of the task, with its environment, account, directory and logs, and is a part of its tree.
 
 use super::HEARTBEAT;
-use super::environment::{Place, environment};
+use super::environment::{Files, Place, fitted};
 use super::kill::{Root, end_tree};
 use crate::model::Task;
 use crate::os::{Command, Exit, Signal, Streams, Woken};
@@ -55,10 +55,16 @@ fn run(site: &Site, config: Option<&str>, task: &Task, text: &str, begin: Begin<
     let streams = Streams { stdin: None, stdout: log(STDOUT_LOG)?, stderr: log(STDERR_LOG)? };
     let task_dir = conductor.task_dir(task.id);
     let vars = site.store.vars(task.id).map(|read| read.vars).unwrap_or_default();
-    let place = Place { state_dir: site.host.state_dir(), config, task_dir: &task_dir, vars: &vars, told: &[] };
+    let (state_dir, files) = (site.host.state_dir(), Files::new());
+    let place = Place { state_dir, config, task_dir: &task_dir, vars: &vars, files: &files, told: &[] };
+    let argv = vec!["/bin/sh".to_owned(), "-c".to_owned(), text.to_owned()];
+    let env = match fitted(site, task, &place, &site.store.locks_of(task.id, &task.all_lanes())?, &argv)? {
+        Ok(env) => env,
+        Err(why) => return Ok(format!("it could not be started: {why}")),
+    };
     let command = Command {
-        argv: vec!["/bin/sh".to_owned(), "-c".to_owned(), text.to_owned()],
-        env: environment(task, &place, &site.store.locks_of(task.id, &task.all_lanes())?),
+        argv,
+        env,
         cwd: task.cwd.clone(),
         umask: task.umask,
         run_as: task.run_as.clone(),

@@ -1,5 +1,7 @@
 //! The environment of a task's command: what was captured when it was enqueued, and what luzia tells it. Pure.
 
+mod fitted;
+
 use crate::model::capacity::rules::{SLOT_PREFIX, slot_variable};
 use crate::model::lock::Grant;
 use crate::model::lock::grant::values_of;
@@ -7,9 +9,16 @@ use crate::model::who::agent_variables;
 use crate::model::{LaneName, Task};
 use crate::policy::analytics::trace::{TRACEPARENT, span_of};
 use crate::policy::steps::course::command_of;
-use crate::policy::steps::names::filled;
+use crate::policy::steps::names::is_var_name;
+use crate::policy::steps::scripts::filled_command;
 use crate::store::{Vars, var_text};
 use crate::supervise::limits::result_file;
+use std::collections::BTreeMap;
+
+pub use fitted::{fitted, tell_unset, words};
+
+/// The variables that do not come by the environment: the path of the file of each, or nothing where it has none.
+pub type Files = BTreeMap<String, Option<String>>;
 
 /// Where a task runs.
 pub struct Place<'a> {
@@ -21,18 +30,16 @@ pub struct Place<'a> {
     pub task_dir: &'a str,
     /// The variables of the task.
     pub vars: &'a Vars,
+    /// Those of them that do not come by the environment.
+    pub files: &'a Files,
     /// What it is told of its goal and its steps.
     pub told: &'a [(&'static str, String)],
 }
 
-/// Program and arguments of a task. `{{name}}` in an argument is the value of that variable.
-pub fn argv(task: &Task, vars: &Vars) -> Vec<String> {
-    if vars.is_empty() {
-        return command_of(task).to_vec();
-    }
-    let value_of = |name: &str| vars.get(name).map(var_text);
-    let (program, arguments) = command_of(task).split_at(1.min(command_of(task).len()));
-    program.iter().cloned().chain(arguments.iter().map(|text| filled(text, &value_of))).collect()
+/// Program and arguments of a task. `{{name}}` in an argument is the value of that variable. `Err` says why it cannot be started
+/// with the values that there are.
+pub fn argv(task: &Task, vars: &Vars) -> Result<Vec<String>, String> {
+    filled_command(command_of(task), &|name| vars.get(name).map(var_text))
 }
 
 /// The whole environment of a task's command.
@@ -66,7 +73,14 @@ pub fn environment(task: &Task, place: &Place, grants: &[Grant]) -> Vec<(Vec<u8>
         env.retain(|(key, _)| key != TRACEPARENT.as_bytes());
         env.push((TRACEPARENT.into(), span.traceparent().into_bytes()));
     }
-    let given = place.vars.iter().map(|(name, value)| (format!("LUZIA_VAR_{name}"), var_text(value)));
+    let has_file = |name: &str| matches!(place.files.get(name), Some(Some(_)));
+    // The path of the file of x is LUZIA_VAR_x_FILE, so a variable x_FILE has to give way.
+    let is_free = |name: &str| is_var_name(name) && !name.strip_suffix("_FILE").is_some_and(has_file);
+    let given =
+        place.vars.iter().filter(|(name, _)| is_free(name)).filter_map(|(name, value)| match place.files.get(name) {
+            None => Some((format!("LUZIA_VAR_{name}"), var_text(value))),
+            Some(path) => path.clone().map(|path| (format!("LUZIA_VAR_{name}_FILE"), path)),
+        });
     // Variables of another task, which the caller of `enqueue` had, do not belong to this one.
     env.retain(|(key, _)| !key.starts_with(b"LUZIA_VAR_"));
     env.extend(given.map(|(key, value)| (key.into_bytes(), value.into_bytes())));
@@ -83,10 +97,25 @@ mod tests {
     use crate::store::tests_support::task;
 
     #[test]
+    fn a_variable_comes_by_the_environment_by_a_file_or_not_at_all() {
+        let text = |name: &str| (name.to_owned(), serde_json::Value::String(format!("of {name}")));
+        let vars: Vars = ["a", "b", "b_FILE", "c", "c_FILE", "d=e", "f g", ""].map(text).into();
+        let files = Files::from([("b".to_owned(), Some("/t/var.b".to_owned())), ("c".to_owned(), None)]);
+        let place = Place { state_dir: "/s", config: None, task_dir: "/t", vars: &vars, files: &files, told: &[] };
+        let env = environment(&task(3), &place, &[]);
+        let ours = env.into_iter().filter(|(key, _)| key.starts_with(b"LUZIA_VAR_"));
+        let ours: Vec<(String, String)> =
+            ours.map(|(key, value)| (String::from_utf8(key).unwrap(), String::from_utf8(value).unwrap())).collect();
+        let expected = [("a", "of a"), ("b_FILE", "/t/var.b"), ("c_FILE", "of c_FILE")];
+        assert_eq!(ours, expected.map(|(name, value)| (format!("LUZIA_VAR_{name}"), value.to_owned())));
+    }
+
+    #[test]
     fn luzias_own_variables_are_never_taken_from_outside() {
         let mut task = task(3);
         task.env = vec![(b"LUZIA_TASK_ID".to_vec(), b"task_1".to_vec())].into();
-        let place = Place { state_dir: "/s", config: None, task_dir: "/c", vars: &Vars::new(), told: &[] };
+        let (vars, files) = (Vars::new(), Files::new());
+        let place = Place { state_dir: "/s", config: None, task_dir: "/c", vars: &vars, files: &files, told: &[] };
         let env = environment(&task, &place, &[]);
         let ids: Vec<_> = env.iter().filter(|(key, _)| key == b"LUZIA_TASK_ID").collect();
         assert_eq!(ids, [&(b"LUZIA_TASK_ID".to_vec(), b"task_3".to_vec())]);

@@ -3,7 +3,7 @@
 
 use super::Surroundings;
 use super::cpus::{CpuShare, Cpus};
-use super::environment::{Place, argv, environment};
+use super::environment::{Files, Place, tell_unset, words};
 use super::hooks;
 use super::keep::Keeper;
 use super::run::{TOLD_TO_END, cancelled};
@@ -154,18 +154,11 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
     let is_elsewhere = !Path::new(&task.conductor_dir).starts_with(state_dir);
     let (task_dir, stdout, stderr) = match make_logs(site, &begun) {
         Ok(made) => made,
-        Err(error) if error.is_full() && is_elsewhere => return Ok(Made::NoSpaceForLogs(error)),
-        Err(error) if error.is_shortage() => return Ok(Made::Short(error)),
-        Err(error) => return Ok(Made::Ended(Happened::NotStarted(125, error.to_string()))),
+        Err(error) => return Ok(not_made(error, is_elsewhere)),
     };
-    let given = match task.stdin_of.as_ref().map(|who| site.host.stdin_of(who)) {
-        None => None,
-        Some(Ok(Some(file))) => Some(file),
-        Some(Ok(None)) => return Ok(Made::Ended(Happened::NotStarted(125, INPUT_GONE.to_owned()))),
-        Some(Err(error)) => {
-            let why = format!("the standard input of its `luzia run` cannot be opened: {error}");
-            return Ok(Made::Ended(Happened::NotStarted(125, why)));
-        }
+    let given = match given_stdin(site, task) {
+        Ok(given) => given,
+        Err(why) => return Ok(Made::Ended(Happened::NotStarted(125, why))),
     };
     let mut begun = begun;
     let told = match super::course::variables(site, &mut begun) {
@@ -176,6 +169,15 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
         Ok(vars) => vars,
         Err(made) => return Ok(made),
     };
+    let files = Files::new();
+    let place =
+        Place { state_dir, config: around.config, task_dir: &task_dir, vars: &vars, files: &files, told: &told };
+    let (argv, mut env) = match words(site, &begun, &place, grants) {
+        Ok(Ok(words)) => words,
+        Ok(Err(why)) => return Ok(Made::Ended(Happened::Unfit(why))),
+        Err(error) => return Ok(not_made(error, is_elsewhere)),
+    };
+    cpus.add_to(&mut env);
     let (origin, known_as) = (site.host.own_origin(), Some(state_dir.to_owned()));
     // Before its start is recorded, so that a group on record has had a process in it since.
     let group = site.run_dir.enter_cgroup(task.id, start, around.cgroups);
@@ -191,11 +193,9 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
     };
     let stdin = given.or(stdin);
     *task = begun;
-    let place = Place { state_dir, config: around.config, task_dir: &task_dir, vars: &vars, told: &told };
-    let mut env = environment(task, &place, grants);
-    cpus.add_to(&mut env);
+    tell_unset(site, task, &vars);
     let command = Command {
-        argv: argv(task, &vars),
+        argv,
         env,
         cwd: task.cwd.clone(),
         umask: task.umask,
@@ -205,6 +205,25 @@ fn make_ready(around: &Surroundings, task: &mut Task, grants: &[Grant], cpus: &C
         input_of: task.stdin_of.clone(),
     };
     Ok(Made::Ready(Box::new(Ready { command, streams: Streams { stdin, stdout, stderr }, tree, result, group })))
+}
+
+/// What an error in the directory of a task means, which may lie elsewhere than the state directory.
+fn not_made(error: StoreError, is_elsewhere: bool) -> Made {
+    match error {
+        error if error.is_full() && is_elsewhere => Made::NoSpaceForLogs(error),
+        error if error.is_shortage() => Made::Short(error),
+        error => Made::Ended(Happened::NotStarted(125, error.to_string())),
+    }
+}
+
+/// The standard input of its `luzia run`, where the task reads that.
+fn given_stdin(site: &Site, task: &Task) -> Result<Option<File>, String> {
+    match task.stdin_of.as_ref().map(|who| site.host.stdin_of(who)) {
+        None => Ok(None),
+        Some(Ok(Some(file))) => Ok(Some(file)),
+        Some(Ok(None)) => Err(INPUT_GONE.to_owned()),
+        Some(Err(error)) => Err(format!("the standard input of its `luzia run` cannot be opened: {error}")),
+    }
 }
 
 /// The variables of a task. Those before the last change where the newest do not read; without either it cannot start.

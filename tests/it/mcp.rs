@@ -219,6 +219,15 @@ fn commands_run_only_where_the_configuration_admits_them() {
     }
     let (refused, is_error) = client.call("run", json!({ "shell": "true", "cwd": "/nosuch" }));
     assert!(is_error && refused["error"]["code"] == "NO_DIRECTORY", "{refused}");
+    // A value is never put into a script, by MCP either.
+    for arguments in [json!({ "shell": "echo {{x}}" }), json!({ "argv": ["sh", "-c", "echo {{x}}"] })] {
+        for tool in ["run", "enqueue"] {
+            let (refused, is_error) = client.call(tool, arguments.clone());
+            assert!(is_error && refused["error"]["code"] == "USAGE", "{refused}");
+            assert!(refused["error"]["message"].as_str().unwrap().contains("{{x}}"), "{refused}");
+            assert!(refused["error"]["hint"].as_str().unwrap().contains("\"$LUZIA_VAR_x\""), "{refused}");
+        }
+    }
     assert_eq!(place.luzia(&["show", "task_2"]).code, 66, "nothing else was queued");
     assert_eq!(client.end(), 0);
 }

@@ -3,6 +3,7 @@
 
 mod damaged;
 mod drained;
+mod large;
 mod limits;
 mod mail;
 mod once;

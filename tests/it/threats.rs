@@ -7,6 +7,7 @@ mod links;
 mod others;
 mod spawned;
 mod terminal;
+mod values;
 
 use crate::support::Place;
 use std::path::Path;

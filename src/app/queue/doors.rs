@@ -4,6 +4,7 @@
 use crate::app::locks::lock::{NAME_A_PROGRAM, NAME_AN_EXECUTABLE};
 use crate::app::queue::enqueue::{Accepted, NewTask};
 use crate::app::queue::terms::check_inherit;
+use crate::app::steps::places::check_places;
 use crate::app::{App, AppError, Code, Kind, shell_word};
 use crate::model::config::EVERY_PROJECT;
 use crate::model::{Identity, LaneName, Name, Task, TaskId};
@@ -95,8 +96,9 @@ impl App {
         Err(AppError::not_found(Code::UnknownUser, message).hint(hint).next("luzia config show"))
     }
 
-    /// Refuses a task that could not start as far as its lanes and its command tell.
+    /// Refuses a task that could not start as far as its lanes and its command tell, or that would let a value be run.
     pub(crate) fn check_door(&self, new: &NewTask, task: &Task) -> Result<(), AppError> {
+        check_places(task)?;
         self.check_slots(task)?;
         self.check_command(new, task)
     }

@@ -2,6 +2,7 @@
 
 use crate::app::queue::enqueue::{NewTask, priority_of};
 use crate::app::queue::terms::slots::count_of;
+use crate::app::steps::places::check_places;
 use crate::app::{App, AppError};
 use crate::model::{LaneName, Task, TaskId};
 
@@ -70,6 +71,7 @@ impl App {
         if !edit.command.is_empty() {
             new.command.clone_from(&edit.command);
             new.stdin = None;
+            check_places(&new)?;
             let request = NewTask { no_check: edit.no_check, command: edit.command.clone(), ..NewTask::default() };
             self.check_command(&request, &new)?;
         }

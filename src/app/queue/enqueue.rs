@@ -4,6 +4,7 @@ use crate::app::accounts::Accounts;
 use crate::app::queue::moments::{duration, held_from_now, plus, positive};
 use crate::app::queue::stepwise::{stepwise_of, with_first_command};
 use crate::app::queue::terms::{NewTerms, default_retries, stands_alone};
+use crate::app::steps::places::check_prompt;
 use crate::app::{App, AppError, Code, Kind, OnConflict, shell_word};
 use crate::model::task::{DEFAULT_GRACE_MS, Environment};
 use crate::model::{LaneName, Name, Priority, Task, TaskId};
@@ -460,6 +461,7 @@ fn command_of(new: &NewTask, agent: Option<&[String]>) -> Result<(Vec<String>, O
     if prompt.contains('\0') {
         return Err(AppError::usage("a prompt cannot hold NUL"));
     }
+    check_prompt(&template)?;
     let is_slot = |argument: &String| argument.contains("{prompt}");
     if prompt.len() <= LONGEST_ARGUMENT && template.iter().any(is_slot) {
         return Ok((template.iter().map(|argument| argument.replace("{prompt}", prompt)).collect(), None));

@@ -3,6 +3,7 @@
 
 use crate::app::queue::accepted::although;
 use crate::app::queue::idempotency::take_again;
+use crate::app::steps::places::check_places;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::task::{TaskState, Terms};
 use crate::model::{Status, Task, TaskId};
@@ -42,6 +43,7 @@ impl App {
             )
             .next(format!("luzia show {id}")));
         }
+        check_places(&task)?;
         let comes_after = if order == Order::Kept { task.comes_after.clone() } else { Vec::new() };
         let after = self.still_before(&task, &comes_after)?;
         let busy =

@@ -1,7 +1,8 @@
 //! What an event means for a wait: whether it is meant, what the task is told of it.
 
+use crate::policy::steps::names::{MOST_KEPT_BYTES, is_var_name};
 use crate::policy::steps::waits::{OnTimeout, Phase, Wait, WaitKind};
-use crate::store::{Mail, OpenWait, OutputEnd, var_text};
+use crate::store::{Mail, OpenWait, OutputEnd, Vars, var_text};
 use serde_json::{Value, json};
 
 /// A wait that is open, as its table sees it.
@@ -38,6 +39,26 @@ pub(super) fn vars_of(kind: WaitKind, got: &[Mail], seen: Option<&OutputEnd>) ->
     resumed_vars(kind, got).into_iter().chain(line).collect()
 }
 
+/// Adds the variables of what came. Those that are too large to be kept are left out, with the values that they had before, so
+/// that no event keeps a task from going on; gives their names.
+pub(crate) fn take_in(vars: &mut Vars, new: Vec<(String, Value)>) -> Vec<String> {
+    let mut fresh: Vec<String> = new.iter().map(|(name, _)| name.clone()).collect();
+    vars.extend(new);
+    let size = |vars: &Vars, name: &String| vars.get(name).map_or(0, |value| name.len() + value.to_string().len());
+    let mut all: usize = vars.keys().map(|name| size(vars, name)).sum();
+    fresh.sort_unstable_by_key(|name| size(vars, name));
+    let mut left_out = Vec::new();
+    while all > MOST_KEPT_BYTES
+        && let Some(name) = fresh.pop()
+    {
+        all -= size(vars, &name);
+        if vars.remove(&name).is_some() {
+            left_out.push(name);
+        }
+    }
+    left_out
+}
+
 fn resumed_vars(kind: WaitKind, got: &[Mail]) -> Vec<(String, Value)> {
     let Some(last) = got.last() else { return Vec::new() };
     let member = |name: &str| last.data.get(name).cloned();
@@ -50,7 +71,7 @@ fn resumed_vars(kind: WaitKind, got: &[Mail]) -> Vec<(String, Value)> {
             let own = named(&["triggeredExecutionId", "childExecutionStatus", "childExecutionSuccess", "lastResponse"]);
             // The child's variables come first: what is told of the child itself stands.
             let of_child = member("variables").and_then(|vars| vars.as_object().cloned()).unwrap_or_default();
-            of_child.into_iter().chain(own).collect()
+            of_child.into_iter().filter(|(name, _)| is_var_name(name)).chain(own).collect()
         }
         WaitKind::Document => {
             let url = |mail: &Mail| mail.data.get("url").cloned().unwrap_or_else(|| mail.data.clone());

@@ -5,6 +5,7 @@ pub mod finish;
 mod late;
 pub mod mail;
 pub mod output;
+pub mod places;
 pub mod step;
 pub mod vars;
 pub mod wait;

@@ -1,7 +1,8 @@
 //! `set`, `get` and `beat`: the variables of a task and its signs of progress.
 
+use crate::app::steps::came::take_in;
 use crate::app::{App, AppError, Code, Kind};
-use crate::model::TaskId;
+use crate::model::{Task, TaskId};
 use crate::policy::steps::names::{MOST_BYTES, MOST_NAME_BYTES, MOST_NOTE_BYTES, MOST_VALUE_BYTES, is_var_name};
 use crate::store::{Beat, Event, Vars, VarsRead, var_text};
 use serde_json::{Value, json};
@@ -55,19 +56,34 @@ impl App {
     /// Sets variables of a task, all or none, and removes others.
     pub fn set_vars(&self, id: TaskId, new: &[(String, Value)], gone: &[String]) -> Result<VarsRead, AppError> {
         let task = self.unfinished(id)?;
-        fits(&new.iter().cloned().collect())?;
+        fits(&new.iter().cloned().collect(), 0)?;
         let read = self.store.change_vars(id, |vars| {
             // It may have ended while this process waited for the lock.
             self.unfinished(id)?;
+            let before = size_of(vars);
             for name in gone {
                 vars.remove(name);
             }
             vars.extend(new.iter().cloned());
-            fits(vars)
+            fits(vars, before)
         })?;
         let names: Vec<&str> = new.iter().map(|(name, _)| name.as_str()).collect();
         self.store.note(&Event::of("vars_set", &task).with(json!({ "set": names, "unset": gone })));
         Ok(read)
+    }
+
+    /// Sets the variables of what came for a task.
+    pub(super) fn take_in_vars(&self, task: &Task, new: Vec<(String, Value)>) -> Result<(), AppError> {
+        let mut left_out = Vec::new();
+        self.store.change_vars::<AppError>(task.id, |vars| {
+            left_out = take_in(vars, new);
+            Ok(())
+        })?;
+        if !left_out.is_empty() {
+            let said = format!("too large for a variable, and only printed by `luzia await`: {}", left_out.join(", "));
+            self.store.note(&Event::of("vars_left_out", task).saying(said).with(json!({ "names": left_out })));
+        }
+        Ok(())
     }
 
     /// The variables of a task.
@@ -110,10 +126,16 @@ impl App {
     }
 }
 
-/// Refuses more than the environment of a command can hold.
-pub(crate) fn fits(vars: &Vars) -> Result<(), AppError> {
-    let bytes: usize = vars.iter().map(|(name, value)| name.len() + var_text(value).len()).sum();
-    if bytes <= MOST_BYTES {
+/// The bytes of names and values, but for values that only an event can bring: those come by files.
+fn size_of(vars: &Vars) -> usize {
+    let sizes = vars.iter().map(|(name, value)| (name.len(), var_text(value).len()));
+    sizes.filter(|(_, value)| *value <= MOST_VALUE_BYTES).map(|(name, value)| name + value).sum()
+}
+
+/// Refuses more than the environment of a command has room for, unless the variables become less than they were.
+fn fits(vars: &Vars, before: usize) -> Result<(), AppError> {
+    let bytes = size_of(vars);
+    if bytes <= MOST_BYTES || bytes < before {
         return Ok(());
     }
     Err(AppError::usage(format!(

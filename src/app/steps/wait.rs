@@ -430,11 +430,7 @@ impl App {
     /// Sets the variables of what came (S1.21–S1.28).
     fn set_resumed(&self, going: &Going) -> Result<(), AppError> {
         let new = vars_of(going.order.kind, &going.got, going.seen.as_ref());
-        self.store.change_vars::<AppError>(going.task.id, |vars| {
-            vars.extend(new);
-            super::vars::fits(vars)
-        })?;
-        Ok(())
+        self.take_in_vars(&going.task, new)
     }
 
     fn mail_of(&self, id: TaskId, numbers: &[u64]) -> Result<Vec<Mail>, AppError> {

@@ -227,10 +227,7 @@ impl App {
     ) -> Result<(), AppErrorOr> {
         if let (Phase::Resumed, Some(kind)) = (wait.phase, WaitKind::parse(&open.kind)) {
             let new = vars_of(kind, got, seen.as_ref());
-            self.store.change_vars::<AppError>(task.id, |vars| {
-                vars.extend(new);
-                super::vars::fits(vars)
-            })?;
+            self.take_in_vars(task, new)?;
         }
         (waits.open, waits.failed_in) = (None, None);
         waits.done.push(DoneWait {

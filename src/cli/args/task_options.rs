@@ -136,12 +136,14 @@ pub struct TaskOptions {
 
     /// A text for the project's configured agent, or for the command
     ///
-    /// It takes the place of `{prompt}` in an argument. Where no argument has that, with --shell, and beyond 100000
+    /// It takes the place of `{prompt}` in an argument, but never in a script. Where no argument has that, with --shell, and beyond 100000
     /// bytes, it is the standard input.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt: Option<String>,
 
     /// A command line for `/bin/sh -c`
+    ///
+    /// The value of a variable never becomes a part of it: `{{name}}` is refused. Write `"$LUZIA_VAR_name"`.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub shell: Option<String>,
 

@@ -5,4 +5,5 @@ pub mod course;
 pub mod limits;
 pub mod names;
 pub mod output;
+pub mod scripts;
 pub mod waits;

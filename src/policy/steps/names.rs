@@ -6,13 +6,14 @@ pub const MOST_NAME_BYTES: usize = 64;
 pub const MOST_STEP_BYTES: usize = 100;
 /// The most bytes of the name of an event.
 const MOST_EVENT_BYTES: usize = 100;
-/// The most bytes of the value of a variable, as text.
+/// The most bytes of the value of a variable that `set` makes, as text. A longer one, of an event, comes by a file.
 pub const MOST_VALUE_BYTES: usize = 64 * 1024;
-/// The most bytes of all names and values of a task. The command gets them in its environment, of which the kernel takes
-/// 2 MiB on most hosts.
+/// The most bytes of all names and values of a task that `set` makes. No more of them are in the environment of a command.
 pub const MOST_BYTES: usize = 256 * 1024;
 /// The most bytes of the standard output of a step that are kept.
 pub const MOST_OUTPUT_BYTES: usize = 64 * 1024;
+/// The most bytes of all variables of a task as JSON. What an event brings beyond them is left out.
+pub const MOST_KEPT_BYTES: usize = 2 * 1024 * 1024;
 /// The most bytes of a note on progress.
 pub const MOST_NOTE_BYTES: usize = 1000;
 
@@ -36,16 +37,42 @@ pub fn is_event_name(text: &str) -> bool {
     (1..=MOST_EVENT_BYTES).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
+/// How far the end of a place may be from its beginning, in bytes: a name, and blanks around it.
+const LONGEST_PLACE: usize = MOST_NAME_BYTES + 64;
+
+/// The name of the place that begins before a text, and how many bytes of the text belong to it.
+fn place(behind: &str) -> Option<(&str, usize)> {
+    let end = behind.as_bytes().windows(2).take(LONGEST_PLACE).position(|pair| pair == b"}}")?;
+    let name = behind[..end].trim();
+    is_var_name(name).then_some((name, end + 2))
+}
+
+/// The places of variables in a text, `{{name}}`: the text before each, and the name.
+pub fn places(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let at = from + text[from..].find("{{")?;
+            // The second brace may begin a place, as in `{{{x}}`.
+            from = at + 1;
+            if let Some((name, length)) = place(&text[at + 2..]) {
+                from = at + 2 + length;
+                return Some((&text[..at], name));
+            }
+        }
+    })
+}
+
 /// A text in which each `{{name}}` of a known variable is replaced by its value. What no variable has stays as it is, and
 /// a value is not looked at again.
 pub fn filled(text: &str, value_of: &dyn Fn(&str) -> Option<String>) -> String {
     let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, behind)) = rest.split_once("{{") {
         whole.push_str(before);
-        match behind.split_once("}}").and_then(|(name, after)| Some((value_of(name.trim())?, after))) {
-            Some((value, after)) => {
+        match place(behind).and_then(|(name, length)| Some((value_of(name)?, length))) {
+            Some((value, length)) => {
                 whole.push_str(&value);
-                rest = after;
+                rest = &behind[length..];
             }
             None => {
                 // The second brace may begin a name, as in `{{{x}}`.
@@ -97,10 +124,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn places_have_the_names_of_variables() {
+        let found = |text| places(text).map(|(before, name)| format!("{}:{name}", before.len())).collect::<Vec<_>>();
+        for (text, named) in [
+            ("{{a}}", vec!["0:a"]),
+            ("x{{ b }}y{{c_1}}", vec!["1:b", "9:c_1"]),
+            ("{{{b}}}", vec!["1:b"]),
+            ("{{.State}} {{ json . }} {{a-b}} {{}} {{a} {a}} {{", vec![]),
+            ("{{a{{b}}", vec!["3:b"]),
+            ("{{ä}}{{a}}", vec!["6:a"]),
+        ] {
+            assert_eq!(found(text), named, "{text}");
+        }
+        assert_eq!(found(&"{".repeat(1_000_000)), Vec::<String>::new(), "and soon");
+    }
+
     proptest! {
         #[test]
         fn a_text_without_known_names_stays(text in "[{}a ]{0,20}\\PC{0,10}") {
-            prop_assert_eq!(filled(&text, &|_| None), text);
+            prop_assert_eq!(filled(&text, &|_| None), text.clone());
+            let is_same = filled(&text, &|_| Some(String::new())) == text;
+            prop_assert_eq!(is_same, places(&text).next().is_none());
         }
     }
 }

@@ -69,6 +69,7 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
             });
             members.insert("supervisor".into(), supervisor.unwrap_or_default());
             members.insert("wait".into(), wait_json(app, task)?);
+            members.insert("unset".into(), app.unset_places(task).into_iter().collect());
             members.insert("preempt".into(), preempt_of(app, task).map(|wish| preempt_json(&wish)).unwrap_or_default());
             if task.status() == Status::Pending {
                 members
@@ -117,7 +118,20 @@ fn explain_task(why: &TaskWhy, app: &App, console: &mut Console) -> anyhow::Resu
         text += &said.map_or_else(String::new, |said| format!("  {said}\n"));
     }
     text += &wait_text(app, task, now)?;
+    text += &unset_text(app, task);
     Ok(console.out(&escape_lines(&text))?)
+}
+
+/// The variables of its command that have no value.
+fn unset_text(app: &App, task: &Task) -> String {
+    let mut text = String::new();
+    for name in app.unset_places(task) {
+        let set = format!("luzia set --task {} {name}=VALUE", task.id);
+        text += &format!(
+            "  \"{{{{{name}}}}}\" in its command has no value, and stays as it is written\n      try: {set}\n"
+        );
+    }
+    text
 }
 
 /// How a task that waits makes room for itself.

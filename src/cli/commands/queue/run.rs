@@ -150,7 +150,11 @@ Variables of the command:
   LUZIA_CONDUCTOR_DIR  the directory of the task, with its meta.json and its logs
   LUZIA_RESULT_FILE    the file in which a command that ends with 75 says when to
                        try again
-  Others as --goal, --stepwise, `luzia set` and `luzia lanes set --values` say.
+  LUZIA_VAR_<name>     a variable of the task, as `luzia set` and `luzia await` set it
+  LUZIA_VAR_<name>_FILE
+                       in its place, the path of a file with a value that is too
+                       large for the environment (luzia-set(1))
+  Others as --goal, --stepwise and `luzia lanes set --values` say.
 
 Exit codes:
   the command's own code, or 128+N when signal N killed it

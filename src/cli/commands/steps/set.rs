@@ -32,7 +32,14 @@ pub struct SetArgs {
 
 const SET_HELP: &str = "\
 Notes:
-  The next start of the task has each variable as LUZIA_VAR_<name>, and in its arguments as {{name}}.
+  The next start of the task has each variable as LUZIA_VAR_<name>, and in its arguments as {{name}}: text within one argument.
+  Text that begins with - at the begin of an argument is refused at the start, unless -- stands before it. A name without a
+  value stays as it is written.
+  A value is never put into a script. {{name}} in --shell, or in what `sh -c`, `python3 -c`, `awk`, `ssh`, `make` and the like
+  run, is refused: the script reads \"$LUZIA_VAR_name\", or takes {{name}} as an argument: sh -c 'echo \"$1\"' sh {{name}}
+  A value that an event brought and that has more than 64 KiB or a NUL byte comes by a file, with its path in
+  LUZIA_VAR_<name>_FILE. So do the longest ones when all have more than 256 KiB, or less where the stack has a small limit
+  (ulimit -s). `luzia get NAME` prints a value of any size.
   The change is durable, all of it or none. Calls at one time take turns, so that none is lost.
 
 Examples:

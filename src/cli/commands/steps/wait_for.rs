@@ -1,6 +1,7 @@
 //! `luzia await`: blocks until an event comes for the task, or until another task writes something.
 
 use crate::app::steps::output::{OutputOrder, check_pattern};
+use crate::app::steps::places::check_line;
 use crate::app::steps::wait::{WaitEnd, WaitOrder, wait_kind, wait_time};
 use crate::app::steps::{MOST_EXPECTED, Mail, OnTimeout, WaitKind, answer_of};
 use crate::app::{App, AppError};
@@ -80,7 +81,9 @@ Notes:
   response MESSAGE_RECEIVED, agent AGENT_COMPLETED, document DOCUMENT_UPLOADED, signature SIGNATURE_COMPLETED,
   test TEST_COMPLETED, event EVENT_COMPLETED, event:NAME NAME, delay its time or SCHEDULE_REACHED.
   Times, and the longest: response 24h 7d, agent 1h 1d, event and output 24h 30d, delay 30d, all others 7d 30d.
-  What came is printed and set as variables: lastResponse, documentUrls, signedDocumentUrl, testScore and so on.
+  What came is printed and set as variables: lastResponse, documentUrls, signedDocumentUrl, testScore and so on. It is data from
+  outside: a script reads it as \"$LUZIA_VAR_lastResponse\". One of more than 64 KiB comes by the file LUZIA_VAR_<name>_FILE; when
+  all have more than 2 MiB as JSON, the largest new ones are only printed (luzia-set(1)).
   The task is `waiting` meanwhile. It keeps all its lanes, and its --timeout goes on. With --park its processes end and it keeps
   only the lanes whose rule says so (by default its user, threads and sessions: luzia lanes set LANE --hold). What it held of the
   others it takes again before its command is started again, ahead of new work; until they are free it is `resume_ready`.
@@ -156,6 +159,7 @@ fn order(args: &AwaitArgs, app: &App) -> Result<WaitOrder, AppError> {
             AppError::usage(format!("\"--match {shown}\" is not NAME=VALUE")).hint("such as --match from=ana")
         })
     };
+    args.timeout_do.as_deref().map_or(Ok(()), |line| check_line("timeout-do", line))?;
     Ok(WaitOrder {
         kind,
         event: output.as_ref().map_or(event, OutputOrder::name),

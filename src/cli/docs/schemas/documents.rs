@@ -174,6 +174,7 @@ reasons [@reason] Why it does not run, the most important first.
 lanes_now? [@lane_now] Its lanes.
 supervisor? object~ Its supervisor: pid, alive, stopped and unseen.
 wait? object~ The event that it waits for.
+unset? [text] The variables of its command that have no value.
 --- A user or a lane
 +lane_now
 path text~ The repository or directory that the lane is named after.

@@ -39,13 +39,17 @@ impl SandboxId {
             map.iter().map(|(name, number)| format!("{name}={number}")).collect::<Vec<_>>().join(",")
         };
         let Sandbox { boot_id, namespaces, root, no_new_privs, seccomp, cap_bounding, cap_effective, .. } = sandbox;
-        let Sandbox { hard_limits, groups, memory_max, .. } = sandbox;
-        let text = format!(
+        let Sandbox { hard_limits, groups, memory_max, root_mount, init_start, .. } = sandbox;
+        let mut text = format!(
             "{boot_id}\n{}\n{root:?}\n{no_new_privs}\n{seccomp}\n{cap_bounding:x}\n{cap_effective:x}\n{}\n{groups:?}\n\
              {memory_max:?}\n",
             numbers(namespaces),
             numbers(hard_limits)
         );
+        // The queues of older versions keep their names: a record of theirs has neither number.
+        for (name, number) in [("root_mount", root_mount), ("init_start", init_start)] {
+            text.extend(number.map(|number| format!("{name}={number}\n")));
+        }
         Self(digest(&text))
     }
 
@@ -71,6 +75,12 @@ pub struct Sandbox {
     pub namespaces: BTreeMap<String, u64>,
     /// Device and inode number of the root directory.
     pub root: [u64; 2],
+    /// The mount of the root directory, by a number that the kernel gives once in a boot (STATX_MNT_ID_UNIQUE of statx(2), since
+    /// Linux 6.8). Inode numbers of namespaces are given out again. `None` where it cannot be told.
+    pub root_mount: Option<u64>,
+    /// The start time of pid 1 of the pid namespace, in clock ticks since boot; `None` in the initial namespace, and where it
+    /// cannot be told.
+    pub init_start: Option<u64>,
     /// Whether the process, and all it starts, can gain no privileges by execve(2).
     pub no_new_privs: bool,
     /// The seccomp(2) mode: 0 none, 1 strict, 2 filter.

@@ -93,13 +93,18 @@ pub fn is_initial(sandbox: &Sandbox) -> bool {
     INITIAL.iter().all(|(kind, inode)| sandbox.namespaces.get(*kind).is_none_or(|own| own == inode))
 }
 
+/// The kernel gives the inode number of a namespace that has ended to another one. What it gives once shows that, but an older
+/// version did not record it.
 fn namespaces(mine: &Sandbox, theirs: &Sandbox, found: &mut Vec<Difference>) {
-    let kinds = mine.namespaces.keys().chain(theirs.namespaces.keys());
-    let mut different: Vec<&String> =
+    let is_other = |mine: Option<u64>, theirs: Option<u64>| theirs.is_some() && mine != theirs;
+    let kinds = mine.namespaces.keys().chain(theirs.namespaces.keys()).map(String::as_str);
+    let mut different: Vec<&str> =
         kinds.filter(|kind| mine.namespaces.get(*kind) != theirs.namespaces.get(*kind)).collect();
-    different.sort();
+    different.extend(is_other(mine.root_mount, theirs.root_mount).then_some("mnt"));
+    different.extend(is_other(mine.init_start, theirs.init_start).then_some("pid"));
+    different.sort_unstable();
     different.dedup();
-    found.extend(different.into_iter().cloned().map(Difference::Namespace));
+    found.extend(different.into_iter().map(|kind| Difference::Namespace(kind.to_owned())));
 }
 
 fn limits_out_of_reach(mine: &Sandbox, theirs: &Sandbox) -> Vec<Difference> {
@@ -196,6 +201,22 @@ mod tests {
         for mine in [sandbox(), inside] {
             assert_eq!(differences(&mine, &before), [Difference::Ended]);
         }
+    }
+
+    #[test]
+    fn a_sandbox_with_the_inode_numbers_of_one_that_ended_is_another_one() {
+        let with = |root_mount, init_start| Sandbox { root_mount, init_start, ..sandbox() };
+        let (mnt, pid) = (Difference::Namespace("mnt".into()), Difference::Namespace("pid".into()));
+        let mine = with(Some(5), Some(70));
+        assert_eq!(differences(&mine, &mine), []);
+        assert_eq!(differences(&with(Some(6), Some(70)), &mine), std::slice::from_ref(&mnt));
+        assert_eq!(differences(&with(Some(5), Some(71)), &mine), std::slice::from_ref(&pid));
+        assert_eq!(differences(&with(None, None), &mine), [mnt, pid]);
+        // Of an older version, which did not look.
+        assert_eq!(differences(&mine, &with(None, None)), []);
+        let mut before = mine.clone();
+        before.boot_id = "earlier".into();
+        assert_eq!(differences(&with(Some(6), Some(71)), &before), [], "a number holds for one boot");
     }
 
     proptest! {

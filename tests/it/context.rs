@@ -279,6 +279,78 @@ fn lanes_without_a_user_run_beside_each_other_and_one_lane_takes_turns() {
     }
 }
 
+/// A sandbox that may start what was queued in an equal one: the inode numbers of its namespaces.
+const NUMBERS: &str = "echo $(readlink /proc/self/ns/mnt) $(readlink /proc/self/ns/pid)";
+
+#[test]
+fn no_task_starts_in_a_later_sandbox_that_got_the_same_numbers() {
+    let name = "no_task_starts_in_a_later_sandbox_that_got_the_same_numbers";
+    if !can_unshare(name) {
+        return;
+    }
+    let place = Place::new();
+    let inside = |script: &str| sh(&place, &format!("exec {SANDBOX} sh -c {}", shell_words(script))).coded(0);
+    let queued = inside(&format!("{NUMBERS}; \"$LUZIA\" enqueue -u a -- true")).out;
+    let (numbers, id) = queued.trim().split_once('\n').unwrap();
+    // Other tests make namespaces beside this one, so it may take some until the numbers come again.
+    let (mut again, mut seen) = (0, 0);
+    while again < 5 && seen < 300 {
+        seen += 1;
+        let out = inside(&format!("{NUMBERS}; \"$LUZIA\" dispatch")).out;
+        again += usize::from(out.starts_with(numbers));
+        assert_eq!(place.status(id), "pending", "sandbox {seen}: {out}");
+    }
+    if again == 0 {
+        skip(name, "a kernel that gives the numbers of a namespace again");
+    }
+}
+
+/// The name of a sandbox as of versions that recorded inode numbers only.
+fn old_sandbox_id(sandbox: &serde_json::Value) -> String {
+    use sha2::{Digest, Sha256};
+    let numbers = |member: &str| {
+        let pairs = sandbox[member].as_object().unwrap().iter().map(|(name, number)| format!("{name}={number}"));
+        pairs.collect::<Vec<_>>().join(",")
+    };
+    let list = |member: &str| sandbox[member].as_array().unwrap().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let hex = |member: &str| format!("{:x}", sandbox[member].as_u64().unwrap());
+    let memory = sandbox["memory_max"].as_u64();
+    let text = [
+        sandbox["boot_id"].as_str().unwrap().to_owned(),
+        numbers("namespaces"),
+        format!("[{}]", list("root").join(", ")),
+        sandbox["no_new_privs"].to_string(),
+        sandbox["seccomp"].to_string(),
+        hex("cap_bounding"),
+        hex("cap_effective"),
+        numbers("hard_limits"),
+        format!("Some([{}])", list("groups").join(", ")),
+        format!("{memory:?}\n"),
+    ];
+    Sha256::digest(text.join("\n")).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn a_record_without_the_mount_of_its_root_is_started_in_its_sandbox_and_keeps_its_queue() {
+    let place = Place::new();
+    let id = place.enqueue(&["-u", "a", "--", "true"]);
+    let tier = place.state().join("spool/pending/5");
+    let path = tier.join(queue("a")).join("1.json");
+    let mut record: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let sandbox = record["sandbox"].as_object_mut().unwrap();
+    sandbox.remove("root_mount");
+    sandbox.remove("init_start");
+    let old = tier.join(format!("user_a~c{}", old_sandbox_id(&record["sandbox"])));
+    std::fs::remove_file(&path).unwrap();
+    std::fs::remove_dir(path.parent().unwrap()).unwrap();
+    std::fs::create_dir(&old).unwrap();
+    std::fs::write(old.join("1.json"), record.to_string()).unwrap();
+    place.ok(&["edit", &id, "--label", "mine"]);
+    assert!(old.join("1.json").exists(), "its queue has the name that the older version gave it");
+    place.drain();
+    assert_eq!(place.status(&id), "completed");
+}
+
 /// A text as one word of a shell.
 fn shell_words(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))

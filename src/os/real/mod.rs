@@ -8,6 +8,7 @@
 
 mod call;
 mod clock;
+mod context;
 mod files;
 mod gauges;
 mod groups;

@@ -4,7 +4,6 @@ pub(crate) mod account;
 pub(crate) mod ancestors;
 pub(crate) mod cgroup;
 pub(crate) mod child;
-pub(crate) mod context;
 pub(crate) mod launch;
 pub(crate) mod namespaces;
 pub(crate) mod passwd;
@@ -71,7 +70,7 @@ impl Processes for RealProcesses {
 
     fn context(&self) -> Context {
         static OWN: OnceLock<Context> = OnceLock::new();
-        OWN.get_or_init(|| crate::os::real::process::context::of_this_process(procfs::boot_id().to_owned())).clone()
+        OWN.get_or_init(|| crate::os::real::context::of_this_process(procfs::boot_id().to_owned())).clone()
     }
 
     fn origin(&self) -> Origin {

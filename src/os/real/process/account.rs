@@ -4,7 +4,7 @@
 use crate::model::Limits;
 use crate::model::context::LIMITS as LIMIT_NAMES;
 use crate::os::StartError;
-use crate::os::real::process::context;
+use crate::os::real::context;
 use crate::os::real::process::passwd;
 use crate::os::real::process::program::{find, start_error};
 use crate::os::real::process::signals;

@@ -11,6 +11,10 @@ pub(crate) struct SandboxFile {
     boot_id: String,
     namespaces: BTreeMap<String, u64>,
     root: [u64; 2],
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    root_mount: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    init_start: Option<u64>,
     no_new_privs: bool,
     seccomp: u32,
     cap_bounding: u64,
@@ -39,11 +43,13 @@ pub(crate) struct LimitsFile {
 
 pub(crate) fn encode_sandbox(sandbox: &Sandbox) -> SandboxFile {
     let Sandbox { boot_id, namespaces, root, no_new_privs, seccomp, cap_bounding, cap_effective, .. } = sandbox.clone();
-    let Sandbox { hard_limits, groups, memory_max, .. } = sandbox.clone();
+    let Sandbox { hard_limits, groups, memory_max, root_mount, init_start, .. } = sandbox.clone();
     SandboxFile {
         boot_id,
         namespaces,
         root,
+        root_mount,
+        init_start,
         no_new_privs,
         seccomp,
         cap_bounding,
@@ -56,11 +62,13 @@ pub(crate) fn encode_sandbox(sandbox: &Sandbox) -> SandboxFile {
 
 pub(crate) fn decode_sandbox(file: SandboxFile) -> Arc<NamedSandbox> {
     let SandboxFile { boot_id, namespaces, root, no_new_privs, seccomp, cap_bounding, cap_effective, .. } = file;
-    let (hard_limits, groups, memory_max) = (file.hard_limits, file.groups, file.memory_max);
+    let SandboxFile { hard_limits, groups, memory_max, root_mount, init_start, .. } = file;
     Arc::new(NamedSandbox::from(Sandbox {
         boot_id,
         namespaces,
         root,
+        root_mount,
+        init_start,
         no_new_privs,
         seccomp,
         cap_bounding,

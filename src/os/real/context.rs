@@ -2,9 +2,8 @@
 
 use crate::model::context::{LIMITS, NAMESPACES};
 use crate::model::{Context, Limits, Sandbox};
-use crate::os::real::process::cgroup;
-use crate::os::real::process::procfs;
-use rustix::fs::stat;
+use crate::os::real::process::{cgroup, namespaces, procfs};
+use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, stat, statx};
 use rustix::process::{Resource, getpriority_process, getrlimit};
 use std::collections::BTreeMap;
 
@@ -14,10 +13,13 @@ pub(crate) fn of_this_process(boot_id: String) -> Context {
     let field = |name: &str| procfs::own_field(name).unwrap_or_default();
     let bits = |name: &str| u64::from_str_radix(field(name), 16).unwrap_or(0);
     let (soft, hard) = limits();
+    let (root, root_mount) = place_of("/");
     let sandbox = Sandbox {
         boot_id,
-        namespaces: namespaces(),
-        root: stat("/").map_or([0, 0], |root| [root.st_dev, root.st_ino]),
+        namespaces: own_namespaces(),
+        root_mount,
+        init_start: namespaces::own().init_start,
+        root,
         no_new_privs: field("NoNewPrivs") == "1",
         seccomp: field("Seccomp").parse().unwrap_or(0),
         cap_bounding: bits("CapBnd"),
@@ -36,6 +38,21 @@ pub(crate) fn of_this_process(boot_id: String) -> Context {
     Context { sandbox, limits }
 }
 
+/// STATX_MNT_ID_UNIQUE of statx(2), since Linux 6.8.
+const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+
+/// Device and inode number of a directory, and its mount by a number that the kernel gives once in a boot; `None` where the kernel
+/// has no such number.
+fn place_of(path: &str) -> ([u64; 2], Option<u64>) {
+    match statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::INO | MNT_ID_UNIQUE) {
+        Ok(seen) => {
+            let has_mount = StatxFlags::from_bits_retain(seen.stx_mask).contains(MNT_ID_UNIQUE);
+            ([makedev(seen.stx_dev_major, seen.stx_dev_minor), seen.stx_ino], has_mount.then_some(seen.stx_mnt_id))
+        }
+        Err(_) => (stat(path).map_or([0, 0], |place| [place.st_dev, place.st_ino]), None),
+    }
+}
+
 fn groups(text: &str) -> Vec<u32> {
     let mut groups: Vec<u32> = text.split_whitespace().filter_map(|number| number.parse().ok()).collect();
     groups.sort_unstable();
@@ -43,7 +60,7 @@ fn groups(text: &str) -> Vec<u32> {
     groups
 }
 
-fn namespaces() -> BTreeMap<String, u64> {
+fn own_namespaces() -> BTreeMap<String, u64> {
     NAMESPACES.iter().filter_map(|kind| Some(((*kind).to_owned(), procfs::own_namespace(kind)?))).collect()
 }
 

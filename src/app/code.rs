@@ -33,7 +33,7 @@ codes! {
     Bug "BUG" "A fault of luzia itself.";
     CancelPending "CANCEL_PENDING" "A task was asked to end and has not ended yet.";
     CannotCreate "CANNOT_CREATE" "A file cannot be made.";
-    CannotStart "CANNOT_START" "A task cannot start at once, and was withdrawn.";
+    CannotStart "CANNOT_START" "A task cannot start at once, and was withdrawn where this request had queued it.";
     ClaimedInVain "CLAIMED_IN_VAIN" "A supervisor did not come up, or ended too early.";
     CommandMissing "COMMAND_MISSING" "A task has no command.";
     ConductorDir "CONDUCTOR_DIR" "The conductor directory of a project cannot be used.";

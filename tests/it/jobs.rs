@@ -8,6 +8,7 @@ mod conflicts;
 mod groups;
 mod join;
 mod looks;
+mod met;
 mod news;
 mod rows;
 mod terms;

@@ -71,7 +71,8 @@ fn a_signal_to_a_run_of_an_agent_leaves_a_waiting_task_in_the_queue() {
         assert_eq!(place.status(&id), "pending");
     }
     // Ctrl-C cancels, and so does SIGTERM without an agent.
-    for (variable, signal, code, id) in [("CLAUDECODE", Signal::INT, 130, "task_4"), ("", Signal::TERM, 1, "task_5")] {
+    for (variable, signal, code, id) in [("CLAUDECODE", Signal::INT, 130, "task_4"), ("", Signal::TERM, 143, "task_5")]
+    {
         let run = start(variable, &["run", "-u", "a", "--", "true"]);
         until("it waits", || run.err().contains("waits").then_some(()));
         run.signal(signal);

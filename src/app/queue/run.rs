@@ -6,10 +6,11 @@ mod standby;
 use crate::app::foresee::{Estimate, QUICK};
 use crate::app::look::tail::{Piece, Stream, Tail};
 use crate::app::pass::daemon::is_passing;
+use crate::app::queue::enqueue::Accepted;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{Status, Task, TaskId};
 use crate::policy::admission::Obstacle;
-use crate::store::{Changes, Duty, Presence};
+use crate::store::{Changes, Duty, Lending, Presence};
 use std::time::Duration;
 
 /// What the user of `run` wants next; asked between two steps.
@@ -19,7 +20,7 @@ pub enum Wish {
     GoOn,
     /// Nobody reads the output any more: cancel, as SIGPIPE ends a command in a pipeline.
     Unread,
-    /// Somebody else has queued the task: leave it alone.
+    /// Somebody else has queued the task, or waits for it: leave it alone.
     Leave,
     /// The first Ctrl-C: cancel with the grace.
     Cancel,
@@ -71,6 +72,31 @@ impl App {
         Ok(self.take_back_if_blocked(&task)?.map(|obstacle| (task, obstacle)))
     }
 
+    /// For `run --no-wait` that has met a task with its key: makes a pass, and gives the task and what keeps it where it has
+    /// not started. It stays where it is.
+    pub fn start_or_leave(&self, id: TaskId) -> Result<Option<(Task, Option<Obstacle>)>, AppError> {
+        self.pass()?;
+        let task = self.existing(id)?;
+        Ok(match task.status() {
+            Status::Pending => Some((self.first_obstacle(&task)?, task)),
+            Status::Waiting => Some((None, task)),
+            _ => None,
+        }
+        .map(|(obstacle, task)| (task, obstacle)))
+    }
+
+    /// Whether others wait for the end of a task by its key.
+    pub fn is_followed(&self, id: TaskId) -> bool {
+        self.store.is_followed(id).unwrap_or(false)
+    }
+
+    /// Says that this process waits for a task that it has met by its key, as long as it keeps what it gets: nobody else's
+    /// interrupt ends such a task.
+    pub fn follow(&self, accepted: &Accepted) -> Result<Option<Lending>, AppError> {
+        let is_met = !accepted.created && !accepted.task.status().is_final();
+        Ok(is_met.then(|| self.store.follow(accepted.task.id)).transpose()?)
+    }
+
     /// For `run --no-wait`: takes a task that did not start at once out of the queue again, and says what kept it.
     fn take_back_if_blocked(&self, task: &Task) -> Result<Option<Obstacle>, AppError> {
         let mut status = task.status();
@@ -109,7 +135,10 @@ impl App {
         let mut wished = Wish::GoOn;
         loop {
             self.run_hooks_telling(&mut |error| audience.failed(error));
-            let wish = audience.wish();
+            let wish = match audience.wish() {
+                Wish::Unread | Wish::Cancel | Wish::Kill if self.is_followed(id) => Wish::Leave,
+                wish => wish,
+            };
             // What was asked for while an attempt came to its end is asked for again before the next one.
             let is_new = wish != wished || wish != Wish::GoOn && self.existing(id)?.status() == Status::Pending;
             if is_new && self.carry_out_or_tell(id, wish, audience)? {

@@ -18,6 +18,8 @@ struct Member {
     id: TaskId,
     /// Whether this very request has queued it; a task of somebody else is never cancelled.
     is_ours: bool,
+    /// Whether it is not waited for any more: the user wants to end, and somebody else has queued it or waits for it.
+    is_left: bool,
     /// The task when it was seen last.
     task: Task,
     /// What was said of it last.
@@ -25,11 +27,17 @@ struct Member {
 }
 
 impl App {
-    /// Sees all of them to their ends and gives them, in their order. When nobody reads any more it gives those that are
-    /// over by then; the others are cancelled or, where they are somebody else's, left alone.
+    /// Sees all of them to their ends and gives them, in their order. When its user wants to end, or nobody reads any more,
+    /// they are cancelled, and those that somebody else has queued or waits for are left alone.
     pub fn see_all_through(&self, accepted: &[Accepted], audience: &mut dyn Audience) -> Result<Vec<Task>, AppError> {
-        let member =
-            |one: &Accepted| Member { id: one.task.id, is_ours: one.created, task: one.task.clone(), told: None };
+        let member = |one: &Accepted| Member {
+            id: one.task.id,
+            is_ours: one.created,
+            is_left: false,
+            task: one.task.clone(),
+            told: None,
+        };
+        let _followed = accepted.iter().map(|one| self.follow(one)).collect::<Result<Vec<_>, AppError>>()?;
         let mut members: Vec<Member> = accepted.iter().map(member).collect();
         let _lent = self.lend_to(members.iter().map(|member| member.id))?;
         let (mut presence, mut changes) = (None, self.store.watch());
@@ -37,7 +45,7 @@ impl App {
         let mut looked_ms = self.host.boot_ms();
         loop {
             let wish = audience.wish();
-            self.carry_out_all(&members, wish, wish != wished, audience)?;
+            self.carry_out_all(&mut members, wish, wish != wished, audience)?;
             wished = wish;
             // A pass at once, and again whenever something may have changed or a supervisor may be dead.
             let waits = members.iter().any(|member| member.task.status() == Status::Pending);
@@ -62,8 +70,7 @@ impl App {
                 is_told = self.pass_output_on(&members[printed].task, &mut tails, wished, audience)?;
                 printed += usize::from(is_told);
             }
-            let is_over =
-                |member: &Member| member.task.status().is_final() || wished == Wish::Unread && !member.is_ours;
+            let is_over = |member: &Member| member.task.status().is_final() || member.is_left;
             let may_leave = is_told || wished == Wish::Kill;
             if may_leave && members.iter().all(is_over) {
                 return Ok(members.into_iter().map(|member| member.task).collect());
@@ -100,7 +107,7 @@ impl App {
     /// Asks every task of this request to end, when its user wants that. What comes to a further attempt is asked again.
     fn carry_out_all(
         &self,
-        members: &[Member],
+        members: &mut [Member],
         wish: Wish,
         is_new: bool,
         audience: &mut dyn Audience,
@@ -108,7 +115,11 @@ impl App {
         if matches!(wish, Wish::GoOn | Wish::Leave) {
             return Ok(());
         }
-        for member in members.iter().filter(|member| member.is_ours && !member.task.status().is_final()) {
+        for member in members.iter_mut().filter(|member| !member.task.status().is_final()) {
+            member.is_left = !member.is_ours || self.is_followed(member.id);
+            if member.is_left {
+                continue;
+            }
             if is_new || member.task.status() == Status::Pending {
                 self.carry_out_or_tell(member.id, wish, audience)?;
             }

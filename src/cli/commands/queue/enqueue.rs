@@ -187,6 +187,7 @@ pub fn run(
         return Ok(Exit::Done.code());
     }
     let id = accepted.task.id;
+    let _followed = app.follow(&accepted)?;
     Ok(wait_for_accepted(id, app, console).map_err(|error| app.after_accepting(id, error))?)
 }
 

@@ -7,7 +7,7 @@ use crate::app::locks::reentrancy::RanWithin;
 use crate::app::queue::enqueue::{Accepted, Caller, NewTask, line_error};
 use crate::app::queue::run::Wish;
 use crate::app::queue::terms::NewTerms;
-use crate::app::{App, AppError, Code, Kind, Obstacle, OnConflict};
+use crate::app::{App, AppError, Code, Kind, Obstacle};
 use crate::cli::args::{Identity, PreemptOptions, StepOptions, TaskOptions};
 use crate::cli::exit::{Exit, end_code, run_code};
 use crate::cli::input::Consent;
@@ -17,7 +17,7 @@ use crate::cli::output::{json, messages};
 use crate::cli::result_file::ResultFile;
 use crate::cli::task_request;
 use crate::model::task::EndState;
-use crate::model::{Status, Task, TaskId};
+use crate::model::{Status, Task};
 use clap::{Args, ValueHint};
 use serde_json::Value;
 
@@ -25,7 +25,9 @@ use serde_json::Value;
 #[derive(Args, Clone, Debug)]
 #[command(
     long_about = "Queue a command, start it when its turn comes, stream its output, and exit with its own code. The \
-                  first Ctrl-C cancels the task with its grace, the second kills it; so do SIGTERM and SIGHUP. When \
+                  first Ctrl-C cancels the task with its grace, the second kills it; so do SIGTERM and SIGHUP. A task that \
+                  another request has queued with the same key is never cancelled so, and neither is one for which \
+                  others wait by its key: only this wait ends. When \
                   an agent calls it, SIGTERM or SIGHUP ends the wait: a task that has not started stays queued, and its id is \
                   printed. If the reader goes away (`luzia run make | head`), the task is cancelled at its next write, as \
                   SIGPIPE would kill it without luzia, and `run` exits with 0, as every command does whose reader is gone.\n\n\
@@ -68,7 +70,8 @@ pub struct RunArgs {
 
     /// Do not wait: when the task cannot start at once, cancel it and exit with 75
     ///
-    /// The record of the cancelled task stays, as that of any other.
+    /// The record of the cancelled task stays, as that of any other. A task that another request has queued with the same key is
+    /// not cancelled; one that runs is followed to its end.
     #[arg(long, conflicts_with = "preempt")]
     pub no_wait: bool,
 
@@ -159,14 +162,17 @@ Variables of the command:
 Exit codes:
   the command's own code, or 128+N when signal N killed it
        --from: that of the first line whose task did not complete
-  130  you interrupted it with Ctrl-C, and the task was cancelled
+  130  you interrupted it with Ctrl-C: the task was cancelled, or others have
+       queued it or wait for it, and it goes on
+  143  the same by SIGTERM, and 129 by SIGHUP
   1    the task was cancelled otherwise
        the task that calls this holds the lane, so it would wait for itself;
        nothing was queued
        --on-conflict replace, and the task with the key calls this, or belongs
        to somebody else
   2    usage; nothing was queued
-  75   --no-wait, and the task could not start at once; it was cancelled
+  75   --no-wait, and the task could not start at once; it was cancelled, but one
+       that has the same key stays
        --yield-after, and the task has not started; it stays in the queue
        --on-conflict reject, and an unfinished task has the key
   124  a time limit ended the task
@@ -211,8 +217,8 @@ pub fn run(
     app.refuse_waiting_inside(&new, caller)?;
     let accepted = preempt::accept(app, (&new, &args.preempt), caller, agree)?;
     tell_notes(app, &[(&new, &accepted)], console);
-    if args.no_wait && accepted.created {
-        start_at_once(accepted.task.id, app, console)?;
+    if args.no_wait {
+        start_at_once(&accepted, app, console)?;
     }
     if accepted.created {
         console.log(&format!("{} is queued for user \"{}\"", accepted.task.id, accepted.task.user));
@@ -230,10 +236,11 @@ pub fn run(
     room.patience = Patience { start_ms: start_ms.filter(|_| !args.no_wait), end_ms: None };
     room.leaves_waiting = around.is_agent;
     room.passes_keys_on = args.pty && around.has_terminal && accepted.created;
-    if !accepted.created && new.on_conflict == Some(OnConflict::Join) {
-        // Others wait for the same work.
-        room.interrupted = Wish::Leave;
+    if !accepted.created {
+        // Somebody else has queued it.
+        (room.interrupted, room.unread) = (Wish::Leave, Wish::Leave);
     }
+    let _followed = app.follow(&accepted)?;
     let seen = see_through(app, &accepted, args.group_output, &mut room);
     room.take_keys_back();
     let task = seen?;
@@ -248,12 +255,9 @@ const AGENT_PATIENCE_MS: u64 = 90_000;
 
 /// Watches the task until it is over, or is to be left.
 fn see_through(app: &App, accepted: &Accepted, group_output: bool, room: &mut Room) -> Result<Task, AppError> {
-    if !accepted.created {
-        room.unread = Wish::Leave;
-    }
     loop {
         let task = app.see_through(accepted.task.id, group_output, room)?;
-        let is_left = room.interrupted == Wish::Leave && room.interrupts().count > 0;
+        let is_left = room.interrupts().count > 0 && (room.interrupted == Wish::Leave || app.is_followed(task.id));
         if task.status().is_final() || task.status() == Status::Pending || room.closed.is_some() || is_left {
             return Ok(task);
         }
@@ -262,8 +266,18 @@ fn see_through(app: &App, accepted: &Accepted, group_output: bool, room: &mut Ro
     }
 }
 
-/// For `--no-wait`: an error where the task could not start at once.
-fn start_at_once(id: TaskId, app: &App, console: &Console) -> Result<(), AppError> {
+/// For `--no-wait`: an error where the task could not start at once. One that somebody else has queued stays in the queue.
+fn start_at_once(accepted: &Accepted, app: &App, console: &Console) -> Result<(), AppError> {
+    let id = accepted.task.id;
+    if !accepted.created {
+        let Some((task, obstacle)) = app.start_or_leave(id)? else { return Ok(()) };
+        let why = obstacle
+            .map_or_else(String::new, |one| format!(": {}", messages::obstacle_text(&one, &task, console.now).0));
+        let message = format!("{}, which has not started{why}", has_key(&task));
+        return Err(AppError::new(Kind::Busy, Code::CannotStart, message)
+            .hint("it keeps its place; without --no-wait this command would wait for its end")
+            .next(format!("luzia wait {id}")));
+    }
     let Some((task, obstacle)) = app.start_or_take_back(id).map_err(|error| app.after_accepting(id, error))? else {
         return Ok(());
     };
@@ -283,7 +297,7 @@ fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
     let is_ours = task.status() == Status::Cancelled
         && task.outcome().and_then(|outcome| outcome.cancelled_by.as_deref()) == Some("run");
     let seen = room.interrupts();
-    let is_interrupted = is_ours && seen.is_from_keyboard;
+    let is_interrupted = is_ours && room.interrupted == Wish::Cancel && seen.count > 0;
     match room.closed.take() {
         // Its own end, where it came to one, is the better answer.
         Some(Stop::Closed) if !task.status().is_final() || task.status() == Status::Cancelled => {
@@ -303,11 +317,12 @@ fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
         };
     }
     if !task.status().is_final() {
-        room.console.say(&format!("luzia: {} goes on", task.id));
+        let why = if room.interrupted == Wish::Leave { "" } else { "; others wait for it" };
+        room.console.say(&format!("luzia: {} goes on{why}", task.id));
         return Ok(Exit::of_signal(seen.first));
     }
     tell_end(task, is_interrupted, app, room.console)?;
-    Ok(if is_interrupted { Exit::of_signal(SIGINT) } else { run_code(task) })
+    Ok(if is_interrupted { Exit::of_signal(seen.first) } else { run_code(task) })
 }
 
 /// The answer of a caller that does not wait any longer for the start of a task.
@@ -354,15 +369,20 @@ fn run_lines(text: &str, app: &App, caller: &Caller, terminal: &mut Terminal, co
     }
     let mut room = Room::new(console, terminal);
     let tasks = app.see_all_through(&accepted, &mut room)?;
-    let is_interrupted = room.interrupts().is_from_keyboard;
+    let seen = room.interrupts();
+    let is_interrupted = seen.count > 0;
     if let Some(stop) = room.closed {
         return Err(stop.into());
     }
     for task in &tasks {
+        if !task.status().is_final() {
+            console.say(&format!("luzia: {} goes on", task.id));
+            continue;
+        }
         tell_end(task, is_interrupted && task.status() == Status::Cancelled, app, console)?;
     }
     if is_interrupted {
-        return Ok(Exit::of_signal(SIGINT));
+        return Ok(Exit::of_signal(seen.first));
     }
     Ok(tasks.iter().map(run_code).find(|code| *code != 0).unwrap_or(Exit::Done.code()))
 }
@@ -384,5 +404,3 @@ fn told_within(within: &RanWithin, console: &mut Console) -> u8 {
     }
     end_code(within.end)
 }
-
-const SIGINT: i32 = 2;

@@ -17,6 +17,7 @@ pub(crate) const PARKED: &str = "spool/parked";
 pub(crate) const TIMERS: &str = "spool/timers";
 pub(crate) const AFTER: &str = "spool/after";
 pub(crate) const LOANS: &str = "spool/loans";
+pub(crate) const FOLLOWED: &str = "spool/followed";
 pub(crate) const WARNED: &str = "spool/warned";
 pub(crate) const RATES: &str = "spool/rates";
 pub(crate) const ORDER: &str = "spool/lanes";
@@ -245,6 +246,11 @@ pub(crate) fn after(dependency: TaskId) -> String {
 /// The lock of those who wait for a child.
 pub(crate) fn loan(child: TaskId) -> String {
     format!("{LOANS}/{}", child.0)
+}
+
+/// The lock of those who wait for a task that another request has queued.
+pub(crate) fn followed(id: TaskId) -> String {
+    format!("{FOLLOWED}/{}", id.0)
 }
 
 pub(crate) fn after_mark(id: TaskId, dependency: TaskId) -> String {

@@ -1,5 +1,6 @@
 //! Who waits for a child, and so lends it the lanes of its parent: a shared kernel lock on `spool/loans/<id of the child>`.
-//! The lock is the proof of the wait, in every pid namespace; a waiter that is killed lends no more.
+//! Who waits for a task that another request has queued with the same key: one on `spool/followed/<id>`.
+//! The lock is the proof of the wait, in every pid namespace; a waiter that is killed counts no more.
 
 use crate::model::TaskId;
 use crate::os::{Handle, Open, Vfs};
@@ -8,7 +9,7 @@ use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::{file_name, layout};
 use std::sync::Arc;
 
-/// A wait for a child. It ends when this is dropped.
+/// A wait for a task. It ends when this is dropped.
 pub struct Lending {
     child: TaskId,
     file: Box<dyn Handle>,
@@ -17,7 +18,7 @@ pub struct Lending {
 }
 
 impl Lending {
-    /// The child.
+    /// The task.
     pub fn child(&self) -> TaskId {
         self.child
     }
@@ -25,7 +26,7 @@ impl Lending {
 
 impl Drop for Lending {
     fn drop(&mut self) {
-        // The last one who waits for a child removes the file, unless it names a parent that waits without a process.
+        // The last one who waits for a task removes the file, unless it names a parent that waits without a process.
         let is_empty = self.file.meta().is_ok_and(|meta| meta.size == 0);
         if is_empty && self.file.try_lock(false).unwrap_or(false) {
             let _ = self.vfs.unlink(&self.path);
@@ -37,8 +38,34 @@ impl Drop for Lending {
 impl FileStore {
     /// Says that somebody waits for a child, as long as this process keeps what it gets.
     pub fn lend_to(&self, child: TaskId) -> Result<Lending> {
-        let path = layout::loan(child);
         self.make_dir(layout::LOANS)?;
+        self.share(child, layout::loan(child))
+    }
+
+    /// Says that somebody waits for a task that another request has queued, as long as this process keeps what it gets. What
+    /// killed waiters left is removed.
+    pub fn follow(&self, id: TaskId) -> Result<Lending> {
+        self.make_dir(layout::FOLLOWED)?;
+        let entries = self.vfs.list(layout::FOLLOWED).map_err(StoreError::io("list", layout::FOLLOWED))?;
+        for other in entries.iter().flatten().filter_map(|entry| file_name::task(&entry.name)) {
+            self.is_followed(other)?;
+        }
+        self.share(id, layout::followed(id))
+    }
+
+    /// Whether somebody waits for a task that another request has queued.
+    pub fn is_followed(&self, id: TaskId) -> Result<bool> {
+        let path = layout::followed(id);
+        let Some(mut file) = self.open(&path, Open::ReadOnly)? else { return Ok(false) };
+        let is_free = file.try_lock(false).map_err(StoreError::io("lock", &path))?;
+        if is_free {
+            self.unlink(&path)?;
+            file.unlock().map_err(StoreError::io("unlock", &path))?;
+        }
+        Ok(!is_free)
+    }
+
+    fn share(&self, child: TaskId, path: String) -> Result<Lending> {
         loop {
             let mut file = self.open_or_make(&path)?;
             self.lock_soon(file.as_mut(), &path, true)?;

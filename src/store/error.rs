@@ -124,6 +124,12 @@ impl StoreError {
         matches!(self, Self::Io { source, .. } if crate::os::is_shortage(source))
     }
 
+    /// Whether a file may not be written: its file system is read-only, or a sandbox forbids it.
+    pub(super) fn is_denied(&self) -> bool {
+        use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem))
+    }
+
     /// Whether a file system has no space left.
     pub fn is_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};

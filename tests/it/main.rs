@@ -55,6 +55,7 @@ mod release;
 mod retention;
 mod rows_locks;
 mod rows_queue;
+mod sandboxes;
 mod schemas;
 mod sessions;
 mod shims;

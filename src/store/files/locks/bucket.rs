@@ -2,7 +2,7 @@
 //! fences of its lanes (`locks.md`). Nobody waits, executes or runs foreign code while in a guard.
 
 use crate::model::{Fence, LaneName};
-use crate::os::{Handle, Meta, Published};
+use crate::os::{Handle, Meta, Open, Published};
 use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::counter;
@@ -89,7 +89,11 @@ impl FileStore {
     fn try_guard(&self, bucket: u8) -> Result<Option<Box<dyn Handle>>> {
         let path = layout::guard(bucket);
         loop {
-            let mut handle = self.open_or_make(&path)?;
+            let mut handle = match self.open_or_make(&path) {
+                // Who may only read changes nothing, and keeps those out who may write while it looks.
+                Err(error) if error.is_denied() => self.open(&path, Open::ReadOnly)?.ok_or(error)?,
+                other => other?,
+            };
             if !handle.try_lock(false).map_err(StoreError::io("lock", &path))? {
                 return Ok(None);
             }

@@ -1,0 +1,52 @@
+//! Tasks and leases of a sandbox that was made for one call (P9): what is said at once, and how such a task still runs.
+
+use crate::support::{Place, Ran, is_root, skip};
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn sh(place: &Place, script: &str) -> Ran {
+    place.spawn(&mut place.shell(script)).end()
+}
+
+/// A mount namespace in which the state directory is read-only, or all of it but `locks`.
+fn reading(place: &Place, with_locks: bool, verbs: &str) -> Ran {
+    let locks = if with_locks { "mount --bind $S/locks $S/locks && mount -o remount,rw,bind $S/locks &&" } else { "" };
+    let script =
+        format!("S=\"$LUZIA_STATE_DIR\"; mount --bind $S $S && {locks} mount -o remount,ro,bind $S && {verbs}");
+    sh(place, &format!("exec unshare --mount sh -c {}", quoted(&script)))
+}
+
+#[test]
+fn those_who_may_only_read_see_who_holds_a_lane() {
+    let name = "those_who_may_only_read_see_who_holds_a_lane";
+    if !is_root() {
+        return skip(name, "root, who may mount");
+    }
+    let place = Place::new();
+    place.gate("go");
+    let holder = place.start(&["lock", "-l", "build", "--", "sh", "-c", "echo > $PLACE/held; read _ < $PLACE/go"]);
+    place.until_file("held");
+    place.enqueue(&["-l", "build", "--", "true"]);
+    for with_locks in [false, true] {
+        for (verb, code) in [
+            ("status", 0),
+            ("status --json", 0),
+            ("list-locks", 0),
+            ("check lane:build", 75),
+            ("explain lane:build", 0),
+            ("explain task_1", 0),
+            ("top --json", 0),
+            ("list", 0),
+        ] {
+            let ran = reading(&place, with_locks, &format!("exec \"$LUZIA\" {verb}")).coded(code);
+            let says = format!("{}{}", ran.out, ran.err);
+            assert!(verb == "list" || says.contains("build"), "{verb}, locks {with_locks}: {says}");
+        }
+    }
+    let lock = reading(&place, true, "exec \"$LUZIA\" lock -n -l other -- echo in").coded(0);
+    assert_eq!(lock.out, "in\n", "a sandbox that may write `locks` only has locks");
+    place.open_gate("go");
+    holder.end().coded(0);
+}

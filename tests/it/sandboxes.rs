@@ -1,6 +1,7 @@
 //! Tasks and leases of a sandbox that was made for one call (P9): what is said at once, and how such a task still runs.
 
 use crate::support::{Place, Ran, is_root, skip};
+use serde_json::json;
 
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -47,6 +48,20 @@ fn those_who_may_only_read_see_who_holds_a_lane() {
     }
     let lock = reading(&place, true, "exec \"$LUZIA\" lock -n -l other -- echo in").coded(0);
     assert_eq!(lock.out, "in\n", "a sandbox that may write `locks` only has locks");
+    place.open_gate("go");
+    holder.end().coded(0);
+}
+
+#[test]
+fn status_shows_who_holds_a_named_lane() {
+    let place = Place::new();
+    place.gate("go");
+    let holder = place.start(&["lock", "-l", "build", "--", "sh", "-c", "echo > $PLACE/held; read _ < $PLACE/go"]);
+    place.until_file("held");
+    let status = place.ok(&["status"]).out;
+    assert!(status.lines().any(|line| line.contains("lock build") && line.contains("held")), "{status}");
+    let answer = place.json(&["status"]);
+    assert_eq!((&answer["lane_locks"][0]["lane"], &answer["user_locks"]["active"]), (&json!("build"), &json!(0)));
     place.open_gate("go");
     holder.end().coded(0);
 }

@@ -28,8 +28,8 @@ pub struct Overview {
     pub counts: Counts,
     /// The slots.
     pub capacity: Capacity,
-    /// The locks of users that were looked at.
-    pub user_locks: Vec<LockView>,
+    /// The locks of all lanes but global that were looked at.
+    pub locks: Vec<LockView>,
     /// How many more there are.
     pub unseen_locks: usize,
     /// The tasks that run or wait for an event.
@@ -118,15 +118,15 @@ impl App {
         let has_layout = self.store.has_layout()?;
         let (capacity, active) = self.capacity_and_active()?;
         let timeout_ms = |lane: &LaneName| self.config().lock_timeout_ms(lane);
-        let (user_locks, unseen_locks) =
-            if has_layout { self.store.user_locks(most_locks, &timeout_ms, judge)? } else { (Vec::new(), 0) };
+        let (locks, unseen_locks) =
+            if has_layout { self.store.shown_locks(most_locks, &timeout_ms, judge)? } else { (Vec::new(), 0) };
         let counts = if has_layout { self.store.counts()? } else { Counts::default() };
         Ok(Overview {
             oldest: counts.oldest.and_then(|id| self.waits_since(id)),
             recent: if has_layout { self.recent(self.host.now().plus_ms(-HOUR_MS))? } else { Recent::default() },
             counts,
             capacity,
-            user_locks,
+            locks,
             unseen_locks,
             active,
             set_aside: if has_layout { self.store.set_aside_records()?.len() } else { 0 },

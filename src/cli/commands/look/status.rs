@@ -1,7 +1,7 @@
 //! `luzia status`: the queue, the slots and the locks at a glance.
 
 use crate::app::look::status::{Capacity, Overview, Recent};
-use crate::app::{App, AppError, Obstacle};
+use crate::app::{App, AppError, LockView, Obstacle};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::cli::output::lock::lock_json;
@@ -9,8 +9,8 @@ use crate::cli::output::messages::pause_text;
 use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::task_json;
 use crate::cli::output::{brief, json};
-use crate::model::Task;
 use crate::model::control::Hold;
+use crate::model::{LaneName, Task};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,8 +90,11 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
     let tasks: Result<Vec<Value>, AppError> =
         overview.active.iter().map(|task| active_json(app, task, console)).collect();
     let [high, normal, low] = overview.counts.pending;
-    let details: Vec<Value> = overview.user_locks.iter().map(lock_json).collect();
-    let living = overview.user_locks.iter().filter(|view| crate::app::lock_state(&view.verdict) != "stale").count();
+    let of_user = |view: &&LockView| view.lane.as_ref().is_none_or(LaneName::is_user);
+    let details: Vec<Value> = overview.locks.iter().filter(of_user).map(lock_json).collect();
+    let lane_locks: Vec<Value> = overview.locks.iter().filter(|view| !of_user(view)).map(lock_json).collect();
+    let living =
+        overview.locks.iter().filter(of_user).filter(|view| crate::app::lock_state(&view.verdict) != "stale").count();
     Ok(json::document(
         "status",
         [
@@ -109,6 +112,7 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
                 }),
             ),
             ("user_locks", json!({ "active": living, "details": details })),
+            ("lane_locks", lane_locks.into()),
             ("by_user", json!(overview.capacity.by_user)),
             ("users", users_json(overview)),
             (
@@ -216,7 +220,7 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
         let now = format!("{} {}{ran}{waits}: {}", task.user, task.status(), brief::command(&task.command));
         lines.row([task.id.to_string(), now]);
     }
-    for view in &overview.user_locks {
+    for view in &overview.locks {
         let state = crate::app::lock_state(&view.verdict);
         let holder = view.shown().unwrap_or_else(|| "unknown".to_owned());
         lines.row([format!("lock {}", view.lane_name()), format!("{state}, {holder}")]);

@@ -188,6 +188,7 @@ const STATUS: &str = "\
 pending object How many tasks wait: high, normal, low, total, and parked beside these.
 active object What runs: slots_used, slots_max, by_project and by_user.
 user_locks object The locks of users: active, and details as in list-locks.
+lane_locks [@lock] The locks of other lanes, without global.
 by_user {int} The slots that each user has.
 users [object] Users with tasks: user, pending and active.
 oldest_wait object~ The task that waits longest: task, since and waited_ms.

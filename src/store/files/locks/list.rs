@@ -261,16 +261,19 @@ impl FileStore {
         self.judge_each(self.lock_stems()?, timeout_ms, judge)
     }
 
-    /// The locks of users, `most` of them at most, the first by name, in the same order; and how many there are that
+    /// The locks of all lanes but global, `most` of them at most, the first by name, in the same order; and how many there are that
     /// nobody looked at.
-    pub fn user_locks(
+    pub fn shown_locks(
         &self,
         most: usize,
         timeout_ms: &dyn Fn(&LaneName) -> u64,
         judge: Judge,
     ) -> Result<(Vec<LockView>, usize)> {
         let mut stems = self.lock_stems()?;
-        stems.retain(|(stem, _)| is_user_stem(stem));
+        let global = LaneName::global().stem();
+        stems.retain(|(stem, _)| *stem != global);
+        // Users first.
+        stems.sort_by_key(|(stem, _)| !is_user_stem(stem));
         let unseen = stems.len().saturating_sub(most);
         stems.truncate(most);
         Ok((self.judge_each(stems, timeout_ms, judge)?, unseen))

@@ -47,6 +47,7 @@ codes! {
     DependencyFailed "DEPENDENCY_FAILED" "A task comes after one that failed or was removed.";
     DiskFull "DISK_FULL" "A file system has no space left.";
     Docs "DOCS" "A page or a completion cannot be written.";
+    EndsWithSandbox "ENDS_WITH_SANDBOX" "A lease of a session would end with the sandbox of its caller.";
     FenceLost "FENCE_LOST" "A lock is not in force any more.";
     FileBusy "FILE_BUSY" "Another process keeps a file of luzia locked.";
     FinishSaid "FINISH_SAID" "A task has said already how it ends.";

@@ -7,9 +7,10 @@ use crate::app::locks::waiting::{barred_error, behind_error};
 use crate::app::{App, AppError, Code, Kind, lane_word};
 use crate::model::lock::Grant;
 use crate::model::namespace::INITIAL_PID_NAMESPACE;
+use crate::model::process::Ancestor;
 use crate::model::who::{MOST_SESSION_BYTES, SESSION_HOLDER, clean};
 use crate::model::{Identity, LaneName, LockKind, Name, Who};
-use crate::policy::agent::{agent_process, may_be_agent, process_key};
+use crate::policy::agent::{agent_above, agent_process, is_passer, may_be_agent, process_key};
 use crate::policy::staleness::judge;
 use crate::policy::staleness::standing::standing;
 use crate::store::{By, KeeperAnswer, LockView, Release, Released, Request};
@@ -34,10 +35,22 @@ impl App {
     pub fn session(&self, given: Option<&str>, pid: Option<u32>) -> Result<Session, AppError> {
         let process = match pid {
             Some(_) => self.process_of(pid)?,
-            None => self.agent_process()?,
+            None => {
+                let agent = self.agent_above()?;
+                // A shell or the maker of a sandbox as pid 1: the agent lives outside.
+                if agent.process.pid == 1 && is_passer(&agent) {
+                    return Err(ends_with_sandbox());
+                }
+                agent.process
+            }
         };
         let key = self.session_key(given, &|| Ok(process.clone()))?;
         Ok(Session { key, process })
+    }
+
+    /// The name under which the session of the caller holds lanes where no keeper can watch it.
+    pub fn session_holder(&self, given: Option<&str>) -> Result<String, AppError> {
+        Ok(holder_of(&self.session_key(given, &|| self.agent_process())?))
     }
 
     /// The key of the caller's session, for a caller that only releases leases.
@@ -67,8 +80,12 @@ impl App {
     }
 
     fn agent_process(&self) -> Result<Identity, AppError> {
+        Ok(self.agent_above()?.process)
+    }
+
+    fn agent_above(&self) -> Result<Ancestor, AppError> {
         let is_initial = self.host.own_origin().pid_namespace == Some(INITIAL_PID_NAMESPACE);
-        agent_process(&self.host.ancestors(self.host.identity().pid, &may_be_agent), is_initial).cloned().ok_or_else(|| {
+        agent_above(&self.host.ancestors(self.host.identity().pid, &may_be_agent), is_initial).cloned().ok_or_else(|| {
             AppError::new(Kind::No, Code::NoAgent, "no agent's process is above this one, so a session has nothing to last with")
                 .hint("--pid PID names the process with which the session ends; above this one are only shells, or /proc hides them")
         })
@@ -197,7 +214,7 @@ impl App {
         given: Option<&str>,
         pid: Option<u32>,
     ) -> Result<Given, AppError> {
-        let key = self.session_key(given, &|| Ok(self.session(None, pid)?.process))?;
+        let key = self.session_key(given, &|| pid.map_or_else(|| self.agent_process(), |_| self.process_of(pid)))?;
         let own = self.holders(lane)?.into_iter().find(|view| is_of(view, &key));
         match own.as_ref().and_then(LockView::lock_id) {
             Some(id) => {
@@ -211,7 +228,7 @@ impl App {
 
     /// Gives every lease of a session back.
     pub fn release_session(&self, given: Option<&str>, pid: Option<u32>) -> Result<(String, Vec<Given>), AppError> {
-        let key = self.session_key(given, &|| Ok(self.session(None, pid)?.process))?;
+        let key = self.session_key(given, &|| pid.map_or_else(|| self.agent_process(), |_| self.process_of(pid)))?;
         let mut released = Vec::new();
         for view in self.locks()?.into_iter().filter(|view| is_of(view, &key)) {
             let (Some(lane), Some(id)) = (&view.lane, view.lock_id()) else { continue };
@@ -251,6 +268,14 @@ pub(crate) fn is_of(view: &LockView, key: &str) -> bool {
 }
 
 /// How the holder of a session lease is called: one name for each key.
+/// No agent is to be seen: it lives outside this sandbox, and the keeper of its session would end with the sandbox.
+fn ends_with_sandbox() -> AppError {
+    let message = "no agent is to be seen in this sandbox, and a lease of its session would end with the sandbox";
+    AppError::new(Kind::No, Code::EndsWithSandbox, message).hint(
+        "--ttl DUR takes a lease with a time limit instead; --pid 1 one that ends with this sandbox; nothing was taken",
+    )
+}
+
 fn holder_of(key: &str) -> String {
     format!("{SESSION_HOLDER}{:08x}", crc32fast::hash(key.as_bytes()))
 }

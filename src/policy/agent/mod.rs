@@ -117,15 +117,25 @@ const PASSERS: [&str; 32] = [
 /// process of the initial pid namespace is nobody's agent. That of another namespace is one where nothing else is to be seen:
 /// the sandbox ends with it.
 pub fn agent_process(above: &[Ancestor], is_initial_namespace: bool) -> Option<&Identity> {
+    agent_above(above, is_initial_namespace).map(|ancestor| &ancestor.process)
+}
+
+/// As [`agent_process`], with its program.
+pub fn agent_above(above: &[Ancestor], is_initial_namespace: bool) -> Option<&Ancestor> {
     let agent = above.iter().find(|ancestor| may_be_agent(ancestor));
     let sandbox = || above.last().filter(|last| last.process.pid == 1 && !is_initial_namespace);
-    agent.or_else(sandbox).map(|ancestor| &ancestor.process)
+    agent.or_else(sandbox)
 }
 
 /// Whether a process may be an agent: it is no shell, no luzia and not the first process of its namespace.
 pub fn may_be_agent(ancestor: &Ancestor) -> bool {
+    ancestor.process.pid != 1 && !is_passer(ancestor)
+}
+
+/// Whether a process only starts others: a shell, luzia, or what makes a sandbox.
+pub fn is_passer(ancestor: &Ancestor) -> bool {
     let program = ancestor.program.trim_start_matches('-');
-    ancestor.process.pid != 1 && !ancestor.is_luzia && !program.is_empty() && !PASSERS.contains(&program)
+    ancestor.is_luzia || program.is_empty() || PASSERS.contains(&program)
 }
 
 /// The key of a session that has no name: the agent's process, in its pid namespace.

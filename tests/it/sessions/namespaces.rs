@@ -56,7 +56,7 @@ fn a_session_whose_pid_namespace_ends_is_stale_at_once_for_everybody() {
         return;
     }
     let place = Place::new();
-    let mut namespace = inside(&place, &format!(r#""$LUZIA" acquire alice --session k; {AGENT_LIVES}"#));
+    let mut namespace = inside(&place, &format!(r#""$LUZIA" acquire alice --session k --pid 1; {AGENT_LIVES}"#));
     place.until_file("up");
     place.luzia(&["check", "alice"]).coded(75);
     let keeper = only_keeper(&place);

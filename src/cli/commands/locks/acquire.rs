@@ -26,7 +26,9 @@ use serde_json::{Value, json};
                   a release gives nothing back, for the task keeps its lanes until it ends. This holds also inside \
                   the command of `luzia lock`.\n\n\
                   With --session the lease lasts as long as the agent: when its process ends, the lease is free at \
-                  once. A keeper that runs in a sandbox ends with that sandbox, and its leases with it.",
+                  once. In a sandbox in which no agent is to be seen the keeper would end with the sandbox. Then \
+                  --session is refused, unless --ttl gives a time limit, which holds instead, or --pid names a process \
+                  (--pid 1 is the sandbox itself).",
     after_help = ACQUIRE_HELP,
     group = ArgGroup::new("holder").required(true).multiple(true)
 )]
@@ -92,6 +94,7 @@ Examples:
 
 Exit codes:
   0    acquired, or refreshed
+  1    --session, and no agent is to be seen; nothing was taken
   2    usage; nothing was changed
   75   somebody else holds the lane
   others as in luzia-exit-codes(7)";
@@ -100,7 +103,7 @@ Exit codes:
 pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
     let key = args.session.as_deref().filter(|key| !key.is_empty()).map(session_key).transpose()?;
     let lanes = super::lanes_of(args.target.as_deref(), args.user.as_deref(), &args.lane, app)?;
-    let lease = Lease {
+    let mut lease = Lease {
         lanes,
         holder: args.task.clone().unwrap_or_default(),
         wait_ms: task_request::duration("timeout", args.timeout.as_deref())?.unwrap_or(0),
@@ -109,7 +112,16 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         durable: args.durable,
     };
     lease.lanes.iter().try_for_each(|lane| app.check_user_lane(lane))?;
-    let session = args.session.as_ref().map(|_| app.session(key.as_deref(), args.pid)).transpose()?;
+    let session = match args.session.as_ref().map(|_| app.session(key.as_deref(), args.pid)).transpose() {
+        Err(error) if error.0.code == Code::EndsWithSandbox && args.ttl.is_some() => {
+            if lease.holder.is_empty() {
+                lease.holder = app.session_holder(key.as_deref())?;
+            }
+            console.say("note: no agent is to be seen in this sandbox, so the lease lasts as long as --ttl says, or until it is released");
+            None
+        }
+        other => other?,
+    };
     let mut progress = |line: &str| console.progress(line);
     let taken = match &session {
         Some(session) => app.acquire_for_session(&lease, session, &mut progress),

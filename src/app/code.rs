@@ -108,6 +108,7 @@ codes! {
     Reserved "RESERVED" "The free slots of the lane global are kept for other lanes.";
     ResultFile "RESULT_FILE" "A result file cannot be written.";
     RunAs "RUN_AS" "A task cannot run as the account that its project names.";
+    SandboxLives "SANDBOX_LIVES" "The sandbox in which a task was queued lives, or the task goes on there only.";
     Schedule "SCHEDULE" "A schedule cannot be looked at.";
     ScheduleNotFound "SCHEDULE_NOT_FOUND" "There is no such schedule.";
     Server "SERVER" "The server cannot be started.";

@@ -30,6 +30,8 @@ pub struct Refusal {
     pub message: String,
     /// What would help.
     pub hint: Option<String>,
+    /// Whether only a process of the caller's own sandbox starts the task.
+    pub only_this_sandbox: bool,
     /// Commands that would help.
     pub next: Vec<String>,
     /// Commands that take something from a holder by force: only for one that is dead, stopped or overdue (P10).
@@ -52,6 +54,7 @@ impl AppError {
             message: message.into(),
             hint: None,
             next: Vec::new(),
+            only_this_sandbox: false,
             overriding: Vec::new(),
             log: Vec::new(),
         }))

@@ -20,6 +20,7 @@ mod overdue;
 pub mod pass;
 mod processes;
 pub mod queue;
+pub mod sandboxes;
 pub mod steps;
 mod wait_warnings;
 
@@ -28,6 +29,7 @@ pub use crate::policy::agent;
 pub use crate::policy::backfill::Booking;
 pub use crate::policy::capacity::gate::Busy;
 pub use crate::policy::context::Difference;
+pub use crate::policy::context::life::Life;
 pub use crate::policy::hold::Pause;
 pub use crate::store::{Break, Cleanup, Counts, Event, Loans, LockView, ReadEvent, Started, lock_state};
 pub use code::Code;

@@ -2,7 +2,7 @@
 //! context in which it was queued (contract P9).
 
 use super::queue::digest;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -95,6 +95,17 @@ pub struct Sandbox {
     pub groups: Option<Vec<u32>>,
     /// The least memory limit of its control groups, in bytes; `None` is no limit.
     pub memory_max: Option<u64>,
+}
+
+/// The sandboxes in which processes live, as far as `/proc` shows them here.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Surroundings {
+    /// Inode numbers of namespaces by kind, and the mount of the root directory, of each process.
+    pub inhabited: BTreeSet<(BTreeMap<String, u64>, Option<u64>)>,
+    /// Whether every process in a pid namespace below that of this process was looked at.
+    pub shows_below: bool,
+    /// Whether every process in the pid namespace of this process was looked at.
+    pub shows_beside: bool,
 }
 
 /// A sandbox with its name. The name is part of the name of a queue, so a pass skips all tasks of a foreign sandbox without

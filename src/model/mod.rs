@@ -21,7 +21,7 @@ pub mod timer;
 pub mod who;
 
 pub use config::Config;
-pub use context::{Context, Limits, NamedSandbox, Sandbox, SandboxId};
+pub use context::{Context, Limits, NamedSandbox, Sandbox, SandboxId, Surroundings};
 pub use group::{Cgroups, Group, GroupSight};
 pub use hook::{AgentKind, HookAnswer, HookCall, HookEvent};
 pub use lane::{LaneName, Target};

@@ -7,7 +7,7 @@ use crate::model::capacity::{Choice, Readings, SlotValues};
 use crate::model::lock::LockRecord;
 use crate::model::namespace::{Outlook, Sight, is_other_boot};
 use crate::model::process::{Ancestor, Probe};
-use crate::model::{Context, Group, GroupSight, Identity, Origin, RootId, Timestamp};
+use crate::model::{Context, Group, GroupSight, Identity, Origin, RootId, Surroundings, Timestamp};
 use std::fs::File;
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -108,6 +108,11 @@ impl Host {
     /// The context of this process.
     pub fn context(&self) -> Context {
         self.procs.context()
+    }
+
+    /// The sandboxes in which processes live, as far as they can be seen.
+    pub fn sandboxes(&self) -> Surroundings {
+        self.procs.sandboxes()
     }
 
     /// The boot and the namespaces of this process.

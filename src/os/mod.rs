@@ -5,7 +5,7 @@
 
 use crate::model::namespace::Sight;
 use crate::model::process::{Ancestor, Probe};
-use crate::model::{Context, Identity, Limits, Origin, Timestamp};
+use crate::model::{Context, Identity, Limits, Origin, Surroundings, Timestamp};
 use rustix::io::Errno;
 use smol_str::SmolStr;
 use std::fs::File;
@@ -408,6 +408,9 @@ pub trait Processes: Send + Sync {
     fn gauges(&self) -> &dyn Gauges;
     /// The context of this process; the same as long as nobody changes its limits from outside.
     fn context(&self) -> Context;
+
+    /// The sandboxes in which processes live, as far as they can be seen.
+    fn sandboxes(&self) -> Surroundings;
     /// The boot and the namespaces of this process. An inode that `/proc` does not show is 0.
     fn origin(&self) -> Origin;
     /// Whether `/proc` belongs to the pid namespace of this process, so that what it shows are the processes around us.

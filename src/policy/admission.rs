@@ -13,6 +13,7 @@ use crate::model::{LaneName, Task, TaskId, Timestamp, Who};
 use crate::policy::backfill::Booking;
 use crate::policy::capacity::gate::Busy;
 use crate::policy::context::Difference;
+use crate::policy::context::life::Life;
 use crate::policy::hold::Pause;
 
 /// What is known of one holder of a lane.
@@ -135,6 +136,8 @@ pub struct Situation {
     pub unfinished: Vec<TaskId>,
     /// How its sandbox differs from that of the process that looks; empty when that process may start it.
     pub context: Vec<Difference>,
+    /// What is known of its sandbox where that differs, and whether the caller asked for it.
+    pub origin: (Life, bool),
     /// A record of a newer version that is first in its user's lane: that task, and what is known of the record.
     pub newer: Option<(TaskId, String)>,
     /// How many tasks of its user come before it.
@@ -157,7 +160,11 @@ pub struct Situation {
 pub fn obstacles<'a>(task: &'a Task, now: &'a Situation) -> impl Iterator<Item = Obstacle> + 'a {
     let delayed = task.due_at.filter(|at| *at > now.now).map(|until| Obstacle::Delayed { until });
     let after = (!now.unfinished.is_empty()).then(|| Obstacle::After { tasks: now.unfinished.clone() });
-    let elsewhere = (!now.context.is_empty()).then(|| Obstacle::OtherContext { differences: now.context.clone() });
+    let elsewhere = (!now.context.is_empty()).then(|| Obstacle::OtherContext {
+        differences: now.context.clone(),
+        life: now.origin.0,
+        is_own: now.origin.1,
+    });
     let newer = now.newer.clone().map(|(first, record)| Obstacle::NewerRecord { first, record });
     let order = (now.ahead > 0).then_some(Obstacle::Priority { ahead: now.ahead });
     let lane_order =
@@ -231,6 +238,7 @@ mod tests {
             paused: None,
             unfinished: vec![],
             context: vec![],
+            origin: (Life::Unseen, false),
             newer: None,
             ahead: 0,
             first_in_lane: vec![],

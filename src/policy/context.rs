@@ -1,5 +1,7 @@
 //! May a process start a task that was queued in a given sandbox? (contract P9, decision 001). Pure.
 
+pub mod life;
+
 use crate::model::context::{INITIAL, Sandbox};
 
 /// One way in which the sandbox of a task differs from that of a process that could start it.
@@ -116,12 +118,12 @@ fn limits_out_of_reach(mine: &Sandbox, theirs: &Sandbox) -> Vec<Difference> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::model::context::NAMESPACES;
     use proptest::prelude::*;
 
-    fn sandbox() -> Sandbox {
+    pub(in crate::policy::context) fn sandbox() -> Sandbox {
         let mut namespaces: std::collections::BTreeMap<String, u64> =
             INITIAL.iter().map(|(kind, inode)| ((*kind).to_owned(), *inode)).collect();
         namespaces.insert("mnt".into(), 4_026_531_841);

@@ -199,7 +199,14 @@ fn no_new_privs_and_another_root_are_other_contexts() {
         place.ok(&["dispatch"]);
         let why = place.json(&["explain", &id]);
         assert_eq!(why["reasons"][0]["differences"], serde_json::json!([difference]), "{wrapper}: {why}");
-        assert_eq!(why["reasons"][0]["next"][0], format!("luzia wait {id}"), "the way out harms nothing");
+        let here = format!("luzia attach --here {id}");
+        let (life, next) = match wrapper {
+            "setpriv --no-new-privs" => ("unseen", here),
+            "setpriv --bounding-set -sys_ptrace" => ("lives", format!("luzia wait {id}")),
+            _ => ("ended", here),
+        };
+        assert_eq!(why["reasons"][0]["sandbox"], life, "{wrapper}: {why}");
+        assert_eq!(why["reasons"][0]["next"][0], next, "the way out harms nothing");
         place.ok(&["cancel", &id]);
     }
 }

@@ -1,6 +1,6 @@
 //! Tasks and leases of a sandbox that was made for one call (P9): what is said at once, and how such a task still runs.
 
-use crate::support::{Place, Ran, is_root, skip};
+use crate::support::{Place, Ran, is_root, skip, until};
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -27,6 +27,145 @@ fn sh(place: &Place, script: &str) -> Ran {
 /// Runs a script in a sandbox of its own.
 fn inside(place: &Place, script: &str) -> Ran {
     sh(place, &format!("exec {SANDBOX} sh -c {}", quoted(script)))
+}
+
+/// What can be told of a sandbox that has ended: only the initial pid namespace sees everybody.
+fn ended() -> &'static str {
+    let own = std::fs::read_link("/proc/self/ns/pid").unwrap();
+    if own.to_str() == Some("pid:[4026531836]") { "ended" } else { "unseen" }
+}
+
+fn reason(why: &Value) -> Value {
+    let reason = &why["reasons"][0];
+    json!([reason["reason"], reason["sandbox"], reason["own"], reason["next"], reason["override"]])
+}
+
+#[test]
+fn a_task_queued_in_a_sandbox_says_at_once_that_only_that_starts_it() {
+    if !can_unshare("a_task_queued_in_a_sandbox_says_at_once_that_only_that_starts_it") {
+        return;
+    }
+    let place = Place::new();
+    let ran = inside(&place, "\"$LUZIA\" enqueue -u a -- true").coded(0);
+    assert_eq!(ran.out, "task_1\n");
+    assert!(ran.err.contains("only this sandbox starts task_1"), "{}", ran.err);
+    assert!(ran.err.contains("luzia attach --here task_1"), "{}", ran.err);
+    let answer = inside(&place, "\"$LUZIA\" --json enqueue -u a -- true").coded(0).json();
+    assert_eq!(answer["only_this_sandbox"], true, "{answer}");
+    std::fs::write(place.path("batch"), "{\"user\":\"a\",\"command\":[\"true\"]}\n").unwrap();
+    let batch = inside(&place, "\"$LUZIA\" enqueue --from \"$PLACE/batch\"").coded(0);
+    assert!(batch.err.contains("only this sandbox starts task_3"), "{}", batch.err);
+    // Where something in the sandbox starts tasks, nothing is to be said.
+    let script = "\"$LUZIA\" daemon --poll 50ms 2>/dev/null & daemon=$!; \
+                  while ! ls \"$LUZIA_STATE_DIR\"/spool/dispatchers.* >/dev/null 2>&1; do sleep 0.02; done; \
+                  \"$LUZIA\" --json enqueue -u b -- true; kill $daemon";
+    let answer = inside(&place, script).coded(0).json();
+    assert_eq!(answer["only_this_sandbox"], false, "{answer}");
+    if ended() == "ended" {
+        let ran = place.ok(&["--json", "enqueue", "-u", "c", "--", "true"]);
+        assert_eq!(ran.json()["only_this_sandbox"], false, "outside, any pass starts it");
+        assert_eq!(ran.err, "");
+    }
+}
+
+#[test]
+fn a_task_whose_sandbox_has_ended_is_told_apart_and_runs_where_it_is_attached() {
+    if !can_unshare("a_task_whose_sandbox_has_ended_is_told_apart_and_runs_where_it_is_attached") {
+        return;
+    }
+    let place = Place::new();
+    let show = "readlink /proc/self/ns/pid; ulimit -n; exit 5";
+    let queue = format!("\"$LUZIA\" enqueue -u a --key k --priority 2 --shell {}", quoted(show));
+    let id = inside(&place, &queue).coded(0).line();
+    let here = format!("luzia attach --here {id}");
+    // From outside the end is seen; from a sandbox beside it is not.
+    assert_eq!(reason(&place.json(&["explain", &id])), json!(["OtherContext", ended(), true, [here], null]));
+    let beside = inside(&place, &format!("\"$LUZIA\" --json explain {id}")).coded(0).json();
+    assert_eq!(reason(&beside), json!(["OtherContext", "unseen", true, [here], null]));
+    assert_eq!(place.json(&["status"])["other_sandboxes"][ended()], json!([id]));
+    let status = place.ok(&["status"]);
+    assert!(status.out.contains("attach --here") && !status.err.contains("luzia dispatch"), "{status:?}");
+    let doctor = place.json(&["doctor"]);
+    let found = doctor["items"].as_array().unwrap().iter().find(|one| one["check"] == "sandboxes").unwrap();
+    assert!(found["message"].as_str().unwrap().contains(&id), "{found}");
+    let before = place.show(&id);
+    place.ok(&["dispatch"]);
+    assert_eq!(place.status(&id), "pending");
+    // The caller's own decision: in the next sandbox, with its limits.
+    let script = format!("ulimit -n 77; readlink /proc/self/ns/pid; exec \"$LUZIA\" attach --here {id}");
+    let ran = inside(&place, &script);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!((ran.code, lines.len(), lines[0] == lines[1], lines[2]), (5, 3, true, "77"), "{ran:?}");
+    assert!(ran.err.contains(&format!("{id} runs here: /bin/sh -c")) && ran.err.contains("ulimit -n"), "{}", ran.err);
+    let after = place.show(&id);
+    for member in ["key", "priority", "created_at", "cwd", "command", "user"] {
+        assert_eq!(before[member], after[member], "{member}");
+    }
+    assert_eq!(place.events_named("taken_here").len(), 1);
+    // Again it is a plain attach, and so it is for a task that this process may start.
+    place.luzia(&["attach", "--here", &id]).coded(5);
+    let own = place.enqueue(&["-u", "b", "--", "echo", "mine"]);
+    let ran = place.ok(&["attach", "--here", &own]);
+    assert!(ran.out == "mine\n" && !ran.err.contains("runs here"), "{ran:?}");
+}
+
+#[test]
+fn a_task_is_not_taken_out_of_a_sandbox_that_lives() {
+    if !can_unshare("a_task_is_not_taken_out_of_a_sandbox_that_lives") {
+        return;
+    }
+    let place = Place::new();
+    place.gate("end");
+    let script = "\"$LUZIA\" enqueue -u a -- true; echo > \"$PLACE/queued\"; read _ < \"$PLACE/end\"";
+    let sandbox = place.spawn(&mut place.shell(&format!("exec {SANDBOX} sh -c {}", quoted(script))));
+    place.until_file("queued");
+    let why = place.json(&["explain", "task_1"]);
+    assert_eq!(reason(&why), json!(["OtherContext", "lives", true, ["luzia wait task_1"], null]));
+    let before = place.snapshot();
+    let refused = place.luzia(&["--json", "attach", "--here", "task_1"]).coded(1);
+    let error: Value = serde_json::from_str(refused.err.lines().last().unwrap()).unwrap();
+    assert_eq!((&error["code"], &error["next"]), (&json!("SANDBOX_LIVES"), &json!(["luzia wait task_1"])));
+    place.assert_unchanged(&before, "a refused attach");
+    place.open_gate("end");
+    sandbox.end();
+    until("its end is seen", || (reason(&place.json(&["explain", "task_1"]))[1] != "lives").then_some(()));
+    place.ok(&["attach", "--here", "task_1"]);
+    place.luzia(&["attach", "--here", "task_9"]).coded(66);
+}
+
+#[test]
+fn only_the_session_that_asked_for_a_task_is_told_to_take_it() {
+    if !can_unshare("only_the_session_that_asked_for_a_task_is_told_to_take_it") {
+        return;
+    }
+    let place = Place::new();
+    let of = |session: &str| format!("CLAUDECODE=1 CLAUDE_CODE_SESSION_ID={session} \"$LUZIA\"");
+    let id = inside(&place, &format!("{} enqueue -u a -- true", of("one"))).coded(0).line();
+    let asks = |session: &str| reason(&sh(&place, &format!("{} --json explain {id}", of(session))).coded(0).json());
+    let here = format!("luzia attach --here {id}");
+    assert_eq!(asks("one"), json!(["OtherContext", ended(), true, [here], null]));
+    let first = if ended() == "ended" { format!("luzia show {id}") } else { format!("luzia wait {id}") };
+    assert_eq!(asks("two"), json!(["OtherContext", ended(), false, [first], [here]]));
+}
+
+#[test]
+fn a_run_that_yields_in_a_sandbox_says_how_the_next_call_goes_on() {
+    if !can_unshare("a_run_that_yields_in_a_sandbox_says_how_the_next_call_goes_on") {
+        return;
+    }
+    let place = Place::new();
+    place.gate("go");
+    let holder = place.start(&["lock", "-l", "y", "--", "sh", "-c", "echo > $PLACE/held; read _ < $PLACE/go"]);
+    place.until_file("held");
+    let script = "exec \"$LUZIA\" --json run -l y --yield-after 100ms -- echo ran";
+    let ran = inside(&place, script).coded(75);
+    let error: Value = serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();
+    assert_eq!(error["next"], json!(["luzia attach --here task_1"]), "{error}");
+    assert_eq!(error["only_this_sandbox"], true, "{error}");
+    place.open_gate("go");
+    holder.end().coded(0);
+    let ran = inside(&place, "exec \"$LUZIA\" attach --here task_1").coded(0);
+    assert_eq!(ran.out, "ran\n", "{ran:?}");
 }
 
 /// A mount namespace in which the state directory is read-only, or all of it but `locks`.

@@ -51,6 +51,7 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     add("sequence", "the counter of task ids is whole", sequence(app), findings);
     add("conductor", "every conductor directory can be read", conductors(app), findings);
     dispatcher(app, findings);
+    add("sandboxes", "no task waits in another sandbox", ended_sandboxes(app), findings);
     add("spool-debris", "nothing was left in the spool", left(app), findings);
 }
 
@@ -342,6 +343,10 @@ fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
         Ok((counts, false, _)) if counts.pending == [0; 3] && counts.parked == 0 => {
             Finding::ok(CHECK, "none, and no task waits for one")
         }
+        // What stands in other sandboxes alone is told by the check below.
+        Ok((counts, false, _)) if counts.parked == 0 && app.elsewhere().is_ok_and(|(_, is_all)| is_all) => {
+            Finding::ok(CHECK, "none, and no task waits for one here")
+        }
         Ok((counts, false, _)) => {
             let pending: u64 = counts.pending.iter().sum();
             let message = format!(
@@ -351,6 +356,27 @@ fn dispatcher(app: &App, findings: &mut Vec<Finding>) {
             Finding::warn(CHECK, message, "luzia dispatch, or a luzia daemon")
         }
     });
+}
+
+/// Tasks that nothing starts, because the sandbox in which they were queued has ended.
+fn ended_sandboxes(app: &App) -> Result<Vec<Finding>, AppError> {
+    const CHECK: &str = "sandboxes";
+    let (found, _) = app.elsewhere()?;
+    let tell = |ids: &[TaskId], level, what: &str, hint: &str| {
+        let message = format!("{} {what}", crate::app::sandboxes::named(ids));
+        (!ids.is_empty()).then(|| Finding { check: CHECK, level, message, hint: Some(hint.to_owned()) })
+    };
+    let here = "luzia attach --here TASK shows the command of a task and runs it here";
+    let seen = "if one has ended, luzia attach --here TASK runs its task here";
+    let there = "luzia dispatch, or a daemon, in that sandbox starts them";
+    Ok([
+        tell(&found.ended, Level::Warn, "wait in sandboxes that have ended", here),
+        tell(&found.unseen, Level::Ok, "wait in sandboxes that cannot be seen from here", seen),
+        tell(&found.lives, Level::Ok, "wait in other sandboxes, which live", there),
+    ]
+    .into_iter()
+    .flatten()
+    .collect())
 }
 
 fn left(app: &App) -> Result<Vec<Finding>, AppError> {

@@ -120,6 +120,14 @@ impl App {
         is_foreign(Sides { same_agent, caller: self.calling_user(account), holder: Some(task.user.as_str()) })
     }
 
+    /// Whether the caller asked for a task: the same session of an agent, else the same agent. Plain processes of one account
+    /// count as one person.
+    pub(crate) fn is_own_task(&self, task: &Task) -> bool {
+        let holder = Who::of(task.agent.as_ref(), &[], None);
+        let same_agent = self.is_same(&holder, task.asked_by.as_deref());
+        self.is_around_or_child(task) || same_agent.unwrap_or(self.agent.is_some() == task.agent.is_some())
+    }
+
     fn is_foreign_lock(&self, view: &LockView, force: bool, account: &str) -> Result<bool, AppError> {
         let task = view.holder().and_then(TaskId::parse);
         if let Some((_, task)) = task.map(|id| self.find(id)).transpose()?.flatten() {

@@ -3,6 +3,7 @@
 use crate::app::look::order::Order;
 use crate::app::pass::borrowers::is_lent_by;
 use crate::app::pass::heads::Firsts;
+use crate::app::sandboxes::Sandboxes;
 use crate::app::{App, AppError};
 use crate::model::lock::loan::{Lent, lendable, lent};
 use crate::model::{Identity, LaneName, LockKind, QueueName, Status, Target, Task, TaskId, Tier, Turn};
@@ -107,6 +108,7 @@ pub struct Reasons<'a> {
     pub(super) waits: BTreeMap<TaskId, Wait>,
     /// Whether a dispatcher runs, and whether one runs or a task does.
     has_dispatcher: [Option<bool>; 2],
+    sandboxes: Sandboxes,
 }
 
 impl Reasons<'_> {
@@ -169,7 +171,10 @@ impl Reasons<'_> {
         }
         let shut = self.app.shut(task.all_lanes().iter().filter(|lane| !is_lent(lane)), false);
         let newer = if ahead > 0 { self.newer_before(task)? } else { None };
-        let alone = self.app.situation_alone(task);
+        let mut alone = self.app.situation_alone(task);
+        if let (Some(theirs), false) = (&task.sandbox, alone.context.is_empty()) {
+            alone.origin = (self.sandboxes.life(self.app, theirs)?, self.app.is_own_task(task));
+        }
         Ok(Situation { unfinished, newer, ahead, first_in_lane, shut, lanes, ..alone })
     }
 
@@ -240,6 +245,7 @@ impl App {
             firsts: Firsts::default(),
             waits: BTreeMap::new(),
             has_dispatcher: [None; 2],
+            sandboxes: Sandboxes::default(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! `status`: the queue, the slots and the locks at a glance.
 
 use crate::app::look::explain::Front;
+use crate::app::sandboxes::Elsewhere;
 use crate::app::{App, AppError};
 use crate::model::lock::loan;
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
@@ -40,6 +41,8 @@ pub struct Overview {
     pub has_dispatcher: bool,
     /// What stands first in the queue.
     pub front: Front,
+    /// What was queued in other sandboxes, and whether nothing else is pending.
+    pub elsewhere: (Elsewhere, bool),
     /// The pending task that has waited longest, and since when it is due.
     pub oldest: Option<(TaskId, Timestamp)>,
     /// How tasks ended in the last hour.
@@ -132,6 +135,7 @@ impl App {
             set_aside: if has_layout { self.store.set_aside_records()?.len() } else { 0 },
             has_dispatcher: has_layout && self.has_dispatcher()?,
             front: self.front()?,
+            elsewhere: self.elsewhere()?,
         })
     }
 }

@@ -35,7 +35,7 @@ impl App {
     }
 
     /// Whether this process may start a task.
-    pub(crate) fn may_start(&self, task: &Task) -> bool {
+    pub fn may_start(&self, task: &Task) -> bool {
         self.differences(task).is_empty()
     }
 

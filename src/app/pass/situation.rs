@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::model::{Task, TaskId};
 use crate::policy::admission::{Situation, narrow};
+use crate::policy::context::life::Life;
 use crate::policy::hold::pause_of;
 use crate::store::Place;
 
@@ -15,6 +16,7 @@ impl App {
             paused: pause_of(task, &self.control().holds, now),
             unfinished: Vec::new(),
             context: self.differences(task),
+            origin: (Life::Unseen, false),
             newer: None,
             ahead: 0,
             first_in_lane: Vec::new(),

@@ -131,7 +131,14 @@ on the command line replaces the job server, and only
 bounds it. cargo keeps a token as long as it has work for it, so a build that comes later gets its share with a delay of a few
 compilations.
 .SH SANDBOXES
-Many agents put commands into a sandbox. A task starts only in the sandbox in which it was queued, or waits there. For
+Many agents put commands into a sandbox. A task starts only in the sandbox in which it was queued, or waits there. A sandbox
+that is made for one call ends with it:
+.B luzia enqueue
+and a
+.B luzia run
+that yields say so at once, and
+.B luzia attach \-\-here TASK
+shows the command in the next call and runs it there. For
 .BR luzia\-lock (1)
 and
 .BR luzia\-acquire (1)

@@ -2,7 +2,7 @@
 //! that of `messages`.
 
 use crate::app::look::list::Stuck;
-use crate::app::{Holder, Obstacle, shell_word};
+use crate::app::{Holder, Life, Obstacle, shell_word};
 use crate::model::task::Outcome;
 use crate::model::time::format_duration;
 use crate::model::{Task, Timestamp};
@@ -24,6 +24,7 @@ pub fn reason(obstacle: &Obstacle, task: &Task, now: Timestamp) -> String {
             [one] => format!("comes after {one}"),
             [one, rest @ ..] => format!("comes after {one} and {} more", rest.len()),
         },
+        Obstacle::OtherContext { life: Life::Ended, .. } => "its sandbox has ended".to_owned(),
         Obstacle::OtherContext { .. } => "queued in another sandbox".to_owned(),
         Obstacle::NewerRecord { .. } => "needs a newer luzia".to_owned(),
         Obstacle::Priority { ahead: 1 } => format!("1 task of {} first", task.user),

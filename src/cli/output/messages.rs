@@ -6,7 +6,7 @@ use super::report::Report;
 use crate::app::look::cycles::ring_text;
 use crate::app::look::explain::MOST_AHEAD;
 use crate::app::look::list::Stuck;
-use crate::app::{AppError, Difference, Holder, Obstacle, Pause, Room, lane_word, shell_word};
+use crate::app::{AppError, Difference, Holder, Life, Obstacle, Pause, Room, lane_word, shell_word};
 use crate::model::evidence::Reason;
 use crate::model::time::format_duration;
 use crate::model::{LaneName, Task, TaskId, Timestamp};
@@ -21,6 +21,7 @@ pub fn report_of(error: &AppError) -> Report {
     let mut report = Report::new(refusal.code, refusal.kind, refusal.message.clone());
     report.hint.clone_from(&refusal.hint);
     report.next.clone_from(&refusal.next);
+    report.only_this_sandbox = refusal.only_this_sandbox;
     report.overriding.clone_from(&refusal.overriding);
     report
 }
@@ -53,15 +54,7 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
             let text = format!("it comes after {}, not over yet", names.join(", "));
             (text, names.first().map(|name| format!("luzia explain {name}")))
         }
-        Obstacle::OtherContext { differences } => {
-            let what: Vec<String> = differences.iter().map(Difference::text).collect();
-            let text = format!(
-                "it was queued in another sandbox, and a pass there starts it (different: {}): run `luzia dispatch` or a \
-                 daemon in that sandbox",
-                what.join(", ")
-            );
-            (text, Some(format!("luzia wait {}", task.id)))
-        }
+        Obstacle::OtherContext { differences, life, is_own } => other_context_text(differences, *life, *is_own, task),
         Obstacle::NewerRecord { first, record } => {
             let text = format!("{first} comes first, and this version of luzia cannot start it: {record}");
             (text, Some("luzia doctor".to_owned()))
@@ -101,6 +94,37 @@ pub fn obstacle_text(obstacle: &Obstacle, task: &Task, now: Timestamp) -> (Strin
         | Obstacle::TooFewSlots { .. } => rule_text(obstacle, task, now),
         Obstacle::StartWaits { .. } | Obstacle::ResultWaits { .. } => rule_text(obstacle, task, now),
     }
+}
+
+/// Where a task of another sandbox can start. Only the caller's own task is taken elsewhere by the first way on.
+fn other_context_text(differences: &[Difference], life: Life, is_own: bool, task: &Task) -> (String, Option<String>) {
+    let what = differences.iter().map(Difference::text).collect::<Vec<_>>().join(", ");
+    let here = attach_here(task.id);
+    let text = match life {
+        Life::Lives => format!(
+            "it was queued in another sandbox, which lives, and a pass there starts it (different: {what}): run \
+             `luzia dispatch` or a daemon in that sandbox"
+        ),
+        Life::Ended => format!(
+            "it was queued in a sandbox that has ended, so no pass starts it (different: {what}); `{here}` shows its \
+             command and runs it here"
+        ),
+        Life::Unseen => format!(
+            "it was queued in another sandbox, and only a pass there starts it (different: {what}); whether that sandbox \
+             has ended cannot be seen from here; if it has, `{here}` shows the command and runs it here"
+        ),
+    };
+    let next = match (life, is_own) {
+        (Life::Ended | Life::Unseen, true) => here,
+        (Life::Ended, false) => format!("luzia show {}", task.id),
+        _ => format!("luzia wait {}", task.id),
+    };
+    (text, Some(next))
+}
+
+/// The command that takes a task into the context of its caller.
+pub fn attach_here(id: TaskId) -> String {
+    format!("luzia attach --here {id}")
 }
 
 fn full_text(lane: &LaneName, used: u32, max: u32, needed: u32) -> String {
@@ -353,7 +377,11 @@ mod tests {
         }
         all.push(Obstacle::Delayed { until: Timestamp(9) });
         all.push(Obstacle::After { tasks: vec![two] });
-        all.push(Obstacle::OtherContext { differences: vec![Difference::Root] });
+        for (life, is_own) in
+            [Life::Lives, Life::Ended, Life::Unseen].into_iter().flat_map(|life| [(life, true), (life, false)])
+        {
+            all.push(Obstacle::OtherContext { differences: vec![Difference::Root], life, is_own });
+        }
         all.push(Obstacle::NewerRecord { first: two, record: "v 2".to_owned() });
         all.push(Obstacle::Priority { ahead: 3 });
         all.push(Obstacle::LaneOrder { lane: lane(), first: two });
@@ -392,6 +420,16 @@ mod tests {
             assert!(!bad.iter().any(|word| next.contains(word)), "{next}: {text}");
             let json = obstacle_json(&obstacle, &task(1), Timestamp(0));
             assert_eq!(json["next"][0], next, "the document says what the text says");
+            // What lives goes nowhere else; a task of a sandbox that has ended may be taken here by its own caller (P9).
+            let goes_elsewhere = next.contains("--here");
+            let may_go =
+                matches!(obstacle, Obstacle::OtherContext { life: Life::Ended | Life::Unseen, is_own: true, .. });
+            assert_eq!(goes_elsewhere, may_go, "{next}: {text}");
+            if let Obstacle::OtherContext { life, is_own, .. } = obstacle {
+                let is_of_others = !is_own && life != Life::Lives;
+                assert_eq!(json["override"].is_null(), !is_of_others, "{json}");
+                continue;
+            }
             // By force only where the holder is late or stopped (P10).
             let is_late = text.contains("overdue") || json["lock"]["stopped"] == true;
             assert!(json["override"].is_null() || is_late, "{json}");

@@ -22,6 +22,8 @@ pub struct Report {
     pub hint: Option<String>,
     /// Commands that would help, ready to be typed.
     pub next: Vec<String>,
+    /// Whether only a process of the caller's own sandbox starts the task.
+    pub only_this_sandbox: bool,
     /// Commands that take something from its holder by force.
     pub overriding: Vec<String>,
     /// The exit code.
@@ -31,7 +33,8 @@ pub struct Report {
 impl Report {
     /// An error with nothing but a message.
     pub fn new(code: Code, exit: Exit, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, next: Vec::new(), overriding: Vec::new(), exit: exit.code() }
+        let (message, next, overriding) = (message.into(), Vec::new(), Vec::new());
+        Self { code, message, hint: None, next, only_this_sandbox: false, overriding, exit: exit.code() }
     }
 
     /// Adds a hint.
@@ -76,6 +79,9 @@ impl Report {
             ("next", json!(self.next)),
             ("exit", json!(self.exit)),
         ];
+        if self.only_this_sandbox {
+            members.push(("only_this_sandbox", json!(true)));
+        }
         if !self.overriding.is_empty() {
             members.push(("override", json!(self.overriding)));
         }

@@ -1,9 +1,10 @@
 //! The context of this process: its sandbox, and the limits that it gives to its children. Nothing is decided here.
 
 use crate::model::context::{LIMITS, NAMESPACES};
-use crate::model::{Context, Limits, Sandbox};
+use crate::model::{Context, Limits, Sandbox, Surroundings};
 use crate::os::real::process::{cgroup, namespaces, procfs};
 use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, stat, statx};
+use rustix::io::Errno;
 use rustix::process::{Resource, getpriority_process, getrlimit};
 use std::collections::BTreeMap;
 
@@ -51,6 +52,38 @@ fn place_of(path: &str) -> ([u64; 2], Option<u64>) {
         }
         Err(_) => (stat(path).map_or([0, 0], |place| [place.st_dev, place.st_ino]), None),
     }
+}
+
+/// The sandboxes of all processes that `/proc` shows. A process that hides its namespaces may be in any.
+pub(crate) fn surroundings() -> Surroundings {
+    let Ok(pids) = procfs::pids() else { return Surroundings::default() };
+    // Where pid 1 is not shown, others may be hidden too (hidepid of proc(5)).
+    let shows_some = pids.contains(&1);
+    let mut seen = Surroundings { shows_below: shows_some, shows_beside: shows_some, ..Surroundings::default() };
+    for pid in pids {
+        match namespaces_of(pid) {
+            Ok(namespaces) => {
+                seen.inhabited.insert((namespaces, place_of(&format!("/proc/{pid}/root")).1));
+            }
+            // One number says that it is in our own pid namespace.
+            Err(_) if procfs::pids_inwards(pid).is_some_and(|inwards| inwards.len() == 1) => seen.shows_beside = false,
+            Err(_) => (seen.shows_below, seen.shows_beside) = (false, false),
+        }
+    }
+    seen
+}
+
+/// Inode numbers of the namespaces of a process; a process that has ended has few or none.
+fn namespaces_of(pid: u32) -> rustix::io::Result<BTreeMap<String, u64>> {
+    let mut found = BTreeMap::new();
+    for kind in NAMESPACES {
+        match stat(format!("/proc/{pid}/ns/{kind}")) {
+            Ok(seen) => found.extend([(kind.to_owned(), seen.st_ino)]),
+            Err(Errno::NOENT | Errno::SRCH) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
 }
 
 fn groups(text: &str) -> Vec<u32> {
@@ -105,6 +138,12 @@ mod tests {
         assert!(context.sandbox.namespaces.contains_key("pid") && context.sandbox.namespaces.contains_key("mnt"));
         assert_ne!(context.sandbox.root, [0, 0]);
         assert!(!context.limits.affinity.is_empty());
+    }
+
+    #[test]
+    fn this_process_is_seen_in_its_sandbox() {
+        let own = of_this_process("boot".into()).sandbox;
+        assert!(surroundings().inhabited.contains(&(own.namespaces, own.root_mount)));
     }
 
     #[test]

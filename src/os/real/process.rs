@@ -20,7 +20,7 @@ pub(crate) mod upgrade;
 
 use crate::model::namespace::{Sight, is_other_boot};
 use crate::model::process::{Ancestor, Probe};
-use crate::model::{Context, Identity, Origin};
+use crate::model::{Context, Identity, Origin, Surroundings};
 use crate::os::real::process::poll::{deadline, poll_until};
 use crate::os::{Called, Child, Command, Exit, Handle, InPlace, Processes, Signal, StartError, Streams, TreeMark};
 use nix::sys::signal::{SigSet, Signal as NixSignal};
@@ -71,6 +71,10 @@ impl Processes for RealProcesses {
     fn context(&self) -> Context {
         static OWN: OnceLock<Context> = OnceLock::new();
         OWN.get_or_init(|| crate::os::real::context::of_this_process(procfs::boot_id().to_owned())).clone()
+    }
+
+    fn sandboxes(&self) -> Surroundings {
+        crate::os::real::context::surroundings()
     }
 
     fn origin(&self) -> Origin {

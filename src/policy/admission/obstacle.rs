@@ -5,6 +5,7 @@ use crate::model::capacity::Occupied;
 use crate::model::config::Rate;
 use crate::model::{LaneName, TaskId, Timestamp};
 use crate::policy::context::Difference;
+use crate::policy::context::life::Life;
 use crate::policy::hold::Pause;
 
 /// One reason why a task does not start.
@@ -34,6 +35,10 @@ pub enum Obstacle {
     OtherContext {
         /// In what the sandboxes differ.
         differences: Vec<Difference>,
+        /// What is known of its sandbox.
+        life: Life,
+        /// Whether the caller asked for it: the same session of an agent, else the same agent.
+        is_own: bool,
     },
     /// A record that this version cannot read is first in the lane of its user.
     NewerRecord {

@@ -100,7 +100,7 @@ impl<'a> Score<'a> {
         match record.kind.as_str() {
             "enqueued" => self.accepted(id, record),
             "locked" => self.granted(id, record.at),
-            "finished" | "cancelled" | "withdrawn" | "edited" | "requeued" => self.gone(id, record.at),
+            "finished" | "cancelled" | "withdrawn" | "edited" | "taken_here" | "requeued" => self.gone(id, record.at),
             _ => {}
         }
     }

@@ -73,6 +73,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("subject_changed", "the work tree of a task changed after the task was queued"),
     ("subject_unknown", "whether the work tree of a task changed cannot be told"),
     ("supervisor_failed", "a supervisor ended with an error"),
+    ("taken_here", "a task was taken out of a sandbox that has ended into the context of the caller"),
     ("timeout_command", "the command for the end of the time of a wait was run"),
     ("vars_damaged", "the newest variables of a task do not read"),
     ("vars_left_out", "what an event brought is too large for a variable"),

@@ -99,6 +99,10 @@ impl Processes for Host {
         luzia::model::Context::default()
     }
 
+    fn sandboxes(&self) -> luzia::model::Surroundings {
+        luzia::model::Surroundings::default()
+    }
+
     fn origin(&self) -> Origin {
         Origin {
             boot_id: Some(self.me().boot_id),

@@ -1,6 +1,7 @@
 //! `luzia status`: the queue, the slots and the locks at a glance.
 
 use crate::app::look::status::{Capacity, Overview, Recent};
+use crate::app::sandboxes::{Elsewhere, named};
 use crate::app::{App, AppError, LockView, Obstacle};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
@@ -10,7 +11,7 @@ use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::task_json;
 use crate::cli::output::{brief, json};
 use crate::model::control::Hold;
-use crate::model::{LaneName, Task};
+use crate::model::{LaneName, Task, TaskId};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,6 +134,7 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
             ("paused", app.control().standing(console.now).map(hold_json).collect()),
             ("set_aside", json!(overview.set_aside)),
             ("has_dispatcher", json!(overview.has_dispatcher)),
+            ("other_sandboxes", elsewhere_json(&overview.elsewhere.0)),
             ("needs_pass", json!(overview.front.needs_pass.map(|id| id.to_string()))),
             ("user_exclusion", json!(app.no_exclusion().is_none())),
             ("state_dir", json!(app.store_path())),
@@ -158,6 +160,25 @@ fn users_json(overview: &Overview) -> Value {
     users(overview).into_iter().map(user).collect()
 }
 
+fn elsewhere_json(elsewhere: &Elsewhere) -> Value {
+    let names = |ids: &[TaskId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
+    json!({ "lives": names(&elsewhere.lives), "ended": names(&elsewhere.ended), "unseen": names(&elsewhere.unseen) })
+}
+
+/// What waits in other sandboxes, in words.
+fn elsewhere_rows(elsewhere: &Elsewhere) -> Vec<String> {
+    let rows = [
+        (&elsewhere.ended, "queued in sandboxes that have ended; luzia attach --here TASK runs one here"),
+        (
+            &elsewhere.unseen,
+            "queued in sandboxes that cannot be seen from here; if one has ended: luzia attach --here TASK",
+        ),
+        (&elsewhere.lives, "queued in sandboxes that live; a pass there starts them"),
+    ];
+    let row = |(ids, what): (&Vec<TaskId>, &str)| (!ids.is_empty()).then(|| format!("{}: {what}", named(ids)));
+    rows.into_iter().filter_map(row).collect()
+}
+
 fn hold_json(hold: &Hold) -> Value {
     json!({
         "what": hold.held.text(),
@@ -174,6 +195,20 @@ fn standstill(app: &App, task: &Task, console: &Console) -> Result<String, AppEr
         Obstacle::Paused { pause } => format!(" ({})", pause_text(&pause, task, console.now)),
         shortage => format!(" ({})", shortage.word()),
     }))
+}
+
+/// What stands first, and who would start it.
+fn tell_front(overview: &Overview, total: u64, console: &mut Console) {
+    if let Some((id, reason)) = overview.front.first {
+        console.say(&format!("first in the queue: {id} ({reason})"));
+    }
+    if total > 0 && !overview.has_dispatcher && !overview.elsewhere.1 {
+        console.hint(
+            "tasks wait, and nothing is running that starts them; `luzia dispatch` or `luzia daemon` starts them",
+        );
+    } else if let Some(id) = overview.front.needs_pass {
+        console.hint(&format!("{id} could start, and nothing runs that would start it now; luzia dispatch does"));
+    }
 }
 
 fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> anyhow::Result<()> {
@@ -229,20 +264,12 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
         let more = format!("{} not looked at here; luzia list-locks looks at all", overview.unseen_locks);
         lines.row(["more locks".to_owned(), more]);
     }
+    elsewhere_rows(&overview.elsewhere.0).into_iter().for_each(|text| lines.row(["other sandboxes".to_owned(), text]));
     if overview.set_aside > 0 {
         lines.row(["set aside".to_owned(), format!("{} damaged records; luzia doctor names them", overview.set_aside)]);
     }
     lines.row(["state directory".to_owned(), format!("{} ({rule})", app.store_path())]);
     console.table(&lines)?;
-    if let Some((id, reason)) = overview.front.first {
-        console.say(&format!("first in the queue: {id} ({reason})"));
-    }
-    if total > 0 && !overview.has_dispatcher {
-        console.hint(
-            "tasks wait, and nothing is running that starts them; `luzia dispatch` or `luzia daemon` starts them",
-        );
-    } else if let Some(id) = overview.front.needs_pass {
-        console.hint(&format!("{id} could start, and nothing runs that would start it now; luzia dispatch does"));
-    }
+    tell_front(overview, total, console);
     Ok(())
 }

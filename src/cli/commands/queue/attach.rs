@@ -1,11 +1,12 @@
 //! `luzia attach`: streams a task from its beginning and ends as the task does.
 
 use super::room::{Patience, Room, Terminal};
-use crate::app::{App, AppError, Code, Kind};
+use crate::app::{App, AppError, Code, Kind, shell_word};
 use crate::cli::exit::{Exit, run_code};
 use crate::cli::output::console::{Answer, Console, Stop};
 use crate::model::task::EndState;
-use crate::model::{Task, TaskId};
+use crate::model::time::format_duration;
+use crate::model::{Task, TaskId, Timestamp};
 use clap::Args;
 
 /// `luzia attach`.
@@ -14,24 +15,36 @@ use clap::Args;
     long_about = "Print the output of a task from its beginning, go on until the task is over, and exit with the code of \
                   its command, as `luzia run` does. A task that waits is started when its turn comes. Ctrl-C ends \
                   attach only; the task goes on. On a terminal the control characters of the output are shown as \\x1b, as \
-                  `luzia logs` does; a pipe gets every byte.",
+                  `luzia logs` does; a pipe gets every byte.\n\n\
+                  A task starts only in the sandbox in which it was queued. When that has ended, --here shows the command and \
+                  runs it in the sandbox and with the limits of this call. The task keeps its place, its attempts, its key, \
+                  its environment and its working directory. Nothing is asked: the call is the decision. It is refused while a \
+                  process lives in that sandbox.",
     after_help = ATTACH_HELP
 )]
 pub struct AttachArgs {
     /// The task, e.g. `task_12` or `12`; `last` is the newest one
     #[arg(value_name = "TASK")]
     pub task: String,
+
+    /// Run a task here whose sandbox has ended, after showing its command
+    ///
+    /// For a task that this process may start anyway the option changes nothing.
+    #[arg(long)]
+    pub here: bool,
 }
 
 const ATTACH_HELP: &str = "\
 Examples:
   luzia attach task_12
   luzia attach last
+  luzia attach --here task_12
 
 Exit codes:
   the command's own code, or 128+N when signal N killed it
   130  you pressed Ctrl-C; the task goes on
   1    the task was cancelled
+       --here, and its sandbox lives; nothing was changed
        inside a task for which this one waits: nobody would ever end
   2    usage
   66   no such task
@@ -46,7 +59,18 @@ pub fn run(args: &AttachArgs, app: &App, terminal: &mut Terminal, console: &mut 
     let id = app.task_id(&args.task)?;
     app.existing(id)?;
     app.refuse_waiting_for(&[id], false)?;
+    if let Some(task) = if args.here { app.take_here(id)? } else { None } {
+        console.say(&taken(&task, console.now));
+    }
     watch(&[id], None, app, terminal, console)
+}
+
+/// What runs here from now on, and who asked for it.
+fn taken(task: &Task, now: Timestamp) -> String {
+    let words: Vec<String> = task.command.iter().map(shell_word).collect();
+    let by = task.agent.as_ref().map_or_else(String::new, |agent| format!(" by {}", agent.name));
+    let age = format_duration(u64::try_from(now.ms_since(task.created_at)).unwrap_or(0));
+    format!("luzia: {} runs here: {} (in {}, queued{by} {age} ago)", task.id, words.join(" "), shell_word(&task.cwd))
 }
 
 /// Streams tasks, one after another. The exit code is that of the first that did not complete. `end_ms` is how long the caller

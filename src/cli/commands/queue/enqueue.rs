@@ -184,6 +184,7 @@ pub fn run(
     print_accepted(app, &accepted, is_joined, console)
         .map_err(|stop| unprinted(stop, app, std::slice::from_ref(&accepted)))?;
     if !args.wait {
+        tell_only_here(app, std::slice::from_ref(&accepted), console);
         return Ok(Exit::Done.code());
     }
     let id = accepted.task.id;
@@ -254,7 +255,8 @@ pub(super) fn refused_at_the_door(mut error: AppError) -> AppError {
 fn wait_for_accepted(id: TaskId, app: &App, console: &mut Console) -> Result<u8, AppError> {
     app.refuse_waiting_for(&[id], false)?;
     if app.inside.is_none() && !app.has_dispatcher()? {
-        console.hint("nothing is running that starts tasks; `luzia dispatch` starts it");
+        let place = if app.starts_only_here()? { " in this sandbox" } else { "" };
+        console.hint(&format!("nothing is running that starts tasks; `luzia dispatch`{place} starts it"));
     }
     let over = app.wait(&[id], false, None, &mut |task| {
         if let Err(error) = tell_wait(app, task, console) {
@@ -317,6 +319,7 @@ fn accepted_json(app: &App, accepted: &Accepted, position: Option<u64>) -> Resul
         "id": task.id.to_string(),
         "task_id": task.id.to_string(),
         "position": position,
+        "only_this_sandbox": is_only_here(app, accepted)?,
     });
     if let (Value::Object(members), Value::Object(more)) = (&mut value, running_json(app, task)?) {
         for (key, value) in more {
@@ -324,6 +327,23 @@ fn accepted_json(app: &App, accepted: &Accepted, position: Option<u64>) -> Resul
         }
     }
     Ok(value)
+}
+
+/// Whether only a process of this sandbox starts a task.
+fn is_only_here(app: &App, accepted: &Accepted) -> Result<bool, AppError> {
+    let waits = accepted.task.status() == Status::Pending && app.may_start(&accepted.task);
+    Ok(waits && app.starts_only_here()?)
+}
+
+/// Says at once where tasks can start that only this sandbox starts.
+fn tell_only_here(app: &App, accepted: &[Accepted], console: &mut Console) {
+    let Some(first) = accepted.iter().find(|one| is_only_here(app, one).unwrap_or(false)) else { return };
+    let id = first.task.id;
+    let which = if accepted.len() == 1 { id.to_string() } else { format!("{id} and the others") };
+    console.say(&format!(
+        "note: only this sandbox starts {which}, and nothing in it does now: `luzia dispatch` here, or when it has ended: {}",
+        messages::attach_here(id)
+    ));
 }
 
 fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) -> Answer {
@@ -335,6 +355,7 @@ fn enqueue_lines(text: &str, app: &App, caller: &Caller, console: &mut Console) 
     let accepted = app.enqueue_batch(&batch, caller).map_err(refused_at_the_door)?;
     tell_batch_notes(app, &batch, &accepted, console);
     print_batch(app, &accepted, console).map_err(|stop| unprinted(stop, app, &accepted))?;
+    tell_only_here(app, &accepted, console);
     Ok(Exit::Done.code())
 }
 

@@ -328,9 +328,18 @@ fn tell_and_code(task: &Task, app: &App, room: &mut Room) -> Answer {
 /// The answer of a caller that does not wait any longer for the start of a task.
 pub(super) fn still_queued(task: &Task, app: &App) -> Result<AppError, AppError> {
     let position = app.position(task)?.saturating_add(1);
-    let go_on = format!("luzia wait {} --stream", task.id);
+    let is_only_here = app.may_start(task) && app.starts_only_here()?;
+    let (go_on, hint) = match is_only_here {
+        true => (
+            messages::attach_here(task.id),
+            "the task keeps its place, but only this sandbox starts it; when it has ended, that command runs it in the next one",
+        ),
+        false => (format!("luzia wait {} --stream", task.id), "the task keeps its place"),
+    };
     let message = format!("still queued as {}, position {position}; go on with: {go_on}", task.id);
-    Ok(AppError::new(Kind::Busy, Code::StillQueued, message).hint("the task keeps its place").next(go_on))
+    let mut error = AppError::new(Kind::Busy, Code::StillQueued, message).hint(hint).next(go_on);
+    error.0.only_this_sandbox = is_only_here;
+    Ok(error)
 }
 
 /// Tells how a task of `run` has ended.

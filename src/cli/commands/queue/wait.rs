@@ -77,7 +77,7 @@ pub fn run(args: &WaitArgs, app: &App, console: &mut Console) -> Answer {
     }
     for id in &ids {
         let task = app.existing(*id)?;
-        let waits = task.status() == Status::Pending && app.inside.is_none();
+        let waits = task.status() == Status::Pending && app.inside.is_none() && app.may_start(&task);
         if waits && (!app.has_dispatcher()? || app.first_obstacle(&task)? == Some(Obstacle::NoDispatcher)) {
             console.hint("nothing is running that starts tasks; `luzia dispatch` or `luzia daemon` starts them");
             break;

@@ -71,6 +71,7 @@ message text The error for people.
 hint text~ What would help.
 next [text] Commands that help; the first harms nobody.
 exit int The exit code.
+only_this_sandbox? bool Whether only a process of the caller's own sandbox starts the task.
 override? [text] Commands that take something by force from a dead, stopped or overdue holder.
 ";
 
@@ -79,6 +80,7 @@ const ENQUEUE: &str = "\
 success bool Always true.
 queued bool Whether the task waits in the queue.
 created bool Whether it is a new task; false where another has its key.
+only_this_sandbox bool Whether only a process of the caller's own sandbox starts the task, and none is at work that does.
 task_id text The id, as in id.
 position int~ Its place in the queue.
 +task
@@ -198,6 +200,7 @@ paused [@pause] The pauses.
 set_aside int How many damaged records were set aside.
 has_dispatcher bool Whether something runs that starts tasks.
 needs_pass text~ A task that a pass would start.
+other_sandboxes object Tasks that were queued in other sandboxes, the first of each queue: lives, ended and unseen.
 user_exclusion bool Whether the tasks of one user take turns.
 state_dir text The state directory.
 state_dir_rule text The rule by which it was found.

@@ -1,7 +1,7 @@
 //! The reasons as JSON, and in words those for which no other task is to blame.
 
-use super::{forceful_command, holder_json, obstacle_text, rooms_json, rooms_text, worker};
-use crate::app::{Booked, Difference, Obstacle, lane_word, shell_word};
+use super::{attach_here, forceful_command, holder_json, obstacle_text, rooms_json, rooms_text, worker};
+use crate::app::{Booked, Difference, Life, Obstacle, lane_word, shell_word};
 use crate::cli::output::capacity;
 use crate::model::time::format_duration;
 use crate::model::{Task, Timestamp};
@@ -58,6 +58,16 @@ fn booked_text(booked: &Booked, now: Timestamp) -> (String, Option<String>) {
     (text, Some(format!("luzia explain {first}")))
 }
 
+/// A task of another sandbox. One of somebody else is taken here only against the first way on.
+fn other_context_json(differences: &[Difference], life: Life, is_own: bool, task: &Task) -> Value {
+    let what: Vec<String> = differences.iter().map(Difference::text).collect();
+    let mut evidence = json!({ "differences": what, "sandbox": life.word(), "own": is_own });
+    if !is_own && life != Life::Lives {
+        evidence["override"] = json!([attach_here(task.id)]);
+    }
+    evidence
+}
+
 /// An obstacle as JSON.
 pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value {
     let (message, next) = obstacle_text(obstacle, task, now);
@@ -87,9 +97,7 @@ pub fn obstacle_json(obstacle: &Obstacle, task: &Task, now: Timestamp) -> Value 
         }
         Obstacle::Delayed { until } => json!({ "until": until.to_string() }),
         Obstacle::After { tasks } => json!({ "tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>() }),
-        Obstacle::OtherContext { differences } => {
-            json!({ "differences": differences.iter().map(Difference::text).collect::<Vec<_>>() })
-        }
+        Obstacle::OtherContext { differences, life, is_own } => other_context_json(differences, *life, *is_own, task),
         Obstacle::NewerRecord { first, record } => json!({ "first": first.to_string(), "record": record }),
         Obstacle::Priority { ahead } => json!({ "ahead": ahead }),
         Obstacle::LaneOrder { lane, first } => json!({ "lane": lane.to_string(), "first": first.to_string() }),

@@ -170,6 +170,8 @@ pub trait Vfs: Send + Sync {
     fn rename(&self, from: &str, to: &str) -> io::Result<bool>;
     /// Renames without replacing (RENAME_NOREPLACE).
     fn publish(&self, from: &str, to: &str) -> io::Result<Published>;
+    /// Gives a file a second name (link(2)); false when `from` does not exist. Something that has the name `to` keeps it.
+    fn link(&self, from: &str, to: &str) -> io::Result<bool>;
     /// Removes a name that is not a directory; false when it does not exist.
     fn unlink(&self, path: &str) -> io::Result<bool>;
     /// fsync(2) on a directory.

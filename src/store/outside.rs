@@ -53,7 +53,7 @@ impl Changes {
 impl FileStore {
     /// Whether this process has inherited a lock file, whose kernel lock then lasts as long as itself.
     pub fn has_inherited_lock(&self, lane: &LaneName, slot: u32) -> Result<bool> {
-        let meta = self.meta(&layout::lock_file(&lane.stem(), slot))?;
+        let meta = self.lock_meta(&layout::lock_file(&lane.stem(), slot))?;
         Ok(meta.is_some_and(|meta| self.host.procs.has_open(meta.ident)))
     }
 
@@ -64,7 +64,7 @@ impl FileStore {
 
     /// The living processes that have a file open.
     pub(crate) fn users_of(&self, path: &str) -> Result<Vec<Identity>> {
-        let Some(meta) = self.meta(path)? else { return Ok(Vec::new()) };
+        let Some(meta) = self.lock_meta(path)? else { return Ok(Vec::new()) };
         let mark = TreeMark {
             state_dir: String::new(),
             task_id: String::new(),

@@ -1,16 +1,19 @@
 //! Keeps the locks of a holder that lives: refreshes them in time, so that only one whose holder is stopped, hung or dead
-//! becomes overdue (X1), and notices a sidecar that was lost (X22). Whatever fails is tried again; the locks stay held.
+//! becomes overdue (X1), and notices a sidecar or a lock file that was lost (X22). Whatever fails is tried again; the locks stay held.
 
 use super::HEARTBEAT;
 use crate::model::lock::Grant;
 use crate::model::{LaneName, LockKind};
-use crate::store::{Event, Kept, Site};
+use crate::store::{Event, Hold, Kept, Site};
 use std::time::Duration;
 
 /// The shortest time between two refreshes, in milliseconds.
 const SHORTEST_MS: u64 = 50;
 /// The longest time until a refresh that did not succeed is tried again, in milliseconds.
 const LATE_MS: u64 = 1000;
+
+/// The longest time until a lock file that was removed is noticed, in milliseconds.
+const LOOK_MS: u64 = 1000;
 
 /// The locks of one holder, and when they are due.
 pub struct Keeper<'a> {
@@ -25,6 +28,10 @@ pub struct Keeper<'a> {
     due_ms: u64,
     /// When the sidecars are looked at next, by the boot clock.
     look_ms: u64,
+    /// When the lock files are looked at next, by the boot clock.
+    files_ms: u64,
+    /// The locks of a `luzia lock` that were made anew.
+    again: Vec<Hold>,
 }
 
 impl<'a> Keeper<'a> {
@@ -39,12 +46,14 @@ impl<'a> Keeper<'a> {
         let shortest = grants.iter().map(|grant| timeout_ms(&grant.lane)).min().unwrap_or(u64::MAX);
         let (every_ms, now) = ((shortest / 3).max(SHORTEST_MS), site.host.boot_ms());
         let (due_ms, look_ms) = (now.saturating_add(every_ms), now.saturating_add(beat_ms()));
-        Self { site, kind, holder, grants: grants.to_vec(), timeout_ms, every_ms, due_ms, look_ms }
+        let files_ms = now.saturating_add(LOOK_MS);
+        let (grants, again) = (grants.to_vec(), Vec::new());
+        Self { site, kind, holder, grants, timeout_ms, every_ms, due_ms, look_ms, files_ms, again }
     }
 
     /// For how long the holder may wait for something else.
     pub fn time_left(&self) -> Duration {
-        let next = self.due_ms.min(self.look_ms);
+        let next = self.due_ms.min(self.look_ms).min(self.files_ms);
         Duration::from_millis(next.saturating_sub(self.site.host.boot_ms()))
     }
 
@@ -56,6 +65,13 @@ impl<'a> Keeper<'a> {
     /// Does what is due. Asks for nothing but the time when nothing is.
     pub fn keep(&mut self) {
         let now = self.site.host.boot_ms();
+        if now >= self.files_ms {
+            self.files_ms = now.saturating_add(LOOK_MS);
+            if self.grants.iter().any(|grant| self.site.store.has_lost_file(grant)) {
+                self.make_again();
+                self.look_ms = now;
+            }
+        }
         if now < self.due_ms.min(self.look_ms) {
             return;
         }
@@ -64,6 +80,19 @@ impl<'a> Keeper<'a> {
             let is_late = !self.refresh();
             let wait = if is_late { self.every_ms.min(LATE_MS) } else { self.every_ms };
             self.due_ms = self.site.host.boot_ms().saturating_add(wait);
+        }
+    }
+
+    /// Makes locks anew that somebody removed. A lease may have been released by its holder, so it does not come back.
+    fn make_again(&mut self) {
+        if !matches!(self.kind, LockKind::Task | LockKind::Process) {
+            return;
+        }
+        let store = &self.site.store;
+        for grant in &self.grants {
+            // What fails is tried again at the next look.
+            let made = store.make_lock_again(self.kind, &self.holder, grant, (self.timeout_ms)(&grant.lane));
+            self.again.extend(made.ok().flatten().filter(|_| self.kind == LockKind::Process));
         }
     }
 

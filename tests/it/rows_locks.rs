@@ -9,5 +9,6 @@ mod kept;
 mod leases;
 mod listed;
 mod names;
+mod removed;
 mod room;
 mod stale;

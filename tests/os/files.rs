@@ -203,3 +203,23 @@ fn a_change_before_the_kernel_is_asked_is_looked_at() {
     assert!(waits > 1, "nothing was said of the time before the kernel was asked");
     assert!(!watch.wait(Duration::from_millis(30)).unwrap());
 }
+
+#[test]
+fn a_second_name_is_of_the_very_file_and_replaces_nothing() {
+    let dir = trapped().unwrap();
+    let files = vfs(&dir.path().join("root"));
+    assert!(!files.link("none", "second").unwrap());
+    drop(files.open("first", Open::CreateNew(0o600)).unwrap().unwrap());
+    drop(files.open("other", Open::CreateNew(0o600)).unwrap().unwrap());
+    assert!(files.link("first", "second").unwrap());
+    let ident = |name: &str| files.meta(name).unwrap().unwrap().ident;
+    assert_eq!(ident("first"), ident("second"));
+    assert_eq!(files.meta("first").unwrap().unwrap().links, 2);
+    assert!(files.link("first", "other").unwrap());
+    assert_ne!(ident("first"), ident("other"));
+    // A name without its first one gives that again.
+    assert!(files.unlink("first").unwrap() && files.link("second", "first").unwrap());
+    assert_eq!(ident("first"), ident("second"));
+    assert!(files.link("first", "../outside/third").is_err());
+    assert!(files.link("first", "way-out/third").is_err());
+}

@@ -14,6 +14,9 @@ const FEW_INODES: u64 = 1000;
 /// Below this many free inodes, the next task may not find its files.
 const NO_INODES: u64 = 50;
 
+/// Where services of many hosts remove files by their age.
+const SWEPT: [&str; 2] = ["/tmp", "/var/tmp"];
+
 pub(super) fn state_dir(around: &Around, findings: &mut Vec<Finding>) {
     const CHECK: &str = "state-dir";
     let app = match around.app {
@@ -47,6 +50,15 @@ pub(super) fn state_dir(around: &Around, findings: &mut Vec<Finding>) {
         );
         let hint = "remove the copy; or, once the original is gone for good, `luzia doctor --fix` makes it a state directory of its own";
         findings.push(Finding::warn("copy", message, hint));
+    }
+    if let Some(place) = SWEPT.iter().find(|place| std::path::Path::new(path).starts_with(place)) {
+        let message =
+            format!("\"{path}\" is below {place}, where cleaners remove old files, also those that hold lanes");
+        findings.push(Finding::warn(
+            CHECK,
+            message,
+            "choose another one, for every caller at once, while nothing of luzia runs",
+        ));
     }
 }
 

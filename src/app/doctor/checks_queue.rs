@@ -27,6 +27,8 @@ struct Read {
 }
 
 pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
+    // Before any other look at locks, which puts them back.
+    add("lock-files", "no other program has removed a lock file", removed(app), findings);
     let locks = app.locks();
     match &locks {
         Ok(views) => add("locks", &format!("{} held", views.len()), Ok(locks_of(views)), findings),
@@ -53,6 +55,15 @@ pub(super) fn all(app: &App, findings: &mut Vec<Finding>) {
     dispatcher(app, findings);
     add("sandboxes", "no task waits in another sandbox", ended_sandboxes(app), findings);
     add("spool-debris", "nothing was left in the spool", left(app), findings);
+}
+
+/// Lock files that somebody else removed while the lock was held. Every look at the lane puts them back, this one as well.
+fn removed(app: &App) -> Result<Vec<Finding>, AppError> {
+    let tell = |path: String| {
+        let hint = "the lane stayed held; find what removes files there: a cleaner must leave a state directory alone";
+        Finding::warn("lock-files", format!("the lock file \"{path}\" was removed by another program"), hint)
+    };
+    Ok(app.store.removed_lock_files()?.into_iter().map(tell).collect())
 }
 
 fn locks_of(views: &[LockView]) -> Vec<Finding> {

@@ -13,8 +13,8 @@ use std::time::Duration;
 const SHORTEST_MS: u64 = 50;
 
 /// The longest time until the next look whether the locks are still there, in milliseconds: not everybody who releases one says
-/// so.
-const LOOK_MS: u64 = 60_000;
+/// so, and one of which another program removed every name is free until its keeper sees it.
+const LOOK_MS: u64 = 1000;
 
 /// Why a session is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +62,7 @@ impl App {
                 break Over::NothingLeft;
             }
             let now = self.host.boot_ms();
-            if now >= due_ms {
+            if now >= due_ms || held.iter().any(|lock: &SessionLock| self.store.has_lost_file(&lock.grant)) {
                 due_ms = now.saturating_add(self.refresh_all(&mut held));
             }
             changes.wait(self.until_next(&held, due_ms));
@@ -72,7 +72,10 @@ impl App {
 
     /// Drops the locks that somebody else released or broke.
     fn forget_those_gone(&self, key: &str, held: &mut Vec<SessionLock>) -> Result<(), AppError> {
-        let (kept, gone): (Vec<_>, Vec<_>) = held.drain(..).partition(|lock| self.store.is_in_force(lock));
+        let (mut kept, mut gone) = (Vec::new(), Vec::new());
+        for mut lock in held.drain(..) {
+            if self.store.is_in_force(&mut lock) { kept.push(lock) } else { gone.push(lock) }
+        }
         *held = kept;
         gone.iter().try_for_each(|lock| self.store.forget_session_lock(key, lock))?;
         Ok(())

@@ -16,7 +16,7 @@ use crate::os::real::files::dir_root::{Beneath, check, check_dir, fault, refused
 use crate::os::real::files::handle::RealHandle;
 use crate::os::{Entry, FileKind, FileSystem, Handle, Meta, Open, Pipe, Published, Vfs, Watch};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, Stat, chmodat, fchmod, fstat, fsync, mkdirat,
+    AtFlags, CWD, FileType, Mode, OFlags, RawDir, RenameFlags, Stat, chmodat, fchmod, fstat, fsync, linkat, mkdirat,
     renameat_with, statat, syncfs, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
@@ -321,6 +321,17 @@ impl Vfs for RealFiles {
                 Ok(_) => Ok(Published::NoDirectory),
                 Err(error) => Err(fault(from, error)),
             },
+            Err(error) => Err(fault(to, error)),
+        }
+    }
+
+    fn link(&self, from: &str, to: &str) -> io::Result<bool> {
+        check(from)?;
+        check(to)?;
+        let linked = self.beneath.on_names(from, to, |a, old, b, new| linkat(a, old, b, new, AtFlags::empty()));
+        match linked {
+            Ok(()) | Err(Errno::EXIST) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(fault(to, error)),
         }
     }

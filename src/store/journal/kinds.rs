@@ -33,6 +33,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("line_passed", "a lane went to somebody before others who did not take their turn"),
     ("lock_acquired", "a lane was taken by `lock`, `acquire` or a session"),
     ("lock_broken", "a lock was removed whose holder was proven dead"),
+    ("lock_file_put_back", "another program removed the lock file of a holder, and it is back"),
     ("lock_refused", "a lane was not given"),
     ("lock_released", "a lane was given back by `lock`, `release` or a session"),
     ("lock_waiting", "a `lock` or an `acquire` waits for a lane"),

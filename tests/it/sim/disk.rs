@@ -204,6 +204,17 @@ impl Disk {
         Ok(true)
     }
 
+    /// link(2); false when `from` is missing. What has the name `to` keeps it.
+    pub fn link(&mut self, base: Ino, from: &str, to: &str) -> io::Result<bool> {
+        let Some(ino) = self.find(base, from)? else { return Ok(false) };
+        let (dir, name) = self.parent(base, to)?.ok_or_else(|| errno(ENOENT))?;
+        if self.find(dir, name)?.is_none() {
+            let name = name.to_owned();
+            self.enter(None, Some((dir, name)), ino);
+        }
+        Ok(true)
+    }
+
     /// rename(2); false when `from` or the directory of `to` is missing.
     pub fn rename(&mut self, base: Ino, from: &str, to: &str) -> io::Result<bool> {
         let Some(ino) = self.find(base, from)? else {

@@ -137,6 +137,11 @@ impl Vfs for Files {
         self.ctx.op(what, TO_GROW, |world, _| world.disk.publish(self.base, from, to))
     }
 
+    fn link(&self, from: &str, to: &str) -> io::Result<bool> {
+        let what = || format!("link {from} -> {to}");
+        self.ctx.op(what, TO_GROW, |world, _| world.disk.link(self.base, from, to))
+    }
+
     fn unlink(&self, path: &str) -> io::Result<bool> {
         self.op("unlink", path, TO_REMOVE, |world, _| world.disk.unlink(self.base, path))
     }

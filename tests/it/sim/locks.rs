@@ -189,6 +189,14 @@ fn cleaner(env: &Env) {
     let _ = store(env).clean_locks(&|_| TIMEOUT_MS, None, false, judge);
 }
 
+/// Another program that removes the lock file of any holder.
+fn remover(env: &Env) {
+    for _ in 0..4 {
+        let _ = env.vfs("/s").unlink("locks/user_alice.lock");
+        env.step("sleep");
+    }
+}
+
 /// Once everybody is dead and the timeout is over, the lane can be had at once.
 fn not_wedged(env: &Env, oracle: &Shared) {
     env.clock().sleep(Duration::from_millis(TIMEOUT_MS + 5_000));
@@ -316,6 +324,21 @@ fn a_lane_survives_everything_at_once() {
     let limits = Limits { kills: 2, cuts: 1, errors: 2, jumps: 1, ..Limits::default() };
     for kind in [Holder::Process, Holder::Lease, Holder::Mixed] {
         storm(kind, Journal::AnySubset, &limits, 2_000);
+    }
+}
+
+#[test]
+fn a_lane_has_one_holder_when_its_lock_file_is_removed() {
+    for kind in [Holder::Process, Holder::Lease, Holder::Mixed] {
+        let grants = Mutex::new(Vec::new());
+        let all = seeds(0..2_000, |sim| {
+            sim.journal(Journal::AnySubset).limits(Limits { kills: 2, ..Limits::default() });
+            grants.lock().expect("no panic").push(scenario(sim, kind, (3, 1)));
+            sim.spawn("remover", |env| remover(&env));
+        });
+        let all = all.expect_clean();
+        let grants: u64 = grants.lock().expect("no panic").iter().map(|oracle| know(oracle).grants).sum();
+        assert!(grants > all.runs, "{grants} grants in {all:?}");
     }
 }
 

@@ -64,7 +64,7 @@ fn keeper(env: &Env, key: &str, seen: &Seen) {
         env.step("work");
         let _ = store.refresh_session_lock(&mut lock, TIMEOUT_MS);
         env.clock().sleep(Duration::from_millis(1));
-        if !store.is_in_force(&lock) {
+        if !store.is_in_force(&mut lock) {
             env.violation("a lease went while its keeper lives");
         }
         env.leave(LANE);

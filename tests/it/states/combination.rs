@@ -287,7 +287,9 @@ impl Combination {
         };
         let Ok(Acquired::Granted { grants, .. }) = store(env).acquire(&request, judge) else { panic!("{self:?}") };
         if self.lock == Lock::SidecarOnly {
-            assert!(env.vfs("/s").unlink("locks/user_alice.lock").unwrap());
+            for name in ["locks/.user_alice.held", "locks/user_alice.lock"] {
+                assert!(env.vfs("/s").unlink(name).unwrap());
+            }
         }
         grants[0].lock_id.0.clone()
     }

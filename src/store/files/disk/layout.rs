@@ -92,6 +92,12 @@ pub(crate) fn lock_file(lane_stem: &str, slot: u32) -> String {
     format!("{LOCKS}/{}.lock", slot_stem(lane_stem, slot))
 }
 
+/// The second name of a lock file, of which other programs know nothing. `None` for a path that is no lock file.
+pub(crate) fn second_name(lock_path: &str) -> Option<String> {
+    let slot_stem = lock_path.strip_prefix(LOCKS)?.strip_prefix('/')?.strip_suffix(".lock")?;
+    Some(format!("{LOCKS}/.{slot_stem}.held"))
+}
+
 pub(crate) fn sidecar(lane_stem: &str, slot: u32) -> String {
     format!("{LOCKS}/{}.json", slot_stem(lane_stem, slot))
 }

@@ -262,8 +262,11 @@ impl FileStore {
         self.write_sidecar(&need.lane, choice.slot, &record, request.durable)?;
         let opened = self.vfs.open(&path, Open::CreateNew(0o644));
         let Some(mut file) = self.undo_sidecar(&stem, choice.slot, opened, &path)? else { return Ok(None) };
-        if let Err(error) = self.fill_lock(file.as_mut(), &path, lock_id, fence, request) {
-            self.remove_lock(&stem, choice.slot)?;
+        let filled = self.fill_lock(file.as_mut(), &path, lock_id, fence, request);
+        if let Err(error) = filled.and_then(|()| self.name_twice(&path)) {
+            // A lock that stayed would be held in the name of this process, which waits on.
+            let remove = || self.remove_lock(&stem, choice.slot);
+            remove().or_else(|_| remove()).or_else(|_| remove())?;
             return Err(error);
         }
         let (lane, slot, value, has_share) = (need.lane.clone(), choice.slot, record.value, record.cpus.is_some());
@@ -385,7 +388,10 @@ impl FileStore {
 
     /// Removes a lock and then its sidecar. The caller is in the guard and has judged it.
     pub(crate) fn remove_lock(&self, stem: &str, slot: u32) -> Result<()> {
-        self.unlink(&layout::lock_file(stem, slot))?;
+        let path = layout::lock_file(stem, slot);
+        // First, so that it is never without the lock file, unless another program removed that.
+        layout::second_name(&path).map_or(Ok(false), |second| self.unlink(&second))?;
+        self.unlink(&path)?;
         // The lane is free. A sidecar without its lock holds nothing, and the next acquirer or cleaner removes it.
         let _ = self.unlink(&layout::sidecar(stem, slot));
         Ok(())
@@ -421,6 +427,8 @@ impl FileStore {
             record.set_origin(self.host.own_origin());
         }
         self.write_sidecar(&need.lane, slot, &record, request.durable)?;
+        let path = layout::lock_file(&need.lane.stem(), slot);
+        self.lock_meta(&path)?.iter().for_each(|lock| self.freshen(&path, lock));
         Ok(Grant {
             lane: need.lane.clone(),
             slot,

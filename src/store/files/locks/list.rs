@@ -2,7 +2,7 @@
 //! Changes nothing.
 
 use crate::model::evidence::{Evidence, HolderHost, Judge, KernelLock, Reason, Sidecar, Verdict};
-use crate::model::lane::{is_user_stem, split_slot_stem};
+use crate::model::lane::is_user_stem;
 use crate::model::lock::loan;
 use crate::model::{LaneName, LockKind, LockRecord, TaskId};
 use crate::os::{Entry, FileKind, Open};
@@ -10,6 +10,7 @@ use crate::store::FileStore;
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
 use crate::store::files::locks::bucket::{Guards, bucket, bucket_of_stem};
+use crate::store::files::locks::second::slot_of_name;
 use crate::store::files::locks::sidecar;
 
 /// One lock as it was found, with the verdict on its holder.
@@ -113,9 +114,10 @@ impl LockIndex {
 
 /// The slots of a lane in a listing of all locks, in order.
 pub(crate) fn slots_in(locks: &[Entry], lane_stem: &str) -> Vec<u32> {
-    let stems = locks.iter().filter_map(|entry| split_slot_stem(entry.name.strip_suffix(".lock")?));
+    let stems = locks.iter().filter_map(|entry| slot_of_name(&entry.name));
     let mut slots: Vec<u32> = stems.filter(|(stem, _)| *stem == lane_stem).map(|(_, slot)| slot).collect();
     slots.sort_unstable();
+    slots.dedup();
     slots
 }
 
@@ -143,7 +145,7 @@ impl FileStore {
     /// Everything there is to see of one lock; `None` when its `.lock` does not exist. The caller is in the guard.
     pub(crate) fn evidence(&self, lane_stem: &str, slot: u32, limits: Limits) -> Result<Option<Evidence>> {
         let lock_path = layout::lock_file(lane_stem, slot);
-        let Some(lock) = self.meta(&lock_path)? else { return Ok(None) };
+        let Some(lock) = self.lock_meta(&lock_path)? else { return Ok(None) };
         let sidecar_path = layout::sidecar(lane_stem, slot);
         let sidecar_meta = self.meta(&sidecar_path)?;
         let is_regular = lock.kind == FileKind::File;
@@ -320,10 +322,11 @@ impl FileStore {
         let mut stems: Vec<(String, u32)> = self
             .list(layout::LOCKS)?
             .iter()
-            .filter_map(|entry| split_slot_stem(entry.name.strip_suffix(".lock")?))
+            .filter_map(|entry| slot_of_name(&entry.name))
             .map(|(stem, slot)| (stem.to_owned(), slot))
             .collect();
         stems.sort_unstable();
+        stems.dedup();
         Ok(stems)
     }
 
@@ -383,7 +386,7 @@ impl FileStore {
 
     /// Like `task_in_lock_file`, with the lock id.
     pub(crate) fn named_in_lock_file(&self, lock_path: &str) -> Result<Option<(TaskId, String)>> {
-        let Some(mut handle) = self.open(lock_path, Open::ReadOnly)? else { return Ok(None) };
+        let Some(mut handle) = self.open_lock(lock_path, Open::ReadOnly)? else { return Ok(None) };
         let bytes = handle.read_part(0, 4096).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let lock_id = text.split(' ').next().unwrap_or_default();
@@ -393,8 +396,8 @@ impl FileStore {
 
     /// Whether somebody holds the kernel lock of a lock file, also a shared one, as for a session. The caller is in the guard,
     /// so that no two lookers and no acquirer disturb each other.
-    fn is_lock_file_held(&self, path: &str) -> Result<bool> {
-        let Some(mut handle) = self.open(path, Open::ReadOnly)? else { return Ok(false) };
+    pub(crate) fn is_lock_file_held(&self, path: &str) -> Result<bool> {
+        let Some(mut handle) = self.open_lock(path, Open::ReadOnly)? else { return Ok(false) };
         let free = handle.try_lock(false).map_err(StoreError::io("lock", path))?;
         if free {
             handle.unlock().map_err(StoreError::io("unlock", path))?;

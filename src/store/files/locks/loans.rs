@@ -85,7 +85,7 @@ impl FileStore {
         let lender = loop {
             let Some(next) = lower.checked_sub(STEP) else { return false };
             lower = next;
-            if matches!(self.meta(&layout::lock_file(&stem, lower)), Ok(Some(_))) {
+            if matches!(self.lock_meta(&layout::lock_file(&stem, lower)), Ok(Some(_))) {
                 break lower;
             }
         };

@@ -10,6 +10,7 @@ pub(crate) mod refresh;
 pub(crate) mod release;
 pub(crate) mod request;
 pub(crate) mod rules;
+pub(crate) mod second;
 pub(crate) mod session;
 pub(crate) mod sets;
 pub(crate) mod sidecar;

@@ -72,7 +72,7 @@ impl FileStore {
         let mut others = Vec::new();
         for slot in self.occupied_slots(&stem)? {
             let Some(view) = self.view(&stem, slot, limits, judge)? else { continue };
-            if is_meant(&view, which) {
+            if is_meant(&view, which) || self.is_named_by_file(&stem, &view, which)? {
                 return self.release_seen(&mut guards, lane, view, by);
             }
             others.push(LockView { lane: Some(lane.clone()), ..view });
@@ -80,6 +80,20 @@ impl FileStore {
         Ok(match others.into_iter().next() {
             None => Released::Free,
             Some(view) => Released::NotYours(Box::new(view)),
+        })
+    }
+
+    /// Whether a lock whose sidecar is gone is the one that is meant, as its file tells.
+    fn is_named_by_file(&self, stem: &str, view: &LockView, which: &Release) -> Result<bool> {
+        if view.record().is_some() {
+            return Ok(false);
+        }
+        let Some(grant) = self.granted_by_file(stem, view.slot)? else { return Ok(false) };
+        let holder = grant.lock_id.0.rsplit_once('_').map(|(holder, _)| holder);
+        Ok(match which {
+            Release::LockId(id) => grant.lock_id.0 == *id,
+            Release::Holder(name) => holder == Some(name.as_str()),
+            Release::Anybody => true,
         })
     }
 
@@ -96,6 +110,7 @@ impl FileStore {
                 if let Some(task) = self.task_to_recover(&lane.stem(), &view)? {
                     return Ok(Released::NeedsRecovery(task));
                 }
+                self.tell_keeper(&view)?;
                 self.free_lock(guards, lane, view.slot, FreedBy::Other)?;
                 self.free_others_of(guards, lane, &view)?;
                 Ok(Released::Removed(Break { why: None, ..broken(lane, &view) }))
@@ -131,7 +146,7 @@ impl FileStore {
         if !is_ours {
             return Ok(GivenBack::Gone);
         }
-        if self.is_kernel_locked(&path)? {
+        if self.is_lock_file_held(&path)? {
             return Ok(GivenBack::Kept);
         }
         self.free_lock(&mut guards, &grant.lane, grant.slot, FreedBy::Other)?;
@@ -338,7 +353,7 @@ impl FileStore {
             let Some(lane) = self.lane_of_stem(stem, slot)? else { continue };
             let Some(_guards) = self.guards_to_clean(&lane, dry_run)? else { continue };
             // Under the guard a temporary file belongs to nobody, and a sidecar belongs to its lock.
-            if hidden.is_none() && self.meta(&layout::lock_file(stem, slot))?.is_some() {
+            if hidden.is_none() && self.lock_meta(&layout::lock_file(stem, slot))?.is_some() {
                 continue;
             }
             let path = format!("{}/{}", layout::LOCKS, entry.name);

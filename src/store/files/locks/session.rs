@@ -11,6 +11,7 @@ use crate::model::{Fence, Identity, LaneName, LockId, LockKind, LockRecord, Time
 use crate::os::{FileKind, Handle, Open};
 use crate::store::error::{Result, StoreError};
 use crate::store::files::disk::layout;
+use crate::store::files::locks::list::LockView;
 use crate::store::files::locks::request::Break;
 use crate::store::hold::Hold;
 use crate::store::{Changes, FileStore};
@@ -19,6 +20,8 @@ const SESSIONS: &str = "locks/.sessions";
 const KEEPER_LOCK: &str = "keeper.lock";
 const WANTED: &str = "want-";
 const HELD: &str = "held-";
+/// What a lock file says that luzia is about to remove.
+const RELEASED: &[u8] = b"released\n";
 /// How old what a dead keeper left must be to be removed, in milliseconds.
 const YOUNG_MS: i64 = 600_000;
 
@@ -205,7 +208,7 @@ impl FileStore {
             return Ok(None);
         }
         let path = layout::lock_file(stem, slot);
-        let Some(mut file) = self.open(&path, Open::ReadOnly)? else { return Ok(None) };
+        let Some(mut file) = self.open_lock(&path, Open::ReadOnly)? else { return Ok(None) };
         let lock = |file: &mut dyn Handle, shared| file.try_lock(shared).map_err(StoreError::io("lock", &path));
         if !is_mine && lock(file.as_mut(), false)? {
             return Ok(None);
@@ -219,9 +222,43 @@ impl FileStore {
         Ok(Some(SessionLock { grant, record: *record, slot_stem: slot_stem.to_owned(), file }))
     }
 
-    /// Whether the lock file is still the one that is kept. An error proves nothing: its keeper goes on to keep it.
-    pub fn is_in_force(&self, lock: &SessionLock) -> bool {
-        self.finds_lock(lock).unwrap_or(true)
+    /// Whether the lock file is still the one that is kept. An error proves nothing: its keeper goes on to keep it. A lock of which
+    /// another program removed every name is made anew.
+    pub fn is_in_force(&self, lock: &mut SessionLock) -> bool {
+        let is_there = self.finds_lock(lock).unwrap_or(true);
+        is_there || self.has_again(lock).unwrap_or(true)
+    }
+
+    /// Says in the lock file of a session, which its keeper has open, that luzia removes it. The caller is in the guard.
+    pub(crate) fn tell_keeper(&self, view: &LockView) -> Result<()> {
+        if view.record().is_some_and(|record| record.kind == LockKind::Session) {
+            self.open_lock(&view.path(), Open::Existing)?
+                .map_or(Ok(()), |mut file| file.write_at_start(RELEASED))
+                .map_err(StoreError::io("write", &view.path()))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a lock anew that nobody released; false where somebody did, or has the slot now.
+    fn has_again(&self, lock: &mut SessionLock) -> Result<bool> {
+        let (stem, slot) = (lock.grant.lane.stem(), lock.grant.slot);
+        let _guards = self.enter_patiently(&lock.grant.lane)?;
+        if self.finds_lock(lock)? {
+            return Ok(true);
+        }
+        let path = layout::lock_file(&stem, slot);
+        let is_released = lock.file.read_part(0, RELEASED.len()).map_err(StoreError::io("read", &path))? == RELEASED;
+        if is_released || self.meta(&path)?.is_some() {
+            return Ok(false);
+        }
+        match self.read_sidecar(&layout::sidecar(&stem, slot))? {
+            Sidecar::Whole(record) if record.lock_id == lock.record.lock_id => lock.record = *record,
+            Sidecar::Missing | Sidecar::Corrupt => {}
+            Sidecar::Whole(_) | Sidecar::Newer => return Ok(false),
+        }
+        let Some(again) = self.make_file_again(&lock.grant, &lock.record)? else { return Ok(false) };
+        lock.file = again.into_descriptor();
+        Ok(true)
     }
 
     /// Whether the lock file is proven to be the one that is kept.
@@ -232,7 +269,7 @@ impl FileStore {
     fn finds_lock(&self, lock: &SessionLock) -> Result<bool> {
         let path = layout::lock_file(&lock.grant.lane.stem(), lock.grant.slot);
         let own = lock.file.meta().map_err(StoreError::io("look at", &path))?;
-        Ok(self.meta(&path)?.is_some_and(|found| found.ident == own.ident))
+        Ok(self.lock_meta(&path)?.is_some_and(|found| found.ident == own.ident))
     }
 
     /// Refreshes the times of a lease that has no time to live, and writes its sidecar anew where that was lost.

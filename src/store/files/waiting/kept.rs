@@ -32,7 +32,7 @@ impl FileStore {
         for grant in grants {
             let stem = grant.lane.stem();
             for path in [layout::lock_file(&stem, grant.slot), layout::sidecar(&stem, grant.slot)] {
-                if let Some(mut file) = self.open(&path, Open::Existing)? {
+                if let Some(mut file) = self.open_lock(&path, Open::Existing)? {
                     file.sync_data().map_err(StoreError::io("sync", &path))?;
                 }
             }
@@ -78,10 +78,10 @@ impl FileStore {
         record.refreshed_boot_ms = Some(self.host.clock.boot_ms());
         record.expires_at = Some(wait.until);
         self.write_sidecar(lane, held.slot, &record, true)?;
-        let Some(mut file) = self.open(&path, Open::Existing)? else { return Ok(()) };
-        let is_alone = file.meta().is_ok_and(|meta| meta.links == 1);
+        let Some(mut file) = self.open_lock(&path, Open::Existing)? else { return Ok(()) };
+        let may_write = !self.has_foreign_name(file.as_ref(), &path)?;
         let told = self.granted_by_file(&lane.stem(), held.slot)?;
-        if is_alone && told.is_none_or(|told| told.lock_id.0 != held.lock_id) {
+        if may_write && told.is_none_or(|told| told.lock_id.0 != held.lock_id) {
             // A power cut took its text.
             let text = format!("{} {}\n", held.lock_id, record.fence.unwrap_or(Fence(0)));
             file.write_at_start(text.as_bytes()).map_err(StoreError::io("write", &path))?;
@@ -108,7 +108,7 @@ impl FileStore {
         for grant in kept {
             let _guards = self.enter_guards(&[&grant.lane])?;
             let path = layout::sidecar(&grant.lane.stem(), grant.slot);
-            let is_there = self.meta(&layout::lock_file(&grant.lane.stem(), grant.slot))?.is_some();
+            let is_there = self.lock_meta(&layout::lock_file(&grant.lane.stem(), grant.slot))?.is_some();
             let mut record = match self.read_sidecar(&path)? {
                 Sidecar::Whole(record) if is_there && record.lock_id.as_ref() == Some(&grant.lock_id.0) => *record,
                 Sidecar::Missing | Sidecar::Corrupt if is_there => self.lost_record(

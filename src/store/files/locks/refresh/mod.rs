@@ -30,9 +30,8 @@ impl FileStore {
     pub fn keep_lock(&self, kind: LockKind, holder: &str, grant: &Grant, timeout_ms: u64) -> Result<Kept> {
         let stem = grant.lane.stem();
         let Some(_guards) = self.try_guards(&[&grant.lane])? else { return Ok(Kept::Busy) };
-        if self.meta(&layout::lock_file(&stem, grant.slot))?.is_none() {
-            return Ok(Kept::NotOurs);
-        }
+        let path = layout::lock_file(&stem, grant.slot);
+        let Some(lock) = self.lock_meta(&path)? else { return Ok(Kept::NotOurs) };
         let (mut record, kept) = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
             Sidecar::Whole(record) if is_of(&record, kind, holder, grant) => (*record, Kept::Refreshed),
             Sidecar::Missing | Sidecar::Corrupt
@@ -48,6 +47,7 @@ impl FileStore {
         record.boot_id = Some(self.host.clock.boot_id());
         record.expires_at = Some(now.plus_ms(i64::try_from(timeout_ms).unwrap_or(i64::MAX)));
         self.write_sidecar(&grant.lane, grant.slot, &record, false)?;
+        self.freshen(&path, &lock);
         Ok(kept)
     }
 
@@ -99,7 +99,7 @@ impl FileStore {
 
     /// The grant that the content of a lock file, `<lock_id> <fence>`, tells of; `None` when that is not whole.
     pub(crate) fn granted_by_file(&self, stem: &str, slot: u32) -> Result<Option<Grant>> {
-        let Some(mut file) = self.open(&layout::lock_file(stem, slot), Open::ReadOnly)? else { return Ok(None) };
+        let Some(mut file) = self.open_lock(&layout::lock_file(stem, slot), Open::ReadOnly)? else { return Ok(None) };
         let bytes = file.read_part(0, 4096).unwrap_or_default();
         let Ok(text) = String::from_utf8(bytes) else { return Ok(None) };
         let parts = text.strip_suffix('\n').and_then(|line| line.split_once(' '));
@@ -156,7 +156,7 @@ impl FileStore {
     }
 }
 
-fn is_of(record: &LockRecord, kind: LockKind, holder: &str, grant: &Grant) -> bool {
+pub(crate) fn is_of(record: &LockRecord, kind: LockKind, holder: &str, grant: &Grant) -> bool {
     record.kind == kind
         && record.task_id.as_deref() == Some(holder)
         && record.lock_id.as_ref() == Some(&grant.lock_id.0)

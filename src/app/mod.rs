@@ -36,7 +36,7 @@ pub use code::Code;
 pub use config_reload::{Look, Round, Settings};
 pub use error::{AppError, Refusal, lane_word, shell_word};
 pub use kind::Kind;
-pub use locks::lock::Line;
+pub use locks::lock::{Line, Under};
 pub use locks::reentrancy::Inside;
 pub use locks::session::Session;
 pub use queue::idempotency::OnConflict;

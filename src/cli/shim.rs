@@ -7,7 +7,7 @@ use super::context::{HOME, app_of, of_state_dir, state_dir, variable};
 use super::exit::{Exit, end_code};
 use super::output::messages;
 use crate::app::names::shims::{self, Folder};
-use crate::app::{AppError, Code, Kind, Line};
+use crate::app::{AppError, Code, Kind, Line, Under};
 use crate::os::StartError;
 use crate::os::real::{self, RealShims, term};
 use crate::os::shims::Shims;
@@ -115,7 +115,11 @@ fn under_lock(
             say(text);
         }
     };
-    let ran = app.lock_telling(&[lane], None, &argv, &mut tell, &|| has_started.set(true))?;
+    let under = Under { command: &argv, closes: false };
+    let ran = app.lock_telling(&[lane], None, under, &mut tell, &|| has_started.set(true))?;
+    for (lane, who) in &ran.kept {
+        say(&format!("luzia: {name} left {who} behind, which keeps lane \"{lane}\" until it ends"));
+    }
     Ok(Some(end_code(ran.end)))
 }
 

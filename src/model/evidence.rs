@@ -154,6 +154,8 @@ pub enum Reason {
     CommandLives,
     /// j3: the `.lock` file is held by `luzia lock` or its command.
     LockHeld,
+    /// j3: the command of a `luzia lock` has ended, and a process that it left behind holds the `.lock` file.
+    LeftBehind,
     /// j3: the `.lock` file is held by the keeper of a session.
     SessionLives,
     /// j5b: the kernel lock that the keeper of a session held is free.
@@ -212,6 +214,7 @@ impl Reason {
             Self::SupervisorLives => "its supervisor is alive (supervisor.lock is held)",
             Self::CommandLives => "its command is alive without a supervisor (tree.lock is held)",
             Self::LockHeld => "its command is alive (the lock file is held)",
+            Self::LeftBehind => "its command ended, and a process that it left behind has the lock file open",
             Self::SessionLives => "its session is alive (its keeper holds the lock file)",
             Self::KeeperGone => "its lock file is free, so the keeper of its session is gone",
             Self::NoSidecarYoung => "no sidecar, and younger than the lock timeout",
@@ -257,6 +260,7 @@ impl Reason {
             Self::SupervisorLives
                 | Self::CommandLives
                 | Self::LockHeld
+                | Self::LeftBehind
                 | Self::SessionLives
                 | Self::ProcessLives
                 | Self::LockCommandLives

@@ -113,6 +113,8 @@ pub struct LockRecord {
     pub user_namespace: Option<u64>,
     /// The pid and the start time of the command that `luzia lock` runs.
     pub command: Option<(u32, u64)>,
+    /// When that command ended, where a process that it left behind keeps the lane.
+    pub ended: Option<Timestamp>,
     /// Whether a lease ends when its process does (`acquire --pid`).
     pub pid_watched: bool,
     /// Whether a supervisor took the lock of a task over from the dispatcher that claimed it.
@@ -213,6 +215,7 @@ mod tests {
             pid_namespace_init: None,
             user_namespace: None,
             command: None,
+            ended: None,
             pid_watched: false,
             is_supervised: false,
             value: None,

@@ -125,6 +125,11 @@ impl Host {
         self.procs.is_proc_own()
     }
 
+    /// The name of the program that a process runs, where it is to be seen.
+    pub fn program_of(&self, pid: u32) -> Option<String> {
+        self.procs.program_of(pid)
+    }
+
     /// Whether this process has a child.
     pub fn has_child(&self) -> bool {
         self.procs.has_child()

@@ -457,6 +457,8 @@ pub trait Processes: Send + Sync {
     /// The processes above a process, its parent first, up to the first of which that is `enough`; none where `/proc` does not
     /// show them.
     fn ancestors(&self, of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor>;
+    /// The name of the program that a process runs, where it is to be seen.
+    fn program_of(&self, pid: u32) -> Option<String>;
     /// A descriptor that becomes readable when that very process ends; `None` where it has ended.
     fn end_of(&self, who: &Identity) -> io::Result<Option<File>>;
     /// Whether a process is an ancestor of this one.

@@ -41,6 +41,8 @@ pub struct Holder {
     pub stopped: Option<u32>,
     /// Whether it is a task whose start or result waits for space.
     pub is_short: bool,
+    /// How it is known that a process keeps the lane which an ended command left behind.
+    pub left_behind: Option<String>,
 }
 
 impl Holder {
@@ -58,6 +60,7 @@ impl Holder {
             verdict,
             stopped: None,
             is_short: false,
+            left_behind: None,
         }
     }
 }

@@ -122,8 +122,11 @@ fn judge_record(seen: &Evidence, record: &LockRecord) -> Verdict {
 
 /// Whose life a held lock file proves.
 fn holder_of_file(seen: &Evidence) -> Reason {
-    let is_session = seen.sidecar.record().is_some_and(|record| record.kind == LockKind::Session);
-    if is_session { Reason::SessionLives } else { Reason::LockHeld }
+    match seen.sidecar.record() {
+        Some(record) if record.kind == LockKind::Session => Reason::SessionLives,
+        Some(record) if record.ended.is_some() => Reason::LeftBehind,
+        _ => Reason::LockHeld,
+    }
 }
 
 /// A free kernel lock of a `luzia lock` (j5b). It was held from the lock's birth, and every process that inherited it is

@@ -7,6 +7,7 @@ mod foreign;
 mod inside;
 mod kept;
 mod leases;
+mod left;
 mod listed;
 mod names;
 mod removed;

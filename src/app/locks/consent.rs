@@ -138,7 +138,8 @@ impl App {
         // The process of a `luzia lock` lives, and so do those above it; a lease says who asked.
         let of_process = record.filter(|record| record.kind == LockKind::Process).and_then(|record| record.pid);
         let asked_by = match of_process {
-            Some(pid) => self.key_of_process(pid),
+            // The process of a command that has ended is gone; what that left behind keeps the lane in the name of its asker.
+            Some(pid) => self.key_of_process(pid).or_else(|| holder.asked_by.clone()),
             None => record.and_then(|record| record.who.asked_by.clone()),
         };
         let same_agent = self.is_same(&holder, asked_by.as_deref());

@@ -7,13 +7,15 @@ use crate::app::locks::own::own_session;
 use crate::app::locks::release::released_line;
 use crate::app::locks::waiting::{barred_error, behind_error};
 use crate::app::{App, AppError, Code, Kind};
+use crate::model::evidence::Reason;
 use crate::model::lock::Grant;
-use crate::model::who::agent_variables;
+use crate::model::time::format_duration;
+use crate::model::who::{MOST_BYTES, agent_variables, clean};
 use crate::model::{LaneName, LockKind};
 use crate::os::{Child, Exit, InPlace, Signal, StartError, Woken};
 use crate::policy::capacity::cpus::listed;
 use crate::policy::staleness::standing::standing;
-use crate::store::{GivenBack, Hold, Request};
+use crate::store::{GivenBack, Hold, LockView, Request};
 use crate::supervise::{CpuShare, Keeper};
 use std::time::Duration;
 
@@ -22,8 +24,23 @@ use std::time::Duration;
 pub struct Ran {
     /// How it ended.
     pub end: End,
-    /// The lanes that a process keeps which the command has left behind.
-    pub kept: Vec<LaneName>,
+    /// The lanes that a process keeps which the command has left behind, and who that is.
+    pub kept: Vec<(LaneName, String)>,
+}
+
+/// How many of the processes that have a lock file open are named.
+const MOST_USERS: usize = 3;
+
+/// How long a process that the command left behind may take to end before anybody is told, in milliseconds.
+const LINGER_MS: u64 = 150;
+
+/// A command that runs under a lock.
+#[derive(Clone, Copy, Debug)]
+pub struct Under<'a> {
+    /// The program and its arguments.
+    pub command: &'a [String],
+    /// Whether the lanes end with it, whatever it left behind (`--close`).
+    pub closes: bool,
 }
 
 /// A line of a `lock` on its way.
@@ -82,7 +99,7 @@ impl App {
         &self,
         lanes: &[LaneName],
         wait_ms: Option<u64>,
-        command: &[String],
+        command: Under<'_>,
         say: &mut dyn FnMut(Line),
     ) -> Result<Ran, AppError> {
         self.lock_telling(lanes, wait_ms, command, say, &|| {})
@@ -93,7 +110,7 @@ impl App {
         &self,
         lanes: &[LaneName],
         wait_ms: Option<u64>,
-        command: &[String],
+        Under { command, closes }: Under<'_>,
         say: &mut dyn FnMut(Line),
         started: &dyn Fn(),
     ) -> Result<Ran, AppError> {
@@ -114,7 +131,8 @@ impl App {
             started();
             grants.iter().for_each(|grant| drop(self.store.record_command(grant, pid)));
         };
-        let held = files.iter().filter_map(Hold::share).collect();
+        // What inherits a file keeps its kernel lock; without, the lane ends with the command.
+        let held = if closes { Vec::new() } else { files.iter().filter_map(Hold::share).collect() };
         let ran = self.run_here(InPlace { env: &env, held, ..place }, Care { keeper: Some(keeper), share }, &record);
         let kept = self.give_all(&holder, &grants, files, say)?;
         Ok(Ran { end: ran?.into(), kept })
@@ -176,16 +194,27 @@ impl App {
         grants: &[Grant],
         files: Vec<Hold>,
         say: &mut dyn FnMut(Line),
-    ) -> Result<Vec<LaneName>, AppError> {
+    ) -> Result<Vec<(LaneName, String)>, AppError> {
         let (mut kept, mut owed, mut failed) = (Vec::new(), Vec::new(), None);
+        let until_ms = self.host.boot_ms().saturating_add(LINGER_MS);
         for (grant, file) in grants.iter().zip(files).rev() {
-            match self.store.release_process(grant, file) {
+            let mut given = self.store.release_process(grant, file);
+            while matches!(given, Ok(GivenBack::Kept)) && self.host.boot_ms() < until_ms {
+                self.host.sleep(Duration::from_millis(5));
+                given = self.store.release_left(grant);
+            }
+            match given {
                 Ok(GivenBack::Free) => {
                     let line = released_line(&grant.lane, holder);
                     line.iter().for_each(|line| say(Line::Log(line)));
                     self.note_lock("lock_released", grant, holder, line);
                 }
-                Ok(GivenBack::Kept) => kept.insert(0, grant.lane.clone()),
+                Ok(GivenBack::Kept) => {
+                    let asked_by = self.asked_by(self.host.identity().pid);
+                    // Where it cannot be recorded, the lane is held by "its command" for those who look.
+                    let _ = self.store.record_left(grant, asked_by);
+                    kept.insert(0, (grant.lane.clone(), self.users_text(&grant.lane, grant.slot)));
+                }
                 Ok(GivenBack::Gone) => {}
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -193,6 +222,36 @@ impl App {
         }
         self.pass_for(&owed);
         failed.map_or(Ok(kept), |error| Err(error.into()))
+    }
+
+    /// The processes that have a lock file open, in words.
+    pub(crate) fn users_text(&self, lane: &LaneName, slot: u32) -> String {
+        let users = self.store.lock_file_users(lane, slot).unwrap_or_default();
+        let name = |pid: u32| self.host.program_of(pid).and_then(|name| clean(&name, MOST_BYTES));
+        let named: Vec<String> = users
+            .iter()
+            .take(MOST_USERS)
+            .map(|user| match name(user.pid) {
+                Some(name) => format!("process {} \"{name}\"", user.pid),
+                None => format!("process {}", user.pid),
+            })
+            .collect();
+        match (named.is_empty(), users.len() > MOST_USERS) {
+            (true, _) => "a process that cannot be seen from here".to_owned(),
+            (false, true) => format!("{} and others", named.join(", ")),
+            (false, false) => named.join(" and "),
+        }
+    }
+
+    /// How it is known whether a holder lives. Of a command that has ended and left processes behind, which those are.
+    pub fn evidence_of(&self, view: &LockView) -> String {
+        let why = view.verdict.why();
+        let (Reason::LeftBehind, Some(lane)) = (why, &view.lane) else { return why.text().to_owned() };
+        let ended = view.record().and_then(|record| record.ended);
+        let ago = u64::try_from(ended.map_or(0, |ended| self.host.now().ms_since(ended))).unwrap_or(0);
+        let users = self.users_text(lane, view.slot);
+        let have = if users.contains(" and ") { "have" } else { "has" };
+        format!("its command ended {} ago; {users} {have} the lock file open", format_duration(ago))
     }
 
     /// What a command under a lock has in its environment.

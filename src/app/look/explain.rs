@@ -5,6 +5,7 @@ use crate::app::pass::borrowers::is_lent_by;
 use crate::app::pass::heads::Firsts;
 use crate::app::sandboxes::Sandboxes;
 use crate::app::{App, AppError};
+use crate::model::evidence::Reason;
 use crate::model::lock::loan::{Lent, lendable, lent};
 use crate::model::{Identity, LaneName, LockKind, QueueName, Status, Target, Task, TaskId, Tier, Turn};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
@@ -369,6 +370,7 @@ impl App {
             age_ms: view.age_ms,
             verdict: view.verdict.clone(),
             is_short: self.is_short(view),
+            left_behind: (view.verdict.why() == Reason::LeftBehind).then(|| self.evidence_of(view)),
             stopped: process.filter(|process| self.host.is_stopped(process)).map(|process| process.pid),
         }
     }

@@ -1,7 +1,7 @@
 //! A lock in JSON and in words, for the commands that list, check, release and clean up.
 
 use crate::app::locks::check_project::Checked;
-use crate::app::{Break, Loans, LockView, lock_state};
+use crate::app::{App, Break, Loans, LockView, lock_state};
 use crate::cli::output::console::Console;
 use crate::model::TaskId;
 use serde_json::{Value, json};
@@ -67,6 +67,13 @@ pub fn lock_json(view: &LockView) -> Value {
         "lender": loans.lender,
         "borrowers": loans.borrowers,
     })
+}
+
+/// Like [`lock_json`], with the processes that have the lock file open of a command that has ended.
+pub fn lock_seen_json(app: &App, view: &LockView) -> Value {
+    let mut value = lock_json(view);
+    value["evidence"] = app.evidence_of(view).into();
+    value
 }
 
 /// Says which claims of a project were refused, and why.

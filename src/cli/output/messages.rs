@@ -303,9 +303,10 @@ pub fn lease_end(holder: &Holder) -> Option<Timestamp> {
 fn proof_text(holder: &Holder) -> String {
     let expiry = lease_end(holder).map_or_else(String::new, |at| format!(", expires_at {at}"));
     let state = crate::app::lock_state(&holder.verdict);
-    let why = match holder.stopped {
-        Some(pid) => format!("its process {pid} is stopped, and does nothing"),
-        None => holder.verdict.why().text().to_owned(),
+    let why = match (holder.stopped, &holder.left_behind) {
+        (_, Some(left)) => left.clone(),
+        (Some(pid), None) => format!("its process {pid} is stopped, and does nothing"),
+        (None, None) => holder.verdict.why().text().to_owned(),
     };
     format!("{state}: {why}{expiry}")
 }
@@ -324,9 +325,10 @@ pub fn holder_json(holder: &Holder) -> Value {
         "expires_at": holder.expires_at.map(|at| at.to_string()),
         "age_ms": holder.age_ms,
         "state": crate::app::lock_state(&holder.verdict),
-        "alive": !holder.verdict.is_stale(),
+        // Of a command that has ended, something else keeps the lane.
+        "alive": !holder.verdict.is_stale() && holder.left_behind.is_none(),
         "stopped": holder.stopped.is_some(),
-        "evidence": holder.verdict.why().text(),
+        "evidence": holder.left_behind.as_deref().unwrap_or(holder.verdict.why().text()),
     })
 }
 

@@ -156,6 +156,10 @@ impl Processes for RealProcesses {
         tree::tree(mark, spared)
     }
 
+    fn program_of(&self, pid: u32) -> Option<String> {
+        Some(ancestors::program(pid)).filter(|name| !name.is_empty())
+    }
+
     fn ancestors(&self, of: u32, enough: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
         ancestors::ancestors(of, enough)
     }

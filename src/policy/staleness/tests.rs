@@ -26,6 +26,7 @@ pub(super) fn record(kind: LockKind) -> LockRecord {
         pid_namespace_init: None,
         user_namespace: None,
         command: None,
+        ended: None,
         pid_watched: false,
         is_supervised: false,
         value: None,

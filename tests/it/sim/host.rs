@@ -243,6 +243,10 @@ impl Processes for Host {
     }
 
     /// Some leave the next task to a new process.
+    fn program_of(&self, _: u32) -> Option<String> {
+        None
+    }
+
     fn ancestors(&self, _: u32, _: &dyn Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
         Vec::new()
     }

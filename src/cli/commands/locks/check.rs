@@ -4,7 +4,7 @@ use crate::app::{App, LockView};
 use crate::cli::args::Target;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::lock::{execution_id, lock_json};
+use crate::cli::output::lock::{execution_id, lock_seen_json};
 use crate::cli::output::{json, messages};
 use clap::Args;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
             "limit": if checked.limit == u32::MAX { Value::Null } else { checked.limit.into() },
             "activeExecutionId": execution,
             "executionLockedAt": record.and_then(|record| record.refreshed_at.or(record.acquired_at)).map(|at| at.to_string()),
-            "locks": checked.holders.iter().map(lock_json).collect::<Vec<_>>(),
+            "locks": checked.holders.iter().map(|view| lock_seen_json(app, view)).collect::<Vec<_>>(),
         });
         console.document(&json::single("check", value))?;
     } else {

@@ -4,7 +4,7 @@ use crate::app::{App, LockView, lock_state};
 use crate::cli::args::LockState;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::lock::lock_json;
+use crate::cli::output::lock::lock_seen_json;
 use crate::cli::output::style::Tone;
 use crate::cli::output::table::{Column, Table};
 use crate::model::time::format_duration;
@@ -38,7 +38,7 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
     let places = app.places();
     if console.is_json() {
         let items = views.iter().map(|view| {
-            let mut value = lock_json(view);
+            let mut value = lock_seen_json(app, view);
             if let Some(members) = value.as_object_mut() {
                 members.insert("path".to_owned(), json!(places.get(&view.lane_name())));
             }
@@ -63,13 +63,13 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
         Column::new("EVIDENCE"),
     ]);
     for view in &views {
-        table.toned_row(lock_row(view, places.get(&view.lane_name())));
+        table.toned_row(lock_row(app, view, places.get(&view.lane_name())));
     }
     console.table(&table)?;
     Ok(Exit::Done.code())
 }
 
-fn lock_row(view: &LockView, path: Option<&String>) -> Vec<(String, Tone)> {
+fn lock_row(app: &App, view: &LockView, path: Option<&String>) -> Vec<(String, Tone)> {
     let record = view.record();
     let state = lock_state(&view.verdict);
     let tone = match state {
@@ -91,6 +91,6 @@ fn lock_row(view: &LockView, path: Option<&String>) -> Vec<(String, Tone)> {
         plain(record.and_then(|record| record.who.agent.clone())),
         plain(record.and_then(|record| record.who.session.clone())),
         plain(record.and_then(|record| record.expires_at).map(|at| at.to_string())),
-        plain(Some(view.verdict.why().text().to_owned())),
+        plain(Some(app.evidence_of(view))),
     ]
 }

@@ -1,6 +1,6 @@
 //! `luzia lock`: holds lanes while a command runs.
 
-use crate::app::{App, AppError, Line};
+use crate::app::{App, AppError, Line, Under};
 use crate::cli::args::{Identity, number};
 use crate::cli::context::Account;
 use crate::cli::exit::{Exit, end_code};
@@ -54,6 +54,12 @@ pub struct LockArgs {
     #[arg(short = 'E', long, value_name = "CODE", value_parser = number::<u8>, allow_hyphen_values = true)]
     pub conflict_exit_code: Option<u8>,
 
+    /// End the lane with the command, whatever that left behind, as `flock -o` does
+    ///
+    /// Without it, a background process of the command keeps the lane until it ends.
+    #[arg(long)]
+    pub close: bool,
+
     /// A note for people, which others see with the lock
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub label: Option<String>,
@@ -78,6 +84,7 @@ impl LockArgs {
             wait: None,
             nonblock: false,
             conflict_exit_code: None,
+            close: false,
             label: None,
             identity: Identity::default(),
             command: Vec::new(),
@@ -89,6 +96,7 @@ const LOCK_HELP: &str = "\
 Notes:
   The command has this terminal, environment and working directory, and no record: only its lock is seen.
   As with flock(1), the lane stays held until the background processes of the command end.
+  With --close it ends with the command, e.g. of a build that starts a server (sccache, gradle).
   Inside a task or a `luzia lock` that holds the lane already, the command runs at once.
   Waiters are served in the order of arrival. A stopped process (SIGSTOP) loses its turn after 3 s.
   Waiting locks and queued tasks of the lane take turns alternately.
@@ -132,15 +140,17 @@ pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) 
     for note in strangers.notes() {
         console.say(&format!("note: {note}"));
     }
-    let ran = app.lock(&lanes, wait_ms, &args.command, &mut |line| match line {
+    let under = Under { command: &args.command, closes: args.close };
+    let ran = app.lock(&lanes, wait_ms, under, &mut |line| match line {
         Line::Log(text) => console.log(text),
         Line::Waits(text) => console.progress(text),
     });
     match ran {
         Ok(ran) => {
             app.remember(&strangers);
-            for lane in &ran.kept {
-                console.hint(&format!("a process that the command left behind keeps lane \"{lane}\" until it ends"));
+            for (lane, who) in &ran.kept {
+                let keeps = format!("the command left {who} behind, which keeps lane \"{lane}\" until it ends");
+                console.hint(&format!("{keeps}; `luzia lock --close` ends the lane with the command"));
             }
             Ok(end_code(ran.end))
         }

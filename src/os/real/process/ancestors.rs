@@ -42,7 +42,7 @@ fn file_of(pid: &str) -> Option<(u64, u64)> {
 
 /// The name of the file that a process runs: a script has the name of its interpreter, whatever it calls itself. Where another
 /// account does not show it, the name that the process has now.
-fn program(pid: u32) -> String {
+pub(crate) fn program(pid: u32) -> String {
     if let Ok(link) = readlink(format!("/proc/{pid}/exe"), Vec::new()) {
         let link = link.into_bytes();
         let link = link.strip_suffix(b" (deleted)").unwrap_or(&link);

@@ -348,6 +348,7 @@ impl FileStore {
             pid_namespace_init: origin.init_start,
             user_namespace: origin.user_namespace,
             command: None,
+            ended: None,
             set: None,
             pid_watched: request.pid_watched,
             is_supervised: false,

@@ -133,9 +133,18 @@ impl FileStore {
     /// unlocking, and when somebody else still holds the kernel lock, a process the command left behind, the lock stays
     /// until that one ends.
     pub fn release_process(&self, grant: &Grant, file: Hold) -> Result<GivenBack> {
-        let stem = grant.lane.stem();
         let mut guards = self.enter_patiently(&grant.lane)?;
         drop(file);
+        self.release_unless_kept(&mut guards, grant)
+    }
+
+    /// Releases the lock of a `luzia lock` whose command has ended, when no process that it left behind keeps it any more.
+    pub fn release_left(&self, grant: &Grant) -> Result<GivenBack> {
+        self.release_unless_kept(&mut self.enter_patiently(&grant.lane)?, grant)
+    }
+
+    fn release_unless_kept(&self, guards: &mut Guards<'_>, grant: &Grant) -> Result<GivenBack> {
+        let stem = grant.lane.stem();
         let path = layout::lock_file(&stem, grant.slot);
         let is_ours = match self.read_sidecar(&layout::sidecar(&stem, grant.slot))? {
             Sidecar::Whole(record) => record.lock_id.as_ref() == Some(&grant.lock_id.0),
@@ -149,7 +158,7 @@ impl FileStore {
         if self.is_lock_file_held(&path)? {
             return Ok(GivenBack::Kept);
         }
-        self.free_lock(&mut guards, &grant.lane, grant.slot, FreedBy::Other)?;
+        self.free_lock(guards, &grant.lane, grant.slot, FreedBy::Other)?;
         Ok(GivenBack::Free)
     }
 

@@ -43,6 +43,8 @@ struct SidecarFile<'a> {
     command_pid: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     command_start: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command_ended_at: Option<String>,
     pid_watched: bool,
     supervised: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +97,7 @@ pub fn encode(lane: &LaneName, record: &LockRecord, root: Option<RootId>) -> Vec
         user_namespace: record.user_namespace,
         command_pid: record.command.map(|(pid, _)| pid),
         command_start: record.command.map(|(_, start)| start),
+        command_ended_at: time(record.ended),
         pid_watched: record.pid_watched,
         supervised: record.is_supervised,
         value: record.value.as_deref(),
@@ -145,6 +148,7 @@ pub fn decode(bytes: &[u8], own: Option<RootId>) -> Sidecar {
         pid_namespace_init: number(found, "pid_namespace_init"),
         user_namespace: number(found, "user_namespace"),
         command: number(found, "command_pid").and_then(plausible_pid).zip(number(found, "command_start")),
+        ended: moment(found, "command_ended_at"),
         pid_watched: yes(found, "pid_watched"),
         is_supervised: yes(found, "supervised"),
         value: text(found, "value"),

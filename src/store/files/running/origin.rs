@@ -37,13 +37,28 @@ impl FileStore {
     /// the lock file, the command is still known to live. False when the lock is not that holder's any more.
     pub fn record_command(&self, grant: &Grant, pid: u32) -> Result<bool> {
         let Probe::Alive { start } = self.host.procs.probe(pid) else { return Ok(false) };
+        self.change_record(grant, &|record| record.command = Some((pid, start)))
+    }
+
+    /// Records that the command of a `luzia lock` has ended and left a process behind that keeps the lane, and who had asked for
+    /// the command: its own process tells that no more.
+    pub fn record_left(&self, grant: &Grant, asked_by: Option<String>) -> Result<bool> {
+        let now = self.host.clock.now();
+        self.change_record(grant, &|record| {
+            record.ended = Some(now);
+            record.who.asked_by.clone_from(&asked_by);
+        })
+    }
+
+    fn change_record(&self, grant: &Grant, change: &dyn Fn(&mut LockRecord)) -> Result<bool> {
         let stem = grant.lane.stem();
         let _guards = self.enter_guards(&[&grant.lane])?;
         let sidecar = self.read_sidecar(&layout::sidecar(&stem, grant.slot))?;
         let Some(record) = sidecar.record().filter(|record| record.lock_id.as_ref() == Some(&grant.lock_id.0)) else {
             return Ok(false);
         };
-        let record = LockRecord { command: Some((pid, start)), ..record.clone() };
+        let mut record = record.clone();
+        change(&mut record);
         self.write_sidecar(&grant.lane, grant.slot, &record, false).map(|()| true)
     }
 }

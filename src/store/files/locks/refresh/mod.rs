@@ -144,6 +144,7 @@ impl FileStore {
             pid_namespace_init: origin.init_start,
             user_namespace: origin.user_namespace,
             command: None,
+            ended: None,
             pid_watched: false,
             is_supervised: kind == LockKind::Task,
             value: grant.value.clone(),

@@ -22,6 +22,7 @@ fn record() -> LockRecord {
         pid_namespace_init: Some(7),
         user_namespace: Some(2),
         command: Some((4243, 100)),
+        ended: Some(Timestamp(1_768_005_906_000)),
         pid_watched: false,
         is_supervised: true,
         value: Some("emulator-5556".into()),

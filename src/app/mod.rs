@@ -31,7 +31,7 @@ pub use crate::policy::capacity::gate::Busy;
 pub use crate::policy::context::Difference;
 pub use crate::policy::context::life::Life;
 pub use crate::policy::hold::Pause;
-pub use crate::store::{Break, Cleanup, Counts, Event, Loans, LockView, ReadEvent, Started, lock_state};
+pub use crate::store::{Break, Cleanup, Counts, Event, LineWaiter, Loans, LockView, ReadEvent, Started, lock_state};
 pub use code::Code;
 pub use config_reload::{Look, Round, Settings};
 pub use error::{AppError, Refusal, lane_word, shell_word};

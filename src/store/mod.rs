@@ -26,6 +26,7 @@ pub use files::dispatchers::standby::Standby;
 pub use files::locks::acquire::broken;
 pub use files::locks::line::InLine;
 pub use files::locks::line::turns::Owed;
+pub use files::locks::line::waiters::LineWaiter;
 pub use files::locks::list::{LockIndex, LockView, lock_state};
 pub use files::locks::loans::Loans;
 pub use files::locks::refresh::Kept;

@@ -13,3 +13,4 @@ mod names;
 mod removed;
 mod room;
 mod stale;
+mod waiters;

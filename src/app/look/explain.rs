@@ -10,7 +10,7 @@ use crate::model::lock::loan::{Lent, lendable, lent};
 use crate::model::{Identity, LaneName, LockKind, QueueName, Status, Target, Task, TaskId, Tier, Turn};
 use crate::policy::admission::{Holder, LaneNow, Obstacle, Situation, obstacles};
 use crate::policy::witness::Blind;
-use crate::store::{LockIndex, LockView};
+use crate::store::{LineWaiter, LockIndex, LockView};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,6 +56,8 @@ pub struct LaneWhy {
     pub first: Option<TaskId>,
     /// The reasons of the first of them.
     pub obstacles: Vec<Obstacle>,
+    /// Those who wait for it with `lock` or `acquire`.
+    pub waiters: Vec<LineWaiter>,
 }
 
 /// What stands first in the queue.
@@ -296,10 +298,11 @@ impl App {
     fn explain_lane(&self, lane: &LaneName) -> Result<LaneWhy, AppError> {
         let mut reasons = self.reasons()?;
         let now = reasons.lane_now(lane)?;
-        let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new() };
+        let mut why = LaneWhy { lane: now, pending: 0, first: None, obstacles: Vec::new(), waiters: Vec::new() };
         if !self.store.has_layout()? {
             return Ok(why);
         }
+        why.waiters = self.waiters(lane)?;
         why.pending = if lane.is_user() { self.store.lane_depth(lane)? } else { self.store.waiting_in(lane)? };
         let takes_lane = |queue: &str| QueueName::parse(queue).is_some_and(|name| name.takes_user_lane());
         for tier in Tier::ALL {

@@ -4,7 +4,8 @@ use crate::app::{App, AppError};
 use crate::model::{LaneName, Status, Task, TaskId, Timestamp};
 use crate::policy::admission::Obstacle;
 use crate::policy::staleness::judge;
-use crate::store::{LockView, Place, Started};
+use crate::store::{LineWaiter, LockView, Place, Started};
+use std::collections::BTreeMap;
 
 /// Which tasks are wanted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -100,7 +101,28 @@ pub struct Shown {
     pub stuck: Option<Stuck>,
 }
 
+/// Those who wait in lines, by their lanes.
+pub type Waiting = BTreeMap<String, Vec<LineWaiter>>;
+
 impl App {
+    /// Those who wait for a lane with `lock` or `acquire`, in their order.
+    pub fn waiters(&self, lane: &LaneName) -> Result<Vec<LineWaiter>, AppError> {
+        if self.store.has_layout()? { Ok(self.store.waiters(lane)?) } else { Ok(Vec::new()) }
+    }
+
+    /// Those who wait for any lane with `lock` or `acquire`.
+    pub fn all_waiters(&self) -> Result<Waiting, AppError> {
+        let lanes = if self.store.has_layout()? { self.store.lanes_with_line()? } else { Vec::new() };
+        let mut waiting = Waiting::new();
+        for lane in lanes {
+            let waiters = self.store.waiters(&lane)?;
+            if !waiters.is_empty() {
+                waiting.insert(lane.to_string(), waiters);
+            }
+        }
+        Ok(waiting)
+    }
+
     /// Gives every wanted task to `sink`, started ones first, then pending ones by number, then finished ones, and records
     /// that do not read as errors; `sink` says whether to go on.
     pub fn list(&self, filter: &Filter, sink: &mut dyn FnMut(Result<Task, AppError>) -> bool) -> Result<(), AppError> {

@@ -1,10 +1,14 @@
 //! A lock in JSON and in words, for the commands that list, check, release and clean up.
 
 use crate::app::locks::check_project::Checked;
-use crate::app::{App, Break, Loans, LockView, lock_state};
+use crate::app::{App, Break, LineWaiter, Loans, LockView, lock_state};
 use crate::cli::output::console::Console;
-use crate::model::TaskId;
+use crate::model::time::format_duration;
+use crate::model::{TaskId, Timestamp};
 use serde_json::{Value, json};
+
+/// How many of those who wait for a lane are named.
+const MOST_WAITERS: usize = 5;
 
 /// The name of the holder of a broken lock.
 pub fn holder(lock: &Break) -> &str {
@@ -69,11 +73,33 @@ pub fn lock_json(view: &LockView) -> Value {
     })
 }
 
-/// Like [`lock_json`], with the processes that have the lock file open of a command that has ended.
-pub fn lock_seen_json(app: &App, view: &LockView) -> Value {
+/// Like [`lock_json`], with the processes that have the lock file open of a command that has ended, and those who wait.
+pub fn lock_seen_json(app: &App, view: &LockView, waiters: &[LineWaiter]) -> Value {
     let mut value = lock_json(view);
     value["evidence"] = app.evidence_of(view).into();
+    value["waiters"] = waiters.iter().map(waiter_json).collect();
     value
+}
+
+/// Somebody who waits for a lane, as JSON.
+pub fn waiter_json(waiter: &LineWaiter) -> Value {
+    let LineWaiter { position, pid, since, agent, label } = waiter;
+    json!({ "position": position, "pid": pid, "since": since.to_string(), "agent": agent, "label": label })
+}
+
+/// Those who wait for a lane, in words.
+pub fn waiters_text(waiters: &[LineWaiter], now: Timestamp) -> Option<String> {
+    let text = |waiter: &LineWaiter| {
+        let label = waiter.label.as_ref().map(|label| format!(" [{label}]")).unwrap_or_default();
+        let agent = waiter.agent.as_ref().map(|agent| format!(" of {agent}")).unwrap_or_default();
+        let waited = u64::try_from(now.ms_since(waiter.since)).unwrap_or(0);
+        format!("process {}{label}{agent} for {}", waiter.pid, format_duration(waited))
+    };
+    let named: Vec<String> = waiters.iter().take(MOST_WAITERS).map(text).collect();
+    let more = waiters.len().saturating_sub(MOST_WAITERS);
+    let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let (count, verb) = (waiters.len(), if waiters.len() == 1 { "waits" } else { "wait" });
+    (count > 0).then(|| format!("{count} {verb} in its line: {}{rest}", named.join(", ")))
 }
 
 /// Says which claims of a project were refused, and why.

@@ -75,6 +75,7 @@ impl App {
     ) -> Result<Waited, AppError> {
         let sandbox = || -> Option<SandboxId> { Some(self.own_context().0.id().clone()) };
         let in_line = if wait_ms == Some(0) { InLine::once(has_turn) } else { InLine::waiting(has_turn, &sandbox) };
+        let in_line = in_line.shown_as(&request.who);
         let begin_ms = self.host.boot_ms();
         let mut wait = Wait {
             in_line,

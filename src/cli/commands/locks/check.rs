@@ -4,7 +4,7 @@ use crate::app::{App, LockView};
 use crate::cli::args::Target;
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
-use crate::cli::output::lock::{execution_id, lock_seen_json};
+use crate::cli::output::lock::{execution_id, lock_seen_json, waiter_json, waiters_text};
 use crate::cli::output::{json, messages};
 use clap::Args;
 use serde_json::{Value, json};
@@ -33,6 +33,7 @@ Exit codes:
 pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
     let checked = app.check(&app.lane(&args.target.text())?)?;
     let (is_free, first) = (checked.is_free(), checked.living().next());
+    let waiters = if is_free { Vec::new() } else { app.waiters(&checked.lane)? };
     if console.is_json() {
         let record = first.and_then(LockView::record);
         let execution = first.and_then(LockView::holder).map(execution_id);
@@ -43,7 +44,8 @@ pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
             "limit": if checked.limit == u32::MAX { Value::Null } else { checked.limit.into() },
             "activeExecutionId": execution,
             "executionLockedAt": record.and_then(|record| record.refreshed_at.or(record.acquired_at)).map(|at| at.to_string()),
-            "locks": checked.holders.iter().map(|view| lock_seen_json(app, view)).collect::<Vec<_>>(),
+            "waiters": waiters.iter().map(waiter_json).collect::<Vec<_>>(),
+            "locks": checked.holders.iter().map(|view| lock_seen_json(app, view, &waiters)).collect::<Vec<_>>(),
         });
         console.document(&json::single("check", value))?;
     } else {
@@ -66,6 +68,9 @@ pub fn run(args: &CheckArgs, app: &App, console: &mut Console) -> Answer {
                 checked.lane,
                 messages::holder_text(&holder, console.now)
             ));
+        }
+        if let Some(text) = waiters_text(&waiters, console.now) {
+            console.say(&text);
         }
     }
     Ok(if is_free { Exit::Done.code() } else { Exit::Busy.code() })

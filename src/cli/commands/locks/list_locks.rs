@@ -36,9 +36,11 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
     let is_wanted = |view: &LockView| wanted.is_empty() || wanted.contains(&lock_state(&view.verdict));
     let views: Vec<LockView> = app.locks()?.into_iter().filter(is_wanted).collect();
     let places = app.places();
+    let waiting = app.all_waiters()?;
     if console.is_json() {
         let items = views.iter().map(|view| {
-            let mut value = lock_seen_json(app, view);
+            let none = Vec::new();
+            let mut value = lock_seen_json(app, view, waiting.get(&view.lane_name()).unwrap_or(&none));
             if let Some(members) = value.as_object_mut() {
                 members.insert("path".to_owned(), json!(places.get(&view.lane_name())));
             }
@@ -63,7 +65,11 @@ pub fn run(args: &ListLocksArgs, app: &App, console: &mut Console) -> Answer {
         Column::new("EVIDENCE"),
     ]);
     for view in &views {
-        table.toned_row(lock_row(app, view, places.get(&view.lane_name())));
+        let mut row = lock_row(app, view, places.get(&view.lane_name()));
+        if let (Some(waiters), Some((evidence, _))) = (waiting.get(&view.lane_name()), row.last_mut()) {
+            *evidence += &format!("; {} in its line", waiters.len());
+        }
+        table.toned_row(row);
     }
     console.table(&table)?;
     Ok(Exit::Done.code())

@@ -9,6 +9,7 @@ use crate::cli::estimate::{estimate_json, estimate_text};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::escape::escape_lines;
+use crate::cli::output::lock::{waiter_json, waiters_text};
 use crate::cli::output::{json, messages};
 use crate::model::control::Preempt;
 use crate::model::time::format_duration;
@@ -255,6 +256,7 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
         if let Value::Object(members) = &mut value {
             members.insert("path".into(), json!(path));
             members.insert("pending".into(), why.pending.into());
+            members.insert("waiters".into(), why.waiters.iter().map(waiter_json).collect());
             members.insert("first".into(), json!(why.first.map(|id| id.to_string())));
             let reasons: Vec<Value> = first
                 .iter()
@@ -282,6 +284,9 @@ fn explain_lane(why: &LaneWhy, app: &App, console: &mut Console) -> anyhow::Resu
         if let Some(note) = messages::lease_note(&lane_word(lane), holder) {
             text += &format!("  {note}\n");
         }
+    }
+    if let Some(waiters) = waiters_text(&why.waiters, now) {
+        text += &format!("{waiters}\n");
     }
     if why.pending > 0 {
         text += &format!("{} pending", why.pending);

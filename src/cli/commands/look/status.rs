@@ -2,16 +2,16 @@
 
 use crate::app::look::status::{Capacity, Overview, Recent};
 use crate::app::sandboxes::{Elsewhere, named};
-use crate::app::{App, AppError, LockView, Obstacle};
+use crate::app::{App, AppError, LineWaiter, LockView, Obstacle};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console, Stop};
-use crate::cli::output::lock::lock_json;
+use crate::cli::output::lock::{lock_json, waiter_json, waiters_text};
 use crate::cli::output::messages::pause_text;
 use crate::cli::output::table::{Column, Table};
 use crate::cli::output::task::task_json;
 use crate::cli::output::{brief, json};
 use crate::model::control::Hold;
-use crate::model::{LaneName, Task, TaskId};
+use crate::model::{LaneName, Task, TaskId, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,6 +114,7 @@ fn document(app: &App, overview: &Overview, rule: &str, console: &Console) -> Re
             ),
             ("user_locks", json!({ "active": living, "details": details })),
             ("lane_locks", lane_locks.into()),
+            ("waiters", waiters_json(app)?),
             ("by_user", json!(overview.capacity.by_user)),
             ("users", users_json(overview)),
             (
@@ -179,6 +180,17 @@ fn elsewhere_rows(elsewhere: &Elsewhere) -> Vec<String> {
     rows.into_iter().filter_map(row).collect()
 }
 
+/// Those who wait for lanes with `lock` or `acquire`.
+fn waiters_json(app: &App) -> Result<Value, AppError> {
+    let with_lane = |lane: &str, waiter: &LineWaiter| {
+        let mut value = waiter_json(waiter);
+        value["lane"] = lane.into();
+        value
+    };
+    let waiting = app.all_waiters()?;
+    Ok(waiting.iter().flat_map(|(lane, all)| all.iter().map(move |waiter| with_lane(lane, waiter))).collect())
+}
+
 fn hold_json(hold: &Hold) -> Value {
     json!({
         "what": hold.held.text(),
@@ -209,6 +221,23 @@ fn tell_front(overview: &Overview, total: u64, console: &mut Console) {
     } else if let Some(id) = overview.front.needs_pass {
         console.hint(&format!("{id} could start, and nothing runs that would start it now; luzia dispatch does"));
     }
+}
+
+/// The locks, and those who wait for lanes.
+fn lock_lines(app: &App, overview: &Overview, now: Timestamp, lines: &mut Table) -> Result<(), AppError> {
+    for view in &overview.locks {
+        let state = crate::app::lock_state(&view.verdict);
+        let holder = view.shown().unwrap_or_else(|| "unknown".to_owned());
+        lines.row([format!("lock {}", view.lane_name()), format!("{state}, {holder}")]);
+    }
+    if overview.unseen_locks > 0 {
+        let more = format!("{} not looked at here; luzia list-locks looks at all", overview.unseen_locks);
+        lines.row(["more locks".to_owned(), more]);
+    }
+    for (lane, waiters) in app.all_waiters()? {
+        lines.row([format!("line of {lane}"), waiters_text(&waiters, now).unwrap_or_default()]);
+    }
+    Ok(())
 }
 
 fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> anyhow::Result<()> {
@@ -255,15 +284,7 @@ fn text(app: &App, overview: &Overview, rule: &str, console: &mut Console) -> an
         let now = format!("{} {}{ran}{waits}: {}", task.user, task.status(), brief::command(&task.command));
         lines.row([task.id.to_string(), now]);
     }
-    for view in &overview.locks {
-        let state = crate::app::lock_state(&view.verdict);
-        let holder = view.shown().unwrap_or_else(|| "unknown".to_owned());
-        lines.row([format!("lock {}", view.lane_name()), format!("{state}, {holder}")]);
-    }
-    if overview.unseen_locks > 0 {
-        let more = format!("{} not looked at here; luzia list-locks looks at all", overview.unseen_locks);
-        lines.row(["more locks".to_owned(), more]);
-    }
+    lock_lines(app, overview, console.now, &mut lines)?;
     elsewhere_rows(&overview.elsewhere.0).into_iter().for_each(|text| lines.row(["other sandboxes".to_owned(), text]));
     if overview.set_aside > 0 {
         lines.row(["set aside".to_owned(), format!("{} damaged records; luzia doctor names them", overview.set_aside)]);

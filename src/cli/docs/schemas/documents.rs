@@ -181,6 +181,7 @@ unset? [text] The variables of its command that have no value.
 +lane_now
 path text~ The repository or directory that the lane is named after.
 pending int How many tasks wait for it.
+waiters [@waiter] Those who wait for it with lock or acquire, in their order.
 first text~ The first of them.
 reasons [@reason] Why the first does not run.
 ";
@@ -191,6 +192,7 @@ pending object How many tasks wait: high, normal, low, total, and parked beside 
 active object What runs: slots_used, slots_max, by_project and by_user.
 user_locks object The locks of users: active, and details as in list-locks.
 lane_locks [@lock] The locks of other lanes, without global.
+waiters [object] Those who wait for lanes with lock or acquire: lane, and the members of a waiter.
 by_user {int} The slots that each user has.
 users [object] Users with tasks: user, pending and active.
 oldest_wait object~ The task that waits longest: task, since and waited_ms.
@@ -268,6 +270,7 @@ free bool Whether the next acquirer would get it.
 limit int~ The limit; null for none.
 activeExecutionId any The number of the task that holds it, or the name of the holder; null where it is free.
 executionLockedAt time~ The last refresh of that lock.
+waiters [@waiter] Those who wait for it with lock or acquire, in their order.
 locks [@lock] Its locks.
 ";
 

@@ -7,10 +7,11 @@ const fn shape(name: &'static str, about: &'static str, lines: &'static str) -> 
 }
 
 /// The shapes.
-pub(super) const SHAPES: [Shape; 15] = [
+pub(super) const SHAPES: [Shape; 16] = [
     shape("task", "A task, and its end once it is over.", TASK),
     shape("lock", "A lock, and whether its holder lives.", LOCK),
     shape("grant", "A lane that the caller was granted.", GRANT),
+    shape("waiter", "Somebody who waits for a lane with lock or acquire.", WAITER),
     shape("holder", "Who holds a slot of a lane.", HOLDER),
     shape("reason", "One reason why a task does not run.", REASON),
     shape("broken", "A lock that was released or removed.", BROKEN),
@@ -122,6 +123,7 @@ label text~ The note of the holder.
 lender any The task that lends the lane.
 borrowers [any] The tasks that borrow the lane.
 path? text~ The repository or directory that the lane is named after.
+waiters? [@waiter] Those who wait for the lane with lock or acquire, in their order.
 owner text~ An older name of holder.
 threadId text~ The thread, of a lane of a thread.
 activeExecutionId any The number of the task that holds it, or the name of the holder.
@@ -137,6 +139,14 @@ slot int The slot, from 0.
 value text~ What the slot stands for, in a lane whose slots have names.
 path text~ The repository or directory that the lane is named after.
 refreshed bool Whether the caller had it before.
+";
+
+const WAITER: &str = "\
+position int The place in the line, from 1.
+pid int The process.
+since time Since when it waits.
+agent text~ The agent.
+label text~ The note for people.
 ";
 
 const HOLDER: &str = "\

@@ -2,8 +2,9 @@
 
 use super::Place;
 use crate::model::lock::line::{Asker, LineJudge};
-use crate::model::{LaneName, SandboxId};
+use crate::model::{LaneName, SandboxId, Who};
 use crate::store::files::disk::layout;
+use crate::store::files::locks::line::waiters::note;
 
 /// How somebody wants a lane, and the place in its line, once there is one.
 pub struct InLine<'a> {
@@ -13,6 +14,8 @@ pub struct InLine<'a> {
     pub(in crate::store) asker: Asker,
     /// The sandbox of the waiter or of the task.
     pub(in crate::store) sandbox: &'a dyn Fn() -> Option<SandboxId>,
+    /// What others see of the waiter beside its process.
+    pub(in crate::store) note: String,
     pub(in crate::store) place: Option<Place>,
     /// The place that was given up in a guard. It ends outside of that, because the next one comes into the guard when it ends.
     pub(in crate::store) left: Option<Place>,
@@ -37,7 +40,14 @@ impl<'a> InLine<'a> {
     }
 
     fn of(turn: LineJudge, asker: Asker, sandbox: &'a dyn Fn() -> Option<SandboxId>) -> Self {
-        Self { turn, asker, sandbox, place: None, left: None, cannot_stand: false }
+        let note = note(None, None);
+        Self { turn, asker, sandbox, note, place: None, left: None, cannot_stand: false }
+    }
+
+    /// Adds what others see of the waiter.
+    #[must_use]
+    pub fn shown_as(self, who: &Who) -> Self {
+        Self { note: note(who.agent.as_deref(), who.label.as_deref()), ..self }
     }
 
     /// How many stand before this one in the line, as of the last try; `None` without a place.

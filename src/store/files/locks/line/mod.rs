@@ -1,5 +1,5 @@
 //! The line of a lane: who waits for it with `lock` or `acquire`, in the order of arrival. A place is a named pipe
-//! `locks/.<lane>.line/<number>.<sandbox>.<process>` that its waiter holds open, so the kernel tells the next one when that
+//! `locks/.<lane>.line/<number>.<sandbox>.<process>.<note>` that its waiter holds open, so the kernel tells the next one when that
 //! waiter is gone, killed or not, in every pid namespace. Who frees the lane calls the first. A waiter hears its call and the
 //! end of the one before it, and nothing else.
 //!
@@ -10,6 +10,7 @@
 
 mod in_line;
 pub(crate) mod turns;
+pub(crate) mod waiters;
 
 pub use in_line::InLine;
 
@@ -218,19 +219,18 @@ impl FileStore {
     }
 
     fn take_place(&self, folder: &str, in_line: &mut InLine<'_>) {
-        let place = self.join(folder, (in_line.sandbox)()).ok();
-        in_line.place = place;
+        in_line.place = self.join(folder, (in_line.sandbox)(), &in_line.note).ok();
         in_line.cannot_stand = in_line.place.is_none();
     }
 
-    fn join(&self, folder: &str, sandbox: Option<SandboxId>) -> Result<Place> {
+    fn join(&self, folder: &str, sandbox: Option<SandboxId>, note: &str) -> Result<Place> {
         let sandbox = sandbox.map(|sandbox| sandbox.to_string()).unwrap_or_default();
         let process = format!("{}-{}-{}", self.host.me.pid, self.host.me.start, self.host.clock.boot_ms());
         // A process that leaves the line removes an empty folder at any time.
         for again in 0..JOINS {
             self.make_dir(folder)?;
             let number = self.read_line(folder)?.tickets.last().map_or(1, |last| last.number.saturating_add(1));
-            let name = format!("{number}.{sandbox}.{process}-{again}");
+            let name = format!("{number}.{sandbox}.{process}-{again}.{note}");
             let path = format!("{folder}/{name}");
             match self.vfs.make_pipe(&path) {
                 Ok(Some(pipe)) => {

@@ -1,0 +1,105 @@
+//! Who waits in the line of a lane, for those who look. A place has its waiter in its name: the process, since when, and the
+//! note of its agent and its label. Changes nothing.
+
+use crate::model::who::clean;
+use crate::model::{LaneName, Timestamp};
+use crate::os::FileKind;
+use crate::store::FileStore;
+use crate::store::error::Result;
+use crate::store::files::disk::layout;
+
+/// How much of an agent's name and of a label is shown, in bytes: a file's name has 255.
+const MOST_AGENT_BYTES: usize = 16;
+const MOST_LABEL_BYTES: usize = 40;
+
+/// Somebody who waits in the line of a lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LineWaiter {
+    /// Its place, from 1.
+    pub position: usize,
+    /// Its process.
+    pub pid: u32,
+    /// Since when it waits.
+    pub since: Timestamp,
+    /// Its agent.
+    pub agent: Option<String>,
+    /// Its note for people.
+    pub label: Option<String>,
+}
+
+/// The agent and the label of a waiter as a part of a file name, without a dot.
+pub(crate) fn note(agent: Option<&str>, label: Option<&str>) -> String {
+    let part = |text: Option<&str>, most| to_hex(&text.and_then(|text| clean(text, most)).unwrap_or_default());
+    format!("{}-{}", part(agent, MOST_AGENT_BYTES), part(label, MOST_LABEL_BYTES))
+}
+
+fn to_hex(text: &str) -> String {
+    text.bytes()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
+}
+
+fn from_hex(hex: &str) -> Option<String> {
+    let digits: Vec<u32> = hex.chars().map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+    let bytes: Vec<u8> = digits.chunks_exact(2).filter_map(|two| u8::try_from(two[0] * 16 + two[1]).ok()).collect();
+    clean(&String::from_utf8(bytes).ok()?, MOST_LABEL_BYTES)
+}
+
+/// What the name of a place says of its waiter: `<number>.<sandbox>.<pid>-<start>-<boot ms>-<again>.<agent>-<label>`.
+fn waiter_of(name: &str, boot_ms: u64, now: Timestamp) -> Option<LineWaiter> {
+    let mut parts = name.split('.').skip(2);
+    let mut process = parts.next()?.split('-');
+    let pid = process.next()?.parse().ok()?;
+    let since_ms: u64 = process.nth(1)?.parse().ok()?;
+    let waited = i64::try_from(boot_ms.saturating_sub(since_ms)).unwrap_or(0);
+    let (agent, label) = parts.next().and_then(|note| note.split_once('-')).unwrap_or_default();
+    Some(LineWaiter { position: 0, pid, since: now.plus_ms(-waited), agent: from_hex(agent), label: from_hex(label) })
+}
+
+impl FileStore {
+    /// Those who wait in the line of a lane and live, in their order.
+    pub fn waiters(&self, lane: &LaneName) -> Result<Vec<LineWaiter>> {
+        let line = self.read_line(&layout::line(&lane.stem()))?;
+        let mut waiters = Vec::new();
+        for ticket in &line.tickets {
+            // One that cannot be looked at is shown: to leave it out would say that nobody waits.
+            let lives = self.vfs.is_pipe_alive(&line.path(&ticket.name)).unwrap_or(true);
+            let found = waiter_of(&ticket.name, self.host.clock.boot_ms(), self.host.clock.now()).filter(|_| lives);
+            waiters.extend(found.map(|waiter| LineWaiter { position: waiters.len() + 1, ..waiter }));
+        }
+        Ok(waiters)
+    }
+
+    /// The lanes that have a line.
+    pub fn lanes_with_line(&self) -> Result<Vec<LaneName>> {
+        let line = |name: &str| LaneName::from_stem(name.strip_prefix('.')?.strip_suffix(".line")?);
+        let folders = self.list(layout::LOCKS)?.into_iter().filter(|entry| entry.kind == FileKind::Dir);
+        let mut lanes: Vec<LaneName> = folders.filter_map(|entry| line(&entry.name)).collect();
+        lanes.sort_unstable();
+        Ok(lanes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_place_tells_its_waiter() {
+        let name = format!("7.4026531836-1.77-500-9000-0.{}", note(Some("codex"), Some("Ann's déploy.s")));
+        let waiter = waiter_of(&name, 12_000, Timestamp(100_000)).expect("a waiter");
+        assert_eq!((waiter.pid, waiter.since), (77, Timestamp(97_000)));
+        assert_eq!((waiter.agent.as_deref(), waiter.label.as_deref()), (Some("codex"), Some("Ann's déploy.s")));
+        let plain = waiter_of("1..42-5-11000-3", 12_000, Timestamp(100_000)).expect("one of an earlier version");
+        assert_eq!((plain.pid, plain.agent, plain.label), (42, None, None));
+        assert_eq!(waiter_of("1..x", 0, Timestamp(0)), None);
+    }
+
+    #[test]
+    fn a_note_is_short_enough_for_a_file_name() {
+        let long = "\u{1f600}".repeat(100);
+        assert!(note(Some(&long), Some(&long)).len() <= 2 * (MOST_AGENT_BYTES + MOST_LABEL_BYTES) + 1);
+        assert_eq!(note(None, None), "-");
+    }
+}

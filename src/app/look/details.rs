@@ -4,9 +4,13 @@ use crate::app::look::events::{Filter, Record, Wanted};
 use crate::app::{App, AppError};
 use crate::model::{Status, Task};
 use crate::store::{STDERR_LOG, STDOUT_LOG};
+use serde_json::Value;
 
 /// How many events of a task are shown: the newest.
 const MOST_EVENTS: usize = 40;
+
+/// How many of those for whom a task waited are shown.
+const MOST_WAITED_FOR: usize = 5;
 
 /// What is known of a task beside its record.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -21,6 +25,8 @@ pub struct Details {
     pub events: Vec<Record>,
     /// How many events there are before those.
     pub earlier_events: usize,
+    /// For whom it waited, the last ones: the holder, and the lane of the task that the holder gave back before the task began.
+    pub waited_for: Vec<(String, String)>,
 }
 
 impl App {
@@ -57,6 +63,42 @@ impl App {
         })?;
         details.earlier_events = usize::try_from(count).unwrap_or(usize::MAX) - events.len();
         details.events = events.into();
+        details.waited_for = self.waited_for(task)?;
         Ok(details)
+    }
+
+    /// For whom a task waited, as far as events are kept: those that gave one of its lanes back between the moment from which
+    /// it waited and its latest start. `global`, which everybody has, says nothing.
+    fn waited_for(&self, task: &Task) -> Result<Vec<(String, String)>, AppError> {
+        let Some(begin) = task.last_start.as_ref().map(|start| start.at) else { return Ok(Vec::new()) };
+        let since = task.due_since();
+        let own: Vec<String> =
+            task.all_lanes().iter().filter(|lane| !lane.is_global()).map(ToString::to_string).collect();
+        let mut found: Vec<(String, String)> = Vec::new();
+        self.store.visit_events(since, &mut |event| {
+            let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+            let data = event.line.get("data");
+            let (holder, lanes) = match event.line.get("event").and_then(Value::as_str) {
+                Some("released") => (text(event.line.get("task")), data.and_then(|data| data.get("lanes")).cloned()),
+                Some("lock_released" | "lock_broken") => {
+                    let holder = data.and_then(|data| data.get("holder"));
+                    (text(holder), event.line.get("lane").map(|lane| Value::from(vec![lane.clone()])))
+                }
+                _ => (None, None),
+            };
+            let is_given = |lane: &&String| {
+                lanes.as_ref().and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == lane.as_str()))
+            };
+            if let (Some(holder), Some(lane)) = (holder, own.iter().find(is_given))
+                && event.at <= begin
+                && holder != task.id.to_string()
+            {
+                found.retain(|(known, _)| *known != holder);
+                found.push((holder, lane.clone()));
+                found.drain(..found.len().saturating_sub(MOST_WAITED_FOR));
+            }
+            event.at <= begin
+        })?;
+        Ok(found)
     }
 }

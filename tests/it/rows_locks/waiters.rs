@@ -60,3 +60,31 @@ fn a_waiter_that_was_killed_is_not_shown() {
     until("one is left", || (waiters(&place).len() == 1).then_some(()));
     assert_eq!(waiters(&place)[0]["position"], 1);
 }
+
+#[test]
+fn show_says_for_whom_a_task_waited() {
+    let place = Place::new();
+    place.gate("gate");
+    let holder = place.start(&["lock", "-l", "w", "--", "sh", "-c", "echo > $PLACE/up; read _ < $PLACE/gate"]);
+    place.until_file("up");
+    let first = place.enqueue(&["-l", "w", "--", "true"]);
+    let second = place.enqueue(&["-l", "w", "--", "true"]);
+    place.ok(&["dispatch"]);
+    let pid = holder.pid();
+    place.open_gate("gate");
+    holder.end().coded(0);
+    place.drain();
+    let names = |id: &str| -> Vec<String> {
+        let waited = place.show(id)["waited_for"].as_array().unwrap().clone();
+        waited
+            .iter()
+            .map(|one| format!("{} {}", one["holder"].as_str().unwrap(), one["lane"].as_str().unwrap()))
+            .collect()
+    };
+    assert_eq!(names(&first), [format!("pid-{pid} w")]);
+    assert_eq!(names(&second), [format!("pid-{pid} w"), format!("{first} w")]);
+    assert!(place.ok(&["show", &second]).out.contains(&format!("{first}, which had lane w")));
+    let alone = place.enqueue(&["-l", "other", "--", "true"]);
+    place.drain();
+    assert_eq!(names(&alone), Vec::<String>::new());
+}

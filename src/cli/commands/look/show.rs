@@ -87,6 +87,10 @@ fn details_json(task: &Task, details: &Details, console: &Console) -> Map<String
     let locks = details.locks.iter().map(|(lane, path)| json!({ "lane": lane, "path": path }));
     Map::from_iter([
         ("waited_ms".to_owned(), json!(brief::waited_ms(task, console.now))),
+        (
+            "waited_for".to_owned(),
+            details.waited_for.iter().map(|(holder, lane)| json!({ "holder": holder, "lane": lane })).collect(),
+        ),
         ("prompt".to_owned(), json!(task.stdin)),
         ("folder".to_owned(), json!(details.folder)),
         ("logs".to_owned(), logs.into()),

@@ -150,6 +150,7 @@ const SHOW: &str = "\
 +task
 +remembered
 waited_ms int~ How long it waited before its first start.
+waited_for [object] For whom it waited, the last ones: holder, and the lane that the holder gave back before the task began.
 prompt text~ The prompt.
 folder text~ Its folder in the conductor directory.
 logs {@log} Its logs: stdout and stderr.

@@ -26,6 +26,8 @@ pub(super) fn page(app: &App, shown: &Shown, details: &Details, console: &Consol
     page.status(shown);
     page.request(task);
     page.times(app, task);
+    let waited_for = details.waited_for.iter();
+    page.list("Waited for", waited_for.map(|(holder, lane)| format!("{holder}, which had lane {lane}")));
     if let Some(outcome) = task.outcome() {
         page.field("Result", &outcome.summary);
         page.maybe("Error", outcome.error.as_deref().filter(|error| *error != outcome.summary));

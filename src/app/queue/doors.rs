@@ -176,7 +176,42 @@ impl App {
         let strangers = self.new_users(named.map(|(_, one)| &one.task.user));
         notes.extend(strangers.notes());
         self.remember(&strangers);
+        let lanes: BTreeSet<LaneName> = accepted.iter().flat_map(|(_, one)| one.task.all_lanes()).collect();
+        notes.extend(self.lane_notes(&lanes));
         notes
+    }
+
+    /// A note for each lane without a rule whose name is almost that of a lane with one, or that name and a number behind it: who
+    /// takes the one does not wait for the other.
+    pub fn lane_notes<'a>(&self, lanes: impl IntoIterator<Item = &'a LaneName>) -> Vec<String> {
+        let config = self.config();
+        let ruled: Vec<&str> = config.lanes.keys().map(|name| name.strip_prefix("lane:").unwrap_or(name)).collect();
+        let has_rule = |name: &str| {
+            let covers = |rule: &&str| rule.strip_suffix('*').is_some_and(|head| name.starts_with(head));
+            ruled.iter().any(|rule| *rule == name || covers(rule))
+        };
+        let known = || ruled.iter().copied().filter(|rule| !rule.contains([':', '*']));
+        let note = |lane: &LaneName| {
+            let full = lane.to_string();
+            let name = full.strip_prefix("lane:").unwrap_or(&full);
+            if has_rule(name) || has_rule(&full) {
+                return None;
+            }
+            let amount = name.split_once([':', '=']).filter(|(_, count)| is_number(count));
+            if let Some((head, _)) = amount.filter(|(head, _)| known().any(|rule| rule == *head)) {
+                return Some(format!(
+                    "\"{}\" is another lane than \"{head}\", and does not wait for it; `-l {head} --slots N` takes N slots of one lane",
+                    shown(name)
+                ));
+            }
+            let meant = nearest(name, known()).filter(|_| lane.kind() == "lane")?;
+            Some(format!(
+                "lane \"{}\" has no rule; did you mean \"{}\"? Two lanes do not wait for each other",
+                shown(name),
+                shown(meant)
+            ))
+        };
+        lanes.into_iter().filter_map(note).collect()
     }
 
     /// Those of some users that are named for the first time.
@@ -214,6 +249,10 @@ impl App {
         (!self.config().serialize_users)
             .then_some("per_user_serialization.enabled is false: tasks of one user run side by side, without exclusion")
     }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The message of an error of the system without the number of the error.

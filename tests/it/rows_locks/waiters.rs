@@ -62,6 +62,34 @@ fn a_waiter_that_was_killed_is_not_shown() {
 }
 
 #[test]
+fn a_lane_that_is_almost_one_with_a_rule_is_told_of() {
+    let place =
+        Place::configured(&json!({ "lanes": { "lane:build": { "max": 2 }, "lane:gpu": { "max": 4 }, "mem:*": {} } }));
+    for (lane, told) in [
+        ("biuld", Some("did you mean \"build\"")),
+        ("gpu=1", Some("is another lane than \"gpu\"")),
+        ("gpu:1", Some("is another lane than \"gpu\"")),
+        ("build", None),
+        ("mem:16", None),
+        ("deploy", None),
+    ] {
+        let ways = [
+            place.ok(&["enqueue", "-l", lane, "--", "true"]),
+            place.ok(&["lock", "-l", lane, "--", "true"]),
+            place.ok(&["acquire", "-l", lane, "--task", "t"]),
+        ];
+        for way in ways {
+            assert_eq!(told.is_some_and(|told| way.err.contains(told)), told.is_some(), "{lane}: {}", way.err);
+            assert!(
+                told.is_some() || !way.err.contains("another lane") && !way.err.contains("did you mean"),
+                "{}",
+                way.err
+            );
+        }
+    }
+}
+
+#[test]
 fn show_says_for_whom_a_task_waited() {
     let place = Place::new();
     place.gate("gate");

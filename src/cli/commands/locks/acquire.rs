@@ -144,7 +144,7 @@ pub fn run(args: &AcquireArgs, app: &App, console: &mut Console) -> Answer {
         other => other?,
     };
     let strangers = app.new_users(lease.lanes.iter().filter(|lane| lane.is_user()).map(LaneName::key));
-    for note in strangers.notes() {
+    for note in strangers.notes().into_iter().chain(app.lane_notes(&lease.lanes)) {
         console.say(&format!("note: {note}"));
     }
     app.remember(&strangers);

@@ -137,7 +137,7 @@ pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) 
     lanes.iter().try_for_each(|lane| app.check_user_lane(lane))?;
     let wait_ms = if args.nonblock { Some(0) } else { task_request::duration("wait", args.wait.as_deref())? };
     let strangers = app.new_users(lanes.iter().filter(|lane| args.user.is_some() && lane.is_user()).map(LaneName::key));
-    for note in strangers.notes() {
+    for note in strangers.notes().into_iter().chain(app.lane_notes(&lanes)) {
         console.say(&format!("note: {note}"));
     }
     let under = Under { command: &args.command, closes: args.close };

@@ -215,9 +215,12 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Reports an error on stderr and gives its exit code.
+    /// Reports an error on stderr, with `-q` without its hints, and gives its exit code.
     pub fn report(&mut self, report: &Report) -> u8 {
-        let text = report.render(self.is_json(), self.streams.err_style);
+        let text = match self.quiet && !self.is_json() {
+            true => report.message_only().text(self.streams.err_style),
+            false => report.render(self.is_json(), self.streams.err_style),
+        };
         self.err_bytes(text.as_bytes());
         report.exit
     }

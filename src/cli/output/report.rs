@@ -58,6 +58,12 @@ impl Report {
         self
     }
 
+    /// The error without what would help.
+    #[must_use]
+    pub fn message_only(&self) -> Self {
+        Self { hint: None, next: Vec::new(), overriding: Vec::new(), ..self.clone() }
+    }
+
     /// The error for people, with a newline at the end.
     pub fn text(&self, style: Style) -> String {
         let mut text = format!("{} {}\n", style.paint(Tone::Bad, "luzia:"), escape_controls(&self.message));

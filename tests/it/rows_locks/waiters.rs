@@ -62,6 +62,20 @@ fn a_waiter_that_was_killed_is_not_shown() {
 }
 
 #[test]
+fn a_quiet_refusal_has_no_hint_and_busy_as_no_error_says_nothing() {
+    let place = Place::new();
+    place.ok(&["acquire", LANE, "--task", "me"]);
+    let lines = |args: &[&str], code| place.luzia(args).coded(code).err.lines().count();
+    assert!(lines(&["lock", "-n", "-l", "w", "--", "true"], 75) > 1);
+    assert_eq!(lines(&["-q", "lock", "-n", "-l", "w", "--", "true"], 75), 1);
+    assert_eq!(lines(&["lock", "-n", "-E", "0", "-l", "w", "--", "true"], 0), 0);
+    assert_eq!(lines(&["-q", "lock", "-n", "-E", "0", "-l", "w", "--", "true"], 0), 0);
+    assert_eq!(lines(&["-q", "lock", "-n", "-E", "9", "-l", "w", "--", "true"], 9), 0);
+    assert!(lines(&["-v", "lock", "-n", "-E", "0", "-l", "w", "--", "true"], 0) > 0);
+    assert_eq!(lines(&["-q", "release", "lane:w", "other"], 1), 1);
+}
+
+#[test]
 fn a_lane_that_is_almost_one_with_a_rule_is_told_of() {
     let place =
         Place::configured(&json!({ "lanes": { "lane:build": { "max": 2 }, "lane:gpu": { "max": 4 }, "mem:*": {} } }));

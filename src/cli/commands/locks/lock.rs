@@ -50,7 +50,7 @@ pub struct LockArgs {
     #[arg(short, long, alias = "nb")]
     pub nonblock: bool,
 
-    /// Exit with this code instead of 75 when the lane is busy
+    /// Exit with this code instead of 75 when the lane is busy; with 0, and with -q, nothing is said then
     #[arg(short = 'E', long, value_name = "CODE", value_parser = number::<u8>, allow_hyphen_values = true)]
     pub conflict_exit_code: Option<u8>,
 
@@ -159,6 +159,14 @@ pub fn run(args: &LockArgs, app: &App, account: Account, console: &mut Console) 
                 console.log(line);
             }
             let code = args.conflict_exit_code.unwrap_or(Exit::Busy.code());
+            // As flock(1): who gives busy a code of its own knows what it means, and with 0 it is no error.
+            if code == Exit::Done.code() && !console.is_json() {
+                console.log(&error.to_string());
+                return Ok(code);
+            }
+            if console.quiet && !console.is_json() {
+                return Ok(code);
+            }
             Ok(console.report(&messages::report_of(&error).exit_with(code)))
         }
         Err(error) => Err(error.into()),

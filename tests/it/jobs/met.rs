@@ -16,6 +16,14 @@ fn until_met(run: &Running) {
     until("it says whom it has met", || run.err().contains("has that key already").then_some(()));
 }
 
+/// Waits until somebody holds the lock that proves a wait for a task.
+fn until_followed(place: &Place, task: usize) {
+    use rustix::fs::{FlockOperation, flock};
+    let path = place.state().join(format!("spool/followed/{task}"));
+    let is_held = |file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_err();
+    until("it waits", || std::fs::File::open(&path).is_ok_and(is_held).then_some(()));
+}
+
 #[test]
 fn an_interrupted_run_ends_no_task_that_it_only_met() {
     for state in ["running", "pending", "not due"] {
@@ -81,7 +89,7 @@ fn the_maker_of_a_task_only_leaves_while_another_caller_waits_by_its_key() {
         place.until_file("up");
         let waiter = place.start(waiter);
         until_met(&waiter);
-        until("it waits", || place.state().join(format!("spool/followed/{}", n + 1)).exists().then_some(()));
+        until_followed(&place, n + 1);
         maker.signal(signal);
         let ran = maker.end().coded(code);
         assert!(ran.err.contains(&format!("{id} goes on; others wait for it")), "{}", ran.err);
@@ -95,7 +103,7 @@ fn the_maker_of_a_task_only_leaves_while_another_caller_waits_by_its_key() {
     let maker = place.start_attentive(&["run", "-u", "a", "--key", "k", "--shell", script]);
     place.until_file("up");
     let mut waiter = place.start(&["run", "-u", "a", "--key", "k", "--", "false"]);
-    until("it waits", || place.state().join("spool/followed/4").exists().then_some(()));
+    until_followed(&place, 4);
     waiter.kill();
     maker.signal(Signal::INT);
     maker.end().coded(130);
@@ -110,7 +118,8 @@ fn a_run_that_does_not_wait_leaves_a_waiting_task_with_its_key_in_the_queue() {
     let first = place.enqueue(&["-u", "a", "--shell", "echo up > $PLACE/up; read _ < $PLACE/go"]);
     place.ok(&["dispatch"]);
     place.until_file("up");
-    let id = place.enqueue(&["-u", "a", "--key", "k", "--", "echo", "mine"]);
+    let id =
+        place.enqueue(&["-u", "a", "--key", "k", "--shell", &format!("read _ < {}; echo mine", place.gate("more"))]);
     let asked = ["run", "-u", "a", "--key", "k", "--no-wait", "--", "false"];
     let ran = place.luzia(&asked).coded(75);
     assert!(ran.err.contains(&format!("{id} has that key already and is pending, which has not started")), "{ran:?}");
@@ -120,8 +129,13 @@ fn a_run_that_does_not_wait_leaves_a_waiting_task_with_its_key_in_the_queue() {
     assert_eq!(place.status(&late), "pending");
     place.open_gate("go");
     place.ok(&["wait", &first]);
-    // What can start at once is started and followed.
-    assert_eq!(place.luzia(&asked).coded(0).out, "mine\n");
+    place.ok(&["dispatch"]);
+    place.until_status(&id, "running");
+    // What runs is followed.
+    let run = place.start(&asked);
+    until_met(&run);
+    place.open_gate("more");
+    assert_eq!(run.end().coded(0).out, "mine\n");
 }
 
 #[test]

@@ -21,16 +21,25 @@ pub(super) fn variables(site: &Site, task: &mut Task) -> Result<Vec<(&'static st
     let mut told: Vec<(&'static str, String)> = task.goal.iter().map(|goal| ("LUZIA_GOAL", goal.clone())).collect();
     let id = task.id;
     let Some(stepwise) = &mut task.stepwise else { return Ok(told) };
-    let mut children = Vec::new();
-    let seen = stepwise.seen_mail;
+    let mut children: Vec<Mail> = Vec::new();
+    let (seen, mut left) = (stepwise.seen_mail, MOST_CHILDREN_BYTES);
     for number in site.store.mail_numbers(id)?.into_iter().filter(|number| *number > seen) {
-        stepwise.seen_mail = number;
         match site.store.mail(id, number) {
-            Ok(mail) => children.extend(mail.filter(|mail| mail.event == CHILD_ENDED)),
-            // `doctor` names it.
-            Err(StoreError::Corrupt { .. }) => {}
+            Ok(Some(mail)) if mail.event == CHILD_ENDED => {
+                let mail = that_fits(mail);
+                let size = mail.data.to_string().len();
+                if size > left && !children.is_empty() {
+                    // The next step is told of it.
+                    break;
+                }
+                left = left.saturating_sub(size);
+                children.push(mail);
+            }
+            // `doctor` names one that does not read.
+            Ok(_) | Err(StoreError::Corrupt { .. }) => {}
             Err(error) => return Err(error),
         }
+        stepwise.seen_mail = number;
     }
     let (kind, result, exit) = match (children.last(), &stepwise.last) {
         (Some(last), _) => ("child", results_of(&children), exit_of(last)),
@@ -47,18 +56,21 @@ pub(super) fn variables(site: &Site, task: &mut Task) -> Result<Vec<(&'static st
     Ok(told)
 }
 
-/// The ends of children as a JSON array, the newest that fit.
+/// The end of a child without what would be too much for a variable of the environment; `luzia show` has it.
+fn that_fits(mut mail: Mail) -> Mail {
+    if mail.data.to_string().len() <= MOST_CHILDREN_BYTES {
+        return mail;
+    }
+    if let Value::Object(members) = &mut mail.data {
+        members.retain(|name, _| !matches!(name.as_str(), "variables" | "result_data"));
+        members.insert("left_out".to_owned(), json!(["variables", "result_data"]));
+    }
+    mail
+}
+
+/// The ends of children as a JSON array.
 fn results_of(children: &[Mail]) -> String {
-    let mut left = MOST_CHILDREN_BYTES;
-    let fits = |mail: &&Mail| {
-        let size = mail.data.to_string().len();
-        let fits = size <= left;
-        left = if fits { left - size } else { 0 };
-        fits
-    };
-    let mut some: Vec<Value> = children.iter().rev().take_while(fits).map(|mail| mail.data.clone()).collect();
-    some.reverse();
-    Value::Array(some).to_string()
+    Value::Array(children.iter().map(|mail| mail.data.clone()).collect()).to_string()
 }
 
 fn exit_of(mail: &Mail) -> String {

@@ -10,6 +10,8 @@ pub enum Turn {
     Begins,
     /// It waits for an event.
     Waits,
+    /// The time of its wait has run out.
+    Expired,
     /// It is done.
     Done,
     /// It failed, with this exit code where it has one.
@@ -68,6 +70,15 @@ impl Course {
                 self.push(record.at, &name, Turn::Waits);
                 self.waits = Some((self.number, name));
             }
+            "wait_timeout" => {
+                // A wait that goes on is told of as such.
+                let goes_on = record.text("means") == Some("retry");
+                let open = if goes_on { self.waits.clone() } else { self.waits.take() };
+                if let Some((number, name)) = open {
+                    let (at, turn) = (record.at, Turn::Expired);
+                    self.lines.push(Line { at, number, name, turn, is_run: false, ran_ms: None });
+                }
+            }
             "continued" => {
                 if let Some((number, name)) = self.waits.take() {
                     let (at, turn) = (record.at, Turn::Done);
@@ -124,6 +135,7 @@ impl Line {
         let turn = match &self.turn {
             Turn::Begins => "iniciando".to_owned(),
             Turn::Waits => "esperando...".to_owned(),
+            Turn::Expired => "vencida".to_owned(),
             Turn::Done => "completada".to_owned(),
             Turn::Failed(Some(code)) => format!("fallida (exit {code})"),
             Turn::Failed(None) => "fallida".to_owned(),
@@ -136,6 +148,7 @@ impl Line {
         match self.turn {
             Turn::Begins => "started",
             Turn::Waits => "waiting",
+            Turn::Expired => "expired",
             Turn::Done => "completed",
             Turn::Failed(_) => "failed",
         }

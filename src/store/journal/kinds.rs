@@ -81,6 +81,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("vars_set", "variables of a task were set"),
     ("vars_unset", "places of variables in a command have no value, and stay as they are written"),
     ("wait_needed", "a task asks to wait"),
+    ("wait_timeout", "the time of a wait ran out"),
     ("wait_warning", "a task or a lock has waited for as long as its lane says"),
     ("waiting", "a task waits"),
     ("withdrawn", "a task could not be accepted after all"),

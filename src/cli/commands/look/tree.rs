@@ -85,7 +85,7 @@ fn drawn(branches: &[Branch], console: &Console) -> String {
             let how = match &run.turn {
                 Turn::Failed(Some(code)) => format!("exit {code}"),
                 Turn::Failed(None) => "failed".to_owned(),
-                Turn::Done | Turn::Begins | Turn::Waits => "exit 0".to_owned(),
+                Turn::Done | Turn::Begins | Turn::Waits | Turn::Expired => "exit 0".to_owned(),
             };
             text += &format!("{below}{rail}{}: {how}, {ran}\n", run.name);
         }

@@ -55,6 +55,13 @@ Examples:
   text=$(luzia step ask -- claude -p 'Summarise page')
   luzia step lint --on-error store -- make lint
 
+A task that goes on where it stood after a crash:
+  luzia enqueue --retries 3 -- sh -ec '
+      page=$(luzia step fetch -- curl -fsS https://example.org)
+      sum=$(luzia step sum -- claude -p \"Summarise: $page\")
+      luzia step send -- mail -s \"$sum\" ops
+      luzia finish --summary \"$sum\"'
+
 Exit codes:
   the command's own code, or 128+N when signal N killed it; 0 with --on-error store
   1    the task does not run; nothing was run

@@ -56,6 +56,15 @@ pub(super) fn read_input(path: &str) -> Result<String, AppError> {
     })
 }
 
+/// Reads the data of an event, or standard input for `-`.
+pub(super) fn read_data(path: &str) -> Result<String, AppError> {
+    let failed = |error: std::io::Error| {
+        AppError::new(Kind::Io, Code::Io, format!("cannot read \"{path}\": {error}")).hint("nothing was sent")
+    };
+    let bytes = term::read_whole(path, MAX_INPUT_BYTES).map_err(failed)?.unwrap_or_default();
+    String::from_utf8(bytes).map_err(|_| AppError::usage(format!("\"{path}\" is not UTF-8; nothing was sent")))
+}
+
 /// Asks a question on the terminal. `-y` answers it with yes; without a terminal, or with `--no-input`, it counts as
 /// refused.
 pub(super) fn confirm(globals: &Globals, question: &str) -> Result<bool, AppError> {

@@ -8,7 +8,7 @@ use super::commands::{locks, look, operate, queue, steps};
 use super::configuration::{Loaded, config_of, followed};
 use super::context::{account, app_of, caller, inputs, of_state_dir, open_state, state_dir, variable};
 use super::exit::Exit;
-use super::input::{Consent, confirm, read_input};
+use super::input::{Consent, confirm, read_data, read_input};
 use super::mcp::Answered;
 use super::output::console::{Answer, Channel, Console, Stop, Streams, Wrote};
 use super::output::messages;
@@ -337,7 +337,7 @@ fn run_in(cli: &Cli, app: &App, console: &mut Console, found: &Found) -> Answer 
             app.keep_session(key, *pid, *start, &mut is_told_to_end)?;
             Ok(Exit::Done.code())
         }
-        other => steps::run(other, app, variable("LUZIA_STEP_NAME")?.as_deref(), console),
+        other => steps::run(other, app, variable("LUZIA_STEP_NAME")?.as_deref(), &read_data, console),
     }
 }
 

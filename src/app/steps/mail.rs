@@ -1,10 +1,14 @@
 //! `emit`: an event goes into the mailbox of every task that it is for.
 
 use crate::app::look::list::Filter;
+use crate::app::steps::came::is_meant;
 use crate::app::{App, AppError, Code, Kind};
 use crate::model::{LaneName, Name, TaskId};
+use crate::policy::naming::mistakes::nearest;
+use crate::policy::steps::members;
 use crate::policy::steps::names::is_event_name;
-use crate::store::{Event, Mail};
+use crate::policy::steps::waits::WaitKind;
+use crate::store::{Event, Mail, OpenWait};
 use serde_json::{Value, json};
 
 /// The most bytes of the data of an event, as JSON.
@@ -21,12 +25,58 @@ pub struct Address {
     pub user: Option<Name>,
 }
 
-/// An event that was delivered: the tasks, each with its number in their mailboxes.
-pub type Delivered = Vec<(TaskId, u64)>;
+/// An event that was delivered to a task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Delivery {
+    /// The task.
+    pub id: TaskId,
+    /// Its number in the mailbox.
+    pub number: u64,
+    /// What the task waited for when it came.
+    pub wait: Option<OpenWait>,
+    /// Whether it is what the task waited for.
+    pub is_meant: bool,
+}
 
-/// Reads the data of an event.
-pub fn event_data(text: Option<&str>) -> Result<Value, AppError> {
-    let Some(text) = text else { return Ok(Value::Null) };
+impl Delivery {
+    /// The members of its data that are probably meant for others, each with the other one.
+    pub fn slips(&self, data: &Value) -> Vec<(String, &'static str)> {
+        let kind = self.wait.as_ref().filter(|_| self.is_meant).and_then(|wait| WaitKind::parse(&wait.kind));
+        kind.map_or_else(Vec::new, |kind| members::slips(kind, data))
+    }
+}
+
+/// An event as it was delivered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Delivered {
+    /// The event.
+    pub event: String,
+    /// The tasks that keep it.
+    pub to: Vec<Delivery>,
+}
+
+impl Delivered {
+    /// The event that was probably meant, as far as no task waited for this one.
+    pub fn nearest(&self) -> Option<String> {
+        if self.to.iter().any(|delivery| delivery.is_meant) {
+            return None;
+        }
+        let mut names: Vec<&str> = self.to.iter().filter_map(|one| Some(one.wait.as_ref()?.event.as_str())).collect();
+        for kind in WaitKind::ALL.into_iter().filter(|kind| kind.is_sent()) {
+            names.push(kind.event());
+        }
+        nearest(&self.event, names).map(str::to_owned)
+    }
+}
+
+/// Reads the data of an event: JSON, `-` for standard input, or `@` and a file, which `read` reads.
+pub fn event_data(text: Option<&str>, read: &dyn Fn(&str) -> Result<String, AppError>) -> Result<Value, AppError> {
+    let Some(given) = text else { return Ok(Value::Null) };
+    let path = if given == "-" { Some(given) } else { given.strip_prefix('@') };
+    let text = match path {
+        Some(path) => read(path)?,
+        None => given.to_owned(),
+    };
     if text.len() > MOST_DATA_BYTES {
         return Err(AppError::usage(format!(
             "--data has {} bytes, and {MOST_DATA_BYTES} are the most; nothing was sent",
@@ -34,10 +84,37 @@ pub fn event_data(text: Option<&str>) -> Result<Value, AppError> {
         ))
         .hint("put large data into a file, and its path into --data"));
     }
-    serde_json::from_str(text).map_err(|error| {
+    serde_json::from_str(&text).map_err(|error| {
         AppError::usage(format!("--data is not JSON: {error}; nothing was sent"))
-            .hint("such as --data '{\"from\":\"ana\",\"text\":\"yes\"}'")
+            .hint("such as --data '{\"from\":\"ana\",\"text\":\"yes\"}'; a text alone is --data '\"yes\"'")
     })
+}
+
+/// The event that a word names: its name, a kind that `await` knows, or `event:` and a name. Refuses those that luzia itself makes.
+pub fn event_name(text: &str) -> Result<String, AppError> {
+    let (named, kind) = (text.strip_prefix("event:"), WaitKind::parse(text));
+    let event = named.unwrap_or_else(|| kind.map_or(text, |kind| kind.event()));
+    let refused = |message: String, hint: &str| Err(AppError::usage(message).hint(hint));
+    if event == WaitKind::Agent.event() {
+        return refused(
+            format!("\"{text}\" is the end of a child, which luzia itself sends; nothing was sent"),
+            "`luzia explain TASK` names the children for which a task waits, and what these wait for",
+        );
+    }
+    if event == WaitKind::Delay.event() {
+        return refused(
+            format!("\"{text}\" is the end of a delay, which comes by its time; nothing was sent"),
+            "a wait that others can end: luzia await event:NAME --timeout DUR --on-timeout continue",
+        );
+    }
+    if kind == Some(WaitKind::Output) {
+        return refused(
+            "\"output\" is read from the logs of a task and is no event; nothing was sent".to_owned(),
+            "an event of this name is sent as event:output",
+        );
+    }
+    check_name(event)?;
+    Ok(event.to_owned())
 }
 
 pub(crate) fn check_name(event: &str) -> Result<(), AppError> {
@@ -52,18 +129,20 @@ pub(crate) fn check_name(event: &str) -> Result<(), AppError> {
 impl App {
     /// Sends an event to every task of an address: all tasks that are not over now, and at least one.
     pub fn emit(&self, event: &str, to: &Address, data: &Value) -> Result<Delivered, AppError> {
-        check_name(event)?;
+        let event = &event_name(event)?;
         let targets = self.addressees(to)?;
-        let mut delivered = Delivered::new();
+        let mut delivered = Delivered { event: event.clone(), to: Vec::new() };
         for id in targets {
             let mail = Mail {
-                event: event.to_owned(),
+                event: event.clone(),
                 thread: to.thread.clone(),
                 user: to.user.as_ref().map(ToString::to_string),
                 data: data.clone(),
                 ..Mail::default()
             };
             let mut addressee = None;
+            let wait = self.open_wait(id).ok().flatten();
+            let is_meant = wait.as_ref().is_some_and(|open| is_meant(&mail, open));
             let sent: Result<u64, AppError> = self.store.deliver(id, mail, || {
                 addressee = Some(self.unfinished(id)?);
                 Ok(())
@@ -74,18 +153,18 @@ impl App {
                         let data = json!({ "event": event, "number": number });
                         self.store.note(&Event::of("emitted", &task).with(data));
                     }
-                    delivered.push((id, number));
+                    delivered.to.push(Delivery { id, number, wait, is_meant });
                 }
                 // Of several, one may have ended since they were looked up.
                 Err(error) if error.0.code == Code::TaskOver && to.task.is_none() => {}
                 Err(error) => return Err(partly(&delivered, error)),
             }
         }
-        if delivered.is_empty() {
+        if delivered.to.is_empty() {
             return Err(nobody(to));
         }
         // The event is kept, whatever comes of this: the next pass does what was not done.
-        let ids: Vec<TaskId> = delivered.iter().map(|(id, _)| *id).collect();
+        let ids: Vec<TaskId> = delivered.to.iter().map(|delivery| delivery.id).collect();
         let _ = self.resume_addressed(&ids);
         Ok(delivered)
     }
@@ -138,8 +217,8 @@ fn nobody(to: &Address) -> AppError {
 }
 
 fn partly(delivered: &Delivered, mut error: AppError) -> AppError {
-    if !delivered.is_empty() {
-        let ids: Vec<String> = delivered.iter().map(|(id, _)| id.to_string()).collect();
+    if !delivered.to.is_empty() {
+        let ids: Vec<String> = delivered.to.iter().map(|delivery| delivery.id.to_string()).collect();
         error.0.message = format!("the event was sent to {}, and then: {}", ids.join(" "), error.0.message);
     }
     error

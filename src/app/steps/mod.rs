@@ -16,6 +16,7 @@ use crate::model::{Task, TaskId};
 use crate::store::{Beat, Vars};
 
 pub use crate::policy::steps::actions::MOST_EXPECTED;
+pub use crate::policy::steps::members;
 pub use crate::policy::steps::waits::{OnTimeout, WaitKind};
 pub use crate::store::{LateCommand, Mail, OpenWait, OutputEnd, StepRecord as Step};
 pub use came::answer_of;

@@ -3,6 +3,7 @@
 pub mod actions;
 pub mod course;
 pub mod limits;
+pub mod members;
 pub mod names;
 pub mod output;
 pub mod scripts;

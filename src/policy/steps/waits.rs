@@ -71,6 +71,11 @@ impl WaitKind {
         }
     }
 
+    /// Whether others can send its event: the end of a child, of a delay, and output come by themselves.
+    pub fn is_sent(self) -> bool {
+        !matches!(self, Self::Agent | Self::Delay | Self::Output)
+    }
+
     /// How long it waits where nothing is said, and at most, in milliseconds (S1.30, X13).
     pub fn times_ms(self) -> (u64, u64) {
         match self {

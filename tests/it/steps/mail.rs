@@ -13,7 +13,7 @@ fn mail(place: &Place, task: u64, number: u64) -> Value {
 fn an_event_is_kept_in_the_order_of_arrival() {
     let place = pending();
     let sent = place.json(&["emit", "MESSAGE_RECEIVED", "--task", "1", "--data", "{\"from\":\"ana\"}"]);
-    assert_eq!(sent["delivered"], json!([{ "id": "task_1", "number": 1 }]));
+    assert_eq!(sent["delivered"], json!([{ "id": "task_1", "number": 1, "awaited": false, "waits_for": null }]));
     place.ok(&["emit", "DOCUMENT_UPLOADED", "--task", "task_1"]);
     assert_eq!(
         (&mail(&place, 1, 1)["event"], &mail(&place, 1, 1)["data"]["from"]),
@@ -69,4 +69,66 @@ fn twelve_events_at_once_have_twelve_numbers() {
     for number in 1..=12 {
         assert_eq!(mail(&place, 1, number)["number"], number);
     }
+}
+
+/// A task that waits in the words of `await`.
+fn waiting(place: &Place, kind: &str) -> String {
+    let id = place.enqueue(&["-u", "w", "--", "sh", "-ec", &format!("\"$LUZIA\" await {kind}")]);
+    place.ok(&["dispatch"]);
+    place.until_status(&id, "waiting");
+    id
+}
+
+#[test]
+fn whether_somebody_waited_is_said() {
+    let place = Place::new();
+    let id = waiting(&place, "event:deploy --match from=ana");
+    let said = |args: &[&str]| place.ok(&[&["emit"], args, &["--task", &id]].concat()).err;
+    assert!(said(&["test"]).contains("task_1 waits for deploy; TEST_COMPLETED is kept"));
+    for near in ["Deploy", "event:deploi"] {
+        let told = said(&[near]);
+        assert!(told.contains("is kept") && told.contains("did you mean deploy?"), "{told}");
+    }
+    let told = said(&["MESAGE_RECEIVED"]);
+    assert!(told.contains("did you mean MESSAGE_RECEIVED?"), "{told}");
+    let told = said(&["event:deploy", "--data", "{\"from\":\"bob\"}"]);
+    assert!(told.contains("task_1 waits for deploy with from=ana; this one is kept"), "{told}");
+    let sent = place.json(&["emit", "event:deploy", "--task", &id, "--data", "{\"from\":\"ana\"}"]);
+    let one = &sent["delivered"][0];
+    assert_eq!(
+        (&sent["event"], &one["awaited"], &one["waits_for"]),
+        (&json!("deploy"), &json!(true), &json!("deploy"))
+    );
+    place.until_status(&id, "completed");
+    let idle = place.enqueue(&["-u", "idle", "--", "true"]);
+    let told = place.ok(&["emit", "response", "--task", &idle]).err;
+    assert!(told.contains("task_2 does not wait now; MESSAGE_RECEIVED is kept"), "{told}");
+}
+
+#[test]
+fn a_near_miss_of_a_member_is_told() {
+    let place = Place::new();
+    for (kind, data, meant) in [
+        ("response", "{\"content\":\"yes\"}", "takes \"text\" from the data, and not \"content\""),
+        ("test", "{\"score\":1}", "takes \"testScore\""),
+        ("signature", "{\"url\":\"/a\"}", "takes \"signedDocumentUrl\""),
+    ] {
+        let id = waiting(&place, kind);
+        let told = place.ok(&["emit", kind, "--task", &id, "--data", data]).err;
+        assert!(told.contains(meant), "{told}");
+        place.until_status(&id, "completed");
+    }
+}
+
+#[test]
+fn data_comes_from_a_file_or_standard_input() {
+    let place = pending();
+    std::fs::write(place.path("data.json"), "{\"n\":1}").unwrap();
+    place.ok(&["emit", "E", "--task", "1", "--data", &format!("@{}", place.text("data.json"))]);
+    let piped = "printf '{\"n\":2}' | $LUZIA emit E --task 1 --data -";
+    place.spawn(&mut place.shell(piped)).end().coded(0);
+    assert_eq!((&mail(&place, 1, 1)["data"], &mail(&place, 1, 2)["data"]), (&json!({ "n": 1 }), &json!({ "n": 2 })));
+    let before = place.snapshot();
+    place.luzia(&["emit", "E", "--task", "1", "--data", "@missing"]).coded(74);
+    place.assert_unchanged(&before, "data that cannot be read");
 }

@@ -1,18 +1,22 @@
 //! `luzia emit`: sends an event to tasks.
 
-use crate::app::App;
-use crate::app::steps::mail::{Address, event_data};
+use crate::app::steps::mail::{Address, Delivered, Delivery, event_data};
+use crate::app::steps::members;
+use crate::app::{App, AppError};
 use crate::cli::exit::Exit;
 use crate::cli::output::console::{Answer, Console};
 use crate::cli::output::json;
 use clap::Args;
 use serde_json::{Value, json};
 
+/// How many tasks are told of, each on a line.
+const MOST_TOLD: usize = 10;
+
 /// `luzia emit`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = EMIT_HELP)]
+#[command(after_help = emit_help())]
 pub struct EmitArgs {
-    /// What happened, e.g. MESSAGE_RECEIVED
+    /// What happened: a kind that `luzia await` knows, event:NAME, or the name of an event, e.g. MESSAGE_RECEIVED
     #[arg(value_name = "EVENT")]
     pub event: String,
 
@@ -28,20 +32,41 @@ pub struct EmitArgs {
     #[arg(short, long, value_name = "NAME")]
     pub user: Option<String>,
 
-    /// What comes with it
-    #[arg(long, value_name = "JSON")]
+    /// What comes with it: JSON, - for standard input, or @ and a file
+    #[arg(long, value_name = "JSON|-|@FILE")]
     pub data: Option<String>,
 }
 
-const EMIT_HELP: &str = "\
+/// The help behind the options.
+fn emit_help() -> String {
+    format!("{EMIT_HEAD}{}\n{EMIT_TAIL}", members::table())
+}
+
+const EMIT_HEAD: &str = "\
 Notes:
   The event is kept durably in the mailbox of each task, in the order of arrival, until the task is removed.
   With several of --task, --thread and --user, only tasks for which all of them hold get it.
+  Standard error says which tasks waited for it, and for which it is kept. A kept event ends the next wait that it matches.
   A call that is killed may have reached some of several tasks. A further call sends a further event.
+  luzia itself makes the ends of children (agent) and of times (delay): both are refused here.
 
+What ends which wait, and what it becomes:
+";
+
+const EMIT_TAIL: &str = "\
 Examples:
-  luzia emit MESSAGE_RECEIVED --task 12 --data '{\"from\":\"ana\",\"text\":\"yes\"}'
-  luzia emit DOCUMENT_UPLOADED --thread 7 --data '{\"url\":\"/in/cv.pdf\"}'
+  luzia emit response --task 12 --data '{\"from\":\"ana\",\"text\":\"yes\"}'
+  luzia emit MESSAGE_RECEIVED --task 12 --data '\"yes\"'
+  luzia emit document --thread 7 --data '{\"url\":\"/in/cv.pdf\"}'
+  luzia emit event:deploy --user ci --data @deploy.json
+
+A person asked and answered:
+  id=$(luzia enqueue -- sh -ec '
+      answer=$(luzia await response --name ok --timeout 2h)
+      luzia finish --summary \"the answer was $answer\"')
+  luzia dispatch
+  luzia emit response --task \"$id\" --data '{\"text\":\"yes\"}'
+  luzia wait \"$id\"
 
 Exit codes:
   0    kept for every task that it is for
@@ -50,9 +75,14 @@ Exit codes:
   66   no such task
   others as in luzia-exit-codes(7)";
 
-/// `luzia emit`.
-pub fn run(args: &EmitArgs, app: &App, console: &mut Console) -> Answer {
-    let data = event_data(args.data.as_deref())?;
+/// `luzia emit`. `read` reads a file, or standard input for `-`.
+pub fn run(
+    args: &EmitArgs,
+    app: &App,
+    read: &dyn Fn(&str) -> Result<String, AppError>,
+    console: &mut Console,
+) -> Answer {
+    let data = event_data(args.data.as_deref(), read)?;
     let to = Address {
         task: args.task.as_deref().map(|text| app.task_id(text)).transpose()?,
         thread: args.thread.clone(),
@@ -60,14 +90,43 @@ pub fn run(args: &EmitArgs, app: &App, console: &mut Console) -> Answer {
     };
     let delivered = app.emit(&args.event, &to, &data)?;
     if console.is_json() {
-        let items: Vec<Value> =
-            delivered.iter().map(|(id, number)| json!({ "id": id.to_string(), "number": number })).collect();
-        let value = json!({ "event": args.event, "delivered": items });
+        let item = |one: &Delivery| {
+            json!({ "id": one.id.to_string(), "number": one.number, "awaited": one.is_meant,
+                "waits_for": one.wait.as_ref().map(|wait| &wait.event) })
+        };
+        let items: Vec<Value> = delivered.to.iter().map(item).collect();
+        let value = json!({ "event": delivered.event, "delivered": items });
         console.document(&json::single("emit", value))?;
     } else {
-        for (id, _) in &delivered {
-            console.out(&format!("{id}\n"))?;
+        for one in &delivered.to {
+            console.out(&format!("{}\n", one.id))?;
         }
     }
+    tell(&delivered, &data, console);
     Ok(Exit::Done.code())
+}
+
+/// Says whether somebody waited for the event, and what was probably meant where nobody did.
+fn tell(delivered: &Delivered, data: &Value, console: &mut Console) {
+    let event = &delivered.event;
+    for one in delivered.to.iter().take(MOST_TOLD) {
+        console.progress(&match &one.wait {
+            Some(_) if one.is_meant => format!("luzia: {} waits for {event}", one.id),
+            Some(wait) if wait.event == *event => {
+                let filter: Vec<String> = wait.filter.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                format!("luzia: {} waits for {event} with {}; this one is kept", one.id, filter.join(" "))
+            }
+            Some(wait) => format!("luzia: {} waits for {}; {event} is kept", one.id, wait.event),
+            None => format!("luzia: {} does not wait now; {event} is kept", one.id),
+        });
+        for (given, meant) in one.slips(data) {
+            console.hint(&format!("a wait takes \"{meant}\" from the data, and not \"{given}\""));
+        }
+    }
+    if delivered.to.len() > MOST_TOLD {
+        console.progress(&format!("luzia: and {} more", delivered.to.len() - MOST_TOLD));
+    }
+    if let Some(meant) = delivered.nearest() {
+        console.hint(&format!("did you mean {meant}?"));
+    }
 }

@@ -13,7 +13,13 @@ use crate::cli::args::Command;
 use crate::cli::output::console::{Answer, Console};
 
 /// Runs a command of this group.
-pub fn run(command: &Command, app: &App, around: Option<&str>, console: &mut Console) -> Answer {
+pub fn run(
+    command: &Command,
+    app: &App,
+    around: Option<&str>,
+    read: &dyn Fn(&str) -> Result<String, AppError>,
+    console: &mut Console,
+) -> Answer {
     match command {
         Command::Set(args) => set::run(args, app, console),
         Command::Get(args) => get::run(args, app, console),
@@ -21,7 +27,7 @@ pub fn run(command: &Command, app: &App, around: Option<&str>, console: &mut Con
         Command::Beat(args) => beat::run(args, app, console),
         Command::Step(args) => step::run(args, app, around, console),
         Command::Await(args) => wait_for::run(args, app, console),
-        Command::Emit(args) => emit::run(args, app, console),
+        Command::Emit(args) => emit::run(args, app, read, console),
         _ => Err(AppError::new(Kind::Bug, Code::Bug, "this command needs no state directory").into()),
     }
 }

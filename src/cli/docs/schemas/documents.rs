@@ -136,7 +136,7 @@ line? text~ The line that matched.
 
 const EMIT: &str = "\
 event text The event.
-delivered [object] The tasks that keep it: id and number.
+delivered [object] The tasks that keep it: id, number, whether the task waited for it (awaited), and for what it waits (waits_for).
 ";
 
 const FINISH: &str = "\
